@@ -7,6 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/expression"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
 )
 
 // Condition is a Spec compiled for one kind. It is safe for concurrent use.
@@ -20,7 +23,7 @@ type evaluator interface {
 	// evaluate evaluates the condition on an object that exists.
 	evaluate(ctx context.Context, obj map[string]any, now time.Time) Verdict
 	// reads returns what the condition reads of an object.
-	reads() reads
+	reads() field.Reads
 }
 
 // Compile types and compiles the specs for one kind. s is the OpenAPI v3 schema
@@ -31,7 +34,7 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 	var (
 		out  = make([]*Condition, len(specs))
 		errs []error
-		cel  = language{gvk: gvk, root: s}
+		cel  = expression.Language{GVK: gvk, Schema: s}
 	)
 	for i, one := range specs {
 		out[i] = &Condition{spec: one}
@@ -40,7 +43,7 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 		case Ready:
 			out[i].how, err = newReady(gvk, s, one)
 		case CEL:
-			out[i].how, err = cel.compile(one)
+			out[i].how, err = compileCEL(&cel, one)
 		case Status:
 			out[i].how, err = newStatus(gvk, s, one)
 		case JSONPath:
@@ -95,4 +98,4 @@ func (existence) evaluate(context.Context, map[string]any, time.Time) Verdict {
 	return Verdict{Met: true, Reason: "Created", Message: "it exists"}
 }
 
-func (existence) reads() reads { return reads{} }
+func (existence) reads() field.Reads { return field.Reads{} }

@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
 )
 
 // A schema that names no fields, or lets any pass, does not say that there is no status.
@@ -27,7 +29,7 @@ func TestHasNoStatus(t *testing.T) {
 		"none": {nil, false}, "empty": {&spec.Schema{}, false}, "any field": {anything, false},
 		"a status": {with("spec", "status"), false}, "no status": {with("metadata", "spec"), true},
 	} {
-		if got := hasNoStatus(tc.schema); got != tc.want {
+		if got := field.HasNoStatus(tc.schema); got != tc.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -9,16 +9,22 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/rules"
 )
 
 // Every formula of the table that is shipped compiles, and the table is not empty.
 func TestShippedRules(t *testing.T) {
-	rules, err := ParseRules("kinds.yaml", shipped)
+	table, err := os.ReadFile("rules/kinds.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rules.given) == 0 || len(ShippedKinds()) != len(rules.given) {
-		t.Errorf("%d kinds", len(ShippedKinds()))
+	set, err := ParseRules("kinds.yaml", table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(set.Kinds()) == 0 || len(rules.ShippedKinds()) != len(set.Kinds()) {
+		t.Errorf("%d kinds", len(rules.ShippedKinds()))
 	}
 }
 
@@ -96,10 +102,10 @@ func TestParseRules(t *testing.T) {
 
 // A definition may state a message and nothing else: that is no reason to fall over.
 func TestOnlyAMessage(t *testing.T) {
-	rules := &Rules{}
+	set := &rules.Set{}
 	gk := schema.GroupKind{Group: "example.com", Kind: "Widget"}
-	rules.Learn(gk, "widgets.example.com", map[string]string{MessageAnnotation: "'a'"})
-	rule, _ := rules.Of(gk)
+	set.Learn(gk, "widgets.example.com", map[string]string{rules.MessageAnnotation: "'a'"})
+	rule, _ := set.Of(gk)
 	if _, err := compileRule(gk.WithVersion("v1"), rule); err != nil {
 		t.Error(err)
 	}
@@ -123,32 +129,32 @@ func TestTrueOfTheTable(t *testing.T) {
 // A file comes before a definition's annotations, and those before the table.
 func TestRulesOrder(t *testing.T) {
 	gk := schema.GroupKind{Group: "flagger.app", Kind: "Canary"}
-	from := func(r *Rules) string { rule, _ := r.Of(gk); return rule.Ready.Text }
-	rules := &Rules{}
-	if rule, _ := Shipped(gk); from(rules) != rule.Ready.Text || from(nil) != rule.Ready.Text || rule.Ready.Text == "" {
+	from := func(r *rules.Set) string { rule, _ := r.Of(gk); return rule.Ready.Text }
+	set := &rules.Set{}
+	if rule, _ := rules.Shipped(gk); from(set) != rule.Ready.Text || from(nil) != rule.Ready.Text || rule.Ready.Text == "" {
 		t.Error("the table")
 	}
-	rules.Learn(gk, "canaries.flagger.app", map[string]string{ReadyAnnotation: "self.a"})
-	if from(rules) != "self.a" {
-		t.Error("the annotation:", from(rules))
+	set.Learn(gk, "canaries.flagger.app", map[string]string{rules.ReadyAnnotation: "self.a"})
+	if from(set) != "self.a" {
+		t.Error("the annotation:", from(set))
 	}
 	given, err := ParseRules("f", []byte("kinds: [{group: flagger.app, kind: Canary, ready: self.b}]"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	given.Learn(gk, "canaries.flagger.app", map[string]string{ReadyAnnotation: "self.a"})
+	given.Learn(gk, "canaries.flagger.app", map[string]string{rules.ReadyAnnotation: "self.a"})
 	if from(given) != "self.b" {
 		t.Error("the file:", from(given))
 	}
 }
 
 func TestStatedRule(t *testing.T) {
-	rules, err := ParseRules("f", []byte(`kinds: [{group: example.com, kind: Widget, ready: self.status.size >= 3, failed: self.status.size < 0, message: "'size ' + string(self.status.size)"}]`))
+	set, err := ParseRules("f", []byte(`kinds: [{group: example.com, kind: Widget, ready: self.status.size >= 3, failed: self.status.size < 0, message: "'size ' + string(self.status.size)"}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
-	conds, err := Compile(gvk, nil, []Spec{{Kind: Ready, Text: "ready", Rules: rules}})
+	conds, err := Compile(gvk, nil, []Spec{{Kind: Ready, Text: "ready", Rules: set}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,10 +182,10 @@ func TestStatedRule(t *testing.T) {
 
 // A formula that does not compile is an error that names the annotation.
 func TestBadAnnotation(t *testing.T) {
-	rules := &Rules{}
+	set := &rules.Set{}
 	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
-	rules.Learn(gvk.GroupKind(), "widgets.example.com", map[string]string{FailedAnnotation: "self.("})
-	_, err := Compile(gvk, nil, []Spec{{Kind: Ready, Text: "ready", Rules: rules}})
+	set.Learn(gvk.GroupKind(), "widgets.example.com", map[string]string{rules.FailedAnnotation: "self.("})
+	_, err := Compile(gvk, nil, []Spec{{Kind: Ready, Text: "ready", Rules: set}})
 	if err == nil || !strings.Contains(err.Error(), "customresourcedefinition widgets.example.com, annotation k8sconnect.io/failed: ") {
 		t.Error(err)
 	}

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"time"
 
-	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/expression"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/rules"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -20,25 +21,25 @@ type stated struct {
 	isReady, fail *placed
 	text          string
 	// message makes the sentence for what is not ready; nil where the rule has none.
-	message cel.Program
+	message *expression.Message
 	secret  bool
-	read    reads
+	read    field.Reads
 }
 
 // compileRule compiles the formulas of a rule. They are not typed: a rule is for all
 // versions of a kind. Errors are *RuleError.
-func compileRule(gvk schema.GroupVersionKind, rule KindRule) (*stated, error) {
-	l := language{gvk: gvk}
-	out := &stated{text: rule.Ready.Text, secret: isSecret(gvk), read: reads{specTimes: true}}
-	formula := func(f Formula) (*placed, error) {
+func compileRule(gvk schema.GroupVersionKind, rule rules.Rule) (*stated, error) {
+	l := expression.Language{GVK: gvk}
+	out := &stated{text: rule.Ready.Text, secret: field.IsSecret(gvk), read: field.Reads{SpecTimes: true}}
+	formula := func(f rules.Formula) (*placed, error) {
 		if f.Text == "" {
 			return nil, nil
 		}
-		x, err := l.compile(Spec{Kind: CEL, Text: f.Text, Expression: f.Text})
+		x, err := compileCEL(&l, Spec{Kind: CEL, Text: f.Text, Expression: f.Text})
 		if err != nil {
-			return nil, f.wrong(err)
+			return nil, wrongIn(f, err)
 		}
-		out.read = out.read.and(x.reads())
+		out.read = out.read.And(x.reads())
 		return &placed{x, f}, nil
 	}
 	var readyErr, failedErr, messageErr error
@@ -52,50 +53,35 @@ func compileRule(gvk schema.GroupVersionKind, rule KindRule) (*stated, error) {
 
 // placed is a formula that says where it is written when it cannot be evaluated.
 type placed struct {
-	*expression
-	formula Formula
+	*inCEL
+	formula rules.Formula
 }
 
 func (p *placed) evaluate(ctx context.Context, obj map[string]any, now time.Time) Verdict {
-	v := p.expression.evaluate(ctx, obj, now)
+	v := p.inCEL.evaluate(ctx, obj, now)
 	if v.Err != nil {
-		v.Err = p.formula.wrong(v.Err)
+		v.Err = wrongIn(p.formula, v.Err)
 	}
 	return v
 }
 
-// wrong says where the formula is that does not compile.
-func (f Formula) wrong(err error) error {
+// wrongIn says where the formula is that is wrong.
+func wrongIn(f rules.Formula, err error) error {
 	line := f.Line
 	if at, ok := errors.AsType[*CompileError](err); ok && line > 0 && at.Line > 1 {
 		line += at.Line - 1
 	}
-	return &RuleError{Source: f.Source, Line: line, Err: err}
+	return &rules.Error{Source: f.Source, Line: line, Err: err}
 }
 
-func (r *stated) compileMessage(l *language, f Formula) (cel.Program, error) {
+func (r *stated) compileMessage(l *expression.Language, f rules.Formula) (*expression.Message, error) {
 	one := Spec{Kind: CEL, Text: f.Text, Expression: f.Text}
-	env, _, err := l.environment(reads{})
+	m, err := l.CompileMessage(f.Text)
 	if err != nil {
-		return nil, f.wrong(err)
+		return nil, wrongIn(f, one.wrong(err))
 	}
-	parsed, issues := env.Parse(f.Text)
-	if issues.Err() != nil {
-		return nil, f.wrong(syntaxError(one, issues))
-	}
-	checked, issues := env.Check(parsed)
-	if issues.Err() != nil {
-		return nil, f.wrong(typeError(one, l.gvk.Kind, l.root, parsed.NativeRep(), issues))
-	}
-	if t := checked.OutputType(); !t.IsEquivalentType(cel.StringType) && !t.IsEquivalentType(cel.DynType) {
-		return nil, f.wrong(&CompileError{Spec: one, Message: "it is " + article(t.String()) + ", and a message has to be a string"})
-	}
-	r.read = r.read.and(readsOf(parsed.NativeRep().Expr(), self))
-	program, err := env.Program(checked, cel.CostLimit(maxCost), cel.InterruptCheckFrequency(interruptEach))
-	if err != nil {
-		return nil, f.wrong(err)
-	}
-	return program, nil
+	r.read = r.read.And(m.Read)
+	return m, nil
 }
 
 // evaluate asks the rule, once it is clear that the status is of the present generation.
@@ -134,12 +120,8 @@ func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time
 // else the sentence.
 func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, byConventions func() Verdict) string {
 	if r.message != nil && !r.secret {
-		ctx, done := context.WithTimeoutCause(ctx, longest, errTooLong)
-		defer done()
-		if v, _, err := r.message.ContextEval(ctx, map[string]any{self: (*shape)(nil).value(obj)}); err == nil {
-			if s, ok := v.(types.String); ok && s != "" {
-				return text.OneLine(string(s))
-			}
+		if said := r.message.Say(ctx, obj); said != "" {
+			return said
 		}
 	}
 	if v := byConventions(); !v.Met && v.Reason != "NoStatus" {
@@ -150,15 +132,16 @@ func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, b
 
 // ParseRules reads a table of kinds. Each formula is compiled, so that a slip in one is an
 // error with the file and the line, whether its kind is waited for or not.
-func ParseRules(source string, data []byte) (*Rules, error) {
-	table, err := readTable(source, "the file "+source, data)
+func ParseRules(source string, data []byte) (*rules.Set, error) {
+	read, err := rules.Read(source, data)
 	if err != nil {
 		return nil, err
 	}
 	var faults []error
-	for _, rule := range table {
+	for _, gk := range read.Kinds() {
+		rule, _ := read.Of(gk)
 		_, err := compileRule(schema.GroupVersionKind{Group: rule.Group, Kind: rule.Kind}, rule)
 		faults = append(faults, err)
 	}
-	return &Rules{given: table}, errors.Join(faults...)
+	return read, errors.Join(faults...)
 }

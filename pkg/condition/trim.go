@@ -1,6 +1,10 @@
 package condition
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
+)
 
 // named is what names an object and its version.
 func named() [][]string {
@@ -23,16 +27,16 @@ func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	if obj == nil {
 		return nil // And not an object that is empty: that one exists.
 	}
-	total := reads{paths: named()}
+	total := field.Reads{Paths: named()}
 	for _, c := range conds {
 		r := c.how.reads()
-		if r.all {
+		if r.All {
 			return obj
 		}
-		total.paths, total.specTimes = slices.Concat(total.paths, r.paths), total.specTimes || r.specTimes
+		total.Paths, total.SpecTimes = slices.Concat(total.Paths, r.Paths), total.SpecTimes || r.SpecTimes
 	}
-	out, _ := total.of(obj).(map[string]any)
-	if m, ok := out["metadata"].(map[string]any); ok && total.specTimes {
+	out, _ := total.Of(obj).(map[string]any)
+	if m, ok := out["metadata"].(map[string]any); ok && total.SpecTimes {
 		m["managedFields"] = specTimesOf(obj)
 	}
 	return out
@@ -42,7 +46,7 @@ func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 // owner wrote, and whether it was the spec.
 func specTimesOf(obj map[string]any) []any {
 	var out []any
-	entries, _ := meta(obj)["managedFields"].([]any)
+	entries, _ := field.Meta(obj)["managedFields"].([]any)
 	for _, e := range entries {
 		entry, _ := e.(map[string]any)
 		fields, _ := entry["fieldsV1"].(map[string]any)

@@ -15,6 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/rules"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -38,7 +39,7 @@ type Awaited struct {
 	// are not waited for.
 	ready *wait.Goal
 	own   []ownGoal
-	rules *condition.Rules
+	rules *rules.Set
 	// hanging says what to do about objects that hang, limits how long they may take.
 	hanging Hanging
 	limits  limit.Limits

@@ -15,7 +15,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/rules"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -28,7 +28,7 @@ const explainWithin = 5 * time.Second
 type Explanation struct {
 	// Kind as it was typed.
 	Kind  string
-	Rules *condition.Rules
+	Rules *rules.Set
 }
 
 // Execute asks a server, where there is one, for the annotations of the definition.
@@ -53,7 +53,7 @@ func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 }
 
 // askedKind asks the server for the kind, and for what its definition states.
-func askedKind(ctx context.Context, c *connection.Connection, named string, rules *condition.Rules) (schema.GroupKind, error) {
+func askedKind(ctx context.Context, c *connection.Connection, named string, rules *rules.Set) (schema.GroupKind, error) {
 	ctx, cancel := context.WithTimeout(ctx, explainWithin)
 	defer cancel()
 	client, err := c.Connect(ctx, c.NewRun(), 0, verb.Ignore)
@@ -79,19 +79,19 @@ func askedKind(ctx context.Context, c *connection.Connection, named string, rule
 
 // knownKind returns the named kind when there is no server to ask: Canary, canaries or
 // canaries.flagger.app. An unknown name is taken as it is.
-func knownKind(named string, rules *condition.Rules) schema.GroupKind {
+func knownKind(named string, rules *rules.Set) schema.GroupKind {
 	return knownKinds(named, rules)[0]
 }
 
 // knownKinds are the kinds that may be meant, Kubernetes' own first, then those that the
 // user's rules are about: several groups may have a kind of one name.
-func knownKinds(named string, rules *condition.Rules) []schema.GroupKind {
+func knownKinds(named string, set *rules.Set) []schema.GroupKind {
 	word, group, grouped := strings.Cut(named, ".")
 	if long, ok := shortNames()[word]; ok && !grouped {
 		word = long
 	}
 	var found []schema.GroupKind
-	for _, known := range [][]schema.GroupKind{builtinKinds(), rules.Kinds(), readiness.OwnRules(), condition.ShippedKinds()} {
+	for _, known := range [][]schema.GroupKind{builtinKinds(), set.Kinds(), readiness.OwnRules(), rules.ShippedKinds()} {
 		slices.SortFunc(known, func(a, b schema.GroupKind) int { return strings.Compare(a.Group+a.Kind, b.Group+b.Kind) })
 		for _, gk := range known {
 			plural, singular := meta.UnsafeGuessKindToResource(gk.WithVersion("v1"))
@@ -130,7 +130,7 @@ func shortNames() map[string]string {
 
 // explainRule prints the rule of a kind. If no server was asked, a kind without a group
 // may also be a custom resource.
-func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Rules, asked bool) {
+func explainRule(out io.Writer, gk schema.GroupKind, rules *rules.Set, asked bool) {
 	width, _ := verb.Terminal(out)
 	fmt.Fprintln(out, layout.Plain(gk.String()))
 	about, own := readiness.About(gk)

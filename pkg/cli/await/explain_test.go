@@ -3,9 +3,8 @@ package await
 import (
 	"testing"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/rules"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 )
 
 // Without a server, an ambiguous kind is Kubernetes' own, and the others are listed.
@@ -20,7 +19,7 @@ func TestKnownKinds(t *testing.T) {
 		"Widget":                                {{Kind: "Widget"}},
 		"widgets.example.com":                   {{Group: "example.com", Kind: "widgets"}},
 	} {
-		got := knownKinds(named, &condition.Rules{})
+		got := knownKinds(named, &rules.Set{})
 		if len(got) < len(want) || len(want) == 1 && len(got) != 1 {
 			t.Errorf("%s: %v, want %v", named, got, want)
 			continue
@@ -32,7 +31,7 @@ func TestKnownKinds(t *testing.T) {
 		}
 	}
 	for _, named := range []string{"Service", "Ingress", "Role", "pods", "PersistentVolumeClaim", "Event"} {
-		if gk := knownKind(named, &condition.Rules{}); gk.Group != "" && gk.Group != "networking.k8s.io" && gk.Group != "rbac.authorization.k8s.io" {
+		if gk := knownKind(named, &rules.Set{}); gk.Group != "" && gk.Group != "networking.k8s.io" && gk.Group != "rbac.authorization.k8s.io" {
 			t.Errorf("%s is %s", named, gk)
 		}
 	}

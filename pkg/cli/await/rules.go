@@ -11,6 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/rules"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
@@ -25,9 +26,9 @@ func (f *RulesFlag) Add(flags *pflag.FlagSet) {
 }
 
 // ToRules reads the file; without one, nothing is stated.
-func (f *RulesFlag) ToRules() (*condition.Rules, error) {
+func (f *RulesFlag) ToRules() (*rules.Set, error) {
 	if f.file == "" {
-		return &condition.Rules{}, nil
+		return &rules.Set{}, nil
 	}
 	data, err := os.ReadFile(f.file)
 	if err != nil {
@@ -38,7 +39,7 @@ func (f *RulesFlag) ToRules() (*condition.Rules, error) {
 }
 
 // Stating gives each condition "ready" the rules that are stated of kinds.
-func Stating(rules *condition.Rules, once bool, specs []condition.Spec) {
+func Stating(rules *rules.Set, once bool, specs []condition.Spec) {
 	for i := range specs {
 		if specs[i].Kind == condition.Ready {
 			specs[i].Rules, specs[i].Once = rules, once
@@ -51,7 +52,7 @@ func Stating(rules *condition.Rules, once bool, specs []condition.Spec) {
 type Ruled struct {
 	wait.Source
 	Client *cluster.Client
-	Rules  *condition.Rules
+	Rules  *rules.Set
 }
 
 // Schema implements wait.Source.

@@ -1,10 +1,12 @@
-package condition
+package expression
 
 import (
 	"slices"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
 )
 
 // explanation is what is needed to tell how an expression came to its result.
@@ -30,12 +32,12 @@ type shown struct {
 	text string
 	// at is where in the object it is; without steps, it is what evaluation made of
 	// the expression with this id.
-	at place
+	at field.Place
 	id int64
 	// brief leaves out lists and maps: what was made of them is shown as well.
 	brief bool
 	// fields are what is read of the items of a list.
-	fields reads
+	fields field.Reads
 }
 
 // explain finds the parts of an expression that a report shows.
@@ -47,7 +49,7 @@ func explain(checked *ast.AST) explanation {
 		c := collector{info: info}
 		c.collect(e, false)
 		out.parts = append(out.parts, part{e.ID(), written(e, info), c.shown})
-		out.derives = out.derives || slices.ContainsFunc(c.shown, func(s shown) bool { return len(s.at.steps) == 0 })
+		out.derives = out.derives || slices.ContainsFunc(c.shown, func(s shown) bool { return len(s.at.Steps) == 0 })
 	}
 	return out
 }
@@ -78,13 +80,13 @@ func (c *collector) add(s shown) {
 	}
 	known := &c.shown[i]
 	known.brief = known.brief && s.brief
-	known.fields = reads{all: known.fields.all || s.fields.all, paths: slices.Concat(known.fields.paths, s.fields.paths)}
+	known.fields = field.Reads{All: known.fields.All || s.fields.All, Paths: slices.Concat(known.fields.Paths, s.fields.Paths)}
 }
 
 // place adds e if it is a place in the object; ok is true for any place.
-func (c *collector) place(e ast.Expr, brief bool, fields reads) (ok bool) {
+func (c *collector) place(e ast.Expr, brief bool, fields field.Reads) (ok bool) {
 	p, ok := placeOf(e)
-	if ok && p.variable == self && len(p.steps) > 0 {
+	if ok && p.Variable == field.Self && len(p.Steps) > 0 {
 		c.add(shown{text: p.String(), at: p, id: e.ID(), brief: brief, fields: fields})
 	}
 	return ok
@@ -92,7 +94,7 @@ func (c *collector) place(e ast.Expr, brief bool, fields reads) (ok bool) {
 
 // collect adds what e reads; brief as in shown.
 func (c *collector) collect(e ast.Expr, brief bool) {
-	if c.place(e, brief, reads{all: true}) {
+	if c.place(e, brief, field.Reads{All: true}) {
 		return
 	}
 	switch e.Kind() {
@@ -116,8 +118,8 @@ func (c *collector) operand(e ast.Expr) bool {
 		return false
 	}
 	_, isPlace := placeOf(e)
-	r := readsOf(e, self)
-	if isPlace || !r.all && len(r.paths) == 0 {
+	r := readsOf(e, field.Self)
+	if isPlace || !r.All && len(r.Paths) == 0 {
 		return false
 	}
 	c.add(shown{text: written(e, c.info), id: e.ID()})
@@ -132,10 +134,10 @@ func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
 		element = e.IterVar2()
 	}
 	body := []ast.Expr{e.AccuInit(), e.LoopCondition(), e.LoopStep(), e.Result()}
-	var fields reads
+	var fields field.Reads
 	for _, b := range body {
 		r := readsOf(b, element)
-		fields = reads{all: fields.all || r.all, paths: slices.Concat(fields.paths, r.paths)}
+		fields = field.Reads{All: fields.All || r.All, Paths: slices.Concat(fields.Paths, r.Paths)}
 	}
 	if !c.place(e.IterRange(), brief, fields) {
 		c.collect(e.IterRange(), brief)
@@ -148,7 +150,7 @@ func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
 // places adds the places in the object only: what else a loop computes has a value
 // for each turn.
 func (c *collector) places(e ast.Expr) {
-	if c.place(e, true, reads{all: true}) {
+	if c.place(e, true, field.Reads{All: true}) {
 		return
 	}
 	for _, child := range children(e) {
@@ -169,12 +171,12 @@ func isComparison(function string) bool {
 // cut leaves of the items of a list what the expression looks at.
 func (s shown) cut(value any) any {
 	items, ok := value.([]any)
-	if !ok || s.fields.all || len(s.fields.paths) == 0 {
+	if !ok || s.fields.All || len(s.fields.Paths) == 0 {
 		return value
 	}
 	out := make([]any, len(items))
 	for i, item := range items {
-		out[i] = s.fields.of(item)
+		out[i] = s.fields.Of(item)
 	}
 	return out
 }

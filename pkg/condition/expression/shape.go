@@ -1,4 +1,4 @@
-package condition
+package expression
 
 import (
 	"github.com/google/cel-go/common/types"
@@ -7,6 +7,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/apiserver/pkg/cel/openapi"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
 )
 
 // shape is a schema as CEL sees it: typed as Kubernetes' own CEL types it, but
@@ -26,25 +28,25 @@ type shape struct {
 
 // shapeOf prepares what is read of a schema: the rest of it is neither typed nor
 // seen, which keeps the types of a Deployment small.
-func shapeOf(s *spec.Schema, r reads) *shape {
+func shapeOf(s *spec.Schema, r field.Reads) *shape {
 	sh := &shape{Schema: &openapi.Schema{Schema: s}}
-	if sh.dynamic = isOpen(s); sh.dynamic {
+	if sh.dynamic = field.IsOpen(s); sh.dynamic {
 		sh.open = true
 		return sh
 	}
 	if len(s.Properties) > 0 {
 		sh.properties = map[string]common.Schema{}
 		for name := range s.Properties {
-			if inner, found := r.below(name); found {
+			if inner, found := r.Below(name); found {
 				property := s.Properties[name]
 				sh.properties[name] = sh.adopt(shapeOf(&property, inner))
 			}
 		}
 	} else if s.AdditionalProperties != nil {
-		sh.additional = sh.adopt(shapeOf(s.AdditionalProperties.Schema, reads{all: true}))
+		sh.additional = sh.adopt(shapeOf(s.AdditionalProperties.Schema, field.Reads{All: true}))
 	}
 	if s.Items != nil {
-		sh.items = sh.adopt(shapeOf(s.Items.Schema, reads{all: true}))
+		sh.items = sh.adopt(shapeOf(s.Items.Schema, field.Reads{All: true}))
 	}
 	return sh
 }

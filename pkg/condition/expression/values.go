@@ -1,4 +1,4 @@
-package condition
+package expression
 
 import (
 	"encoding/base64"
@@ -8,10 +8,6 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
 // plain returns a value of CEL as one of JSON.
@@ -74,23 +70,5 @@ func listOf[T any](items []T) []any {
 	for i := range items {
 		out[i] = jsonOf(items[i])
 	}
-	return out
-}
-
-func isComposite(value any) bool {
-	switch value.(type) {
-	case map[string]any, []any:
-		return true
-	default:
-		return false
-	}
-}
-
-func isSecret(gvk schema.GroupVersionKind) bool { return redact.IsSecret(object.Ref{GVK: gvk}) }
-
-// masked returns a Secret without its values.
-func masked(obj map[string]any) map[string]any {
-	secret := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}}
-	out, _ := redact.Pair(secret, obj, nil)
 	return out
 }

@@ -1,4 +1,4 @@
-package condition
+package expression
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/google/cel-go/interpreter"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -31,55 +32,65 @@ const (
 	longest       = 2 * time.Second
 )
 
-// expression evaluates CEL.
-type expression struct {
+// Result is what an expression says of one object.
+type Result struct {
+	Met bool
+	// Reason is short and stable, Message one sentence for people.
+	Reason, Message string
+	// Values are what was read, in order of appearance. Those of Secrets are masked.
+	Values []readiness.Value
+	// Err says why it could not be evaluated: neither met nor not.
+	Err error
+}
+
+// Expression evaluates CEL.
+type Expression struct {
 	gvk   schema.GroupVersionKind
 	shape *shape
-	read  reads
+	Read  field.Reads
 	// program evaluates; tracking does the same again where it has to be explained.
 	program, tracking cel.Program
 	explanation
 }
 
-func (x *expression) reads() reads { return x.read }
-
 var errTooLong = fmt.Errorf("the expression takes longer than %s", longest)
 
-func (x *expression) evaluate(ctx context.Context, obj map[string]any, _ time.Time) Verdict {
+// Evaluate evaluates the expression on an object that exists.
+func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
 	ctx, done := context.WithTimeoutCause(ctx, longest, errTooLong)
 	defer done()
-	input := map[string]any{self: x.shape.value(obj)}
-	result, _, err := x.program.ContextEval(ctx, input)
+	input := map[string]any{field.Self: x.shape.value(obj)}
+	made, _, err := x.program.ContextEval(ctx, input)
 	celErr, ended := errors.AsType[*types.Err](err)
 	ended = ended || err == nil
 	state := interpreter.NewEvalState()
-	if ended && (result != types.True || x.derives) {
+	if ended && (made != types.True || x.derives) {
 		_, details, _ := x.tracking.ContextEval(ctx, input) // As before, and what it saw.
 		if seen := details.State(); seen != nil {
 			state = seen
 		}
 	}
 	switch {
-	case err == nil && result == types.True:
-		return Verdict{Met: true, Reason: "True", Values: x.values(obj, state, x.parts)}
-	case err == nil && result == types.False:
+	case err == nil && made == types.True:
+		return Result{Met: true, Reason: "True", Values: x.values(obj, state, x.parts)}
+	case err == nil && made == types.False:
 		return x.isFalse(obj, state)
 	case err == nil:
-		err = fmt.Errorf("it is %s, and neither true nor false", article(result.Type().TypeName()))
+		err = fmt.Errorf("it is %s, and neither true nor false", article(made.Type().TypeName()))
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case celErr != nil && x.isAbsence(celErr, state):
 		return x.isAbsent(obj, state, celErr.NodeID())
-	case isSecret(x.gvk):
+	case field.IsSecret(x.gvk):
 		// CEL may quote whatever the expression made of a value.
 		err = errors.New("cannot evaluate the expression on this Secret (details withheld: they would reveal its values)")
 	}
-	return Verdict{Reason: "NotJudged", Message: text.OneLine(err.Error()), Err: err, Values: x.values(obj, state, x.parts)}
+	return Result{Reason: "NotJudged", Message: text.OneLine(err.Error()), Err: err, Values: x.values(obj, state, x.parts)}
 }
 
 // isFalse says which of the parts of a && b is false, and shows what those read.
 // What comes after them may never have been looked at.
-func (x *expression) isFalse(obj map[string]any, state interpreter.EvalState) Verdict {
+func (x *Expression) isFalse(obj map[string]any, state interpreter.EvalState) Result {
 	var untrue []part
 	var texts []string
 	for _, p := range x.parts {
@@ -87,20 +98,20 @@ func (x *expression) isFalse(obj map[string]any, state interpreter.EvalState) Ve
 			untrue, texts = append(untrue, p), append(texts, p.text)
 		}
 	}
-	return Verdict{Reason: "False", Message: "false: " + strings.Join(texts, ", "), Values: x.values(obj, state, untrue)}
+	return Result{Reason: "False", Message: "false: " + strings.Join(texts, ", "), Values: x.values(obj, state, untrue)}
 }
 
 // isAbsent names what evaluation ended at: of self.status.a, self.status if not
 // even that is there.
-func (x *expression) isAbsent(obj map[string]any, state interpreter.EvalState, at int64) Verdict {
-	out := Verdict{Reason: "Absent", Values: x.values(obj, state, x.parts)}
+func (x *Expression) isAbsent(obj map[string]any, state interpreter.EvalState, at int64) Result {
+	out := Result{Reason: "Absent", Values: x.values(obj, state, x.parts)}
 	out.Message = "it reads an absent field: " + x.text // In an item of a list.
 	node := x.nodes[at]
 	if node.Kind() == ast.CallKind && node.AsCall().IsMemberFunction() { // self.?a.value()
 		node = node.AsCall().Target()
 	}
-	if p, ok := placeOf(node); ok && p.variable == self {
-		out.Message = "there is no " + p.missing(obj).String()
+	if p, ok := placeOf(node); ok && p.Variable == field.Self {
+		out.Message = "there is no " + p.Missing(obj).String()
 	}
 	return out
 }
@@ -108,7 +119,7 @@ func (x *expression) isAbsent(obj map[string]any, state interpreter.EvalState, a
 // isAbsence reports whether evaluation ended at something that is not there: at a
 // field or an index, by the error that says "nothing there", not "something else
 // there".
-func (x *expression) isAbsence(err *types.Err, state interpreter.EvalState) bool {
+func (x *Expression) isAbsence(err *types.Err, state interpreter.EvalState) bool {
 	node, found := x.nodes[err.NodeID()]
 	if !found {
 		return false
@@ -142,18 +153,18 @@ func isResolution(e *types.Err) bool {
 }
 
 // values returns what parts of the expression have read, each thing once.
-func (x *expression) values(obj map[string]any, state interpreter.EvalState, parts []part) []readiness.Value {
-	secret, visible := isSecret(x.gvk), any(obj)
+func (x *Expression) values(obj map[string]any, state interpreter.EvalState, parts []part) []readiness.Value {
+	secret, visible := field.IsSecret(x.gvk), any(obj)
 	if secret {
-		visible = masked(obj)
+		visible = field.Masked(obj)
 	}
 	var out []readiness.Value
 	known := map[string]bool{}
 	for _, p := range parts {
 		for _, s := range p.shown {
 			v := readiness.Value{Expr: s.text}
-			if len(s.at.steps) > 0 {
-				found, there := s.at.find(visible)
+			if len(s.at.Steps) > 0 {
+				found, there := s.at.Find(visible)
 				v.Value, v.Absent = s.cut(found), !there
 			} else if made, seen := state.Value(s.id); seen && !types.IsUnknownOrError(made) {
 				v.Value, v.Absent = plain(made)
@@ -163,7 +174,7 @@ func (x *expression) values(obj map[string]any, state interpreter.EvalState, par
 			} else {
 				continue
 			}
-			if known[v.Expr] || s.brief && isComposite(v.Value) {
+			if known[v.Expr] || s.brief && field.IsComposite(v.Value) {
 				continue
 			}
 			known[v.Expr] = true
@@ -176,7 +187,7 @@ func (x *expression) values(obj map[string]any, state interpreter.EvalState, par
 // plan makes the programs. There are two: cel-go (v0.29.2) counts no cost, and so
 // knows no limit, while it tracks state. What the first ends within its bounds, the
 // second may repeat to tell how.
-func (x *expression) plan(env *cel.Env, checked *cel.Ast) error {
+func (x *Expression) plan(env *cel.Env, checked *cel.Ast) error {
 	interruptible := cel.InterruptCheckFrequency(interruptEach)
 	var programErr, trackingErr error
 	x.program, programErr = env.Program(checked, cel.CostLimit(maxCost), interruptible)

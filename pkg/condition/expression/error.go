@@ -1,54 +1,61 @@
-package condition
+package expression
 
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// wrong returns an error at a place in the expression, both from 1.
-func (s Spec) wrong(line, column int, message string) *CompileError {
-	if line == 1 {
-		column += utf8.RuneCountInString(s.Text[:max(0, strings.Index(s.Text, s.Expression))])
-	}
-	return &CompileError{Spec: s, Line: line, Column: column, Message: text.OneLine(message)}
+// Error says where and why an expression is wrong.
+type Error struct {
+	// Line and Column are the place, both from 1; zero where the whole is wrong.
+	Line, Column int
+	// Message is one line without the place.
+	Message string
+	// Meant is what was probably meant, such as the nearest name; may be empty.
+	Meant string
+	// Advice is what to write where no name is near; may be empty.
+	Advice string
 }
 
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
 // first returns the first of what is wrong; the others mostly follow from it.
-func first(one Spec, issues *cel.Issues) (*CompileError, *common.Error) {
+func first(issues *cel.Issues) (*Error, *common.Error) {
 	all := issues.Errors()
 	if len(all) == 0 {
-		return &CompileError{Spec: one, Message: text.OneLine(issues.Err().Error())}, &common.Error{}
+		return &Error{Message: text.OneLine(issues.Err().Error())}, &common.Error{}
 	}
 	l := all[0].Location
 	if l.Line() < 1 {
-		return &CompileError{Spec: one, Message: text.OneLine(all[0].Message)}, all[0]
+		return &Error{Message: text.OneLine(all[0].Message)}, all[0]
 	}
-	return one.wrong(l.Line(), l.Column()+1, all[0].Message), all[0]
+	return &Error{Line: l.Line(), Column: l.Column() + 1, Message: text.OneLine(all[0].Message)}, all[0]
 }
 
 // syntaxError is about what is no CEL at all.
-func syntaxError(one Spec, issues *cel.Issues) *CompileError {
-	out, _ := first(one, issues)
+func syntaxError(typed string, issues *cel.Issues) *Error {
+	out, _ := first(issues)
 	// ANTLR lists every token that might have followed.
 	out.Message, _, _ = strings.Cut(out.Message, " expecting {")
-	if singleEquals(one.Expression) {
+	if singleEquals(typed) {
 		out.Advice = "compare with ==, as in self.status.phase == 'Bound'"
 	}
 	return out
 }
 
 // typeError is about what is CEL, but not about this kind, whose schema is root.
-func typeError(one Spec, kind string, root *spec.Schema, parsed *ast.AST, issues *cel.Issues) *CompileError {
-	out, cause := first(one, issues)
-	found := locate(parsed.Expr(), cause.ExprID, scope{self: root})
+func typeError(typed, kind string, root *spec.Schema, parsed *ast.AST, issues *cel.Issues) *Error {
+	out, cause := first(issues)
+	found := locate(parsed.Expr(), cause.ExprID, scope{field.Self: root})
 	if found.expr == nil {
 		return out
 	}
@@ -65,14 +72,14 @@ func typeError(one Spec, kind string, root *spec.Schema, parsed *ast.AST, issues
 		}
 		where := written(sel.Operand(), parsed.SourceInfo())
 		out.Message = fmt.Sprintf("%s has no field %s in %s", where, name, kind)
-		out.Column += nameAfter(one.Expression, cause.Location, name)
-		out.Meant, out.Advice = meant(where+".", name, holder)
+		out.Column += nameAfter(typed, cause.Location, name)
+		out.Meant, out.Advice = field.Meant(where+".", name, holder)
 	case ast.IdentKind:
 		name := found.expr.AsIdent()
 		out.Message = fmt.Sprintf("there is no variable %s", name)
 		out.Advice = "the object is self, as in self.status"
 		if root != nil {
-			if near := text.Nearest(name, fieldNames(root)); near != "" {
+			if near := text.Nearest(name, field.Names(root)); near != "" {
 				out.Meant = "self." + near
 			}
 		}
@@ -82,9 +89,8 @@ func typeError(one Spec, kind string, root *spec.Schema, parsed *ast.AST, issues
 }
 
 // notBoolean is about what has a value, but none that could be true.
-func notBoolean(one Spec, t *cel.Type) *CompileError {
-	out := &CompileError{
-		Spec:    one,
+func notBoolean(t *cel.Type) *Error {
+	out := &Error{
 		Message: fmt.Sprintf("it is %s, and a condition has to be true or false", article(t.String())),
 		Advice:  "compare it, as in EXPRESSION == VALUE",
 	}

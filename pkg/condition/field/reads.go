@@ -1,51 +1,52 @@
-package condition
+package field
 
 import "slices"
 
-// reads is what a condition reads of an object, beside what names its version.
-type reads struct {
-	// all: everything.
-	all bool
-	// paths are names of fields from the root, each with all below it.
-	paths [][]string
-	// specTimes: when the spec was last written, according to managed fields.
-	specTimes bool
+// Reads is what a condition reads of an object, beside what names its version.
+type Reads struct {
+	// All: everything.
+	All bool
+	// Paths are names of fields from the root, each with all below it.
+	Paths [][]string
+	// SpecTimes: when the spec was last written, according to managed fields.
+	SpecTimes bool
 }
 
-// below returns what is read below a field; false if nothing is.
-func (r reads) below(name string) (inner reads, found bool) {
-	if r.all {
+// Below returns what is read below a field; false if nothing is.
+func (r Reads) Below(name string) (inner Reads, found bool) {
+	if r.All {
 		return r, true
 	}
-	for _, path := range r.paths {
+	for _, path := range r.Paths {
 		if path[0] == name {
 			found = true
-			inner.all = inner.all || len(path) == 1
-			inner.paths = append(inner.paths, path[1:])
+			inner.All = inner.All || len(path) == 1
+			inner.Paths = append(inner.Paths, path[1:])
 		}
 	}
-	if inner.all {
-		return reads{all: true}, true
+	if inner.All {
+		return Reads{All: true}, true
 	}
 	return inner, found
 }
 
-// of returns what is read of a value, sharing whatever is read whole. A map that is read in
+// Of returns what is read of a value, sharing whatever is read whole. A map that is read in
 // part stays even if that part is missing.
-func (r reads) of(v any) any {
+func (r Reads) Of(v any) any {
 	m, ok := v.(map[string]any)
-	if r.all || !ok {
+	if r.All || !ok {
 		return v
 	}
 	out := map[string]any{}
-	for _, path := range outermost(r.paths) {
+	for _, path := range outermost(r.Paths) {
 		keep(out, m, path)
 	}
 	return out
 }
 
-func (r reads) and(other reads) reads {
-	return reads{all: r.all || other.all, paths: append(slices.Clip(r.paths), other.paths...), specTimes: r.specTimes || other.specTimes}
+// And returns what is read here or there.
+func (r Reads) And(other Reads) Reads {
+	return Reads{All: r.All || other.All, Paths: append(slices.Clip(r.Paths), other.Paths...), SpecTimes: r.SpecTimes || other.SpecTimes}
 }
 
 // outermost returns the paths without those that are below another.
@@ -81,7 +82,8 @@ func keep(out, obj map[string]any, path []string) {
 	keep(inner, below, path[1:])
 }
 
-func meta(obj map[string]any) map[string]any {
+// Meta returns the metadata of an object.
+func Meta(obj map[string]any) map[string]any {
 	m, _ := obj["metadata"].(map[string]any)
 	return m
 }

@@ -1,4 +1,4 @@
-package condition
+package rules
 
 import (
 	"bytes"
@@ -32,9 +32,9 @@ type Formula struct {
 	Line   int
 }
 
-// KindRule says when objects of a kind are ready, in CEL. Each of its formulas may be
+// Rule says when objects of a kind are ready, in CEL. Each of its formulas may be
 // empty: what it does not say, the conventions do.
-type KindRule struct {
+type Rule struct {
 	Group, Kind            string
 	Ready, Failed, Message Formula
 	// From says where it comes from.
@@ -42,55 +42,55 @@ type KindRule struct {
 }
 
 // IsZero reports whether the rule says nothing.
-func (r KindRule) IsZero() bool {
+func (r Rule) IsZero() bool {
 	return r.Ready.Text == "" && r.Failed.Text == "" && r.Message.Text == ""
 }
 
 // Exists reports whether the rule is one of the shipped table that asks no more than that
 // the object is there and that nothing in its status is wrong.
-func (r KindRule) Exists() bool { return r.From == fromTable && r.Ready.Text == "true" }
+func (r Rule) Exists() bool { return r.From == fromTable && r.Ready.Text == "true" }
 
-// RuleError is about a formula of a file or of an annotation.
-type RuleError struct {
+// Error is about a formula of a file or of an annotation.
+type Error struct {
 	Source string
 	Line   int
 	Err    error
 }
 
-func (e *RuleError) Error() string {
+func (e *Error) Error() string {
 	if e.Line == 0 {
 		return fmt.Sprintf("%s: %v", e.Source, e.Err)
 	}
 	return fmt.Sprintf("%s:%d: %v", e.Source, e.Line, e.Err)
 }
 
-func (e *RuleError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
-func readTable(source, from string, data []byte) (map[schema.GroupKind]KindRule, error) {
+func readTable(source, from string, data []byte) (map[schema.GroupKind]Rule, error) {
 	var document, second yaml.Node
 	documents := yaml.NewDecoder(bytes.NewReader(data))
 	if err := documents.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
-		return nil, &RuleError{Source: source, Err: err}
+		return nil, &Error{Source: source, Err: err}
 	}
 	if err := documents.Decode(&second); err == nil {
-		return nil, &RuleError{Source: source, Line: second.Line, Err: errors.New("it has to be one document; put all kinds into one list")}
+		return nil, &Error{Source: source, Line: second.Line, Err: errors.New("it has to be one document; put all kinds into one list")}
 	} else if !errors.Is(err, io.EOF) {
-		return nil, &RuleError{Source: source, Err: err}
+		return nil, &Error{Source: source, Err: err}
 	}
 	if len(document.Content) == 0 {
-		return nil, &RuleError{Source: source, Err: errors.New("it is empty; it has to have a list named kinds")}
+		return nil, &Error{Source: source, Err: errors.New("it is empty; it has to have a list named kinds")}
 	}
 	root := document.Content[0]
-	table := map[schema.GroupKind]KindRule{}
+	table := map[schema.GroupKind]Rule{}
 	if root.Kind != yaml.MappingNode || len(root.Content) != 2 || root.Content[0].Value != "kinds" || root.Content[1].Kind != yaml.SequenceNode {
-		return nil, &RuleError{Source: source, Line: root.Line, Err: errors.New("it has to have a list named kinds, and nothing else")}
+		return nil, &Error{Source: source, Line: root.Line, Err: errors.New("it has to have a list named kinds, and nothing else")}
 	}
 	var faults []error
 	for _, item := range root.Content[1].Content {
 		rule, err := readRule(source, from, item)
 		gk := schema.GroupKind{Group: rule.Group, Kind: rule.Kind}
 		if _, twice := table[gk]; twice && err == nil {
-			err = &RuleError{Source: source, Line: item.Line, Err: fmt.Errorf("%s is there twice", gk)}
+			err = &Error{Source: source, Line: item.Line, Err: fmt.Errorf("%s is there twice", gk)}
 		}
 		faults = append(faults, err)
 		table[gk] = rule
@@ -98,10 +98,10 @@ func readTable(source, from string, data []byte) (map[schema.GroupKind]KindRule,
 	return table, errors.Join(faults...)
 }
 
-func readRule(source, from string, item *yaml.Node) (KindRule, error) {
-	rule := KindRule{From: from}
+func readRule(source, from string, item *yaml.Node) (Rule, error) {
+	rule := Rule{From: from}
 	if item.Kind != yaml.MappingNode {
-		return rule, &RuleError{Source: source, Line: item.Line, Err: errors.New("it has to have kind, group and ready or failed")}
+		return rule, &Error{Source: source, Line: item.Line, Err: errors.New("it has to have kind, group and ready or failed")}
 	}
 	var faults []error
 	seen := map[string]bool{}
@@ -112,11 +112,11 @@ func readRule(source, from string, item *yaml.Node) (KindRule, error) {
 			formula.Line++
 		}
 		if value.Kind != yaml.ScalarNode {
-			faults = append(faults, &RuleError{Source: source, Line: value.Line, Err: fmt.Errorf("%s has to be a text", key.Value)})
+			faults = append(faults, &Error{Source: source, Line: value.Line, Err: fmt.Errorf("%s has to be a text", key.Value)})
 			continue
 		}
 		if seen[key.Value] {
-			faults = append(faults, &RuleError{Source: source, Line: key.Line, Err: fmt.Errorf("%s is there twice", key.Value)})
+			faults = append(faults, &Error{Source: source, Line: key.Line, Err: fmt.Errorf("%s is there twice", key.Value)})
 		}
 		seen[key.Value] = true
 		switch key.Value {
@@ -131,19 +131,19 @@ func readRule(source, from string, item *yaml.Node) (KindRule, error) {
 		case "message":
 			rule.Message = formula
 		default:
-			faults = append(faults, &RuleError{Source: source, Line: key.Line, Err: fmt.Errorf("there is no field %s; there are: group, kind, ready, failed, message", key.Value)})
+			faults = append(faults, &Error{Source: source, Line: key.Line, Err: fmt.Errorf("there is no field %s; there are: group, kind, ready, failed, message", key.Value)})
 		}
 	}
 	if rule.Kind == "" || rule.Ready.Text == "" && rule.Failed.Text == "" {
-		faults = append(faults, &RuleError{Source: source, Line: item.Line, Err: errors.New("it has to have a kind, and ready or failed")})
+		faults = append(faults, &Error{Source: source, Line: item.Line, Err: errors.New("it has to have a kind, and ready or failed")})
 	}
 	return rule, errors.Join(faults...)
 }
 
 // Shipped is the rule of a kind in the table that is part of the program.
-func Shipped(gk schema.GroupKind) (KindRule, bool) {
+func Shipped(gk schema.GroupKind) (Rule, bool) {
 	if !bytes.Contains(shipped, []byte("kind: "+gk.Kind)) {
-		return KindRule{}, false // Most kinds, without reading it.
+		return Rule{}, false // Most kinds, without reading it.
 	}
 	rule, found := shippedTable()[gk]
 	return rule, found
@@ -158,7 +158,7 @@ func ShippedKinds() []schema.GroupKind {
 	return all
 }
 
-func shippedTable() map[schema.GroupKind]KindRule {
+func shippedTable() map[schema.GroupKind]Rule {
 	table, err := readTable("kinds.yaml", fromTable, shipped)
 	if err != nil {
 		return nil // A test reads it, so that this is not possible.
