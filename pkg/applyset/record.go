@@ -96,7 +96,7 @@ func (r Record) Check() error {
 	case tool != "kubectl":
 		return &ForeignSetError{Parent: r.Parent, Tool: r.Tooling}
 	case !r.Told:
-		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no annotation %s, so nobody knows where its members are", KindsAnnotation)}
+		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no annotation %s, so its members cannot be found", KindsAnnotation)}
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (e *ForeignSetError) Hint() string { return "apply it with that tool, or na
 type NotASetError struct{ Parent object.Ref }
 
 func (e *NotASetError) Error() string {
-	return fmt.Sprintf("%s is there already, and is no set: somebody uses it for something else", e.Parent)
+	return fmt.Sprintf("%s exists already and is not a set: it is used for something else", e.Parent)
 }
 
 // Hint says what to do about it.

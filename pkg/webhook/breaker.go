@@ -108,12 +108,12 @@ func (b *breaker) tell(is *admissionv1.ValidatingWebhookConfiguration) {
 		APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration", Name: is.Name, UID: is.UID,
 	}
 	if b.circuit.suspended {
-		const text = "the API server's calls do not come back; it does not call any more, until they do: nobody is warned, and users are not recorded"
+		const text = "the API server's calls do not come back, and are suspended until they do: there are no warnings, and users are not recorded"
 		b.log.Info(text, "configuration", is.Name)
 		b.events.Eventf(object, corev1.EventTypeWarning, "CallsSuspended", "%s", text)
 		return
 	}
-	const text = "the API server's calls come back; it calls again"
+	const text = "the API server's calls come back, and are resumed"
 	b.log.Info(text, "configuration", is.Name)
 	b.events.Eventf(object, corev1.EventTypeNormal, "CallsResumed", "%s", text)
 }

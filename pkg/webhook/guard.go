@@ -126,10 +126,10 @@ func (g *guard) write(ctx context.Context, patch []byte) (*admissionv1.Validatin
 // tell reports what was restored.
 func (g *guard) tell(is *admissionv1.ValidatingWebhookConfiguration, restored []string) {
 	what := strings.Join(restored, ", ")
-	g.log.Info("somebody changed the webhook configuration; it is again what the chart made", "configuration", is.Name, "entries", what)
+	g.log.Info("the webhook configuration was changed; restored what the chart made", "configuration", is.Name, "entries", what)
 	g.events.Eventf(&corev1.ObjectReference{
 		APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration", Name: is.Name, UID: is.UID,
-	}, corev1.EventTypeWarning, "ConfigurationRestored", "put back what somebody changed in %s", what)
+	}, corev1.EventTypeWarning, "ConfigurationRestored", "restored %s, which had been changed", what)
 }
 
 // token returns the one in the Secret, or makes it.

@@ -85,7 +85,7 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 			p.refused = map[string]bool{}
 		}
 		p.refused[c.Namespace] = true
-		p.emit(event.Warned{Text: "--logs: you may not read the logs of Pods in namespace " + c.Namespace + " (get pods/log); the causes are told without"})
+		p.emit(event.Warned{Text: "--logs: you may not read the logs of Pods in namespace " + c.Namespace + " (get pods/log); the causes come without them"})
 	}
 	if ctx.Err() != nil { // We stopped asking, which is no answer.
 		return podLog{}, sent

@@ -108,7 +108,7 @@ func (c *Connection) ExpectedContext() error {
 	for _, f := range []string{"server", "cluster"} {
 		if c.flags.Lookup(f).Changed {
 			return &object.HintedError{
-				Err:    fmt.Errorf("--%s overrides the cluster of context %q, so its name does not tell which cluster is meant, as %s expects", f, name, wanted[0]),
+				Err:    fmt.Errorf("--%s overrides the cluster of context %q, so its name does not say which cluster is meant, as %s expects", f, name, wanted[0]),
 				Advice: "leave out --" + f + ", or guard with --" + ExpectCluster + " alone",
 			}
 		}

@@ -39,7 +39,7 @@ func (r *Run) confirm(ctx context.Context) error {
 	return refusal
 }
 
-var errUnconfirmed = errors.New("to be pruned, which nobody confirmed")
+var errUnconfirmed = errors.New("it would be pruned, and that was not confirmed")
 
 // UnconfirmedError says that a prune looks like a mistake and was not confirmed, so
 // nothing was done.

@@ -148,7 +148,7 @@ func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, erro
 	switch {
 	case f.name == "" && f.prune:
 		errs = append(errs, &object.HintedError{
-			Err:    errors.New("--prune needs a set, or nobody knows what left it"),
+			Err:    errors.New("--prune needs a set: without one, it is unknown what left the input"),
 			Advice: "name one with --apply-set=NAME, from the first apply on",
 		})
 	case f.name == "" && f.adopt:

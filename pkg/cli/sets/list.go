@@ -28,7 +28,7 @@ func Must(ctx context.Context, server Server, name, namespace string) (*Set, err
 		}
 	case s.Record.ID != s.ID():
 		return nil, &object.HintedError{
-			Err:    fmt.Errorf("%s is no set", s.Record.Parent),
+			Err:    fmt.Errorf("%s is not a set", s.Record.Parent),
 			Advice: "see: " + command.Kubectl("k8sconnect", "sets") + " -A",
 		}
 	}

@@ -80,7 +80,7 @@ func (e *UntoldKindError) Error() string {
 	if code := request.StatusOf(e.Err).Code; code != 0 {
 		why = fmt.Sprintf("the API %s answers %d", e.GVK.GroupVersion(), code)
 	}
-	return fmt.Sprintf("whether the server serves a kind %s cannot be told: %s", e.GVK.Kind, why)
+	return fmt.Sprintf("cannot tell whether the server serves a kind %s: %s", e.GVK.Kind, why)
 }
 
 // Unreachable marks errors that say nothing about the object.

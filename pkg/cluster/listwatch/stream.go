@@ -183,7 +183,7 @@ func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	if u.GroupVersionKind() != w.kind.GVK {
-		return nil, answer.Wrong("a watch of %s tells of %s", w.kind.GVR().GroupResource(), answer.Describe(u))
+		return nil, answer.Wrong("a watch of %s reports %s", w.kind.GVR().GroupResource(), answer.Describe(u))
 	}
 	switch f.Type {
 	case "BOOKMARK":

@@ -135,7 +135,7 @@ func (r *metadataReader) time() (*metav1.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		r.odd = fmt.Errorf("read %s: it is no time", r.StackPointer())
+		r.odd = fmt.Errorf("read %s: it is not a time", r.StackPointer())
 		return nil, nil
 	}
 	return &metav1.Time{Time: t}, nil

@@ -65,7 +65,7 @@ func check(r *http.Request, body []byte) error {
 		Message  string
 	}
 	if err := json.Unmarshal(body, &is); err != nil {
-		return errors.New("it is no whole JSON object")
+		return errors.New("it is not a complete JSON object")
 	}
 	switch {
 	case is.Kind == "":

@@ -172,7 +172,7 @@ func TestTampered(t *testing.T) {
 		tr.await(t, "it is put back", func() bool { return same(good, tr.entries(t)) })
 		tr.called(t, fmt.Sprint("tampered-", tampered))
 	}
-	if times := strings.Count(tr.log.tail(10000), "somebody changed the webhook configuration"); times != tampered {
+	if times := strings.Count(tr.log.tail(10000), "the webhook configuration was changed"); times != tampered {
 		t.Errorf("it was put back %d times, and changed %d times", times, tampered)
 	}
 	tr.await(t, "an Event says so", func() bool {
