@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// ParseAllow reads a kind that is allowed to be pruned: one of the [Protected], by its
-// kind, resource or short name, with its group or without.
+// ParseAllow parses a kind that may be pruned: one of the [Protected], by its kind,
+// resource or short name, with or without its group.
 func ParseAllow(text string) (schema.GroupKind, error) {
 	word, group, grouped := strings.Cut(strings.ToLower(strings.TrimSpace(text)), ".")
 	names := map[string][]string{

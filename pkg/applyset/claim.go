@@ -65,7 +65,7 @@ type sign struct {
 	// name and namespace are keys of annotations, or of labels.
 	name, namespace string
 	annotation      bool
-	// read makes the name of the value; nil takes it as it is.
+	// read turns the value into the name; nil uses it as it is.
 	read func(string) string
 }
 

@@ -58,7 +58,7 @@ func appliersOf(u *unstructured.Unstructured) []string {
 	return all
 }
 
-// Set is the id of the set that the object says it is part of; empty for none.
+// Set is the id of the set that the object claims to be part of; empty for none.
 func (m Member) Set() string { return m.labels[PartOfLabel] }
 
 // Claims returns the claims on the object besides those of sets.

@@ -63,7 +63,7 @@ func IsID(value string) bool {
 // Selector is the label selector of the members of a set.
 func Selector(id string) string { return PartOfLabel + "=" + id }
 
-// ParentKind is a parent's kind where none is named.
+// ParentKind is the parent's kind if none is named.
 func ParentKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 }

@@ -38,7 +38,7 @@ func (p Promise) Covers(ref object.Ref) bool {
 	return slices.Contains(p.Kinds, ref.GVK.GroupKind()) && (ref.Namespace == "" || slices.Contains(p.Namespaces, ref.Namespace))
 }
 
-// Includes reports whether the promise covers all that the other one does.
+// Includes reports whether the promise covers everything that the other one does.
 func (p Promise) Includes(q Promise) bool { return p.Union(q).Equal(p) }
 
 // Equal reports whether both are the same promise.

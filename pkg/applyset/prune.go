@@ -148,7 +148,7 @@ func (d *Decision) add(set Set, m Member) {
 }
 
 // disabledBy returns the annotation that keeps a member, as KEY: VALUE; empty for none.
-// Those of the tools that people come from mean the same.
+// Annotations of the tools that users come from mean the same.
 func (m Member) disabledBy() string {
 	for _, note := range []struct{ key, value string }{
 		{PruneAnnotation, "disabled"},

@@ -23,7 +23,7 @@ const Manager = "k8sconnect-applyset"
 // Record is what a parent says of its set.
 type Record struct {
 	Parent object.Ref
-	// ID is the value of the parent's label; empty if it is no parent yet.
+	// ID is the value of the parent's label; empty if it is not a parent yet.
 	ID string
 	// Tooling as NAME/VERSION; empty if the set was not written yet.
 	Tooling string
@@ -110,8 +110,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 // Render returns the parent as it is applied, with this promise and these further
-// annotations, which are ours (k8sconnect.io/…). Names of a promise that no annotation
-// can hold are an error, for they would be read as others.
+// annotations, which are ours (k8sconnect.io/…). A name in the promise that no annotation
+// can hold is an error, because it would be read as another name.
 func Render(r Record, p Promise, ours map[string]string) (*unstructured.Unstructured, error) {
 	var kinds []string
 	for _, gk := range p.Kinds {
@@ -146,7 +146,7 @@ func Render(r Record, p Promise, ours map[string]string) (*unstructured.Unstruct
 	return u, nil
 }
 
-// BrokenError says that an object is no sound parent.
+// BrokenError says that an object is not a valid parent.
 type BrokenError struct {
 	Parent object.Ref
 	Err    error

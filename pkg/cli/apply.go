@@ -54,7 +54,7 @@ type applyOptions struct {
 	journal *restore.Journal
 	// pruned is what the run deleted of its set, in the order in which it would be applied.
 	pruned *plan.Plan
-	// history is how many runs of a set are kept; undone: this one was taken back.
+	// history is how many runs of a set to keep; undone: this run was taken back.
 	history int
 	undone  bool
 	set     sets.Options
@@ -62,10 +62,10 @@ type applyOptions struct {
 	// answer.
 	ask         func(context.Context, applyset.Decision, string) (bool, error)
 	concurrency int
-	// lock is that of the set; nil if none is changed.
+	// lock is the set's lock; nil if no set is changed.
 	lock       *locking.Locking
 	lockWithin time.Duration
-	// printed: the manifests are put in order and printed, and nothing else is done.
+	// printed: only put the manifests in order and print them.
 	printed bool
 	run     string
 	out     *printer.Printer
@@ -122,7 +122,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
 		output.JSONPath+"=TEMPLATE or "+output.GoTemplate+"=TEMPLATE; with --dry-run=client, "+output.Manifests+
 		": those of the input, in order, without a server")
 	cmd.Flags().BoolVar(&flags.serverSide, "server-side", true, "Always on; accepted for compatibility with kubectl")
-	_ = cmd.Flags().MarkHidden("server-side") // It only fails for a flag that there is not.
+	_ = cmd.Flags().MarkHidden("server-side") // It fails only for an unknown flag.
 	return cmd
 }
 
@@ -196,7 +196,7 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// work does the run, telling the printer of it. ctx ends with the run's --timeout,
+// work does the run and reports to the printer. ctx ends with the run's --timeout,
 // patient does not.
 func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connection) error {
 	if o.set.Name != "" && o.engine.DryRun == object.DryRunNone {

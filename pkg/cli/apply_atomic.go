@@ -44,8 +44,8 @@ func (o *applyOptions) rollBack(ctx context.Context, client *cluster.Client, p *
 		most = hurriedBack
 	}
 	o.out.Print(event.RollingBack{Err: failed, Objects: written, Within: most})
-	// An interrupt is why it is taken back, and not why that ends: a second one ends the
-	// program.
+	// The interrupt is the reason for taking back, so it must not end that: a second one
+	// ends the program.
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), most, &backError{most})
 	defer cancel()
 	engine := restore.Engine{

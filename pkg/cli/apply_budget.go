@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// forecasting hands events on, and warns once if the run will not be done by then; a zero
-// time is no end.
+// forecasting passes events on, and warns once if the run will not be done by end; a zero
+// time means no end.
 func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
 	if end.IsZero() {
 		return emit

@@ -125,7 +125,7 @@ func deleteMembers(
 	return engine.Run(ctx, phases)
 }
 
-// keeper keeps the history of the run's set; nil where none is kept.
+// keeper keeps the history of the run's set; nil if none is kept.
 func (o *applyOptions) keeper(client *cluster.Client, set *sets.Set) *past.Keeper {
 	if o.history == 0 || o.engine.DryRun != object.DryRunNone {
 		return nil

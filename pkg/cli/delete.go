@@ -131,7 +131,7 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 	if f.finalizer != "" {
 		o.engine.Confirm = f.confirmation(out, in.Streams)
 	}
-	if given("remove-finalizer") && f.finalizer == "" { // Perhaps a variable that is not set; to delete is not what was meant.
+	if given("remove-finalizer") && f.finalizer == "" { // Perhaps a variable that is not set; a deletion was not meant.
 		limitsErr = errors.Join(limitsErr, errors.New("--remove-finalizer names no finalizer"))
 	}
 	var stuckErr error
@@ -174,8 +174,8 @@ func (f *deleteFlags) warnings() []string {
 	return told
 }
 
-// propagationOf reads what becomes of dependents. true and false are what kubectl
-// called background and orphan, and still understands.
+// propagationOf parses what happens to dependents. kubectl once called background and
+// orphan true and false, and still understands these.
 func propagationOf(text string) (metav1.DeletionPropagation, error) {
 	if yes, err := strconv.ParseBool(text); err == nil {
 		text = map[bool]string{true: "background", false: "orphan"}[yes]

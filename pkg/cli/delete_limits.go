@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// longTimeout is how long an object may take to go that goes after all that it holds.
+// longTimeout is how long an object may take that goes after everything it holds.
 const longTimeout = 20 * time.Minute
 
 // limits say how long objects may take to go.
@@ -50,7 +50,7 @@ func (l limits) of(kind object.Kind) time.Duration {
 	return l.usual
 }
 
-// check warns of a kind of which nothing is deleted, which may be a slip of the pen.
+// check warns of a kind without objects to delete, which may be a slip.
 func (l limits) check(phases []deletion.Phase, emit func(event.Event)) {
 	var kinds []object.Kind
 	for _, ph := range phases {

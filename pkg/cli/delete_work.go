@@ -51,7 +51,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 }
 
 // perhapsGone adds to the error of a server that was never there what that may mean for a
-// delete. It is no answer: an address may be wrong, or a network down.
+// delete. It proves nothing: an address may be wrong, or a network down.
 func perhapsGone(err error) error {
 	var unreachable interface{ Unreachable() bool }
 	if !errors.As(err, &unreachable) || !unreachable.Unreachable() {
@@ -65,10 +65,10 @@ func perhapsGone(err error) error {
 	return &object.HintedError{Err: err, Advice: advice}
 }
 
-// toleratedOutage is how long a delete that is under way lets an API server be away.
+// toleratedOutage is how long the API server may be away during a delete.
 const toleratedOutage = 5 * time.Minute
 
-// phases settles which objects are meant, and in what order they go.
+// phases determines which objects to delete, and in what order.
 func (o *deleteOptions) phases(ctx context.Context, c *connection.Connection, client *cluster.Client) ([]deletion.Phase, error) {
 	if o.targets.InFiles {
 		p, err := o.targets.Files.Order(ctx, c, client, o.out.Print)
@@ -118,8 +118,8 @@ func (o *deleteOptions) unserved(ctx context.Context, client *cluster.Client, ph
 	return nil
 }
 
-// surelyNone is why there may be an object of a kind that is not served in any version;
-// nil if there can be none.
+// surelyNone returns why there may be an object of a kind that is not served in any
+// version; nil if there can be none.
 func surelyNone(ctx context.Context, client *cluster.Client, ref object.Ref) error {
 	gvk := ref.GVK
 	_, err := client.Kind(ctx, gvk)

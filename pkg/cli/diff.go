@@ -114,7 +114,7 @@ func (o *diffOptions) diff(ctx context.Context, in verb.Invocation) error {
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// work does the run, telling the printer of it.
+// work does the run and reports to the printer.
 func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error {
 	const pace = 0 // as the server allows
 	client, err := c.Connect(ctx, o.run, pace, o.out.Print)

@@ -13,7 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// diffSet compares the plan as a set, by compare: it shows what would leave it, too.
+// diffSet compares the plan as a set, using compare: it also shows what would leave the
+// set.
 func (o *diffOptions) diffSet(
 	ctx context.Context, c *connection.Connection, client *cluster.Client, p *plan.Plan, compare func(context.Context) error,
 ) error {

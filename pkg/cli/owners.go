@@ -27,7 +27,7 @@ type ownersFlags struct {
 	status   bool
 	history  bool
 	output   string
-	set      target.Flags // the flag for a set alone
+	set      target.Flags // only the flag for a set
 }
 
 type ownersOptions struct {

@@ -24,8 +24,8 @@ type foresight struct {
 	seen    map[object.Key]preflight.Object
 	changes bool
 	told    map[event.Remarked]bool
-	// kept are objects that did not change and may lack an image that was pushed; others
-	// changed, whatever they are.
+	// kept are unchanged objects that may lack a newly pushed image; others reports
+	// whether any object changed.
 	kept   []preflight.Kept
 	others bool
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// remover deletes single objects, as delete does, for a verb whose work is another.
+// remover deletes single objects, as delete does, on behalf of another verb.
 type remover struct {
 	client *cluster.Client
 	emit   func(event.Event)
 }
 
-// ofItem deletes the object of an item that has the UID, and returns when it is gone.
+// ofItem deletes the item's object with the UID, and returns when it is gone.
 func (r remover) ofItem(ctx context.Context, item plan.Item, uid types.UID) error {
 	return r.remove(ctx, item.Kind, item.Ref, uid)
 }

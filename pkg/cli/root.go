@@ -53,8 +53,8 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	return code
 }
 
-// called returns the arguments of a call. Under the name by which kubectl asks
-// for the completion of a plugin, they are those of cobra's own command for it.
+// called returns the arguments of a call. Under the name with which kubectl asks for the
+// completion of a plugin, they are those of cobra's own command for it.
 func called(args []string) []string {
 	program := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	if program == completion.Program {

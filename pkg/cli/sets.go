@@ -114,7 +114,7 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 	all, err := sets.All(ctx, client, namespace)
 	faults := []error{err}
 	if err == nil {
-		o.out.Print(event.Planned{}) // That there is none is an answer.
+		o.out.Print(event.Planned{}) // No sets is an answer, too.
 	}
 	for _, set := range all {
 		told := tellOf(ctx, client, set)

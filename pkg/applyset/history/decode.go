@@ -18,12 +18,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// mostText bounds what a run may be when it is unpacked: the Secrets may be anybody's.
+// mostText bounds the size of an unpacked run, because any user may have written the
+// Secrets.
 const mostText = 256 << 20
 
-// Decode reads the Secrets of a set's history, the newest run first. A run of which a part is
-// missing, or was changed, is a fault of its own, and does not keep the others from being
-// read.
+// Decode reads the Secrets of a set's history, the newest run first. A run with a missing
+// or changed part is a fault of its own, and does not prevent the others from being read.
 func Decode(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 	byRun := map[string][]*unstructured.Unstructured{}
 	for _, u := range secrets {

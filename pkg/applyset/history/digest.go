@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Digest is one for every input that states the same in the same order.
+// Digest is the same for every input that states the same objects in the same order.
 func Digest(manifests []*unstructured.Unstructured) (string, error) {
 	sum := sha256.New()
 	enc := json.NewEncoder(sum)

@@ -30,7 +30,7 @@ func (e *UnknownRunError) Hint() string {
 	return "there are: " + strings.Join(e.Known, ", ")
 }
 
-// unusableError says that there is no way back to a run that the history has.
+// unusableError says that a run in the history cannot be rolled back to.
 type unusableError struct{ id, why string }
 
 func (e *unusableError) Error() string {
@@ -39,7 +39,7 @@ func (e *unusableError) Error() string {
 
 // FaultError says that a run in the history cannot be read. The others can.
 type FaultError struct {
-	// Run is its id, or the name of the Secret that does not say one.
+	// Run is its id, or the name of the Secret if that has none.
 	Run string
 	Err error
 }

@@ -17,7 +17,7 @@ type Result string
 const (
 	// Running is the result of a run that has not ended, or was killed.
 	Running Result = "running"
-	// Applied runs stated all that they were given.
+	// Applied runs stated their whole input.
 	Applied Result = "applied"
 	// Failed runs did not; RolledBack ones took back what they had written.
 	Failed     Result = "failed"
@@ -49,12 +49,12 @@ type Object struct {
 	Withheld bool
 }
 
-// Usable reports whether a set can go back to the run: it stated all that it was given, and
-// that was kept.
+// Usable reports whether the set can be rolled back to the run: it stated its whole
+// input, and that was kept.
 func (r Run) Usable() bool { return r.Result == Applied && !r.TooLarge }
 
 // ObjectOf returns an object as it is kept beside a parent: a Secret of another namespace
-// without its values. The manifest is not changed.
+// loses its values. The manifest is not changed.
 func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 	u := manifest.DeepCopy()
 	isSecret := u.GroupVersionKind().GroupKind().String() == "Secret"
@@ -78,7 +78,7 @@ func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// newestFirst orders runs by when they began. Ids of runs that begin in one instant decide.
+// newestFirst orders runs by their start. Ids of runs that begin in one instant decide.
 func newestFirst(a, b Run) int {
 	if order := b.Started.Compare(a.Started); order != 0 {
 		return order
@@ -86,8 +86,8 @@ func newestFirst(a, b Run) int {
 	return strings.Compare(b.ID, a.ID)
 }
 
-// To returns the run that is meant: that with the id, or, without one, the last usable run
-// before the newest usable one. Runs are as Decode returns them.
+// To returns the run with the id or, without one, the last usable run before the newest
+// usable one. Runs are as Decode returns them.
 func To(runs []Run, id string) (Run, error) {
 	if id != "" {
 		i := slices.IndexFunc(runs, func(r Run) bool { return strings.EqualFold(r.ID, id) })
@@ -107,7 +107,7 @@ func To(runs []Run, id string) (Run, error) {
 			usable = append(usable, r)
 		}
 	}
-	// If the newest run of all did not end well, the way back leads to the last one that did.
+	// If the newest run did not end well, the rollback leads to the last one that did.
 	switch newestEndedWell := len(runs) > 0 && runs[0].Usable(); {
 	case !newestEndedWell && len(usable) > 0:
 		return usable[0], nil

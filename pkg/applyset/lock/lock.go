@@ -14,7 +14,7 @@ import (
 type Store interface {
 	// Read returns the Lease, or ErrAbsent.
 	Read(ctx context.Context) (Record, error)
-	// Create makes the Lease, or returns ErrChanged if there is one.
+	// Create creates the Lease, or returns ErrChanged if it exists.
 	Create(ctx context.Context, lease Record) (Record, error)
 	// Replace changes the Lease if it is at the record's version; if not, it returns
 	// ErrChanged, or ErrAbsent.
@@ -27,8 +27,8 @@ var (
 	ErrChanged = errors.New("the Lease has changed")
 )
 
-// attempt bounds one request of a renewal: one that hangs is not to use up the time that
-// is left.
+// attempt bounds one request of a renewal: a request that hangs must not use up the
+// remaining time.
 const attempt = 5 * time.Second
 
 // goodbye bounds the release.
@@ -41,12 +41,12 @@ type Lock struct {
 
 	mu      sync.Mutex
 	machine *Machine
-	// news is closed, and made anew, when the lock is renewed or lost.
+	// news is closed and replaced when the lock is renewed or lost.
 	news chan struct{}
 	// wake has a token when the Lease is to be renewed at once.
 	wake chan struct{}
-	// open counts the writes that are under way. doubtful is until when a write may
-	// arrive that ended without an answer.
+	// open counts the writes in progress. doubtful is the time until which a write that
+	// ended without an answer may still arrive.
 	open     int
 	doubtful time.Duration
 	failure  error // result of the latest renewal
@@ -121,8 +121,9 @@ func (l *Lock) next() Move {
 	return l.machine.Next(l.now())
 }
 
-// perform makes a move, and hands on what came of it. It returns an error that is the end
-// of seeking: the server declined, or was away for as long as its client waits.
+// perform makes a move, and passes on its outcome. It returns an error that ends the
+// attempt to get the lock: the server declined, or was away for as long as its client
+// waits.
 func (l *Lock) perform(ctx context.Context, store Store, move Move) error {
 	var lease Record
 	var err error
@@ -153,8 +154,8 @@ func (l *Lock) perform(ctx context.Context, store Store, move Move) error {
 	return nil
 }
 
-// keep renews the Lease beside the run, until the lock is lost or released: also after the
-// run was interrupted, for its last writes.
+// keep renews the Lease beside the run, until the lock is lost or released: also after
+// the run was interrupted, for its last writes.
 func (l *Lock) keep(ctx context.Context, store Store) context.Context {
 	held, lose := context.WithCancelCause(ctx)
 	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -264,8 +265,8 @@ func (l *Lock) ended(answered bool, until time.Duration) {
 	}
 }
 
-// Fresh reports whether a write may still leave that has begun: it may have waited for a
-// connection since.
+// Fresh reports whether a write that has begun may still be sent: it may have waited for
+// a connection since.
 func (l *Lock) Fresh() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -297,6 +298,6 @@ func (l *Lock) Release(ctx context.Context, store Store) bool {
 			defer l.mu.Unlock()
 			return l.machine.Freed()
 		}
-		_ = l.perform(ctx, store, move) // The machine knows what follows from it.
+		_ = l.perform(ctx, store, move) // The machine handles the outcome.
 	}
 }

@@ -58,8 +58,8 @@ type Machine struct {
 	terms Terms
 
 	state state
-	// seen is the Lease as it was last read or written; nil if there is none. stale: that
-	// may not be so any more.
+	// seen is the Lease as it was last read or written; nil if there is none. stale: it
+	// may have changed since.
 	seen  *Record
 	stale bool
 	// since is when the Lease was first seen at that version, by the monotonic clock: a
@@ -162,8 +162,8 @@ func (m *Machine) mine(now Moment, version string) Record {
 	}
 }
 
-// rested returns for how long the Lease is known to have stayed as it is. It was read
-// after that: [Machine.Next] never decides by one that is stale.
+// rested returns for how long the Lease is known to be unchanged. It was read after that:
+// [Machine.Next] never decides by a stale one.
 func (m *Machine) rested(now Moment) time.Duration { return now.Mono - m.since }
 
 // validity is how long the Lease of another run is valid.
@@ -187,8 +187,8 @@ func (m *Machine) Heard(now Moment, what Outcome, lease Record) {
 	}
 }
 
-// heardReleasing: the latest renewal may have arrived without our knowing, so that the
-// Lease has another version.
+// heardReleasing: the latest renewal may have arrived without our knowing, and the Lease
+// may have another version.
 func (m *Machine) heardReleasing(what Outcome, lease Record) {
 	switch {
 	case m.moved == Replace && what == Done:
@@ -220,7 +220,7 @@ func (m *Machine) heardSeeking(now Moment, what Outcome, lease Record) {
 	case wrote:
 		m.become(lease, m.sent)
 	case lease.Holder == m.me.Holder && m.doubt != nil:
-		// A write of which no answer came has arrived. It may be the first of them.
+		// A write without an answer has arrived. It may be the first of them.
 		m.become(lease, *m.doubt)
 	default:
 		if m.seen == nil || m.seen.Version != lease.Version {
@@ -270,7 +270,7 @@ func (m *Machine) Release(settled bool) {
 }
 
 // Left returns how long the server may take for a write that begins now. ok is false if
-// none may: the lock is not held, or may not be for long enough.
+// no write may begin: the lock is not held, or not for long enough.
 func (m *Machine) Left(now Moment) (within time.Duration, ok bool) {
 	if m.state != holding {
 		return 0, false
@@ -290,8 +290,8 @@ func (m *Machine) Freed() bool { return m.freed }
 // Lost returns why the lock was lost, nil if it was not.
 func (m *Machine) Lost() error { return m.lost }
 
-// Seen returns the Lease as it was last read, and for how long it is known to have stayed
-// so; nil if there is none.
+// Seen returns the Lease as it was last read, and for how long it is known to be
+// unchanged; nil if there is none.
 func (m *Machine) Seen(now Moment) (lease *Record, unchanged time.Duration) {
 	if m.seen == nil {
 		return nil, 0

@@ -12,8 +12,8 @@ type Moment struct {
 	Wall time.Time
 }
 
-// setBack is by how much the time of day may fall behind the monotonic clock before that
-// is taken for a clock that was set. Clocks that are kept in step are slewed by less.
+// setBack is how far the time of day may fall behind the monotonic clock before the clock
+// counts as set. Clocks that are kept in sync are slewed by less.
 const setBack = time.Second
 
 // since returns how much time has passed since an earlier moment, at least: the greater

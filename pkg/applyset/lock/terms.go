@@ -9,8 +9,8 @@ type Terms struct {
 	Duration time.Duration
 	// Margin is how much of it has to be left for a write to begin.
 	Margin time.Duration
-	// Slack is how much of that is not the server's: the request is under way for a
-	// moment, and clocks do not go equally fast.
+	// Slack is the part of that which is not the server's: the request is in transit for
+	// a moment, and clocks do not run at exactly the same speed.
 	Slack time.Duration
 	// Renew is the pause between two renewals, Again the pause after one that failed, and
 	// Poll that between two reads of another run's Lease.

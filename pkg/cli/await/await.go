@@ -35,8 +35,8 @@ type Flags struct {
 
 // Awaited is the meaning of the flags.
 type Awaited struct {
-	// ready is the goal of all objects that have none of their own; nil if those
-	// are not waited for.
+	// ready is the goal of all objects without a goal of their own; nil if they are not
+	// waited for.
 	ready *wait.Goal
 	own   []ownGoal
 	rules *rules.Set
@@ -91,7 +91,7 @@ func (f *Flags) ToAwaited(flags *pflag.FlagSet, unattended bool) (Awaited, error
 	return a, errors.Join(errs...)
 }
 
-// conditions are all that are waited for.
+// conditions are all conditions to wait for.
 func (a Awaited) conditions() []condition.Spec {
 	var all []condition.Spec
 	if a.ready != nil {
@@ -165,8 +165,8 @@ func (a Awaited) goalOf(item plan.Item) *wait.Goal {
 	return goal
 }
 
-// Check finds fault with goals before anything is applied: those for objects that
-// are not in the set, and those that do not fit the kind.
+// Check rejects goals before anything is applied: those for objects that are not in the
+// set, and those that do not fit the kind.
 func (a Awaited) Check(ctx context.Context, client *cluster.Client, p *plan.Plan) error {
 	if len(a.own) == 0 {
 		return nil

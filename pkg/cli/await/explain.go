@@ -31,7 +31,7 @@ type Explanation struct {
 	Rules *rules.Set
 }
 
-// Execute asks a server, where there is one, for the annotations of the definition.
+// Execute asks a server, if there is one, for the annotations of the definition.
 func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 	var others []schema.GroupKind
 	gk, err := askedKind(ctx, in.Connection, o.Kind, o.Rules)
@@ -83,8 +83,8 @@ func knownKind(named string, rules *rules.Set) schema.GroupKind {
 	return knownKinds(named, rules)[0]
 }
 
-// knownKinds are the kinds that may be meant, Kubernetes' own first, then those that the
-// user's rules are about: several groups may have a kind of one name.
+// knownKinds are the possible kinds, Kubernetes' own first, then those of the user's
+// rules: several groups may have a kind of the same name.
 func knownKinds(named string, set *rules.Set) []schema.GroupKind {
 	word, group, grouped := strings.Cut(named, ".")
 	if long, ok := shortNames()[word]; ok && !grouped {

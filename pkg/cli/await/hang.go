@@ -32,8 +32,7 @@ type HangFlags struct {
 // usualCauses stands for the causes that do not pass by themselves.
 const usualCauses = "usual"
 
-// Add adds the flags to a command's; otherwise says what holds where --fail-on-cause is not
-// given.
+// Add adds the flags to a command's; otherwise describes the default of --fail-on-cause.
 func (f *HangFlags) Add(cmd *cobra.Command, otherwise string) {
 	flags := cmd.Flags()
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long an object may make no progress before the reason is given")
@@ -92,7 +91,7 @@ func noCode(code string) error {
 	return err
 }
 
-// Onto makes an engine, which has its Emit, explain what hangs while it waits.
+// Onto makes an engine, whose Emit is set, explain what hangs during its wait.
 func (h Hanging) Onto(engine *wait.Engine, client *cluster.Client, mask func(string) string) {
 	logs := &podLogs{lines: h.logs, read: client.NoRetry().Log, mask: mask, emit: engine.Emit}
 	explainer := &unready.Explainer{Reader: patientReader{client.NoRetry(), client}, Now: client.Now}

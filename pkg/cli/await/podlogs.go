@@ -19,19 +19,19 @@ const (
 	// logBytes is how much of a log is read, logLine how much of a line is shown.
 	logBytes = 64 << 10
 	logLine  = 400
-	// logsAtOnce is of how many containers an explanation reads the log, logsKept how
-	// long one is good for.
+	// logsAtOnce is how many logs one explanation reads, logsKept how long a log is
+	// reused.
 	logsAtOnce = 3
 	logsKept   = time.Minute
-	// logWait is how long one may take: the server asks the node for it.
+	// logWait is how long one log may take: the server asks the node for it.
 	logWait = 4 * time.Second
-	// logTries is how often one log is asked for, with ever fewer lines.
+	// logTries is how often one log is requested, with fewer lines each time.
 	logTries = 3
 )
 
 // podLogs reads the last lines of the containers that causes name.
 type podLogs struct {
-	// lines is how many; 0 reads none.
+	// lines is the number of lines; 0 reads none.
 	lines int
 	read  func(context.Context, cluster.Log) (string, error)
 	// mask removes secret values, before anything is cut.
@@ -87,7 +87,7 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 		p.refused[c.Namespace] = true
 		p.emit(event.Warned{Text: "--logs: you may not read the logs of Pods in namespace " + c.Namespace + " (get pods/log); the causes come without them"})
 	}
-	if ctx.Err() != nil { // We stopped asking, which is no answer.
+	if ctx.Err() != nil { // We cancelled the request, which is not an answer.
 		return podLog{}, sent
 	}
 	log := podLog{lines: logLines(p.mask(uncut(said)), p.lines), err: err, at: time.Now()}
@@ -99,8 +99,8 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 }
 
 // last reads the last lines of a log, and returns how many requests that took. The server
-// counts bytes from the first of the lines that are asked for, so where those are too many
-// it is the last ones that are missing: fewer are asked for then, and if need be one.
+// counts bytes from the first requested line, so if there are too many, the last ones are
+// missing: it then requests fewer lines, and in the end a single one.
 func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sent int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, logWait)
 	defer cancel()

@@ -25,7 +25,7 @@ func (f *RulesFlag) Add(flags *pflag.FlagSet) {
 	_ = flags.SetAnnotation("readiness", "cobra_annotation_bash_completion_filename_extensions", []string{"yaml", "yml"})
 }
 
-// ToRules reads the file; without one, nothing is stated.
+// ToRules reads the file; without one, there are no rules.
 func (f *RulesFlag) ToRules() (*rules.Set, error) {
 	if f.file == "" {
 		return &rules.Set{}, nil
@@ -47,8 +47,8 @@ func Stating(rules *rules.Set, once bool, specs []condition.Spec) {
 	}
 }
 
-// Ruled is a source that, with the schema of a kind, learns what the annotations of its
-// definition state. Kinds whose rules are known by heart have no schema asked for.
+// Ruled is a source that, along with the schema of a kind, reads the rules in the
+// annotations of its definition. No schema is requested for kinds with built-in rules.
 type Ruled struct {
 	wait.Source
 	Client *cluster.Client

@@ -45,10 +45,10 @@ func (f *TimesFlag) ToLimits(awaited []condition.Spec) (limit.Limits, error) {
 	return limits, errors.Join(faults...)
 }
 
-// Given reports whether there is one.
+// Given reports whether the flag was given.
 func (f *TimesFlag) Given() bool { return len(f.given) > 0 }
 
-// Bound gives an engine the times, and warns of those for kinds of which nothing is waited
+// Bound gives an engine the times, and warns of those for kinds without objects to wait
 // for.
 func Bound(engine *wait.Engine, limits limit.Limits, targets []wait.Target, emit func(event.Event)) {
 	if len(limits) == 0 {

@@ -56,8 +56,8 @@ func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) er
 	return nil
 }
 
-// noObject says that a choice speaks of no object of the input, and of which one it may
-// have been meant to: the one whose name in a flag is most like it.
+// noObject says that a choice matches no object of the input, and which one was probably
+// meant: the one with the most similar name in a flag.
 func noObject(flag string, c predict.Choice, items []plan.Item) error {
 	err := fmt.Errorf("%s: no %s in the input", flag, c.Object())
 	var names []string

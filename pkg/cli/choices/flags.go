@@ -63,8 +63,8 @@ const adoptFromFlag = "adopt-from"
 // maxManager is the server's bound on the length of a field manager's name, in bytes.
 const maxManager = 128
 
-// checkManager refuses the names that the server would, and those of which nothing can be
-// seen: most often they come from a variable that is not set.
+// checkManager rejects names that the server would reject, and invisible ones, which most
+// often come from a variable that is not set.
 func checkManager(name string) error {
 	fault := ""
 	switch {
@@ -83,8 +83,8 @@ func checkManager(name string) error {
 	}
 }
 
-// ToPredictor returns what predicts by these choices; its server and its schemas are the
-// caller's to set.
+// ToPredictor returns a Predictor with these choices; the caller sets its server and its
+// schemas.
 func (f *Flags) ToPredictor() (predict.Predictor, error) {
 	p := predict.Predictor{Manager: f.manager, AdoptFrom: f.from(), Locate: manifest.Locate}
 	if err := checkManager(f.manager); err != nil {

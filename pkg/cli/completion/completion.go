@@ -17,9 +17,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Program is the program that kubectl looks for on the PATH and calls with the
-// plugin's arguments, the last of them to be completed (k/k#105867). What it
-// prints is what cobra prints for a shell.
+// Program is the program that kubectl looks for on the PATH and calls with the plugin's
+// arguments, the last of which is to be completed (k/k#105867). Its output is what cobra
+// prints for a shell.
 const Program = "kubectl_complete-k8sconnect"
 
 // completerScript is such a program. It needs no place to find us at but the
@@ -107,7 +107,8 @@ func (c words) namespaces(ctx context.Context) ([]string, error) {
 	return client.Names(ctx, kind, object.Selection{})
 }
 
-// newCompleter prints the program for kubectl, beside those for shells.
+// newCompleter is the command that prints the program for kubectl, besides those for
+// shells.
 func newCompleter() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl",

@@ -53,7 +53,8 @@ type Connection struct {
 	timeout       time.Duration
 	// flags are those of every verb, as they were typed.
 	flags *pflag.FlagSet
-	// ended returns why the run is over, nil as long as it is not; nil before it begins.
+	// ended returns why the run is over, and nil while it is not; it is nil before the
+	// run begins.
 	ended func() error
 	// recognised: this is the cluster that was expected.
 	recognised bool
@@ -91,7 +92,7 @@ func CommonFlags() []string {
 	return []string{"namespace", "context", "kubeconfig", ExpectContext, ExpectCluster, "server-timeout", "timeout", RunID, "color", "v"}
 }
 
-// Check finds fault with flags whose values alone are wrong.
+// Check rejects flags with invalid values.
 func (c *Connection) Check() error {
 	var errs []error
 	if c.timeout < 0 {
@@ -119,7 +120,7 @@ func (c *Connection) Begin(ctx context.Context, stderr io.Writer) (context.Conte
 	return ctx, cancel, nil
 }
 
-// Over returns why the run is over, nil as long as it is not.
+// Over returns why the run is over, and nil while it is not.
 func (c *Connection) Over() error {
 	if c.ended == nil {
 		return nil
@@ -189,7 +190,7 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 	return client, c.expectedCluster(ctx, client)
 }
 
-// lacks says that we may not list or watch objects, and what becomes of that.
+// lacks says that we may not list or watch objects, and what follows from that.
 func lacks(kind object.Kind, namespace, verb string) string {
 	what := kind.GVR().GroupResource().String()
 	if kind.Namespaced && namespace != "" {

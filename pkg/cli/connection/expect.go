@@ -27,11 +27,11 @@ const (
 	ExpectCluster = "expect-cluster"
 )
 
-// guards are the only flags that the environment may set too: all that they can do is to
+// guards are the only flags that the environment may set too, because all they can do is
 // refuse.
 func guards() []string { return []string{ExpectContext, ExpectCluster} }
 
-// expectation is one value that a guard was given, and by what.
+// expectation is one value of a guard, and its source.
 type expectation struct{ from, value string }
 
 func (e expectation) String() string { return e.from + "=" + text.ShellQuote(e.value) }
@@ -48,8 +48,8 @@ func (c *Connection) addGuards(flags *pflag.FlagSet) {
 		"Refuse any cluster whose kube-system namespace has another UID; also $"+variable(ExpectCluster))
 }
 
-// expectations are what the command line and the environment expect of a guard: both
-// have to be met, so that neither takes away what the other demands.
+// expectations are the values of a guard on the command line and in the environment: both
+// have to be met, so that neither removes the other's demand.
 func (c *Connection) expectations(flag string) []expectation {
 	var all []expectation
 	if f := c.flags.Lookup(flag); f.Changed {
@@ -61,8 +61,8 @@ func (c *Connection) expectations(flag string) []expectation {
 	return all
 }
 
-// checkGuards finds fault with guards that guard nothing. An empty one is most likely
-// a variable that a script did not set.
+// checkGuards rejects guards that guard nothing. An empty one is most likely a variable
+// that a script did not set.
 func (c *Connection) checkGuards() error {
 	var errs []error
 	for _, flag := range guards() {
@@ -133,8 +133,9 @@ func matches(glob, name string) bool {
 	return ok && err == nil
 }
 
-// pattern returns a glob as package path reads it. A shell negates a bracket by [!…],
-// which there would be the opposite: the exclamation mark, and all that is to be refused.
+// pattern returns a glob as package path reads it. A shell negates a bracket with [!…],
+// which would mean the opposite there: the exclamation mark, and everything that should
+// be refused.
 func pattern(glob string) string {
 	out := []byte(glob)
 	within := false

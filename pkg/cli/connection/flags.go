@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// What flags decide.
+// These are the things that a flag may decide.
 const (
 	// neither: the flag does not affect where a command acts, or as which user.
 	neither = iota
@@ -17,12 +17,12 @@ const (
 	whomToActAs
 	// hidden: the flag affects the cluster, but its value must not be shown.
 	hidden
-	// guard: it refuses some clusters, and is known to this plugin alone.
+	// guard: it refuses some clusters, and only this plugin knows it.
 	guard
 )
 
-// decides says what a flag of every verb decides. The namespace is not among them:
-// commands name that of the object that they are about.
+// decides returns what a flag of every verb decides. The namespace is not among them: a
+// command names the namespace of its object.
 func decides(flag string) int {
 	switch flag {
 	case "kubeconfig", "context", "cluster", "user", "server", "tls-server-name", "insecure-skip-tls-verify",

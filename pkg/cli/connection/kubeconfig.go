@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Kubeconfig returns what the kubeconfig says, as far as it can be read.
+// Kubeconfig returns the kubeconfig, as far as it can be read.
 func (c *Connection) Kubeconfig() (api.Config, error) {
 	return c.config.ToRawKubeConfigLoader().RawConfig()
 }
@@ -32,8 +32,8 @@ func (c *Connection) restConfig() (*rest.Config, error) {
 	if err != nil {
 		return nil, c.explain(err)
 	}
-	// Where nothing is configured, client-go falls back to a port on which no API
-	// server has listened for years.
+	// Without any configuration, client-go falls back to a port on which no API server
+	// has listened for years.
 	if raw, err := c.config.ToRawKubeConfigLoader().RawConfig(); err == nil && len(raw.Clusters) == 0 &&
 		*c.config.APIServer == "" && config.Host == clientcmd.ClusterDefaults.Server {
 		return nil, &object.HintedError{

@@ -19,8 +19,7 @@ func (c *Connection) addRun(flags *pflag.FlagSet) {
 		"Name of the run, in output, Audit-IDs, locks and Events: that of a CI job, say, the same for its retries; also $"+variable(RunID))
 }
 
-// givenRun is the id that was given, by the command line or the environment; empty if
-// none was.
+// givenRun is the id from the command line or the environment; empty if there is none.
 func (c *Connection) givenRun() (id, from string) {
 	if c.runID == "" && os.Getenv(variable(RunID)) != "" {
 		return os.Getenv(variable(RunID)), variable(RunID)
@@ -28,7 +27,7 @@ func (c *Connection) givenRun() (id, from string) {
 	return c.runID, "--" + RunID
 }
 
-// checkRun finds fault with an id that cannot stand everywhere it has to.
+// checkRun rejects an id that is not valid everywhere it has to appear.
 func (c *Connection) checkRun() error {
 	id, from := c.givenRun()
 	switch {
@@ -40,7 +39,7 @@ func (c *Connection) checkRun() error {
 	return nil
 }
 
-// NewRun returns the id of a run: the one that was given, or a fresh one.
+// NewRun returns the id of a run: the given one, or a fresh one.
 func (c *Connection) NewRun() string {
 	id, _ := c.givenRun()
 	return cmp.Or(id, ulid.Make().String())

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ForeignHint says what to do instead of a flag that kubectl has and we have not;
-// empty where the error is about something else.
+// ForeignHint says what to do instead of a flag that kubectl has and we do not; empty if
+// the error is about something else.
 func ForeignHint(err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

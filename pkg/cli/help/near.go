@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// NearFlag returns the flag of a command that was probably meant by one that it does not
-// know; empty where that is not known.
+// NearFlag returns the flag that was probably meant by an unknown one; empty if none is
+// near.
 func NearFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	if cmd == nil || unknown == nil {
 		return ""

@@ -18,10 +18,9 @@ const (
 	widest    = 120
 )
 
-// Usage returns what writes the usage of a command. It differs from cobra's
-// own in that lines end before the terminal does, in that flags come in the
-// order in which they matter, and in that those which are kubectl's are only
-// named.
+// Usage returns a function that writes the usage of a command. It differs from cobra's
+// own: lines fit the terminal, flags come in the order in which they matter, and
+// kubectl's flags are only named.
 func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
 		columns := narrowest

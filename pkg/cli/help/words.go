@@ -10,12 +10,12 @@ func Complete(cmd *cobra.Command, flag string, with cobra.CompletionFunc) {
 	if cmd.LocalFlags().Lookup(flag) == nil || cmd.InheritedFlags().Lookup(flag) != nil {
 		return
 	}
-	// It only fails for a flag that there is not, or for a second time.
+	// It fails only for an unknown flag, or for a second registration.
 	_ = cmd.RegisterFlagCompletionFunc(flag, with)
 }
 
-// Words completes the value of a flag to one of some words, which [NearWord] knows
-// too; without words, to nothing, for a file's name would be wrong.
+// Words completes the value of a flag to one of some words, which [NearWord] knows too;
+// without words it completes to nothing, because a file's name would be wrong.
 func Words(cmd *cobra.Command, flag string, values ...string) {
 	if f := cmd.Flag(flag); f != nil && len(values) > 0 {
 		if f.Annotations == nil {

@@ -55,7 +55,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 		"Leave out objects that are broken, or there twice with different content, say which, do the rest, and exit with 1")
 	flags.StringVar(&f.helmHooks, "helm-hooks", "skip",
 		"Hooks of a rendered Helm chart: skip (and say which), apply (as objects) or error")
-	// They only fail for a flag that there is not.
+	// They fail only for an unknown flag.
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	_ = cmd.MarkFlagDirname("kustomize")
 	help.Words(cmd, "helm-hooks", "skip", "apply", "error")

@@ -54,8 +54,8 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 	return nil
 }
 
-// ReadAsIs reads the manifests with all that a server once wrote of them, for a verb that
-// asks none.
+// ReadAsIs reads the manifests with everything that a server once wrote into them, for a
+// verb that asks no server.
 func (o *Options) ReadAsIs(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) ([]object.Manifest, error) {
 	o.Files.Secrets, o.Files.AsIs = c.Vault, true
 	result, err := manifest.Read(ctx, o.Files)

@@ -13,9 +13,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// InServedVersions has objects whose version is not served looked for in the one
-// that is: it is the same object, and a file that was applied once says what to
-// delete although its version went since.
+// InServedVersions replaces versions that are not served by one that is: it is the same
+// object, so a file that was applied once identifies what to delete even if its version
+// has been removed since.
 func (o *Options) InServedVersions(ctx context.Context, client *cluster.Client, p *plan.Plan, emit func(event.Event)) error {
 	known := map[object.Key]bool{}
 	for _, ph := range p.Phases {
@@ -53,7 +53,7 @@ func (o *Options) InServedVersions(ctx context.Context, client *cluster.Client, 
 	return nil
 }
 
-// in returns the item as one of the kind; as it is, if that is served in no version.
+// in returns the item as one of the kind; unchanged if the kind is served in no version.
 func in(kind object.Kind, it plan.Item, scope plan.Options) (plan.Item, error) {
 	if kind.Resource == "" {
 		return it, nil

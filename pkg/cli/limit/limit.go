@@ -104,7 +104,8 @@ func isCondition(word string) bool {
 	return slices.Contains(words, word) || strings.HasPrefix(word, "self.")
 }
 
-// Object is how long an object of the kind may take in all; false where that is not said.
+// Object is how long an object of the kind may take in all; false if there is no limit
+// for that.
 func (all Limits) Object(kind object.Kind) (time.Duration, bool) {
 	return all.first(kind, func(l Limit) bool { return l.Condition == nil })
 }
@@ -119,7 +120,8 @@ func (all Limits) Condition(kind object.Kind, spec condition.Spec) (time.Duratio
 	return all.first(kind, func(l Limit) bool { return l.Condition != nil && l.of(spec) })
 }
 
-// first is the first that fits and names the kind, or else the first for every kind.
+// first is the first one that fits and names the kind, or else the first one for every
+// kind.
 func (all Limits) first(kind object.Kind, fits func(Limit) bool) (time.Duration, bool) {
 	for _, any := range []bool{false, true} {
 		for _, l := range all {
@@ -138,7 +140,7 @@ func (l Limit) of(spec condition.Spec) bool {
 		own.Type == spec.Type && own.Value == spec.Value && own.HasValue == spec.HasValue
 }
 
-// Means reports whether the kind is the one that was typed, with or without its group.
+// Means reports whether the kind is the given one, with or without its group.
 func (l Limit) Means(kind object.Kind) bool {
 	name, group, qualified := strings.Cut(l.Kind, ".")
 	if qualified && !strings.EqualFold(group, kind.GVK.Group) {
@@ -147,8 +149,8 @@ func (l Limit) Means(kind object.Kind) bool {
 	return strings.EqualFold(name, kind.GVK.Kind) || strings.EqualFold(name, kind.Resource)
 }
 
-// Unknown are limits for conditions of which none is waited for. That an object exists is
-// always one.
+// Unknown returns the limits for conditions that are not waited for. Existence is always
+// waited for.
 func (all Limits) Unknown(awaited []condition.Spec) []Limit {
 	var idle []Limit
 	for _, l := range all {
@@ -160,7 +162,7 @@ func (all Limits) Unknown(awaited []condition.Spec) []Limit {
 	return idle
 }
 
-// Idle are limits for kinds that none of the objects has, which may be slips.
+// Idle returns the limits for kinds that no object has, which may be slips.
 func (all Limits) Idle(kinds []object.Kind) []Limit {
 	var idle []Limit
 	for _, l := range all {

@@ -19,7 +19,7 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 		"How long to wait while another run has the lock of the set; 0 does not wait")
 }
 
-// Within is how long to wait. named: a set is named, which alone has a lock.
+// Within is how long to wait. named: a set is named, and only sets have a lock.
 func (f *Flags) Within(given func(flag string) bool, named bool) (time.Duration, error) {
 	switch {
 	case f.timeout < 0:

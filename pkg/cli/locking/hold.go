@@ -82,7 +82,7 @@ func isNoNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// explain says which right is missing, where one is.
+// explain says which right is missing, if one is.
 func explain(err error, lease object.Ref) error {
 	if apierrors.IsForbidden(err) {
 		return &object.HintedError{

@@ -42,8 +42,7 @@ func LeaseKind() object.Kind {
 	}
 }
 
-// store is the Lease of a set in a cluster. Its requests are no part of what the lock
-// protects.
+// store is the Lease of a set in a cluster. The lock does not protect its requests.
 type store struct {
 	server Server
 	ref    object.Ref

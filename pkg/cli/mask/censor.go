@@ -71,8 +71,8 @@ func (t *transport) censor(req *http.Request, status int, sent *unstructured.Uns
 	}
 }
 
-// live asks for the Secret that a request was about, as it is now; nil if it is not
-// there. refusal is the server's word if it does not let us.
+// live reads the Secret of a request as it is now; nil if it does not exist. refusal is
+// the server's answer if we may not read it.
 func (t *transport) live(req *http.Request) (live *unstructured.Unstructured, refusal string, err error) {
 	get, err := http.NewRequestWithContext(req.Context(), http.MethodGet, req.URL.String(), nil)
 	if err != nil {

@@ -40,7 +40,7 @@ func Log(w io.Writer, vault *redact.Vault, verbosity int) error {
 	return nil
 }
 
-// logWriter masks what the libraries log, which comes entry by entry.
+// logWriter masks the log of the libraries, which arrives entry by entry.
 type logWriter struct {
 	vault *redact.Vault
 	w     io.Writer

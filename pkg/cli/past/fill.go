@@ -31,7 +31,7 @@ func (k *Keeper) Manifests(ctx context.Context, run history.Run, manager string)
 	return manifests, nil
 }
 
-// fill puts the live values into a Secret; nil where there is none.
+// fill puts the live values into a Secret; nil if it does not exist.
 func (k *Keeper) fill(ctx context.Context, u *unstructured.Unstructured, manager string) (filled *unstructured.Unstructured, err error) {
 	kind, err := k.kind(ctx)
 	if err != nil {

@@ -43,7 +43,7 @@ type Keeper struct {
 	Keep int
 	Emit func(event.Event)
 
-	// run is the one that was written down; its ID is empty if none was.
+	// run is the recorded one; its ID is empty if none was recorded.
 	run history.Run
 }
 
@@ -110,7 +110,7 @@ func (k *Keeper) End(ctx context.Context, result history.Result) {
 	}
 }
 
-// write writes the run as it is known.
+// write writes the run as far as it is known.
 func (k *Keeper) write(ctx context.Context) error {
 	secrets, err := history.Encode(k.Parent, applyset.LeaseName(k.Parent), k.run)
 	if err != nil {
@@ -156,7 +156,7 @@ func (k *Keeper) trim(ctx context.Context) error {
 	return nil
 }
 
-// heads lists the history, without what the runs stated.
+// heads lists the history, without the objects of its runs.
 func (k *Keeper) heads(ctx context.Context) ([]*unstructured.Unstructured, []history.Run, error) {
 	kind, err := k.kind(ctx)
 	if err != nil {

@@ -35,7 +35,7 @@ const (
 func AddName(flags *pflag.FlagSet, name *string, usage string) {
 	flags.StringVar(name, NameFlag, "", usage)
 	flags.StringVar(name, SpelledByKubectl, "", usage)
-	_ = flags.MarkHidden(SpelledByKubectl) // It only fails for a flag that there is not.
+	_ = flags.MarkHidden(SpelledByKubectl) // It fails only for an unknown flag.
 }
 
 // Add adds the flags. writes: the verb prunes, and does not only report what it would
@@ -51,7 +51,7 @@ func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
 	}
 }
 
-// ConfirmFlags are those by which a prune is confirmed that looks like a mistake.
+// ConfirmFlags confirm a prune that looks like a mistake.
 type ConfirmFlags struct {
 	yes    bool
 	digest string
@@ -104,7 +104,7 @@ func Allowed(texts []string) ([]schema.GroupKind, error) {
 	return all, errors.Join(errs...)
 }
 
-// Options are what the flags mean. The zero value is no set.
+// Options is the meaning of the flags. The zero value means no set.
 type Options struct {
 	// Name of the set; empty for none.
 	Name  string
@@ -116,7 +116,7 @@ type Options struct {
 	digest string
 }
 
-// Take are the choices that come with --adopt: the label by which an object is part of
+// Take are the choices that come with --adopt: the label that makes an object part of
 // another set becomes ours.
 func (o Options) Take() []predict.Choice {
 	if !o.adopt {

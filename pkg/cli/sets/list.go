@@ -35,9 +35,9 @@ func Must(ctx context.Context, server Server, name, namespace string) (*Set, err
 	return s, nil
 }
 
-// All lists the sets of a namespace, and with an empty one those of all namespaces and of
+// All lists the sets of a namespace or, if it is empty, those of all namespaces and of
 // none. Parents of a kind that may not be listed are left out, and the error says so; the
-// sets are returned nevertheless.
+// other sets are still returned.
 func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 	kinds, err := parents(ctx, server)
 	faults := []error{err}

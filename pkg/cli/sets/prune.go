@@ -21,7 +21,7 @@ type Reader interface {
 	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
 }
 
-// Departing are members that are to be deleted.
+// Departing are the members to delete.
 type Departing struct {
 	// Phases are the order in which they are deleted, Plan that in which they would be
 	// applied.
@@ -32,8 +32,8 @@ type Departing struct {
 }
 
 // Order puts members into the order in which they are deleted, the reverse of that in
-// which they would be applied. Each is bound to its UID, and to being a member still when
-// its turn comes. Those that are gone meanwhile are left out.
+// which they would be applied. Each deletion is bound to the member's UID, and happens
+// only if it is still a member. Members that are gone in the meantime are left out.
 func Order(ctx context.Context, reader Reader, set *Set, members []applyset.Member) (*Departing, error) {
 	manifests, kinds, err := read(ctx, reader, members)
 	if err != nil {
@@ -103,8 +103,8 @@ func read(ctx context.Context, reader Reader, members []applyset.Member) ([]obje
 	return manifests, kinds, errors.Join(faults...)
 }
 
-// Timeout is how long a member may take to go: as with delete, long for what goes after
-// all that it holds.
+// Timeout is how long a member may take to go: as for delete, long for objects that go
+// after everything they hold.
 func Timeout(kind object.Kind) time.Duration {
 	const usual, long = 5 * time.Minute, 20 * time.Minute
 	switch kind.GVK.GroupKind().String() {

@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Run is one run over a set: an apply, or what says what that would do. Server, Namespace
-// and Emit are needed.
+// Run is one run over a set: an apply, or a report of what that would do. Server,
+// Namespace and Emit are needed.
 type Run struct {
 	Server Server
 	// Namespace in which the parent is, if its kind has one.
@@ -31,11 +31,12 @@ type Run struct {
 	// Ask asks the user to confirm what is doomed, and says why that is doubtful; nil if
 	// no user can answer.
 	Ask func(ctx context.Context, d applyset.Decision, doubt string) (bool, error)
-	// Delete deletes doomed members, by delete's engine, and returns nil once all of them
-	// are gone.
+	// Delete deletes doomed members, with delete's engine, and returns nil once all of
+	// them are gone.
 	Delete func(ctx context.Context, set *Set, doomed []applyset.Member) error
-	// Lock is called before anything of the set is read that decides something; nil where
-	// nothing is written. brings makes the namespace of the parent, where the plan has it.
+	// Lock is called before anything of the set is read that matters to a decision; nil
+	// if nothing is written. brings creates the namespace of the parent, if the plan has
+	// it.
 	Lock func(ctx context.Context, parent object.Ref, brings func(context.Context) error) error
 	// Former returns where members of the set have been, as far as other records than its
 	// parent tell. It is asked if there is no parent; nil if there are no such records.

@@ -132,7 +132,7 @@ func applySuite(result result[appliedObject], named func(object.Ref) string) jun
 	return suite
 }
 
-// contestedProblem tells whose each contested path is, and the flags that settle it.
+// contestedProblem names the owner of each contested path, and the flags that settle it.
 func contestedProblem(o appliedObject, named string) *junitProblem {
 	var said []string
 	for _, c := range o.Conflicts {

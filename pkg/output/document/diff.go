@@ -59,8 +59,8 @@ func comparedOf(c event.Compared) comparedObject {
 	}
 }
 
-// diffSuite makes each object of a diff a test: it failed if the object would
-// change, and is an error if nobody can tell.
+// diffSuite makes each object of a diff a test: it failed if the object would change, and
+// is an error if that is unknown.
 func diffSuite(result result[comparedObject]) junitSuite {
 	suite := junitSuite{Name: "diff", Log: xmlText(slices.Concat(result.Warnings, remarkTexts(result.Remarks)))}
 	for _, o := range result.Objects {
@@ -78,7 +78,7 @@ func diffSuite(result result[comparedObject]) junitSuite {
 	return suite
 }
 
-// sharedLines tell what changes where no value does.
+// sharedLines say how owners change where no value does.
 func sharedLines(o comparedObject) []string {
 	if o.Sharing == nil {
 		return o.Adopted

@@ -65,7 +65,7 @@ func newCase(verb string, o objectName, file string, warnings []string) junitCas
 	}
 }
 
-// problem tells what is wrong in one line, and in full below it.
+// problem says in one line what is wrong, with the details below it.
 func problem(action event.Action, err *fault, details []string) *junitProblem {
 	text := details
 	p := &junitProblem{Type: string(action), Message: string(action)}

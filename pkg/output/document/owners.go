@@ -21,14 +21,14 @@ type ownersResult struct {
 // ownedObject is one object of an OwnersResult.
 type ownedObject struct {
 	objectName
-	// Path is what was asked for, where that is not all.
+	// Path is the requested path, if not everything was requested.
 	Path string `json:"path,omitempty"`
 	// Managers are the owners of the whole object, with how many fields each has.
 	Managers []managerEntry `json:"managers,omitempty"`
 	Fields   []ownedField   `json:"fields"`
 	// Images are those that the Pods of a workload run.
 	Images []imageEntry `json:"images,omitempty"`
-	// History is left out where nobody asked for it, and where it is not known.
+	// History is left out if it was not requested, or is unknown.
 	History  *[]transitionEntry `json:"history,omitempty"`
 	Dropped  int                `json:"historyDropped,omitempty"`
 	Lost     int                `json:"historyLost,omitempty"`
@@ -42,7 +42,7 @@ type managerEntry struct {
 	Fields int `json:"fields"`
 }
 
-// ownedField is a path that somebody owns, or that nobody owns anything of.
+// ownedField is a path with its owners, or a path of which no manager owns any part.
 type ownedField struct {
 	Path   string       `json:"path"`
 	Owners []ownerEntry `json:"owners"`
@@ -74,7 +74,7 @@ type coverageEntry struct {
 	Since *time.Time `json:"since,omitempty"`
 	Until *time.Time `json:"until,omitempty"`
 	Gaps  []gapEntry `json:"gaps,omitempty"`
-	// Behind is what was not recorded yet at Until.
+	// Behind is what was not yet recorded at Until.
 	Behind  *behindEntry `json:"behind,omitempty"`
 	Unknown string       `json:"unknown,omitempty"`
 }

@@ -37,10 +37,10 @@ func newResult[T any](b output.Base, kind string) result[T] {
 // gathered gathers the results of a verb and writes them as one document at the end.
 type gathered[T any] struct {
 	output.Base
-	// result is what is known of the document from the beginning.
+	// result is the part of the document that is known from the beginning.
 	result  result[T]
 	actions []event.Action
-	// of returns what the document says of an event, nil of one that is no result.
+	// of returns the entry for an event, or nil if the event is not a result.
 	of func(event.Event) (object.Ref, *T)
 	// complete adds to an object what is known only at the end.
 	complete func(*T, object.Ref, told)
@@ -50,7 +50,7 @@ type gathered[T any] struct {
 	remarks  remarks
 }
 
-// told is what was said of an object beside its result.
+// told is what was reported of an object besides its result.
 type told struct {
 	warnings []string
 	remarks  []remarkEntry

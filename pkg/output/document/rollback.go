@@ -25,7 +25,7 @@ func rollbackOf(e event.RolledBack) *rollbackEntry {
 	return &rollbackEntry{Action: e.Action, Reason: e.Reason, Left: textsOf(e.Left), Error: faultOf(e.Err)}
 }
 
-// lines tell it in words; none for nil.
+// lines describe it in words; none for nil.
 func (r *rollbackEntry) lines() []string {
 	if r == nil {
 		return nil

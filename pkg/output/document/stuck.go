@@ -43,7 +43,7 @@ func timeOf(at time.Time) *time.Time {
 	return &at
 }
 
-// stuckProblem tells the first cause in one line, and all of them below it.
+// stuckProblem gives the first cause in one line, and all of them below it.
 func stuckProblem(action event.Action, o stuckObject) *junitProblem {
 	p := problem(action, o.Error, causeTexts(o.Causes))
 	if o.Error == nil && len(o.Causes) > 0 {
@@ -60,7 +60,7 @@ type stuckDocument struct {
 	warnings warnings
 }
 
-// NewStuck returns the document of what is stuck.
+// NewStuck returns the document of stuck objects.
 func NewStuck(b output.Base) output.Results {
 	return &stuckDocument{Base: b, result: newResult[stuckObject](b, "StuckResult"), warnings: warnings{}}
 }

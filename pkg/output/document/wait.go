@@ -34,8 +34,8 @@ func NewWait(b output.Base) output.Results {
 	}
 }
 
-// waitSuite makes each object of a wait a test: it failed if the object did not meet
-// its conditions, and is an error if nobody can tell.
+// waitSuite makes each object of a wait a test: it failed if the object did not meet its
+// conditions, and is an error if that is unknown.
 func waitSuite(result result[waitedObject]) junitSuite {
 	suite := junitSuite{Name: "wait", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {

@@ -34,7 +34,7 @@ type conditionEntry struct {
 	Error   *fault         `json:"error,omitempty"`
 }
 
-// waitEntry is what came of waiting for an object that was applied.
+// waitEntry is the result of waiting for an applied object.
 type waitEntry struct {
 	Result     event.Action     `json:"result"`
 	Reason     string           `json:"reason,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// warnings gathers what was warned of, each with the name of its object.
+// warnings gathers the warnings, each with the name of its object.
 type warnings map[object.Key][]string
 
 func (w warnings) add(e event.Warned) {
@@ -44,10 +44,10 @@ func (r remarkEntry) text() string {
 	return said
 }
 
-// remarks gathers what was foreseen of each object.
+// remarks gathers the forecasts for each object.
 type remarks map[object.Key][]remarkEntry
 
-// of hands out the remarks of one object, once.
+// of returns the remarks of one object, once.
 func (r remarks) of(ref object.Ref) []remarkEntry {
 	entries := r[ref.Key()]
 	delete(r, ref.Key())
@@ -63,7 +63,7 @@ func remarkTexts(entries []remarkEntry) []string {
 	return said
 }
 
-// of hands out the warnings of one object, once.
+// of returns the warnings of one object, once.
 func (w warnings) of(ref object.Ref) []string {
 	texts := w[ref.Key()]
 	delete(w, ref.Key())

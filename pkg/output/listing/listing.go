@@ -21,7 +21,7 @@ type listing struct {
 	output.Base
 	pick func(event.Event) (listed, bool)
 	objectWriter
-	// early: what there is is written when a phase is over.
+	// early: results are written at the end of each phase.
 	early   bool
 	texts   output.PlanOrdered[string]
 	rest    output.Results
@@ -34,7 +34,7 @@ type listed struct {
 	object *unstructured.Unstructured
 }
 
-// NewAppliedNames writes the names of what was applied, as kubectl -o name does.
+// NewAppliedNames writes the names of applied objects, as kubectl -o name does.
 func NewAppliedNames(b output.Base, rest output.Results) output.Results {
 	return &listing{Base: b, early: true, rest: rest, pick: func(e event.Event) (listed, bool) {
 		applied, ok := e.(event.Applied)
@@ -43,7 +43,7 @@ func NewAppliedNames(b output.Base, rest output.Results) output.Results {
 	}}
 }
 
-// NewDeletedNames writes the names of what was deleted.
+// NewDeletedNames writes the names of deleted objects.
 func NewDeletedNames(b output.Base, rest output.Results) output.Results {
 	return &listing{Base: b, early: true, rest: rest, pick: func(e event.Event) (listed, bool) {
 		deleted, ok := e.(event.Deleted)

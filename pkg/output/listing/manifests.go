@@ -16,8 +16,8 @@ type ManifestPhase struct {
 	Objects []*unstructured.Unstructured
 }
 
-// WriteManifests writes manifests in order as YAML, each phase below a comment. Nothing is
-// masked: what was masked could not be applied.
+// WriteManifests writes manifests in order as YAML, each phase below a comment. Nothing
+// is masked, because a masked value could not be applied.
 func WriteManifests(w io.Writer, phases []ManifestPhase) error {
 	for i, ph := range phases {
 		heading := fmt.Sprintf("# phase %d of %d, %s: %s\n", i+1, len(phases), ph.Name, text.Count(len(ph.Objects), "object"))

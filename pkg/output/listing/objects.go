@@ -102,8 +102,8 @@ func objectTemplate(b output.Base, text string) (func(*unstructured.Unstructured
 	}, nil
 }
 
-// bounded limits what is made of all objects together beyond their own size: all texts
-// are held until the run is over.
+// bounded limits the text for all objects together beyond their own size, because all of
+// it is held until the run is over.
 func bounded(execute func(io.Writer, *unstructured.Unstructured) error) func(*unstructured.Unstructured) (string, error) {
 	const perObject = 1 << 20
 	spare := gotemplate.MaxText
