@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
@@ -25,25 +26,38 @@ const mostText = 256 << 20
 // Decode reads the Secrets of a set's history, the newest run first. A run with a missing
 // or changed part is a fault of its own, and does not prevent the others from being read.
 func Decode(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
-	byRun := map[string][]*unstructured.Unstructured{}
+	byRun := map[key][]*unstructured.Unstructured{}
 	for _, u := range secrets {
 		id := u.GetAnnotations()[runNote]
 		if id == "" {
 			faults = append(faults, &FaultError{Run: u.GetName(), Err: errors.New("it does not say which run it is of")})
 			continue
 		}
-		byRun[id] = append(byRun[id], u)
+		byRun[keyOf(u)] = append(byRun[keyOf(u)], u)
 	}
-	for _, id := range slices.Sorted(maps.Keys(byRun)) {
-		run, err := decode(id, byRun[id])
+	for _, k := range slices.SortedFunc(maps.Keys(byRun), key.compare) {
+		run, err := decode(k.id, byRun[k])
 		if err != nil {
-			faults = append(faults, &FaultError{Run: id, Err: err})
+			faults = append(faults, &FaultError{Run: k.id, Err: err})
 			continue
 		}
 		runs = append(runs, run)
 	}
 	slices.SortFunc(runs, newestFirst)
 	return runs, faults
+}
+
+// key tells runs apart. People choose ids, and may give one to runs that state different
+// things.
+type key struct{ id, input string }
+
+func keyOf(u *unstructured.Unstructured) key {
+	notes := u.GetAnnotations()
+	return key{notes[runNote], notes[inputNote]}
+}
+
+func (k key) compare(other key) int {
+	return cmp.Or(cmp.Compare(k.id, other.id), cmp.Compare(k.input, other.input))
 }
 
 func decode(id string, parts []*unstructured.Unstructured) (Run, error) {
@@ -118,14 +132,14 @@ func unpack(content []byte) ([]Object, error) {
 // their Secrets alone. It leaves out a run without a start time.
 func Heads(secrets []*unstructured.Unstructured) []Run {
 	var runs []Run
-	seen := map[string]bool{}
+	seen := map[key]bool{}
 	for _, u := range secrets {
-		id := u.GetAnnotations()[runNote]
-		if id == "" || seen[id] {
+		k := keyOf(u)
+		if k.id == "" || seen[k] {
 			continue
 		}
-		if run, err := head(id, u.GetAnnotations()); err == nil {
-			seen[id] = true
+		if run, err := head(k.id, u.GetAnnotations()); err == nil {
+			seen[k] = true
 			runs = append(runs, run)
 		}
 	}
@@ -146,17 +160,17 @@ func head(id string, notes map[string]string) (Run, error) {
 // usable run and the one before it always stay, because a rollback leads to one of them.
 // So does a Secret without a start time, since its content is unknown.
 func Excess(secrets []*unstructured.Unstructured, keep int) []*unstructured.Unstructured {
-	goes := map[string]bool{}
+	goes := map[key]bool{}
 	usable := 0
 	for i, r := range Heads(secrets) {
 		if r.Usable() {
 			usable++
 		}
-		goes[r.ID] = i >= keep && (!r.Usable() || usable > 2)
+		goes[key{r.ID, r.Input}] = i >= keep && (!r.Usable() || usable > 2)
 	}
 	var excess []*unstructured.Unstructured
 	for _, u := range secrets {
-		if goes[u.GetAnnotations()[runNote]] {
+		if goes[keyOf(u)] {
 			excess = append(excess, u)
 		}
 	}

@@ -76,7 +76,7 @@ func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructure
 		secrets[i] = &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "Secret", "type": Type,
 			"metadata": map[string]any{
-				"name":        fmt.Sprintf("%s.%s.%d", set, nameOf(run.ID), i+1),
+				"name":        fmt.Sprintf("%s.%s.%d", set, nameOf(run), i+1),
 				"labels":      map[string]any{Label: set},
 				"annotations": notes,
 			},
@@ -87,11 +87,12 @@ func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructure
 	return secrets, nil
 }
 
-// nameOf makes a part of a name of a run's id, which people may have chosen. A run that is
-// tried again under its id takes the place of the first try.
-func nameOf(id string) string {
+// nameOf makes a part of a name of a run's id, which people may have chosen, and of what it
+// states. A run that is tried again under its id takes the place of the first try; one that
+// states something else does not.
+func nameOf(run Run) string {
 	const enough = 6 // bytes: no two runs of a history meet
-	sum := sha256.Sum256([]byte(id))
+	sum := sha256.Sum256([]byte(run.ID + "\n" + run.Input))
 	return hex.EncodeToString(sum[:enough])
 }
 

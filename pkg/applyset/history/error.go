@@ -30,6 +30,19 @@ func (e *UnknownRunError) Hint() string {
 	return "there are: " + strings.Join(e.Known, ", ")
 }
 
+// ambiguousError says that several runs have the id.
+type ambiguousError struct {
+	id    string
+	names []string
+}
+
+func (e *ambiguousError) Error() string {
+	return fmt.Sprintf("the history has %d runs with the id %s, which stated different things", len(e.names), e.id)
+}
+
+// Hint names them.
+func (e *ambiguousError) Hint() string { return "name one of them: " + strings.Join(e.names, ", ") }
+
 // unusableError says that a run in the history cannot be rolled back to.
 type unusableError struct{ id, why string }
 

@@ -5,8 +5,10 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -274,5 +276,45 @@ func TestExcess(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("of %s, keeping %d, %v go, want %v", test.results, test.keep, got, test.want)
 		}
+	}
+}
+
+// A job may run under one id for ever, or apply twice: runs of an id that state different
+// things are different runs, whatever their sizes, and one that is tried again is the same.
+func TestRunsOfOneID(t *testing.T) {
+	random := rand.New(rand.NewPCG(15, 22))
+	secrets := map[string]*unstructured.Unstructured{} // as a cluster keeps them, by name
+	keep := func(run history.Run) {
+		for _, u := range encode(t, run) {
+			secrets[u.GetName()] = u
+		}
+	}
+	run := func(input string, after time.Duration, result history.Result, size int) history.Run {
+		r := runOf("deploy", result, configMap("a", input+noise(random, size)))
+		r.Input, r.Started = input, begun.Add(after)
+		return r
+	}
+	keep(run("sha256:aaaaaaaa", 0, history.Applied, 2<<20)) // Several parts.
+	keep(run("sha256:bbbbbbbb", time.Hour, history.Failed, 10))
+	again := run("sha256:bbbbbbbb", 2*time.Hour, history.Applied, 10)
+	keep(again)
+	all := slices.Collect(maps.Values(secrets))
+	runs, faults := history.Decode(all)
+	if len(faults) > 0 || len(runs) != 2 || runs[0].Input != "sha256:bbbbbbbb" || runs[0].Result != history.Applied || len(history.Heads(all)) != 2 {
+		t.Fatalf("%d runs, faults %v", len(runs), faults)
+	}
+	if to, err := history.To(runs, ""); err != nil || to.Input != "sha256:aaaaaaaa" {
+		t.Errorf("back to %q, %v", to.Input, err)
+	}
+	if to, err := history.To(runs, "deploy.aaaaaa"); err != nil || to.Input != "sha256:aaaaaaaa" {
+		t.Errorf("back to %q, %v", to.Input, err)
+	}
+	var hinted interface{ Hint() string }
+	_, err := history.To(runs, "deploy")
+	if !errors.As(err, &hinted) || hinted.Hint() != "name one of them: deploy.bbbbbb, deploy.aaaaaa" {
+		t.Errorf("two runs have that id: %v", err)
+	}
+	if excess := history.Excess(all, 1); len(excess) != 0 {
+		t.Errorf("%d Secrets of the two newest runs go", len(excess))
 	}
 }

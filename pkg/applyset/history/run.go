@@ -1,7 +1,6 @@
 package history
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -90,16 +89,18 @@ func newestFirst(a, b Run) int {
 // usable one. Runs are as Decode returns them.
 func To(runs []Run, id string) (Run, error) {
 	if id != "" {
-		i := slices.IndexFunc(runs, func(r Run) bool { return strings.EqualFold(r.ID, id) })
+		named := named(runs, id)
 		switch {
-		case i < 0:
+		case len(named) > 1:
+			return Run{}, &ambiguousError{id: id, names: names(named)}
+		case len(named) == 0:
 			return Run{}, &UnknownRunError{ID: id, Known: ids(runs)}
-		case runs[i].TooLarge:
+		case named[0].TooLarge:
 			return Run{}, &unusableError{id: id, why: "what it stated was too large to be kept"}
-		case !runs[i].Usable():
-			return Run{}, &unusableError{id: id, why: "it did not end well (" + string(runs[i].Result) + ")"}
+		case !named[0].Usable():
+			return Run{}, &unusableError{id: id, why: "it did not end well (" + string(named[0].Result) + ")"}
 		}
-		return runs[i], nil
+		return named[0], nil
 	}
 	var usable []Run
 	for _, r := range runs {
@@ -116,6 +117,32 @@ func To(runs []Run, id string) (Run, error) {
 	default:
 		return Run{}, errNoneBefore
 	}
+}
+
+// named returns the runs that are called so: by their id, or by that and what they stated.
+func named(runs []Run, name string) []Run {
+	var out []Run
+	for _, r := range runs {
+		if strings.EqualFold(r.ID, name) || strings.EqualFold(r.name(), name) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// name tells a run from others of its id.
+func (r Run) name() string {
+	const enough = 6 // digits: runs of one id are few
+	_, digits, _ := strings.Cut(r.Input, ":")
+	return r.ID + "." + digits[:min(enough, len(digits))]
+}
+
+func names(runs []Run) []string {
+	var out []string
+	for _, r := range runs {
+		out = append(out, r.name())
+	}
+	return out
 }
 
 func ids(runs []Run) []string {
