@@ -24,8 +24,9 @@ type Cause struct {
 	// BlockedBy is the object that has to change; zero if there is none, or it is
 	// unknown.
 	BlockedBy object.Ref
-	// Passing tells that it is about what is on its way out, such as Pods of an older
-	// revision: the wait may well end although it stays.
+	// Passing tells that it does not keep the object from getting ready: it is about Pods of
+	// an older revision, which are replaced, or about what is behind a load balancer. The
+	// wait may well end although it stays.
 	Passing bool
 	// Hearsay tells that the cause rests on what a controller wrote down when it tried last,
 	// which cannot be checked and may be over. Age is how long ago that was when the cause

@@ -34,6 +34,9 @@ type workload struct {
 	// those of later ones are in the events.
 	refusal   string
 	refusedAt time.Time
+	// replaced reports whether the controller replaces a Pod in its turn, whatever is the
+	// matter with it; nil for none.
+	replaced func(*corev1.Pod) bool
 }
 
 // refused tells why the Pods (of a CronJob: Jobs) that are missing are not created.

@@ -156,6 +156,7 @@ func (v *rules) workload(w workload, minReadySeconds int32) []rule.Finding {
 			if pod.Status.Phase == corev1.PodFailed && w.ref.GVK.Kind != "Job" {
 				f.Rank = rule.Consequence // Another Pod is in its place.
 			}
+			f.Passing = f.Passing || w.replaced != nil && w.replaced(pod)
 			found = append(found, f)
 		}
 	}
@@ -197,11 +198,12 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	r := rule.Ref(rule.Apps("StatefulSet"), s.Namespace, s.Name)
 	w := workload{ref: r, object: s, template: s.Spec.Template.Spec, selector: selectorOf(s.Spec.Selector)}
 	w.short = s.Spec.Replicas != nil && s.Status.Replicas < *s.Spec.Replicas
-	found := v.workload(w, s.Spec.MinReadySeconds)
 	old := func(pod *corev1.Pod) bool {
 		revision := pod.Labels[appsv1.StatefulSetRevisionLabel]
 		return s.Status.UpdateRevision != "" && revision != "" && revision != s.Status.UpdateRevision
 	}
+	w.replaced = func(pod *corev1.Pod) bool { return old(pod) && replacesInTurn(s) }
+	found := v.workload(w, s.Spec.MinReadySeconds)
 	pods := v.PodsOf(s.UID)
 	if s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		return append(found, v.onDelete(r, pods, old)...)
@@ -226,6 +228,15 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	}})
 }
 
+// replacesInTurn reports whether a StatefulSet replaces all Pods of an older revision,
+// without waiting for one that does not get ready. Those below a partition stay, and which
+// they are is left open.
+func replacesInTurn(s *appsv1.StatefulSet) bool {
+	rolling := s.Spec.UpdateStrategy.RollingUpdate
+	return s.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType && s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement &&
+		(rolling == nil || rolling.Partition == nil || *rolling.Partition == 0)
+}
+
 // onDelete says that Pods are of an older revision, and stay so until they are deleted.
 func (v *rules) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod) bool) []rule.Finding {
 	var names []string
@@ -247,20 +258,24 @@ func (v *rules) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod)
 	}}}
 }
 
+// podTemplateGeneration is the label of a DaemonSet's Pods that says of which template they are.
+const podTemplateGeneration = "pod-template-generation"
+
 func (v *rules) daemonSet(d *appsv1.DaemonSet) []rule.Finding {
 	r := rule.Ref(rule.Apps("DaemonSet"), d.Namespace, d.Name)
 	w := workload{ref: r, object: d, template: d.Spec.Template.Spec, selector: selectorOf(d.Spec.Selector)}
 	w.short = d.Status.CurrentNumberScheduled < d.Status.DesiredNumberScheduled
-	found := v.workload(w, d.Spec.MinReadySeconds)
-	if d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType {
-		return found
-	}
 	// The generation of the template, which the hash does not tell in the status.
 	current := d.Annotations[appsv1.DeprecatedTemplateGeneration]
-	return append(found, v.onDelete(r, v.PodsOf(d.UID), func(pod *corev1.Pod) bool {
-		generation := pod.Labels[appsv1.DeprecatedTemplateGeneration]
+	old := func(pod *corev1.Pod) bool {
+		generation := pod.Labels[podTemplateGeneration]
 		return current != "" && generation != "" && generation != current
-	})...)
+	}
+	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
+		return append(v.workload(w, d.Spec.MinReadySeconds), v.onDelete(r, v.PodsOf(d.UID), old)...)
+	}
+	w.replaced = old
+	return v.workload(w, d.Spec.MinReadySeconds)
 }
 
 // job tells why a Job is not complete.
