@@ -227,6 +227,9 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 		if o.engine.DryRun == object.DryRunNone {
 			foresight.tellKept(ctx)
 		}
+		if err == nil && o.awaited.Waits() && o.engine.DryRun == object.DryRunNone {
+			tellDiffering(ctx, client.NoRetry(), p, o.out.Print)
+		}
 		return err
 	}
 	back := func(ctx context.Context, failed error) error {

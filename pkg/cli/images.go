@@ -9,6 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
 // running passes events on, keeps the workloads among their results, and reports at the
@@ -51,6 +52,27 @@ func (r *running) tell(ctx context.Context, reader diagnose.Reader) {
 		r.emit(runs)
 		if remark, differ := unready.DifferingImages(runs); differ {
 			r.emit(remark)
+		}
+	}
+}
+
+// tellDiffering reports on workloads of a plan whose Pods run different images under one
+// name, although all of them are ready. What cannot be read is not reported.
+func tellDiffering(ctx context.Context, reader diagnose.Reader, p *plan.Plan, emit func(event.Event)) {
+	var refs []object.Ref
+	for _, ph := range p.Phases {
+		for _, item := range ph.Items {
+			if unready.HasPods(item.Ref) {
+				refs = append(refs, item.Ref)
+			}
+		}
+	}
+	if ctx.Err() != nil || len(refs) == 0 {
+		return
+	}
+	for _, runs := range unready.Running(ctx, reader, refs) {
+		if remark, differ := unready.DifferingImages(runs); differ {
+			emit(remark)
 		}
 	}
 }

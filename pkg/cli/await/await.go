@@ -91,6 +91,9 @@ func (f *Flags) ToAwaited(flags *pflag.FlagSet, unattended bool) (Awaited, error
 	return a, errors.Join(errs...)
 }
 
+// Waits reports whether anything is waited for.
+func (a Awaited) Waits() bool { return a.ready != nil || len(a.own) > 0 }
+
 // conditions are all conditions to wait for.
 func (a Awaited) conditions() []condition.Spec {
 	var all []condition.Spec
@@ -194,7 +197,7 @@ func (a Awaited) Check(ctx context.Context, client *cluster.Client, p *plan.Plan
 // It does not share the deadline of the run's --timeout, because it has to report what is
 // missing at that time: it ends by itself. It ends at once if the run is cancelled.
 func (a Awaited) Gate(patient context.Context, client *cluster.Client, until time.Time, mask func(string) string, emit func(event.Event)) func(context.Context, []plan.Item) error {
-	if a.ready == nil && len(a.own) == 0 {
+	if !a.Waits() {
 		return nil
 	}
 	return func(ctx context.Context, applied []plan.Item) error {

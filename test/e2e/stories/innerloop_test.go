@@ -162,6 +162,7 @@ spec:
 	r = l.call(t, 0, "", "wait", "deploy/web")
 	says(t, r.stdout.String(), "met", "web runs registry.example/web:dev as sha256:111111111111: 1 Pod", "web runs registry.example/web:dev as sha256:222222222222: 1 Pod")
 	says(t, r.stderr.String(), "nodes run different images under the same name registry.example/web:dev")
+	says(t, l.call(t, 0, mended, "apply", "-f", "-", "--wait").stderr.String(), "nodes run different images under the same name registry.example/web:dev")
 	says(t, l.call(t, 0, "", "owners", "deploy/web").stdout.String(), "web runs registry.example/web:dev as sha256:111111111111: 1 Pod")
 
 	// A name of its own for each image, and there is nothing to wonder about.
