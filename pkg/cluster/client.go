@@ -24,14 +24,14 @@ type Options struct {
 	// ServerTimeout is how long to keep trying while the server is away, or while it
 	// gives answers that may pass. 0 tries once.
 	ServerTimeout time.Duration
-	// Concurrency bounds the requests that are under way at once; 0 means 96. How
-	// many there are depends on what the server can take.
+	// Concurrency bounds the parallel requests; 0 means 96. Their number depends on what
+	// the server can handle.
 	Concurrency int
-	// Run is sent with each request, as the beginning of its Audit-ID, so that
-	// the server's audit log and the output of a run can be laid side by side.
+	// Run is sent with each request, as the beginning of its Audit-ID, so that the
+	// server's audit log can be matched with the output of a run.
 	Run string
-	// Sent counts the requests of the run, where it has several clients; nil counts those
-	// of this one.
+	// Sent counts the requests of the run, if it has several clients; nil counts those of
+	// this one.
 	Sent *atomic.Int64
 	// Guard decides whether a write may leave; nil lets all of them pass.
 	Guard request.Guard
@@ -44,14 +44,14 @@ type Options struct {
 	// whole.
 	//
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
-	// OnStall hears of a request of which nothing was heard since then, again and
-	// again, while the server answers others: within is how long it may take. The Ref
-	// is as that of OnRetry.
+	// OnStall is called, repeatedly, for a request that has been silent since then while
+	// the server answers others: within is how long it may take. The Ref is as that of
+	// OnRetry.
 	//
-	// None of them is called by two goroutines at once.
+	// These functions are never called concurrently.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration)
-	// OnPolling hears, once for each kind and namespace, that objects are read again and
-	// again instead of watched, because we may not do what verb says.
+	// OnPolling is called, once for each kind and namespace, if objects are read again
+	// and again instead of watched, because we may not do what verb says.
 	OnPolling func(kind object.Kind, namespace, verb string)
 }
 

@@ -114,7 +114,7 @@ func (h *held) put(uid types.UID, kinds []object.Kind) {
 	h.kinds[uid] = kinds
 }
 
-// holdings returns the kinds of which an object may hold some, and where.
+// holdings returns the kinds of objects that an object may hold, and where.
 func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) ([]object.Kind, string, error) {
 	switch live.GroupVersionKind().GroupKind() {
 	case schema.GroupKind{Kind: "Namespace"}:

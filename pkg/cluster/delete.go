@@ -52,8 +52,9 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 	return left, err
 }
 
-// deleted reads the answer to a deletion. A Status says that the object is gone: one
-// that does not say which is doubtful, for a proxy may say as much of everything.
+// deleted reads the answer to a deletion. A Status says that the object is gone; one that
+// does not name the object is doubtful, because a proxy may answer every request like
+// that.
 func deleted(body []byte, kind object.Kind, ref object.Ref, how object.Deletion) (left *unstructured.Unstructured, doubtful bool, err error) {
 	u, err := answer.Any(body)
 	if err != nil {
@@ -100,9 +101,9 @@ func optionsOf(how object.Deletion) metav1.DeleteOptions {
 	return o
 }
 
-// RemoveFinalizer removes one finalizer from the object, if it still is the one
-// and the version that was read; if not, the error is a conflict. An object
-// without the finalizer is returned as it is.
+// RemoveFinalizer removes one finalizer from the object, if it is still the same object
+// and version that was read; otherwise the error is a conflict. An object without the
+// finalizer is returned unchanged.
 func (c *Client) RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error) {
 	if !slices.Contains(live.GetFinalizers(), finalizer) {
 		return live, nil

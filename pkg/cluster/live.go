@@ -17,9 +17,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// worthList is from how many objects of one namespace on one list is read
-// instead of each by itself: fewer are let through at once even at first, and
-// take no longer.
+// worthList is the number of objects in one namespace from which on one list is read
+// instead of each object by itself: fewer are sent in parallel even at first, and take no
+// longer.
 const worthList = 6
 
 // Live reads the objects of one kind and calls visit once for each of them, one call at a
@@ -59,8 +59,8 @@ func (r *reading) see(i int, live *unstructured.Unstructured, err error) {
 	r.visit(i, live, err)
 }
 
-// namespace reads the objects of one namespace. left, name → index, loses those
-// that are done.
+// namespace reads the objects of one namespace. It removes finished ones from left (name
+// → index).
 func (r *reading) namespace(ctx context.Context, namespace string, left map[string]int) {
 	if len(left) < worthList || !slices.Contains(r.kind.Verbs, "list") {
 		r.each(ctx, left)
@@ -95,10 +95,10 @@ func (r *reading) each(ctx context.Context, left map[string]int) {
 }
 
 const (
-	// pageSpare is how many more objects than we look for one page may hold.
+	// pageSpare is how many more objects than we need one page may hold.
 	pageSpare = 500
-	// farMore is how many objects we read past for one that we look for, before
-	// reading each by itself is less work.
+	// farMore is how many objects we read past for one that we need, before reading each
+	// by itself is less work.
 	farMore = 20
 )
 

@@ -10,16 +10,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Log is the end of what a container of a Pod wrote.
+// Log is the end of a container's log.
 type Log struct {
 	Namespace, Pod, Container string
-	// Previous means the instance before the one that is there now.
+	// Previous means the instance before the present one.
 	Previous bool
 	// Lines are read at most, and Bytes of them.
 	Lines, Bytes int
 }
 
-// Log reads the end of what a container wrote, as it wrote it.
+// Log reads the end of a container's log, unchanged.
 func (n *NoRetry) Log(ctx context.Context, l Log) (string, error) {
 	ref := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Namespace: l.Namespace, Name: l.Pod}
 	var text []byte

@@ -148,8 +148,8 @@ func (n *NoRetry) Allowed(ctx context.Context, user, verb string, ref object.Ref
 	})
 }
 
-// kind finds how a kind is served. That its server does not answer does not mean
-// that there is no such kind.
+// kind finds how a kind is served. If its server does not answer, that does not mean that
+// there is no such kind.
 func (n *NoRetry) kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	n.mu.Lock()
 	kind, known := n.kinds[gvk]
@@ -164,7 +164,7 @@ func (n *NoRetry) kind(ctx context.Context, gvk schema.GroupVersionKind) (object
 	return kind, err
 }
 
-// object sends a request once that is answered by one object.
+// object sends a request once whose answer is one object.
 func (n *NoRetry) object(ctx context.Context, kind object.Kind, ref object.Ref, build func() *rest.Request) (*unstructured.Unstructured, error) {
 	var live *unstructured.Unstructured
 	err := n.do(ctx, ref, func(ctx context.Context) error {

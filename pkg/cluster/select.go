@@ -59,11 +59,11 @@ func (c *Client) sender(about object.Ref) func(context.Context, sending) error {
 	return func(ctx context.Context, send sending) error { return c.requests.Do(ctx, r, send) }
 }
 
-// query is a list of which each object is visited, page by page.
+// query is a list whose objects are visited, page by page.
 type query struct {
 	kind   object.Kind
 	sel    object.Selection
-	fields string // beside those of the selection
+	fields string // in addition to those of the selection
 	// metadata: nothing else of the objects is sent.
 	metadata bool
 	begin    func()
@@ -104,7 +104,7 @@ func (c *Client) each(ctx context.Context, q query) error {
 	return err
 }
 
-// within is the namespace that everything is in which is selected; empty for anywhere.
+// within is the namespace of all selected objects; empty for any.
 func within(kind object.Kind, sel object.Selection) string {
 	if !kind.Namespaced {
 		return ""
@@ -112,7 +112,7 @@ func within(kind object.Kind, sel object.Selection) string {
 	return sel.Namespace
 }
 
-// Read is Get for callers that know no more than what the object is called.
+// Read is Get for callers that know only the reference of the object.
 func (c *Client) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error) {
 	kind, err := c.Kind(ctx, ref.GVK)
 	if err != nil {

@@ -126,8 +126,8 @@ func (c *Client) fetch(ctx context.Context, into any, path ...string) error {
 	})
 }
 
-// means reports whether the rules mean writes of the kind. Its version is not looked
-// at: objects are shown to a webhook in the one that it wants.
+// means reports whether the rules match writes of the kind. The version is ignored: a
+// webhook gets objects in the version that it wants.
 func (h admissionHook) means(kind object.Kind) bool {
 	return slices.ContainsFunc(h.rules, func(rule admission.RuleWithOperations) bool {
 		groups := slices.Contains(rule.APIGroups, kind.GVK.Group) || slices.Contains(rule.APIGroups, "*")

@@ -105,7 +105,7 @@ func (c *Client) Get(ctx context.Context, kind object.Kind, ref object.Ref) (*un
 	})
 }
 
-// withOptions adds what all writes have in common.
+// withOptions adds the options that all writes share.
 func withOptions(r *rest.Request, how object.Write) *rest.Request {
 	r = r.Param("fieldManager", how.Manager)
 	validation := how.Validation
@@ -119,8 +119,8 @@ func withOptions(r *rest.Request, how object.Write) *rest.Request {
 	return r
 }
 
-// object sends a request that is answered by one object. build makes it anew for
-// each try. A kind that turns out not to be served any more is a *NoKindError.
+// object sends a request whose answer is one object. build builds it anew for each try. A
+// kind that turns out to be no longer served is a *NoKindError.
 func (c *Client) object(ctx context.Context, kind object.Kind, q request.Request, build func() *rest.Request) (*unstructured.Unstructured, error) {
 	return c.answered(ctx, kind, q, build, func(body []byte) (*unstructured.Unstructured, error) {
 		return answer.Object(body, kind, q.Ref)

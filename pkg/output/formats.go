@@ -25,8 +25,8 @@ const (
 	GoTemplate   = "go-template"
 )
 
-// Manifests is the format of the manifests themselves, in order, of which nothing is
-// applied. Package document writes them; a printer of that format prints no results.
+// Manifests is the format that prints the manifests themselves, in order, and applies
+// nothing. Package listing writes them; a printer of that format prints no results.
 const Manifests = "manifests"
 
 // IsOfObjects reports whether a format prints the objects themselves.

@@ -22,13 +22,13 @@ type Options struct {
 	// Progress keeps a live line at the bottom of Err, which has to be a terminal that
 	// supports it (see [CanRedraw]). Without it, plain lines report how far the run is.
 	Progress bool
-	// Width is the number of columns of the terminal that Out is, asked anew each
-	// time; nil or 0 where it is none: lines may then have any length.
+	// Width is the number of columns of the terminal that Out is, measured each time; nil
+	// or 0 if it is not a terminal: lines may then have any length.
 	Width func() int
 	// ErrWidth is the same for Err, and is asked only with Progress; nil or 0
 	// means 80.
 	ErrWidth func() int
-	// Now is the clock by which owners have an age; nil means time.Now.
+	// Now is the clock for the ages of owners; nil means time.Now.
 	Now func() time.Time
 	// Run is the identifier of the run.
 	Run string

@@ -2,8 +2,8 @@ package output
 
 import "slices"
 
-// PlanOrdered collects values as they come and hands them out in the order of the
-// plan. Those of one object keep the order in which they came.
+// PlanOrdered collects values as they come and returns them in the order of the plan.
+// Those of one object keep the order in which they came.
 type PlanOrdered[T any] struct {
 	items []item[T]
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// Results is the half of a printer that one format of one verb makes up.
+// Results is the part of a printer that is specific to one format of one verb.
 type Results interface {
 	// Take receives every event, in the order of the run.
 	Take(event.Event)
@@ -24,12 +24,13 @@ type Base struct {
 	Paint  Palette
 }
 
-// NewBase returns what the formats of a run write with.
+// NewBase returns the base of a run's formats.
 func NewBase(o Options, s *State) Base {
 	return Base{Options: o, State: s, Screen: &Screen{out: o.Out, err: o.Err}, Paint: NewPalette(o.Color)}
 }
 
-// Beside returns what writes to stderr, line by line, what a person would read on stdout.
+// Beside returns a base that writes to stderr, line by line, what would otherwise go to
+// stdout.
 func (b Base) Beside() Base {
 	b.Format, b.External = Table, nil
 	b.Paint, b.Width = NewPalette(false), nil

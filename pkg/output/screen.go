@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Screen keeps results, notes and the status line from running into each other
-// where they share a terminal.
+// Screen keeps results, notes and the status line apart if they share a terminal.
 type Screen struct {
 	out, err io.Writer
 	rows     int   // that the status takes; 0 while it is away
@@ -42,8 +41,8 @@ func (w noteWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Draw replaces the status, which is the line at the bottom and those above it that are
-// given. None may be wider than the terminal.
+// Draw replaces the status: the line at the bottom and the given ones above it. None may
+// be wider than the terminal.
 func (s *Screen) Draw(line string, above ...string) {
 	if line == "" {
 		s.Clear()

@@ -145,7 +145,7 @@ func (s *State) EndsPhase(e event.Event) bool {
 	}
 }
 
-// Phase returns the phase that is under way, if one is.
+// Phase returns the current phase, if there is one.
 func (s *State) Phase() (event.Phase, bool) {
 	if s.Current < 0 || s.Current >= len(s.Phases) {
 		return event.Phase{}, false

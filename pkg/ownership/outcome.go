@@ -1,6 +1,6 @@
 package ownership
 
-// Outcome says what became of an occurrence that was handed to a recorder.
+// Outcome says what became of an occurrence that was passed to a recorder.
 type Outcome int
 
 const (

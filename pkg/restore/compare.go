@@ -152,8 +152,8 @@ func hasBelow(set *fieldpath.Set, p fieldpath.Path) bool {
 	return true
 }
 
-// theirs reports whether others have changed a path since, so that it stays as they made it.
-// whole says that all that is at the path is meant, and not only that there is something.
+// theirs reports whether others have changed a path since, so that it stays as they made
+// it. whole means everything at the path, and not only that it exists.
 func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	switch {
 	case fieldpath.Has(w.touched, p), w.wentAbove(p):
@@ -165,8 +165,8 @@ func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	}
 }
 
-// unstatable is theirs for values: others own another one at the path, so that to state it
-// would be a conflict.
+// unstatable is theirs for values: others own another value at the path, so that stating
+// ours would be a conflict.
 func (w *world) unstatable(p fieldpath.Path, whole bool) bool {
 	return w.theirs(p, whole) ||
 		whole && len(managedfields.HoldersOf(w.live.others, p)) > 0 && !p.Same(w.before.object, w.live.object)

@@ -15,9 +15,10 @@ import (
 type Note struct {
 	Ref  object.Ref
 	Kind object.Kind
-	// Before is the object as it was before the run's first write; nil where there was none.
+	// Before is the object as it was before the run's first write; nil if it did not
+	// exist.
 	Before *unstructured.Unstructured
-	// After is the object as the run's last write left it; nil where that is unknown: no
+	// After is the object as the run's last write left it; nil if that is unknown: no
 	// answer came, or the write was refused half-way.
 	After *unstructured.Unstructured
 	// Removed: the run deleted the object of Before, to create it anew or because it left
@@ -49,8 +50,7 @@ type Step struct {
 	Why string
 	// UID of the object that is to be deleted.
 	UID types.UID
-	// Body is to be applied without force. With Apply it is bound to the version that was
-	// looked at.
+	// Body is applied without force. With Apply it is bound to the version that was read.
 	Body *unstructured.Unstructured
 	// Left are the paths that others have changed since, or own in another form, and keep;
 	// sorted.
@@ -69,8 +69,8 @@ const (
 	notMadeAgain  = "it was deleted, and what has run is not run again"
 )
 
-// Decide says what takes the run's writes of an object back. Live is the object as it is
-// now; nil where there is none.
+// Decide says how to take back the run's writes of an object. live is the object as it is
+// now; nil if it does not exist.
 func Decide(n Note, live *unstructured.Unstructured, manager string) (Step, error) {
 	switch {
 	case n.Before == nil && live == nil:
@@ -122,9 +122,9 @@ func (n Note) again(live *unstructured.Unstructured, manager string) (Step, erro
 	return step, nil
 }
 
-// stated returns what the object was made of: what the manager held, and where that is no
-// more than its labels, what others applied. A member of a set may never have been applied
-// by us, and an object with nothing in it would be worse than none.
+// stated returns what the object was made of: what the manager held and, if that is no
+// more than its labels, what others applied. We may never have applied a member of a set,
+// and an empty object would be worse than none.
 func (n Note) stated(entries []managedfields.Entry, manager string) *fieldpath.Set {
 	set := managedfields.Managed(entries, manager)
 	for field := range managedfields.Project(n.Before.Object, set) {
@@ -142,7 +142,7 @@ func (n Note) stated(entries []managedfields.Entry, manager string) *fieldpath.S
 	return set
 }
 
-// body states what a set holds of the object as it was.
+// body states what a set contains of the object as it was.
 func (n Note) body(set *fieldpath.Set) *unstructured.Unstructured {
 	projection, _ := fieldpath.Clone(managedfields.Project(n.Before.Object, set)).(map[string]any)
 	body := &unstructured.Unstructured{Object: projection}
@@ -174,7 +174,7 @@ func (n Note) putBack(live *unstructured.Unstructured, manager string) (Step, er
 }
 
 // left returns the paths that stay as they are, although the run had changed them: others
-// have changed them since, or own what would have to be changed.
+// have changed them since, or own what would have to change.
 func (w *world) left() []fieldpath.Path {
 	all := w.before.ours.Union(w.after.ours)
 	for _, e := range w.lost {

@@ -2,8 +2,8 @@ package restore
 
 import "github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 
-// stateEmpty adds to a value a map, a list or a list item with nothing in it, where the live
-// one has one at the path, and returns the value.
+// stateEmpty adds an empty map, list or list item to a value, if the live one has one at
+// the path, and returns the value.
 func stateEmpty(to any, p fieldpath.Path, live any) any {
 	if len(p) == 0 {
 		switch {

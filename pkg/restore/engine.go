@@ -53,7 +53,7 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("not everything could be taken back: %d left as it is, %d failed", e.Kept, e.Failed)
 }
 
-// attempts bounds how often one object is looked at anew because it changes meanwhile.
+// attempts bounds how often one object is read again because it changes in the meantime.
 const attempts = 5
 
 var errChanging = errors.New("the object changes faster than it can be read")
@@ -113,7 +113,7 @@ func (e *Engine) restore(ctx context.Context, n Note) {
 	e.fail(n, errChanging)
 }
 
-// live reads the object as it is; nil if there is none.
+// live reads the object as it is; nil if it does not exist.
 func (e *Engine) live(ctx context.Context, n Note) (*unstructured.Unstructured, error) {
 	live, err := e.Server.Get(ctx, n.Kind, n.Ref)
 	if apierrors.IsNotFound(err) {

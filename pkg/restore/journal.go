@@ -13,16 +13,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Journal notes what a run writes, object by object, so that it can be taken back. It may
-// be used from many goroutines. The zero Journal is empty.
+// Journal records what a run writes, object by object, so that it can be taken back. It
+// may be used from many goroutines. The zero Journal is empty.
 type Journal struct {
 	mu    sync.Mutex
 	order []object.Key
 	notes map[object.Key]*entry
 }
 
-// entry is a note as it is kept: as text, which takes a tenth of the memory of an object.
-// Most journals are thrown away unread.
+// entry is a note as it is stored: as text, which takes a tenth of the memory of an
+// object. Most journals are never read.
 type entry struct {
 	ref           object.Ref
 	kind          object.Kind
@@ -41,7 +41,7 @@ func (j *Journal) Wrote(item plan.Item, before, after *unstructured.Unstructured
 	j.entry(item, was).after = is
 }
 
-// Removed notes that the object was deleted, or may have been.
+// Removed records that the object was deleted, or may have been.
 func (j *Journal) Removed(item plan.Item, before *unstructured.Unstructured) {
 	was := textOf(before)
 	j.mu.Lock()

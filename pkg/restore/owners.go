@@ -17,8 +17,8 @@ type owners struct {
 	entry managedfields.Entry
 	// others get back what the run took from them.
 	others []managedfields.Entry
-	// none: the object had no managed fields, so that the server has entered all of it under
-	// a name of its own since.
+	// none: the object had no managed fields, so the server has since entered all of it
+	// under a name of its own.
 	none bool
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// suspendAfter is how many calls in a row have to be lost before calls are
-	// suspended: one may be lost by chance, and three are no chance.
+	// suspendAfter is how many calls in a row have to be lost before calls are suspended:
+	// one may be lost by chance, three are not.
 	suspendAfter = 3
 	// resumeAfter is how many have to come back before writes are to wait for them again.
 	resumeAfter = 2
@@ -26,7 +26,7 @@ type circuit struct {
 	lost, back int // in a row
 }
 
-// tried takes in whether a call came back.
+// tried records whether a call came back.
 func (c *circuit) tried(came bool) {
 	if came {
 		c.lost = 0

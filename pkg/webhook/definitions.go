@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
-// Definitions hears of the CustomResourceDefinitions of the cluster. Calls come one
-// after the other.
+// Definitions receives the CustomResourceDefinitions of the cluster. Calls come one after
+// the other.
 type Definitions interface {
 	// Set reports a definition in its current version, reduced to the name, spec.group,
 	// status.acceptedNames.kind and, of each of spec.versions, name, served, deprecated

@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// expiry is a metric: when the certificate that is served expires. It says nothing
-// while there is none.
+// expiry is a metric: when the served certificate expires. It has no value while there is
+// none.
 type expiry struct {
 	desc *prometheus.Desc
 	read func() (time.Time, error)

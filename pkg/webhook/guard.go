@@ -26,13 +26,13 @@ import (
 )
 
 const (
-	// guardEvery is how often the configuration is looked at.
+	// guardEvery is how often the configuration is checked.
 	guardEvery = 15 * time.Second
 	// guardAgain is how soon after something went wrong.
 	guardAgain = 3 * time.Second
 	// tokenKey is where the Secret has the token.
 	tokenKey = "token"
-	// guardManager writes the paths and what had to be put back, and then owns none of it.
+	// guardManager writes the paths and whatever is restored, and then owns none of it.
 	guardManager = "k8sconnect-webhook"
 	// callsManager suspends calls, and writes which custom kinds are asked about.
 	callsManager = "k8sconnect-webhook-calls"
@@ -132,7 +132,7 @@ func (g *guard) tell(is *admissionv1.ValidatingWebhookConfiguration, restored []
 	}, corev1.EventTypeWarning, "ConfigurationRestored", "restored %s, which had been changed", what)
 }
 
-// token returns the one in the Secret, or makes it.
+// token returns the one in the Secret, or creates it.
 func (g *guard) token(ctx context.Context) (string, error) {
 	secret, err := g.secrets.Get(ctx, g.secret, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -148,8 +148,8 @@ func (g *guard) token(ctx context.Context) (string, error) {
 		_, err = g.secrets.Update(ctx, secret, metav1.UpdateOptions{FieldManager: guardManager})
 		return token, err
 	}
-	// A role can allow apply for one name, which it cannot for create. Each replica
-	// applies by a manager of its own and without force, so that the second of two
+	// A role can allow apply for a single name, which is impossible for create. Each
+	// replica applies with a manager of its own and without force, so the second of two
 	// meets a conflict.
 	made := coreapply.Secret(g.secret, "").WithType(corev1.SecretTypeOpaque).WithData(map[string][]byte{tokenKey: []byte(token)})
 	made.Namespace = nil
@@ -171,8 +171,8 @@ func newToken() string {
 	return hex.EncodeToString(bits)
 }
 
-// tokens are those of which one has to be in a path: the present one, and the one
-// before it, for as long as API servers may not have heard of the present one.
+// tokens are those that a path may contain: the present one, and the previous one for as
+// long as API servers may not know the present one.
 type tokens struct {
 	mu     sync.Mutex
 	now    string

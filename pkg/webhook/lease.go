@@ -17,7 +17,7 @@ import (
 )
 
 // leaseTimeout bounds one request for the lease: a leader may miss renewals for ten
-// seconds, and one request that hangs is not to use them up.
+// seconds, and one request that hangs must not use them up.
 const leaseTimeout = 5 * time.Second
 
 // lease is the Lease by which replicas elect the leader. Unlike client-go's, it creates a
@@ -45,8 +45,8 @@ func newLease(config *rest.Config, namespace, name string) (*lease, error) {
 	}}, nil
 }
 
-// Create makes the Lease and holds it, unless another replica was faster: of all that
-// make it, the first one to write its name holds it.
+// Create creates the Lease and holds it, unless another replica was faster: the first one
+// to write its name holds it.
 func (l *lease) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	name, namespace := l.LeaseMeta.Name, l.LeaseMeta.Namespace
 	empty := applycoordination.Lease(name, namespace)

@@ -22,16 +22,16 @@ type Options struct {
 	Host string
 	// Port to serve admission on; 0 is 9443.
 	Port int
-	// CertDir holds tls.crt and tls.key, which are read again when they change. It
-	// is not looked at where Parts have a certificate.
+	// CertDir holds tls.crt and tls.key, which are read again when they change. It is
+	// ignored if Parts have a certificate.
 	CertDir string
-	// ClientCA is a file of PEM certificates by one of which clients have to be certified
-	// to be answered; empty is no matter. It is read again when it changes.
+	// ClientCA is a file of PEM certificates, one of which has to certify clients; empty
+	// means any client. It is read again when it changes.
 	ClientCA string
-	// ClientNames are the common names of their certificates; none is no matter.
+	// ClientNames are the allowed common names of their certificates; empty means any.
 	ClientNames []string
-	// Health is the address of /healthz and /readyz, such as ":8081". Empty or "0"
-	// is none.
+	// Health is the address of /healthz and /readyz, such as ":8081". Empty or "0" is
+	// none.
 	Health string
 	// Metrics is the address of /metrics; empty is ":8080", "0" is none.
 	Metrics string

@@ -53,7 +53,7 @@ type catalogueText struct {
 	OpenAPI                              string
 }
 
-// catalogueCheck returns what an answer at a path below the base has to be; nil for paths
+// catalogueCheck returns the check for an answer at a path below the base; nil for paths
 // of objects.
 func catalogueCheck(path string) func(catalogueText) bool {
 	parts := strings.Split(strings.Trim(path, "/"), "/")

@@ -17,7 +17,7 @@ import (
 type list struct {
 	metav1.TypeMeta
 	metav1.ListMeta
-	// items: it has some, or says that it has none.
+	// items: the list has items, or says that there are none.
 	items bool
 	// message is that of a Status which comes instead.
 	message string
@@ -128,7 +128,7 @@ func (l *listReader) readItems() error {
 	return expect(l.dec, json.Delim(']'))
 }
 
-// fits finds fault with a list that is not of the kind.
+// fits rejects a list of another kind.
 func (l list) fits(kind object.Kind) error {
 	gv := kind.GVK.GroupVersion().String()
 	switch {
@@ -147,7 +147,7 @@ func (l list) fits(kind object.Kind) error {
 	}
 }
 
-// whole finds fault with a list that lacks what a list has.
+// whole rejects a list that lacks a required part.
 func (l list) whole(kind object.Kind) error {
 	what := kind.GVR().GroupResource()
 	switch {
@@ -191,7 +191,7 @@ func Cut(err error) error {
 	return err
 }
 
-// Item reads an item of a list, which does not say of what kind it is.
+// Item reads an item of a list, which does not state its kind.
 func Item(item []byte, kind object.Kind, namespace string) (*unstructured.Unstructured, error) {
 	u, err := Any(item)
 	if err != nil {

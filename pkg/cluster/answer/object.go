@@ -28,7 +28,7 @@ func (e *WrongError) Hint() string { return Hint }
 // Hint says where to look for what broke an answer off, or replaced it.
 const Hint = "something on the way may cut it off or answer in its place: a proxy, a load balancer, a limit on size or time"
 
-// Wrong is a *WrongError that says what came instead.
+// Wrong returns a *WrongError that describes the answer.
 func Wrong(format string, args ...any) error { return &WrongError{fmt.Sprintf(format, args...)} }
 
 // Object reads an answer that is to be an object of the kind by the name and in
@@ -75,7 +75,7 @@ func Garbled(body []byte) error {
 	return Wrong("it is not a JSON object")
 }
 
-// Describe says what an answer is instead.
+// Describe describes an unexpected answer.
 func Describe(u *unstructured.Unstructured) string {
 	text, _, _ := unstructured.NestedString(u.Object, "message")
 	switch {
@@ -90,8 +90,8 @@ func Describe(u *unstructured.Unstructured) string {
 	}
 }
 
-// Check finds fault with an object that is not the one of ref, or that was never
-// stored: a request that comes back as its own answer has everything but a UID.
+// Check rejects an object that is not that of ref, or that was never stored: a request
+// that comes back as its own answer has everything but a UID.
 func Check(u *unstructured.Unstructured, kind object.Kind, ref object.Ref) error {
 	switch {
 	case u.GetName() == "":

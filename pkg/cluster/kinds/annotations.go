@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// DefinitionAnnotations returns the annotations of the definition of a kind, and how that
-// is called. There are none where the kind has no definition, or it may not be read. It
-// asks for the metadata alone: a definition may have a megabyte.
+// DefinitionAnnotations returns the annotations of the definition of a kind, and the
+// definition's name. There are none if the kind has no definition, or if it may not be
+// read. It requests the metadata alone, because a definition may have a megabyte.
 func (d *Discovery) DefinitionAnnotations(ctx context.Context, kind object.Kind) (name string, annotations map[string]string, err error) {
 	crd := definitionKind()
 	name = kind.GVR().GroupResource().String()

@@ -17,9 +17,9 @@ import (
 // cacheFor is how long kubectl trusts its cache on disk.
 const cacheFor = 6 * time.Hour
 
-// NewCache returns a discovery client on kubectl's cache, in kubectl's
-// format: each profits from what the other asked. It goes through our transport,
-// so that it does not try again in silence.
+// NewCache returns a discovery client on kubectl's cache, in kubectl's format, so that
+// each benefits from the other's requests. It uses our transport, and so does not retry
+// silently.
 func NewCache(config *rest.Config, cacheDir string) (discovery.CachedDiscoveryInterfaceWithContext, error) {
 	if cacheDir == "" {
 		client, err := discovery.NewDiscoveryClientForConfig(config)

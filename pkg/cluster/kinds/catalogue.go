@@ -62,7 +62,7 @@ func (d *Discovery) refresh(ctx context.Context) error {
 	return nil
 }
 
-// refreshAfter is how long what this run has read itself is believed as a whole.
+// refreshAfter is how long the whole of what this run has read itself is trusted.
 const refreshAfter = time.Minute
 
 // catalogue is everything that the server serves.
@@ -74,7 +74,7 @@ type catalogue struct {
 	unknown error
 }
 
-// catalogue reads what the server serves, from the cache where that is filled.
+// catalogue reads what the server serves, from the cache if that is filled.
 func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 	var t catalogue
 	err := d.requests.Do(ctx, request.Request{Bulk: true}, func(ctx context.Context) error {
@@ -117,7 +117,7 @@ func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersion
 	fullKind, kind := schema.ParseKindArg(text)
 	if fullKind != nil {
 		if mapping, err := t.mapper.RESTMappingWithContext(ctx, fullKind.GroupKind(), fullKind.Version); err == nil {
-			return t.mapper.KindForWithContext(ctx, mapping.Resource) // A mapping has the kind as it was typed.
+			return t.mapper.KindForWithContext(ctx, mapping.Resource) // The mapping's kind is in the user's spelling.
 		}
 	}
 	if mapping, kindErr := t.mapper.RESTMappingWithContext(ctx, kind); kindErr == nil {
@@ -151,8 +151,8 @@ func (t catalogue) near(typed string) []string {
 	})
 }
 
-// Listable returns the kinds that the server serves now, and that can be listed. A
-// cache from before may lack a definition that is new, and with it what hangs.
+// Listable returns the kinds that the server serves now, and that can be listed. An older
+// cache may lack a new definition, and thus the object that hangs.
 func (d *Discovery) Listable(ctx context.Context) ([]object.Kind, error) {
 	if err := d.refresh(ctx); err != nil {
 		return nil, err

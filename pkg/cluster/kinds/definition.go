@@ -20,7 +20,7 @@ import (
 // mostDefinitions is how many definitions of a group are read in search of a kind.
 const mostDefinitions = 10
 
-// definitionOf returns the name of the definition that is to make the server serve a
+// definitionOf returns the name of the definition that should make the server serve a
 // kind; empty if the cluster has none.
 func (d *Discovery) definitionOf(ctx context.Context, gvk schema.GroupVersionKind) (string, error) {
 	names, err := d.definitionsOf(ctx, gvk.Group)
@@ -54,7 +54,7 @@ func (d *Discovery) definitionOf(ctx context.Context, gvk schema.GroupVersionKin
 }
 
 // definitionsOf returns the names of the definitions of a group, the youngest first. It
-// asks for a table: in it, the largest definition is one short line.
+// requests a table, in which even the largest definition is one short line.
 func (d *Discovery) definitionsOf(ctx context.Context, group string) ([]string, error) {
 	crd := definitionKind()
 	var table metav1.Table
@@ -94,7 +94,7 @@ func cell(row metav1.TableRow, column int) string {
 	return text
 }
 
-// defines reports whether a definition is one of the kind, in its version.
+// defines reports whether a definition defines the kind in its version.
 func defines(definition *unstructured.Unstructured, gvk schema.GroupVersionKind) bool {
 	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")

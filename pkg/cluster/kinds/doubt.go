@@ -26,7 +26,8 @@ import (
 
 var errServedBefore = errors.New("it was served a moment ago")
 
-// contradiction says that what the server serves depends on where it is asked.
+// contradiction says that the server's answers about what it serves differ from place to
+// place.
 type contradiction struct{ text string }
 
 func (e *contradiction) Error() string { return e.text }
@@ -55,7 +56,7 @@ func (d *Discovery) unlisted(ctx context.Context, gvk schema.GroupVersionKind, k
 		return context.Cause(ctx)
 	case err != nil:
 		return &NoKindError{GVK: gvk, Err: err}
-	case elsewhere.Empty() && d.NewlyServed(gvk): // One of several API servers may be behind, or this one busy.
+	case elsewhere.Empty() && d.NewlyServed(gvk): // One of several API servers may lag behind, or this one may be busy.
 		return &NoKindError{GVK: gvk, Err: request.NoAnswer(errServedBefore)}
 	case elsewhere.Empty():
 		return &NoKindError{GVK: gvk}
@@ -95,7 +96,7 @@ func (d *Discovery) Doubt(ctx context.Context, gvk schema.GroupVersionKind, name
 	return nil
 }
 
-// resourceNames are what a kind is probably called in paths.
+// resourceNames are the probable names of a kind in paths.
 func resourceNames(kind string) []string {
 	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: kind})
 	names := []string{plural.Resource}
@@ -139,9 +140,9 @@ func (d *Discovery) agreed(ctx context.Context, ask func() (schema.GroupVersion,
 	return found, cmp.Or(ended, err)
 }
 
-// otherVersion asks the server itself for another version of the group in which it
-// serves the kind, the preferred one first; nothing if there is none. found: the kinds of
-// the version at hand were listed.
+// otherVersion asks the server itself for another version of the group in which it serves
+// the kind, the preferred one first; empty if there is none. found: the kinds of the
+// present version were listed.
 func (d *Discovery) otherVersion(ctx context.Context, gvk schema.GroupVersionKind, found bool) (schema.GroupVersion, error) {
 	group, err := d.groupNow(ctx, gvk.Group)
 	if err != nil {

@@ -24,7 +24,7 @@ type NoKindError struct {
 	Err error
 }
 
-// NoneOf says that there is nothing to read of a kind that was served a moment ago.
+// NoneOf says that objects of a kind that was served a moment ago can no longer be read.
 func NoneOf(kind object.Kind) *NoKindError { return &NoKindError{GVK: kind.GVK, Unkept: !kind.Kept()} }
 
 func (e *NoKindError) Error() string {
@@ -134,7 +134,7 @@ func (e *NoTypeError) Hint() string {
 	return "did you mean " + strings.Join(e.Near, " or ") + "?"
 }
 
-// NotEstablishedError says that a definition will not come to be served as it is.
+// NotEstablishedError says that a definition will not be served as it is.
 type NotEstablishedError struct {
 	Definition string
 	// Message is the API server's.

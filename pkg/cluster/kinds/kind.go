@@ -57,8 +57,8 @@ func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind)
 	return kind, answer.KubernetesOwn(gvk.Group) || d.cache.FreshWithContext(ctx), err
 }
 
-// cached looks into the cache, which fills itself where it is empty: with two
-// requests for everything if the server has aggregated discovery (KEP-3352).
+// cached looks into the cache, which fills itself if it is empty: with two requests for
+// everything if the server has aggregated discovery (KEP-3352).
 func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	var list *metav1.APIResourceList
 	var stale discovery.StaleGroupVersionError

@@ -25,10 +25,9 @@ type known struct {
 	// asking is a lock: the goroutine that can send to it asks discovery, so that a cold
 	// cache is filled once and not by every goroutine that finds it cold.
 	asking chan struct{}
-	// renewed: the cache was found to be out of date, and filled anew.
+	// renewed: the cache was out of date, and has been refilled.
 	renewed bool
-	// read is when what the server serves was last read because a type was not
-	// found.
+	// read is when the server's kinds were last read because a type was not found.
 	read time.Time
 }
 
@@ -58,7 +57,7 @@ func (k *known) put(kind object.Kind, young bool) {
 	}
 }
 
-// forget notes that the server does not serve the kind any more.
+// forget records that the server no longer serves the kind.
 func (k *known) forget(gvk schema.GroupVersionKind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -26,7 +26,7 @@ func (d *Discovery) Schema(ctx context.Context, kind object.Kind) (*spec.Schema,
 	doc, err := d.schemas(ctx, kind.GVK)
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err), apierrors.IsNotAcceptable(err):
-		return nil, nil // A server without OpenAPI v3, or one that keeps it to itself.
+		return nil, nil // A server without OpenAPI v3, or one that does not let us read it.
 	case err != nil:
 		return nil, fmt.Errorf("schema of %s: %w", kind.GVK.Kind, err)
 	}
@@ -162,7 +162,7 @@ func (s *schemas) resolve(in *spec.Schema, above sets.Set[string]) error {
 	return nil
 }
 
-// refOf returns what a schema refers to. A description beside a reference makes
+// refOf returns the name that a schema refers to. A description beside a reference makes
 // Kubernetes wrap it in allOf, and nothing else does (k/k#106387).
 func refOf(in *spec.Schema) (name string, ok bool) {
 	if in.Ref.GetURL() != nil {

@@ -22,8 +22,7 @@ func isNear(typed string, gr schema.GroupResource, r metav1.APIResource) bool {
 	return slices.ContainsFunc(names, func(known string) bool { return text.Similar(wanted, known) })
 }
 
-// nearKind returns the kind of a group version that was probably meant by one that it
-// does not have.
+// nearKind returns the kind of a group version that was probably meant by an unknown one.
 func nearKind(list *metav1.APIResourceList, gvk schema.GroupVersionKind) string {
 	var known []string
 	for _, r := range list.APIResources {

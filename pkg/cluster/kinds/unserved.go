@@ -12,12 +12,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deprecation"
 )
 
-// Unserved says why the server does not serve a kind, as far as that can be known:
-// in which release of Kubernetes it was removed, and in which versions this server
-// has it. It returns a *NoKindError; an *UntoldKindError where the server lists the group
-// version and yet does not find it, as when something else answers in the place of the
-// server behind an API. It costs three requests or four, so ask it only about a kind that
-// is missing for good.
+// Unserved says why the server does not serve a kind, as far as that can be known: in
+// which release of Kubernetes it was removed, and in which versions this server has it.
+// It returns a *NoKindError, or an *UntoldKindError if the server lists the group version
+// but does not find it, as when something else answers for the server behind an API. It
+// costs three or four requests, so call it only for a kind that is missing for good.
 func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	none := &NoKindError{GVK: gvk}
 	_, err := d.Kind(ctx, gvk)

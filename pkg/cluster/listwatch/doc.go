@@ -1,4 +1,4 @@
-// Package listwatch reads lists and follows what happens after them. Its [Pages] are
-// the only way to read a list, for the client and for the webhook's tracker: whatever
-// a server does, a list costs a handful of requests.
+// Package listwatch reads lists and watches for the changes after them. [Pages] is the
+// only way to read a list, for the client and for the webhook's tracker: whatever a
+// server does, a list costs a handful of requests.
 package listwatch

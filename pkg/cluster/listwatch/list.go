@@ -16,8 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// UsualPage is how many objects are asked for at once: most lists are one page, and
-// none holds the server up for long.
+// UsualPage is how many objects are requested at once: most lists are one page, and none
+// occupies the server for long.
 const UsualPage = 1000
 
 // List is one list, read page by page as a stream.
@@ -40,7 +40,7 @@ type List struct {
 	Item func(text []byte) error
 }
 
-// Read reads the list, and returns what its last page said of it.
+// Read reads the list, and returns the metadata of its last page.
 func (l *List) Read(ctx context.Context) (metav1.ListMeta, error) {
 	pages := Pages{Size: l.Size, AnyTime: l.AnyTime, Begin: l.Begin, More: l.More}
 	pages.Fetch = func(ctx context.Context, token string, size int) (page metav1.ListMeta, err error) {

@@ -11,19 +11,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 )
 
-// restarts is how often a list that gets too old between two pages, or whose page
-// leads to where it is, is taken up again; the last time, all of it is asked for at
-// once, which cannot get too old.
+// restarts is how often to resume a list that expires between two pages, or whose page
+// leads to itself; the last time, everything is requested at once, which cannot expire.
 const restarts = 2
 
-// errNoProgress says that a page leads to where it is.
+// errNoProgress says that a page leads to itself.
 var errNoProgress = errors.New("the list makes no progress")
 
 // Pages reads a list page by page. A list that cannot be finished that way costs at most
 // six requests, for every caller (edge case 94).
 type Pages struct {
-	// Fetch reads the page that a token leads to, the first one if it is empty, of at
-	// most size objects; 0 means all.
+	// Fetch reads the page that a token leads to, or the first one if the token is empty,
+	// with at most size objects; 0 means all.
 	Fetch func(ctx context.Context, token string, size int) (metav1.ListMeta, error)
 	// Size of a page; 0 asks for all at once.
 	Size int
@@ -37,7 +36,7 @@ type Pages struct {
 	More func(page metav1.ListMeta) (size int, on bool)
 }
 
-// Read reads the list, and returns what its last page said of it.
+// Read reads the list, and returns the metadata of its last page.
 func (p *Pages) Read(ctx context.Context) (metav1.ListMeta, error) {
 	size, token := p.Size, ""
 	p.begin()
@@ -77,8 +76,8 @@ func (p *Pages) begin() {
 	}
 }
 
-// TooOld reports whether the server has forgotten what came after a version. Some
-// say it with a reason, some with the code alone.
+// TooOld reports whether the server no longer has the changes after a version. Some
+// servers say so with a reason, some with the code alone.
 func TooOld(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || request.StatusOf(err).Code == http.StatusGone
 }

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// watchFor is how long the server is asked to keep a watch open. It is short,
-	// for a connection that died in silence shows in nothing but that the end does
-	// not come; to take a watch up again is cheap.
+	// watchFor is how long the server is asked to keep a watch open. It is short, because
+	// the only sign of a connection that died silently is that the end does not come;
+	// resuming a watch is cheap.
 	watchFor = 45 * time.Second
 	// watchLate is how late the end may be.
 	watchLate = 5 * time.Second
@@ -153,7 +153,7 @@ type frame struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// see takes in one event.
+// see handles one event.
 func (w *watching) see(f frame) error {
 	if f.Type == "ERROR" {
 		return w.broken(f.Object)
@@ -168,7 +168,7 @@ func (w *watching) see(f frame) error {
 		w.present(u)
 	case "DELETED":
 		w.gone(u)
-	default: // BOOKMARK, which is for its version alone
+	default: // BOOKMARK, of which only the version matters
 	}
 	if version := u.GetResourceVersion(); version != "" {
 		w.version = version
@@ -176,7 +176,7 @@ func (w *watching) see(f frame) error {
 	return nil
 }
 
-// object reads the object of an event, which is one of those that are watched.
+// object reads the object of an event, which has to be one of the watched objects.
 func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 	u, err := answer.Any(f.Object)
 	if err != nil {

@@ -162,7 +162,7 @@ func (w *watching) poll(ctx context.Context, read func(context.Context) error, l
 	}
 }
 
-// get reads the one object that is named, where no list of it may be read.
+// get reads the named object, if no list of it may be read.
 func (w *watching) get(ctx context.Context) error {
 	ref := w.ref()
 	var live *unstructured.Unstructured

@@ -74,7 +74,7 @@ type availability struct {
 	seen time.Time
 	// answered is when any request last got an answer.
 	answered time.Time
-	// gone is the end of all waiting: an outage that lasted longer than limit.
+	// gone ends all waiting: an outage that lasted longer than limit.
 	gone *UnreachableError
 }
 
@@ -98,7 +98,7 @@ type search struct {
 }
 
 const (
-	// fresh is how long a server that was found there is believed to be.
+	// fresh is how long a server that was found is assumed to be there.
 	fresh = time.Second
 	// settling is how long a server that came back may take to get ready. If it takes
 	// longer, the requests themselves show what is wrong.
@@ -142,7 +142,7 @@ func (o *availability) check(ctx context.Context, cause error) (found, error) {
 	return o.checkSince(ctx, time.Now(), cause)
 }
 
-// checkSince is check for a server of which nothing was heard since then.
+// checkSince is check for a server that has been silent since then.
 func (o *availability) checkSince(ctx context.Context, since time.Time, cause error) (found, error) {
 	if o.limit <= 0 {
 		return found{}, &UnreachableError{Err: cause}
@@ -224,7 +224,7 @@ func (o *availability) askIn(ctx context.Context, left time.Duration) (health, e
 	return o.ask(ctx)
 }
 
-// foundAway notes that the search that is under way found the server away.
+// foundAway records that the current search found the server away.
 func (o *availability) foundAway() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -233,7 +233,7 @@ func (o *availability) foundAway() {
 	}
 }
 
-// answer notes that a request got an answer.
+// answer records that a request got an answer.
 func (o *availability) answer() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,14 +13,14 @@ type failure struct {
 	code int32
 }
 
-// retryBudget is the time that a run may spend on trying again without anything
-// getting better. A thousand objects behind one dead webhook so cost the time of
-// one, and a server that is busy now and then costs nothing.
+// retryBudget is the time that a run may spend on retries without any improvement. So a
+// thousand objects behind one dead webhook cost the time of one, and a server that is
+// busy now and then costs nothing.
 type retryBudget struct {
 	limit time.Duration
 
 	mu sync.Mutex
-	// began and latest failure, for each failure that has not passed.
+	// open holds the first and the latest failure, for each kind that has not passed.
 	open map[failure]span
 }
 
@@ -45,7 +45,7 @@ func (t *retryBudget) left(what failure) time.Duration {
 	return t.limit - now.Sub(s.began)
 }
 
-// over notes that trying again helped.
+// over records that retrying helped.
 func (t *retryBudget) over(what failure) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

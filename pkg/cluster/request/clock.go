@@ -12,8 +12,8 @@ import (
 // dead. The zero value is this machine's clock.
 type Clock struct{ ahead atomic.Int64 }
 
-// tolerance is the difference that is taken for none: a Date has whole seconds, and an
-// answer is under way for a moment.
+// tolerance is the difference that counts as none: a Date has whole seconds, and an
+// answer is in transit for a moment.
 const tolerance = 5 * time.Second
 
 // Now is the time of the server, or this machine's before the first answer.
@@ -21,8 +21,8 @@ func (c *Clock) Now() time.Time {
 	return time.Now().Add(time.Duration(c.ahead.Load()))
 }
 
-// hear notes what an answer says, to a request that was sent and answered then by this
-// machine's clock.
+// hear records the Date of an answer to a request that was sent and answered at these
+// times by this machine's clock.
 func (c *Clock) hear(header http.Header, sent, answered time.Time) {
 	date, err := http.ParseTime(header.Get("Date"))
 	if err != nil {

@@ -152,7 +152,7 @@ func (e *busyError) Hint() string {
 	return "retry later; --server-timeout=5m keeps trying longer"
 }
 
-// wishError adds to a failure how long the server asks to be left alone.
+// wishError adds to a failure the delay that the server asks for.
 type wishError struct {
 	err  error
 	wait time.Duration
@@ -164,8 +164,8 @@ func (e *wishError) Error() string {
 
 func (e *wishError) Unwrap() error { return e.err }
 
-// underwayError says that it is not known whether a write arrived: we stopped while
-// it was under way, or no answer to it could be had.
+// underwayError says that it is unknown whether a write arrived: we stopped while it was
+// in progress, or got no answer to it.
 type underwayError struct{ err error }
 
 func (e *underwayError) Error() string { return e.err.Error() }

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Guard decides whether a write may leave. It is asked for each one at the last moment:
-// when it is the request's turn, its credentials are there, and the connection is next.
+// Guard decides whether a write may be sent. It is asked for each write at the last
+// moment: when the request has its turn and its credentials, and the connection is next.
 type Guard interface {
 	// Begin waits until a write may begin, and returns how long the server may take for
 	// it; or an error, if it may not be sent at all. ended is called once it is over, with
 	// true if the server has answered.
 	Begin(ctx context.Context) (within time.Duration, ended func(answered bool), err error)
-	// Fresh reports whether a write that has begun may still leave.
+	// Fresh reports whether a write that has begun may still be sent.
 	Fresh() bool
 }
 
@@ -41,8 +41,8 @@ func (e *refusedError) Unwrap() error { return e.err }
 // errStale says that a write was not sent whole: the guard had let it pass too long ago.
 var errStale = errors.New("the write waited too long to be sent")
 
-// guarded sends a write as the guard allows. One that waited for a connection until the
-// guard would not let it pass any more is begun anew.
+// guarded sends a write as the guard allows. A write that waited too long for a
+// connection is started again.
 func (t *transport) guarded(req *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	for {
 		within, ended, err := t.guard.Begin(req.Context())

@@ -42,13 +42,14 @@ type limit struct {
 }
 
 const (
-	// startLimit lets the few writes of a small change go out in one round trip. It
-	// is a guess that hurts no server; TCP begins with about as much (RFC 6928).
+	// startLimit sends the few writes of a small change in one round trip. It is a guess
+	// that hurts no server; TCP begins with about as much (RFC 6928).
 	startLimit = 12
-	// crowded is how many times longer than at best an answer takes where more at
-	// once would not be more a second; drowning is where it is clearly too much.
-	// Both leave room for what others do to the server: too narrow costs far more,
-	// by the way to it, than too wide.
+	// crowded is how many times longer than the best an answer may take before more
+	// parallel requests would no longer mean more of them a second; drowning is where
+	// there are clearly too many. Both leave room for the load of other clients: a limit
+	// that is too low costs far more, because of the round-trip time, than one that is
+	// too high.
 	crowded, drowning = 2.5, 6
 	// recent is how many rounds count for the minimum. Requests that are slow by nature,
 	// such as those for a kind with a slow webhook, thus become their own measure.

@@ -37,8 +37,8 @@ func asLost(ctx context.Context, err error) error {
 	return &lostError{err}
 }
 
-// refused reports whether both sides spoke, and one declined: waiting changes
-// nothing about that.
+// refused reports whether both sides spoke and one declined, so that waiting does not
+// help.
 func refused(err error) bool {
 	var (
 		certificate *tls.CertificateVerificationError
@@ -60,8 +60,8 @@ func refused(err error) bool {
 	}
 }
 
-// stalledError ends a request of which nothing was heard since then, while the
-// server did not answer another one either.
+// stalledError ends a request that has been silent since then, while the server did not
+// answer another one either.
 type stalledError struct{ since time.Time }
 
 func (e *stalledError) Error() string { return ErrNoAnswerInTime.Error() }

@@ -16,8 +16,8 @@ type Request struct {
 	Ref object.Ref
 	// About are the objects that the server's warnings concern; Ref alone if nil.
 	About []object.Ref
-	// Guarded requests are bound to a resource version: that it is no longer
-	// current is an answer.
+	// Guarded requests are bound to a resource version: a conflict because it is no
+	// longer current is an answer.
 	Guarded bool
 	// Creates makes an object that is there a conflict. After an attempt without an answer,
 	// that object may be the one that this request has created.
@@ -52,8 +52,8 @@ func ResourcePath(kind object.Kind, namespace string, rest ...string) []string {
 	return append(append(path, kind.Resource), rest...)
 }
 
-// Read sends a request and reads the whole answer. Unlike DoRaw, Stream decodes
-// the server's errors and hands on its warnings.
+// Read sends a request and reads the whole answer. Unlike DoRaw, Stream decodes the
+// server's errors and passes on its warnings.
 func Read(ctx context.Context, r *rest.Request) ([]byte, error) {
 	body, err := r.Stream(ctx)
 	if err != nil {

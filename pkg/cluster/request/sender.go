@@ -27,21 +27,20 @@ type Options struct {
 	// Timeout is how long to keep trying while the server is away, or while it gives
 	// answers that may pass. 0 tries once.
 	Timeout time.Duration
-	// Concurrency bounds the requests that are under way at once; 0 means
-	// [MaxConcurrency].
+	// Concurrency bounds the parallel requests; 0 means [MaxConcurrency].
 	Concurrency int
 	// Telling is held while OnRetry or OnStall is called.
 	Telling *sync.Mutex
 	// OnRetry hears of requests that are tried again.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
-	// OnStall hears of requests of which nothing is heard.
+	// OnStall is called for silent requests.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration)
 }
 
 // Sender sends the requests of one run. It may be used from many goroutines.
 type Sender struct {
 	rest *rest.RESTClient
-	// timeout is Options.Timeout, attempt the bound on a single request; 0 where the
+	// timeout is Options.Timeout, attempt the bound on a single request; 0 if the
 	// configuration has one.
 	timeout, attempt time.Duration
 	onRetry          func(object.Ref, error, time.Duration, time.Duration)
@@ -119,7 +118,7 @@ func (s *Sender) Once(ctx context.Context, r Request, send func(context.Context)
 }
 
 // Carry returns ctx as part of the attempt that the other context belongs to: for a
-// stream that outlives the request by which it was opened.
+// stream that outlives the request that opened it.
 func Carry(ctx, attempt context.Context) context.Context {
 	return withAttempt(ctx, attemptOf(attempt))
 }

@@ -44,7 +44,7 @@ func (o *availability) stalled(ctx context.Context) bool {
 		p = &probe{began: time.Now(), done: make(chan struct{})}
 		o.probe = p
 		go func() {
-			// It is not this request's alone, and may outlive it.
+			// It serves other requests too, and may outlive this one.
 			health, _ := o.askIn(context.WithoutCancel(ctx), o.stallAfter())
 			p.away = health == away
 			close(p.done)
@@ -59,7 +59,7 @@ func (o *availability) stalled(ctx context.Context) bool {
 	}
 }
 
-// checkStall is check for a request of which nothing was heard since then.
+// checkStall is check for a request that has been silent since then.
 func (o *availability) checkStall(ctx context.Context, since time.Time) (found, error) {
 	if o.limit > 0 {
 		return o.checkSince(ctx, since, ErrNoAnswerInTime)

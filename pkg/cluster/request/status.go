@@ -43,7 +43,7 @@ func codeOf(err error) int32 {
 	return noCode
 }
 
-// StatusOf returns the server's answer, empty where it gave none.
+// StatusOf returns the server's answer, empty if it gave none.
 func StatusOf(err error) metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -52,7 +52,7 @@ func StatusOf(err error) metav1.Status {
 	return status.Status()
 }
 
-// detailsOf returns the details of a server's answer, empty where it gave none.
+// detailsOf returns the details of a server's answer, empty if it gave none.
 func detailsOf(err error) metav1.StatusDetails {
 	if details := StatusOf(err).Details; details != nil {
 		return *details

@@ -41,7 +41,7 @@ type Origin struct {
 	Guard Guard
 }
 
-// newTransport returns what makes transports that count together.
+// newTransport returns a function that creates transports with a common counter.
 func newTransport(from Origin, base string, clock *Clock) func(http.RoundTripper) http.RoundTripper {
 	if from.Sent == nil {
 		from.Sent = &atomic.Int64{}
@@ -145,12 +145,12 @@ func (a *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// BasePath returns what comes before every path on the server, for one behind a gateway:
-// "/k8s/clusters/c-1", or "" where there is nothing. It has no slash at its end.
+// BasePath returns the prefix of every path on a server behind a gateway:
+// "/k8s/clusters/c-1", or "" if there is none. It has no slash at its end.
 func BasePath(config *rest.Config) string {
 	u, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
-		return "" // There is no client of such a configuration.
+		return "" // No client can be made from such a configuration.
 	}
 	return strings.TrimSuffix(path.Clean("/"+u.Path), "/")
 }

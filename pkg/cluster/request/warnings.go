@@ -88,10 +88,10 @@ func (w *Warnings) known(ref object.Ref, text string, ours bool) bool {
 	return w.deprecated[announced{ref, subject, !ours}]
 }
 
-// deprecatedIn returns what a text calls deprecated, of the object's version or of one
-// of its fields, such that the API server's words and those of the webhook mean the same;
-// empty if it calls nothing that. A warning has no reason and no field: its text is all
-// there is.
+// deprecatedIn returns what a text calls deprecated, the object's version or one of its
+// fields, in a form in which the API server's words and those of the webhook are equal;
+// empty if it calls nothing deprecated. A warning has no reason and no field: its text is
+// all there is.
 func deprecatedIn(ref object.Ref, text string) string {
 	if !strings.Contains(text, "deprecated") && !strings.Contains(text, "removed in") {
 		return ""

@@ -101,7 +101,7 @@ func joinedOf(j *event.Joined) *joinedEntry {
 	return &joinedEntry{Set: j.Set, From: j.From}
 }
 
-// refusedOf are the conflicts of an object, marked where taking one would be refused.
+// refusedOf are the conflicts of an object, marked if taking one would be refused.
 func refusedOf(a event.Applied) []contestedPath {
 	list := contestedOf(a.Conflicts)
 	for i, c := range a.Conflicts {

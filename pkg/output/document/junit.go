@@ -79,7 +79,7 @@ func problem(action event.Action, err *fault, details []string) *junitProblem {
 	return p
 }
 
-// xmlText joins texts, each on lines of its own and without what a terminal or
+// xmlText joins texts, each on lines of its own and without characters that a terminal or
 // XML cannot take.
 func xmlText(texts []string) string {
 	var all []string

@@ -70,8 +70,8 @@ func (w warnings) of(ref object.Ref) []string {
 	return texts
 }
 
-// rest returns what no result was found for: warnings of the run as a whole, and
-// of objects without a result.
+// rest returns the warnings without a result: those of the run as a whole, and of objects
+// without a result.
 func (w warnings) rest() []string {
 	var texts []string
 	for _, list := range w {

@@ -12,16 +12,15 @@ import (
 	"sigs.k8s.io/yaml/kyaml"
 )
 
-// YAML returns the YAML of a value. It is plain text for a terminal too: the
-// library leaves raw what YAML takes for printable, such as marks that turn the
-// direction of what follows, so that whatever holds anything of the kind is written with
-// quotes and escapes, as it says the same.
+// YAML returns the YAML of a value. It is plain text for a terminal too: the library
+// leaves characters raw that YAML considers printable, such as direction marks, so any
+// value with such a character is written with quotes and escapes, which mean the same.
 func YAML(v any) ([]byte, error) {
 	text, err := JSON(v, "")
 	if err != nil {
 		return nil, err
 	}
-	// The library knows no pair of escapes for one character, either.
+	// The library knows no surrogate pairs either.
 	if out, err := yaml.JSONToYAML(text); err == nil && !bytes.ContainsFunc(out, unfit) {
 		return out, nil
 	}
@@ -34,11 +33,11 @@ func YAML(v any) ([]byte, error) {
 	return []byte(strings.Join(Lines{}.nested(read), "\n") + "\n"), nil
 }
 
-// KYAML returns the KYAML of a value, the dialect of YAML in which every text is
-// quoted and no blank matters. A terminal may get it for the same reason as JSON.
+// KYAML returns the KYAML of a value, the dialect of YAML in which every text is quoted
+// and blanks do not matter. It is safe for a terminal for the same reason as JSON.
 func KYAML(v any) ([]byte, error) {
 	spell := func(b []byte, r rune) []byte {
-		if r > 0xffff { // YAML knows no pair of escapes for one character.
+		if r > 0xffff { // YAML knows no surrogate pairs.
 			return fmt.Appendf(b, `\U%08x`, r)
 		}
 		return fmt.Appendf(b, `\u%04x`, r)
@@ -55,8 +54,8 @@ func KYAML(v any) ([]byte, error) {
 	if saysTheSame(made, text) {
 		return made, nil
 	}
-	// The library breaks texts into lines, and gets one wrong that begins a line with a
-	// blank which is not plain, such as the empty lines of a file from Windows. JSON is
+	// The library breaks texts into lines, and gets one wrong if a line begins with a
+	// blank that is not plain, such as the empty lines of a file from Windows. JSON is
 	// YAML too.
 	if text, err = rawJSON(v, "  "); err != nil {
 		return nil, err

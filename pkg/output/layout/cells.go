@@ -23,8 +23,8 @@ func Lines(s string) []string {
 // a printer prints.
 func Plain(s string) string { return strings.Join(Lines(s), "\n") }
 
-// Cells counts the columns that a text takes. The locale has no say in it, so
-// that the same input gives the same output everywhere.
+// Cells counts the columns that a text takes. It ignores the locale, so that the same
+// input gives the same output everywhere.
 func Cells(s string) int { return displaywidth.String(s) }
 
 // Pad fills a text up to a number of columns.

@@ -2,7 +2,7 @@ package layout
 
 import "strings"
 
-// LeastValue is the fewest columns in which a value still says something.
+// LeastValue is the fewest columns in which a value is still meaningful.
 const LeastValue = 10
 
 // Below writes lines below another, indented, and no longer than the terminal is
@@ -18,7 +18,7 @@ func Below(b *strings.Builder, text []string, indent string, width func() int) {
 	}
 }
 
-// Columns measures a terminal; 0 where there is none.
+// Columns measures a terminal; 0 if there is none.
 func Columns(width func() int) int {
 	if width == nil {
 		return 0
@@ -35,8 +35,8 @@ func Within(width func() int, indent string) int {
 	return max(columns-Cells(indent), LeastValue)
 }
 
-// Flow puts as many parts on a line as there is room for, and only cuts one that has
-// not enough with a line of its own.
+// Flow puts as many parts on a line as fit, and cuts a part only if a line of its own is
+// too short for it.
 func Flow(parts []string, room int) []string {
 	var out []string
 	line := ""
@@ -122,7 +122,7 @@ func lastBlank(line string, indent, width int) int {
 	best := -1
 	for i := indent + 1; i < len(line); i++ {
 		if line[i] != ' ' || strings.HasPrefix(line[i:], " -n ") || strings.HasSuffix(line[:i], " -n") {
-			continue // What an object is called stays in one piece.
+			continue // The name of an object stays in one piece.
 		}
 		if best >= 0 && Cells(line[:i]) > width {
 			break

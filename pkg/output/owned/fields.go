@@ -45,8 +45,8 @@ func (l yamlLine) within(width int) string {
 	return layout.Cut(text, max(width, layout.LeastValue))
 }
 
-// fieldTree lays a tree of fields out as YAML: one line for each field, none of
-// them wrapped, for their owners stand beside them.
+// fieldTree lays a tree of fields out as YAML: one line for each field, none of them
+// wrapped, because their owners are beside them.
 type fieldTree struct{ encode.Lines }
 
 func (y fieldTree) lines(nodes []managedfields.Node) []yamlLine {

@@ -32,7 +32,7 @@ type ownersTable struct {
 	hues map[string]int
 }
 
-// NewTable returns what a person reads of owners.
+// NewTable returns the table of owners.
 func NewTable(b output.Base) output.Results {
 	return &ownersTable{Base: b, hues: map[string]int{}, places: map[object.Key]int{}}
 }
@@ -125,8 +125,8 @@ func ownedRemarks(o event.Owned) []string {
 	return remarks
 }
 
-// lay writes lines with their owners before them. Owners that there is no room for
-// go below each other.
+// lay writes lines with their owners before them. Owners that do not fit go below each
+// other.
 func (t *ownersTable) lay(b *strings.Builder, o event.Owned, lines []yamlLine) {
 	width := 0
 	if t.Width != nil {
@@ -154,8 +154,8 @@ func (t *ownersTable) lay(b *strings.Builder, o event.Owned, lines []yamlLine) {
 
 const ownerGap = "  "
 
-// mostOwner is how many columns the owners of a line may take beside each other,
-// and of a terminal a single one as well.
+// mostOwner is how many columns the owners of a line may take together and, on a
+// terminal, a single one as well.
 func mostOwner(width int) int {
 	const most, least = 60, 16
 	if width <= 0 {
@@ -211,8 +211,8 @@ func atVersions(owners []managedfields.Owner, version string) []managedfields.Ow
 	return out
 }
 
-// together puts as many owners of a line beside each other as there is room for; a
-// comma says that there are more.
+// together puts as many owners of a line beside each other as fit; a comma says that
+// there are more.
 func together(all []ownerCell, most int) [][]ownerCell {
 	var rows [][]ownerCell
 	for i, c := range all {

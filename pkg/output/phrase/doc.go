@@ -1,4 +1,4 @@
-// Package phrase says in a few words, fit for a terminal, what events speak of: an object,
-// a value, an owner, an error with its hints, the causes why something does not happen. A
-// table, a report and a line of progress say it alike because they say it from here.
+// Package phrase describes in a few words, fit for a terminal, the contents of events: an
+// object, a value, an owner, an error with its hints, the causes why something does not
+// happen. A table, a report and a progress line say the same because they all use it.
 package phrase

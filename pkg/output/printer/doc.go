@@ -1,6 +1,6 @@
-// Package printer turns events into output: results on stdout in one of the
-// formats table, json, yaml, kyaml, name, stream and junit; progress and warnings on
-// stderr, the same for every format, but that machines get no headings.
+// Package printer turns events into output: results on stdout in one of the formats
+// table, json, yaml, kyaml, name, stream and junit; progress and warnings on stderr, the
+// same for every format, except that programs get no headings.
 //
 //	p, err := printer.ForApply(output.Options{Out: os.Stdout, Err: os.Stderr})
 //	engine.Run(ctx, p.Print)

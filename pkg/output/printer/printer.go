@@ -27,8 +27,8 @@ type Printer struct {
 	onRun    func()
 }
 
-// newPrinter returns a printer of the results that choose returns for a format, nil
-// where there is no such format.
+// newPrinter returns a printer of the results that choose returns for a format, or nil if
+// there is no such format.
 func newPrinter(o output.Options, s *output.State, choose func(output.Base, *progress.Reporter) (output.Results, error)) (*Printer, error) {
 	if o.Format == "" {
 		o.Format = output.Table
@@ -79,10 +79,10 @@ func (p *Printer) Print(e event.Event) {
 	p.reporter.Take(e)
 }
 
-// Close writes what comes last: the rest of the table, documents, the summary.
-// The terminal is left clean, whatever happens. ctx bounds the run of an
-// external diff program and nothing else: results are written even when it is
-// done. The error is the first of writing, or the program's.
+// Close writes the rest: the end of the table, documents, the summary. It leaves the
+// terminal clean, whatever happens. ctx bounds the run of an external diff program and
+// nothing else: results are written even if it is done. The error is the first write
+// error, or the program's.
 func (p *Printer) Close(ctx context.Context) error {
 	p.mu.Lock()
 	if p.closed {
@@ -99,7 +99,7 @@ func (p *Printer) Close(ctx context.Context) error {
 	if p.state.Begun { // Else the run ended before there was anything to print of it.
 		err = p.results.Finish(ctx)
 		if p.run != "" && p.state.WentWrong() {
-			p.screen.Note("run: " + text.Printable(p.run) + "\n") // By which the server's audit log knows it.
+			p.screen.Note("run: " + text.Printable(p.run) + "\n") // The server's audit log has this id.
 			if p.onRun != nil {
 				p.onRun()
 			}

@@ -100,8 +100,8 @@ func (r *referred) Take(e event.Event) {
 	r.Results.Take(e)
 }
 
-// ForDelete returns a printer for the events of a delete. The error names a format
-// that there is not.
+// ForDelete returns a printer for the events of a delete. The error names an unknown
+// format.
 func ForDelete(o output.Options) (*Printer, error) {
 	gone := output.Word{Text: "gone", Good: []event.Action{event.Gone, event.Absent}, Awaited: true}
 	return newPrinter(o, output.NewState(gone, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
@@ -119,8 +119,7 @@ func ForDelete(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForStuck returns a printer for what stuck finds. The error names a format that
-// there is not.
+// ForStuck returns a printer for the results of stuck. The error names an unknown format.
 func ForStuck(o output.Options) (*Printer, error) {
 	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
 		if b.Format == output.Name {
@@ -130,8 +129,8 @@ func ForStuck(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForOwners returns a printer for the owners of objects. The error names a format
-// that there is not.
+// ForOwners returns a printer for the owners of objects. The error names an unknown
+// format.
 func ForOwners(o output.Options) (*Printer, error) {
 	if !slices.Contains([]string{"", output.Table, output.JSON, output.YAML}, o.Format) {
 		return nil, fmt.Errorf("unknown output format %q: use %s, %s or %s", o.Format, output.Table, output.YAML, output.JSON)
@@ -148,8 +147,8 @@ func ForOwners(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForSets returns a printer for sets; members: for one, with a line for each member. The
-// error names a format that there is not.
+// ForSets returns a printer for sets; members: for one set, with a line for each member.
+// The error names an unknown format.
 func ForSets(o output.Options, members bool) (*Printer, error) {
 	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
 		switch b.Format {
@@ -185,8 +184,8 @@ func report(b output.Base, asTable, asDocument func(output.Base) output.Results,
 	}
 }
 
-// logged writes a report for machines to stdout, and to stderr what a person reads: the
-// one goes into a file, and the other is all that the log of a job shows.
+// logged writes a report for programs to stdout, and the table for people to stderr: the
+// report goes into a file, and the log of a job shows only stderr.
 type logged struct{ report, log output.Results }
 
 func (l *logged) Take(e event.Event) {

@@ -139,7 +139,7 @@ func (a *activity) pending() (p pending, ok bool) {
 	}
 }
 
-// latest is the object of which there was news last, of those that lack something.
+// latest is the object with the latest news, among those that lack something.
 func (a *activity) latest() event.Judged {
 	var latest lack
 	for _, l := range a.lacking {
@@ -150,7 +150,7 @@ func (a *activity) latest() event.Judged {
 	return latest.Judged
 }
 
-// others names one more object that is worked on, and counts the rest.
+// others names one more object in progress, and counts the rest.
 func others(tasks []task) string {
 	if len(tasks) == 0 {
 		return ""

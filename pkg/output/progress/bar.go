@@ -13,7 +13,7 @@ func bar(done, total, width int) string {
 	if total <= 0 || inner < 1 {
 		return ""
 	}
-	// Anything done is seen, and all is full only once it is.
+	// Any progress is visible, and the bar is full only when all is done.
 	filled := (min(done, total)*inner + total - 1) / total
 	return "[" + strings.Repeat("=", max(0, filled-1)) + strings.Repeat(">", min(1, filled)) + strings.Repeat(" ", inner-filled) + "]"
 }
@@ -28,8 +28,8 @@ const (
 	rateWidth = len(" 1234/s")
 )
 
-// rate measures how many objects end in a second. The last ones count more than those
-// before; without any it is empty.
+// rate measures how many objects end in a second. Recent ones count more; without any it
+// is empty.
 type rate struct {
 	began, at time.Time
 	done      int
@@ -45,7 +45,7 @@ func (r *rate) observe(done int, now time.Time) {
 	if elapsed < rateEvery {
 		return
 	}
-	// At first, what little was measured is all there is to know.
+	// At first, there are only few measurements.
 	memory := min(rateMemory, now.Sub(r.began))
 	weight := 1 - math.Exp(-elapsed.Seconds()/memory.Seconds())
 	if r.at.Equal(r.began) {

@@ -29,7 +29,7 @@ func troubles(s *output.State) string {
 	return text.String()
 }
 
-// title names the phase that is under way: "phase 2 of 5, workloads".
+// title names the current phase: "phase 2 of 5, workloads".
 func title(s *output.State) string {
 	phase, ok := s.Phase()
 	switch {

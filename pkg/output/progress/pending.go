@@ -9,8 +9,8 @@ import (
 // terminal and a log say it in the same words.
 type pending struct {
 	what string
-	// since is when it began, zero where that is not known; limit is how long it may
-	// take, 0 for as long as it needs.
+	// since is when it began, zero if that is unknown; limit is how long it may take, 0
+	// for as long as it needs.
 	since time.Time
 	limit time.Duration
 	// lacks is what is still missing, or the reason; it may be empty.
@@ -41,12 +41,12 @@ func (p pending) line(now time.Time) string {
 	return text + p.others
 }
 
-// over reports whether the time is up, so that it is not this any more.
+// over reports whether the time is up, so that something else is pending now.
 func (p pending) over(now time.Time) bool {
 	return p.limit > 0 && now.Sub(p.since) > p.limit
 }
 
-// lasting is a duration as one says it: 45s, 5m, 1m30s.
+// lasting formats a duration as people say it: 45s, 5m, 1m30s.
 func lasting(d time.Duration) string {
 	text := max(0, d).Round(time.Second).String()
 	if strings.HasSuffix(text, "m0s") {

@@ -30,7 +30,7 @@ func hasReplicas(kind schema.GroupKind) bool {
 	}
 }
 
-// workloads are those that are waited for, in the order in which they were first heard of.
+// workloads are the awaited ones, in the order of their first report.
 func (a *activity) workloads() []lack {
 	var all []lack
 	for _, l := range a.lacking {
@@ -79,7 +79,7 @@ func (l *statusLine) lines(a *activity, blocked *pending, now time.Time) (line s
 	return layout.Cut(strings.TrimSpace(held(a.state)+"  "+strings.TrimSpace(p.line(now))), width), above
 }
 
-// latestBut is the object of which there was news last, of those that have no line.
+// latestBut is the object with the latest news, among those without a line.
 func (a *activity) latestBut(shown []lack) (latest event.Judged, ok bool) {
 	news := 0
 	for key, l := range a.lacking {

@@ -46,8 +46,8 @@ type Reporter struct {
 	milestones map[object.Key]time.Time
 }
 
-// warning is a text and whose it is: the same text for two objects is two
-// warnings, the same for one object (of a dry run, and then of the write) is one.
+// warning is a text and its object: the same text for two objects is two warnings, and
+// for one object (in a dry run, and then in the write) it is one.
 type warning struct {
 	key  object.Key
 	text string
@@ -124,8 +124,8 @@ func (c *Reporter) Take(e event.Event) {
 	}
 }
 
-// warn keeps a warning until its phase is over, so that they come in the order
-// of the plan; one of the run as a whole is shown at once.
+// warn keeps a warning until its phase is over, so that warnings come in the order of the
+// plan; one about the run as a whole is shown at once.
 func (c *Reporter) warn(e event.Warned, hints ...string) {
 	w := warning{key: e.Ref.Key(), text: e.Text}
 	if c.warned[w] {
@@ -261,7 +261,7 @@ func heard(action event.Action, err error) bool {
 	return errors.As(err, &status) && !errors.As(err, &unreachable)
 }
 
-// goOn: work was done, so what held it up is over.
+// goOn: the run made progress, so whatever held it up is over.
 func (c *Reporter) goOn() {
 	c.blocked = nil
 	c.lost = false

@@ -30,7 +30,7 @@ func (l *statusLine) line(a *activity, blocked *pending, now time.Time) string {
 		return ""
 	}
 	c := a.state
-	l.rate.observe(c.Ended(), now) // Even where it is not shown.
+	l.rate.observe(c.Ended(), now) // Even if it is not shown.
 	p, ok := a.pending()
 	var parts []string
 	switch {
@@ -67,8 +67,9 @@ func (l *statusLine) progress(c *output.State, width int) string {
 	if width < roomForBar {
 		return figures + troubles(c)
 	}
-	// A third of the line for the bar with its figures leaves the names legible. The bar
-	// leaves room for a rate where there is none yet, so that it does not jump.
+	// The bar with its figures takes a third of the line, so that the names remain
+	// legible. It leaves room for a rate even if there is none yet, so that it does not
+	// jump.
 	drawn := bar(c.Ended(), c.Total, min(width/3, 40)-len(" ")-len(counted)-rateWidth)
 	return phaseName(c) + strings.TrimSpace(drawn+" "+figures) + troubles(c)
 }

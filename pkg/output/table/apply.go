@@ -95,8 +95,8 @@ func (t *applyTable) Flush() {
 	t.Screen.Result(b.String())
 }
 
-// failed writes one line for each object, and below those that failed for one and
-// the same reason, next to each other, the reason once.
+// failed writes one line for each object, and the reason once below each group of objects
+// that failed for the same reason.
 func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
 	for _, group := range sameFault(failed) {
 		for i, a := range group {

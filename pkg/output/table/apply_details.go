@@ -61,8 +61,8 @@ func joined(a event.Applied) string {
 	return said
 }
 
-// paths lists changes of one sort, the first ones of them, one a line, the note of each
-// beside its path, or where there is no room for that below it.
+// paths lists the first changes of one sort, one a line, the note of each beside its
+// path, or below it if there is no room.
 func paths(verb string, changes []managedfields.Change, most, room int, note func(managedfields.Change, int) []string) []string {
 	const indent = "    " // below the path
 	shown := changes[:min(most, len(changes))]
@@ -114,7 +114,7 @@ func was(c managedfields.Change, _ int) []string {
 	return []string{"was " + phrase.Value(c.From)}
 }
 
-// fromTo shows both values, such that they differ where they have to be cut.
+// fromTo shows both values, cut such that their difference remains visible.
 func fromTo(c managedfields.Change, room int) []string {
 	const arrow = "→ "
 	from, to := values(c.From, c.To, true)

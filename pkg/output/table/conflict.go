@@ -14,7 +14,7 @@ import (
 // widestColumn is how far values are filled up to make a column.
 const widestColumn = 60
 
-// report writes every conflict of the run, then once what can be done.
+// report writes every conflict of the run, then once how to settle them.
 func (t *applyTable) report(b *strings.Builder, conflicts []event.Applied) {
 	width := layout.Columns(t.Width)
 	for i, a := range conflicts {
@@ -71,7 +71,7 @@ func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) 
 	if width > 0 && len("  ")+path+len(pathGap+"yours   live   ")+owned+yours+live > width {
 		return stacked(rows, width)
 	}
-	// Where lines may have any length, one that is very long does not move the others.
+	// Without a limit on the length of lines, a very long one does not move the others.
 	yours, live = min(yours, widestColumn), min(live, widestColumn)
 	var laid []string
 	for _, r := range rows {

@@ -32,7 +32,7 @@ type diffTable struct {
 	outside   *outside // nil without an external program
 }
 
-// NewDiff returns what a person reads of a diff.
+// NewDiff returns the table of a diff.
 func NewDiff(b output.Base) output.Results {
 	t := &diffTable{Base: b, takeovers: takeovers{}, left: leftOver{}}
 	if b.External != nil {
@@ -173,7 +173,7 @@ func projections(c event.Compared) (before, after string, err error) {
 	return before, after, nil
 }
 
-// projected is the YAML of a projection. One with nothing in it has no line either.
+// projected is the YAML of a projection. An empty one has no lines.
 func projected(projection map[string]any) (string, error) {
 	if len(projection) == 0 {
 		return "", nil

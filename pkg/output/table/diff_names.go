@@ -10,14 +10,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// diffNames writes the names of what would change.
+// diffNames writes the names of objects that would change.
 type diffNames struct {
 	output.Base
 	names   output.PlanOrdered[string]
 	unknown output.PlanOrdered[event.Compared]
 }
 
-// NewDiffNames returns the names of what would change.
+// NewDiffNames returns the names of objects that would change.
 func NewDiffNames(b output.Base) output.Results { return &diffNames{Base: b} }
 
 func (n *diffNames) Take(e event.Event) {

@@ -44,7 +44,7 @@ func (t *diffTable) notes(c event.Compared) []string {
 	return notes
 }
 
-// note says whose a path is where that matters.
+// note names the owner of a path if that matters.
 func (t *diffTable) note(c managedfields.Change) string {
 	word, whose := string(c.Kind), ""
 	switch c.Kind {

@@ -14,14 +14,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// outside gathers what an external program is to compare.
+// outside gathers the input of an external program.
 type outside struct {
 	output.External
 	files []file
 }
 
-// file is one object on both sides; a side that is not there is an empty file,
-// so that programs need no option to compare it.
+// file is one object on both sides; a missing side is an empty file, so that programs
+// need no option to compare it.
 type file struct {
 	name, before, after string
 }

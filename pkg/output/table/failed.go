@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
 )
 
-// sameFault puts objects together that failed for one and the same reason, in the
-// order of the first of each.
+// sameFault groups objects that failed for the same reason, in the order of the first of
+// each.
 func sameFault(failed []event.Applied) [][]event.Applied {
 	var groups [][]event.Applied
 	at := map[string]int{}
@@ -25,8 +25,8 @@ func sameFault(failed []event.Applied) [][]event.Applied {
 	return groups
 }
 
-// commonFault returns what to say of objects that failed for the same reason. An error
-// that can speak of several objects at once is asked to.
+// commonFault returns the error for objects that failed for the same reason. It uses the
+// error's own form for several objects, if there is one.
 func commonFault(group []event.Applied) error {
 	err := group[0].Err
 	if common, ok := errors.AsType[interface {

@@ -25,8 +25,8 @@ const (
 // pathGap separates the values from the path, which users copy.
 const pathGap = "     "
 
-// isLarge reports whether a contested value is one map or list that says nothing when
-// it is cut to one line.
+// isLarge reports whether a contested value is one map or list that would be meaningless
+// if it were cut to one line.
 func isLarge(c managedfields.Conflict) bool {
 	large := func(v any) bool {
 		switch v.(type) {

@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// values shows the two sides of a conflict such that their difference is seen:
-// of texts with many lines, the first line in which they differ.
+// values shows the two sides of a conflict such that their difference is visible: for
+// texts of many lines, the first line in which they differ.
 func values(yours, live any, hasLive bool) (string, string) {
 	if !hasLive {
 		return phrase.Value(yours), "(none)"

@@ -92,8 +92,7 @@ func (c choice) flag(flag string) string {
 	return said
 }
 
-// nothingWritten says how far the run got: up to the first phase in which there
-// are conflicts.
+// nothingWritten says how far the run got: up to the first phase with conflicts.
 func (t *applyTable) nothingWritten() string {
 	first := slices.Min(slices.Collect(maps.Keys(t.contested)))
 	written := "was written"

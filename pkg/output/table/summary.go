@@ -82,7 +82,7 @@ func shared(c *output.State) string {
 	return "; " + text.Printable(c.Sharing.String()) + " (" + text.Count(c.Sharers, "object") + ")"
 }
 
-// unmade counts, for the last line, what of the input nothing is made of.
+// unmade counts, for the last line, the parts of the input that were left out.
 func unmade(c *output.State) []string {
 	var parts []string
 	if n := len(c.LeftOut); n > 0 {

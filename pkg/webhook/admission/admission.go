@@ -11,8 +11,7 @@ import (
 const (
 	OwnershipPath   = "/ownership"
 	DeprecationPath = "/deprecation"
-	// ReachPath is for the writes by which it is found out whether the API server's calls
-	// come back.
+	// ReachPath is for the writes that test whether the API server's calls come back.
 	ReachPath = "/reach"
 )
 
@@ -24,7 +23,7 @@ type Options struct {
 	Deprecations Deprecations
 	// Draining reports whether connections are to go elsewhere; nil is never.
 	Draining func() bool
-	// Log takes what cannot be answered. The zero value takes nothing.
+	// Log receives the reviews that cannot be answered. The zero value drops them.
 	Log logr.Logger
 	// Registry takes the metrics.
 	Registry prometheus.Registerer

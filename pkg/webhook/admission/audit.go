@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// auditTaken is the key under which the audit log has what a request takes.
+	// auditTaken is the key of what a request takes, in the audit log.
 	auditTaken = "taken"
 	// maxAudit is about how many bytes it has of that; how much more there was, it says.
 	maxAudit = 8 << 10

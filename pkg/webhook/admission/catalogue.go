@@ -41,7 +41,7 @@ func (c *Catalogue) Fields(old, now *unstructured.Unstructured) []string {
 // Resources returns the versions of custom resources that are deprecated.
 func (c *Catalogue) Resources() []schema.GroupVersionResource { return c.custom.Resources() }
 
-// Set takes in a definition.
+// Set adds or replaces a definition.
 func (c *Catalogue) Set(definition *unstructured.Unstructured) {
 	c.custom.Set(deprecation.ParseDefinition(definition))
 }

@@ -19,8 +19,8 @@ type complaints struct {
 	unsaid atomic.Int64
 }
 
-// Strays returns what takes lines of text at a rate: those of Go's own HTTP server, which
-// writes one for each connection that begins as none of ours does.
+// Strays returns a writer that logs lines of text at a limited rate: those of Go's own
+// HTTP server, which writes one for each connection that does not begin like ours.
 func Strays(log logr.Logger) io.Writer { return newComplaints(log) }
 
 // Write logs a line.
@@ -29,7 +29,7 @@ func (c *complaints) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// newComplaints returns a log of ten lines at once and one every ten seconds then.
+// newComplaints returns a log of ten lines at once and then one every ten seconds.
 func newComplaints(log logr.Logger) *complaints {
 	return &complaints{log: log, rate: rate.NewLimiter(rate.Every(10*time.Second), 10)}
 }

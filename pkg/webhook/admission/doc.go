@@ -1,5 +1,5 @@
-// Package admission answers the reviews of an API server: whose fields a write takes, and
-// what of it is deprecated. It always allows.
+// Package admission answers the reviews of an API server: which owners lose fields by a
+// write, and what in it is deprecated. It always allows.
 //
 //	handlers, err := admission.New(admission.Options{Log: log, Registry: registry})
 //	handlers[admission.OwnershipPath].ServeHTTP(w, r)

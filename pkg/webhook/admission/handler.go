@@ -128,7 +128,7 @@ func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// statusOf is the HTTP status that answers what cannot be read.
+// statusOf is the HTTP status for a review that cannot be read.
 func statusOf(err error) int {
 	switch {
 	case errors.Is(err, errCrowded):

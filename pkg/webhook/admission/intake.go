@@ -21,7 +21,7 @@ var (
 	errDeep    = errors.New("nested deeper than any object that is looked at")
 )
 
-// intake bounds what all reviews under way take together (edge case 101). The zero
+// intake bounds the memory of all reviews in progress together (edge case 101). The zero
 // value has room for maxUnderWay bytes.
 type intake struct{ held atomic.Int64 }
 

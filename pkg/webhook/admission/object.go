@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// subject is an object of a request. Its metadata is read together with the request;
-// the rest is looked at once it is known to be of interest.
+// subject is an object of a request. Its metadata is read together with the request; the
+// rest is read once it is known to be of interest.
 type subject struct {
 	metadata metadata
 	// err says what of the metadata could not be understood.
@@ -144,7 +144,7 @@ func (r reader) object(w *wanted) (any, error) {
 	return object, err
 }
 
-// lenient is how what the API server has written is read: it has checked it.
+// lenient are the options for text that the API server has written, and so has checked.
 func lenient() json.Options {
 	return json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// HintSink takes what admission knows of a write. It never blocks: false is a hint
-// that it had no room for.
+// HintSink takes what admission knows of a write. It never blocks, and returns false if
+// it had no room for a hint.
 type HintSink interface {
 	Hint(hint ownership.Hint) bool
 }
 
-// takings warns of what an update takes from others, and hints at it.
+// takings warns of what an update takes from others, and sends hints about it.
 type takings struct {
 	hints        HintSink     // nil sends none
 	deprecations Deprecations // nil is none

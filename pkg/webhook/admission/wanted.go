@@ -11,8 +11,8 @@ type wanted struct {
 	whole  bool
 }
 
-// wantedFor returns what to read of an object so that there is the same at the paths
-// as in all of it.
+// wantedFor returns what to read of an object so that the paths have the same values as
+// in the whole object.
 func wantedFor(paths []fieldpath.Path) *wanted {
 	root := &wanted{}
 	root.field("apiVersion").whole = true

@@ -12,10 +12,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// What the API server passes on to a client is one line without control
-// characters, or nothing at all; past 4,096 characters a request it cuts each
-// warning to 256 and drops the rest (edge case 74). Both paths may be called for
-// one request, so that each keeps to less than half.
+// The API server passes on to a client one line without control characters, or nothing at
+// all; past 4,096 characters a request it cuts each warning to 256 and drops the rest
+// (edge case 74). Both paths may be called for one request, so each stays below half of
+// that.
 const (
 	// maxLines is how many warnings of one sort a request gets.
 	maxLines = 5
@@ -37,7 +37,7 @@ type warning struct {
 	text  string
 }
 
-// about says what sort of thing is warned of.
+// about is the sort of a warning.
 type about string
 
 const (
@@ -47,7 +47,7 @@ const (
 	aboutField    about = "field"
 )
 
-// takeover is all that one party lost to another in a request.
+// takeover is everything that one party lost to another in a request.
 type takeover struct {
 	from, by string
 	paths    []fieldpath.Path
@@ -131,8 +131,7 @@ func owners(list []managedfields.Owner) string {
 	return strings.Join(names, ", ")
 }
 
-// pathList says as many paths as there is room for, at least one, and how many
-// more there are.
+// pathList names as many paths as fit, at least one, and how many more there are.
 func pathList(paths []fieldpath.Path, room int) string {
 	rest := func(said int) string {
 		if said == len(paths) {

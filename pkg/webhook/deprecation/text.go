@@ -11,7 +11,7 @@ import (
 // it.
 const MaxText = 200
 
-// line makes one line of a text that may be anybody's, of a length that a warning takes.
+// line makes one line of an untrusted text, of a length that fits a warning.
 func line(s string) string {
 	return text.Truncate(text.OneLine(s), MaxText)
 }
