@@ -40,10 +40,11 @@ func MemberOf(kind object.Kind, u *unstructured.Unstructured) Member {
 	return m
 }
 
-// byClient is what plain kubectl apply calls itself. It updates.
+// byClient is plain kubectl apply's field manager. It updates.
 const byClient = "kubectl-client-side-apply"
 
-// appliersOf returns who has applied the object with the label of a member.
+// appliersOf returns the managers that have applied the object with the label of a
+// member.
 func appliersOf(u *unstructured.Unstructured) []string {
 	entries, _, _ := unstructured.NestedSlice(u.Object, "metadata", "managedFields")
 	var all []string

@@ -59,8 +59,8 @@ func (o *applyOptions) applySet(
 	})
 }
 
-// noting notes what a prune deletes, so that --atomic can take it back, and hands the
-// events on. What may have been deleted counts: the way back looks at what is there.
+// noting records what a prune deletes, so that --atomic can take it back, and passes the
+// events on. An object that may have been deleted counts: taking back checks what exists.
 func (o *applyOptions) noting(departing *sets.Departing, emit func(event.Event)) func(event.Event) {
 	if o.journal == nil || o.engine.DryRun != object.DryRunNone {
 		return emit

@@ -34,7 +34,7 @@ func newForesight(emit func(event.Event), prunes bool) *foresight {
 	return &foresight{emit: emit, prunes: prunes, seen: map[object.Key]preflight.Object{}, told: map[event.Remarked]bool{}}
 }
 
-// seeing shows each object that an engine evaluated to all who want to know.
+// seeing passes each object that an engine evaluated to all of the functions.
 func seeing(all ...func(plan.Item, *unstructured.Unstructured, *unstructured.Unstructured, bool)) func(plan.Item, *unstructured.Unstructured, *unstructured.Unstructured, bool) {
 	return func(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 		for _, see := range all {
@@ -63,7 +63,8 @@ func (f *foresight) see(item plan.Item, before, after *unstructured.Unstructured
 	}
 }
 
-// stated is an object without what grows with its life: its status and who owns what.
+// stated is an object without the parts that grow with its life: its status and its
+// managed fields.
 func stated(u *unstructured.Unstructured) *unstructured.Unstructured {
 	less := &unstructured.Unstructured{Object: maps.Clone(u.Object)}
 	delete(less.Object, "status")

@@ -61,10 +61,11 @@ func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (in
 	return total, nil
 }
 
-// Contents visits, of each object, the metadata of what it holds and what goes with it: of
-// a namespace the objects that can be deleted, of a definition the instances, of all else
-// nothing. Events, which come and go, are left out. It is an error if some of it may not
-// be listed. An object that is served by two groups is visited twice.
+// Contents visits, for each object, the metadata of what it holds and what goes with it:
+// for a namespace the objects that can be deleted, for a definition the instances, for
+// anything else nothing. It leaves out events, which come and go. If some of it may not
+// be listed, it returns an error. An object that is served by two groups is visited
+// twice.
 func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error {
 	kinds, namespace, err := c.holdings(ctx, live)
 	if err != nil {

@@ -32,8 +32,8 @@ type Engine struct {
 	// Remove deletes the object of that UID, and returns when it is gone.
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID) error
 	// Contents visits what goes with an object that is deleted, such as the objects of a
-	// namespace: what the run has created stays if others have put something into it. Nil
-	// where nothing holds anything.
+	// namespace: an object that the run has created stays if others have put something
+	// into it. Nil if objects never hold others.
 	Contents func(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)

@@ -14,7 +14,7 @@ import (
 type contents func(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error
 
 // hold says why an object that the run has created stays: others have put something into
-// it, which would go with it. It is empty where nobody has.
+// it, which would go with it. It is empty if they have not.
 func (c contents) hold(ctx context.Context, live *unstructured.Unstructured) string {
 	if c == nil {
 		return ""
@@ -39,8 +39,9 @@ func (c contents) hold(ctx context.Context, live *unstructured.Unstructured) str
 	return fmt.Sprintf("it holds %s%s, which this run did not create", others[0], more)
 }
 
-// isSomebodys reports whether somebody made the object for itself. What is on its way out,
-// what goes with another object, and what the cluster puts into every namespace is nobody's.
+// isSomebodys reports whether another client made the object for itself. That is false
+// for an object that is being deleted, that goes with another object, or that the cluster
+// puts into every namespace.
 func isSomebodys(u *unstructured.Unstructured) bool {
 	if u.GetDeletionTimestamp() != nil || len(u.GetOwnerReferences()) > 0 {
 		return false
@@ -48,7 +49,7 @@ func isSomebodys(u *unstructured.Unstructured) bool {
 	gvk := u.GroupVersionKind()
 	switch gvk.GroupKind().String() {
 	case "Lease.coordination.k8s.io", "Endpoints":
-		return false // Whoever needs one makes it again.
+		return false // A client that needs one makes it again.
 	case "ConfigMap":
 		return u.GetName() != "kube-root-ca.crt"
 	case "ServiceAccount":

@@ -93,7 +93,7 @@ func (j *Journal) Notes(p, pruned *plan.Plan) ([][]Note, error) {
 			phaseOf[item.Key()] = i
 		}
 	}
-	last := len(p.Phases) // Of those whose kind came late, and with it their namespace.
+	last := len(p.Phases) // For objects whose kind came late, and with it their namespace.
 	groups := make([][]Note, last+1)
 	if pruned != nil {
 		groups = append(groups, make([][]Note, len(pruned.Phases))...)

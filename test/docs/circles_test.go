@@ -49,8 +49,8 @@ func TestFilesNeedNoCircles(t *testing.T) {
 // takes in at one glance.
 const mostFiles = 22
 
-// A room is divided before it has more files than that. Rooms that are not divided yet are
-// listed with what they have, and may only have less.
+// A room is divided before it has more files than that. Rooms that are not divided yet
+// are listed with their numbers, which may only shrink.
 func TestRoomsAreSmall(t *testing.T) {
 	yet := map[string]int{"pkg/cli": 28}
 	rooms := 0
@@ -73,7 +73,7 @@ func TestRoomsAreSmall(t *testing.T) {
 	}
 }
 
-// The check sees what it is for.
+// The check finds a planted circle.
 func TestFilesNeedNoCirclesPlanted(t *testing.T) {
 	check := func(sources map[string]string) []string {
 		files := token.NewFileSet()

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Whoever creates an object between the look and the write keeps it: it is no object that
-// the run has created, so that the way back neither deletes it nor leaves our values in it.
+// If another client creates an object between the check and the write, the object stays
+// its own: the run has not created it, so taking back neither deletes it nor leaves our
+// values in it.
 func TestAtomicCreatedByOthersMeanwhile(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -24,8 +25,8 @@ func TestAtomicCreatedByOthersMeanwhile(t *testing.T) {
 	}
 }
 
-// An object that appears between the look and the write is looked at: what others hold in it
-// is a conflict, and what belongs to somebody else does not join a set.
+// An object that appears between the check and the write is checked as well: what others
+// hold in it is a conflict, and an object that belongs elsewhere does not join a set.
 func TestCreatedByOthersMeanwhile(t *testing.T) {
 	for name, test := range map[string]struct {
 		create []string
@@ -59,8 +60,8 @@ func TestCreatedByOthersMeanwhile(t *testing.T) {
 }
 
 // A namespace and a definition that the run has created stay if others have put something
-// into them meanwhile: it would go with them. The report names it. What the cluster itself
-// puts into a namespace is nobody's.
+// into them in the meantime, because it would go with them. The report names it. What the
+// cluster itself puts into a namespace does not count.
 func TestAtomicKeepsWhatHoldsOthers(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c) + "-new"

@@ -24,9 +24,10 @@ const next = `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: comes}, data: {value: "2"}}
 `
 
-// A prune that does not get to its end is a failure, which --atomic takes back: what was
-// written, and what the prune has deleted by then. What is being deleted cannot be kept from
-// it, and is said to be. It does not matter which program had applied what is pruned.
+// A prune that does not finish is a failure, which --atomic takes back: what was written,
+// and what the prune had deleted by then. An object that is already being deleted cannot
+// be saved, and the report says so. It does not matter which program had applied the
+// pruned objects.
 func TestAtomicFailedPrune(t *testing.T) {
 	for _, by := range []string{"k8sconnect", "kubectl"} {
 		t.Run(by, func(t *testing.T) {

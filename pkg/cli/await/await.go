@@ -201,8 +201,8 @@ func (a Awaited) Gate(patient context.Context, client *cluster.Client, until tim
 		return nil
 	}
 	return func(ctx context.Context, applied []plan.Item) error {
-		// A run whose time is over waits on, until it has said what is lacking. One that was
-		// ended, as it lost the lock of its set, does not.
+		// A run whose time is over keeps waiting until it has reported what is missing. A
+		// run that was ended because it lost the lock of its set does not.
 		waiting, end := context.WithCancelCause(patient)
 		defer end(nil)
 		defer context.AfterFunc(ctx, func() {

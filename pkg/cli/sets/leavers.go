@@ -32,7 +32,7 @@ func (l *Leavers) See(_ plan.Item, before, after *unstructured.Unstructured, _ b
 		return
 	}
 	id := before.GetLabels()[applyset.PartOfLabel]
-	// An object that has another set's label joined that one, which is told of it.
+	// An object that has another set's label joined that set, which reports it.
 	if id == "" || after.GetLabels()[applyset.PartOfLabel] != "" {
 		return
 	}
@@ -44,9 +44,9 @@ func (l *Leavers) See(_ plan.Item, before, after *unstructured.Unstructured, _ b
 	l.sets[id] = append(l.sets[id], object.RefOf(before))
 }
 
-// Tell warns of each set that objects leave. would: nothing was written. The cluster is
-// asked for nothing unless there is such a set, and an answer that it does not give costs
-// no more than the name in the warning.
+// Tell warns of each set that objects leave. would: nothing was written. It asks the
+// cluster nothing unless there is such a set, and if an answer is missing, only the name
+// in the warning is lost.
 func (l *Leavers) Tell(ctx context.Context, server Server, would bool, emit func(event.Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,7 +58,7 @@ func (l *Leavers) Tell(ctx context.Context, server Server, would bool, emit func
 	l.sets = nil
 }
 
-// leaving words the warning. parent is zero if nobody knows where the parent is.
+// leaving words the warning. parent is zero if the parent is unknown.
 func leaving(id string, parent object.Ref, refs []object.Ref, would bool) event.Warned {
 	const shown = 3
 	names := make([]string, len(refs))
@@ -88,8 +88,8 @@ func option(parent object.Ref) string {
 	return said
 }
 
-// find finds the parent of the set with this id; zero if there is none, or nobody may say.
-// The namespaces of its members are looked into where not all may be listed.
+// find finds the parent of the set with this id; zero if there is none, or if that is
+// unknown. If not all namespaces may be listed, it looks into those of the members.
 func find(ctx context.Context, server Server, id string, members []object.Ref) (parent object.Ref) {
 	kinds, _ := parents(ctx, server) // Those that are known will do.
 	for _, kind := range kinds {
