@@ -174,6 +174,8 @@ func quote(s *subject, said []status.Statement) Verdict {
 // sentence is a statement as one sentence says it of the object.
 func sentence(one status.Statement) string {
 	switch {
+	case one.Condition && one.Within == "" && !slices.Contains([]any{"True", "False", "Unknown"}, one.Value):
+		return fmt.Sprintf("its condition %s is %q, which is neither True, False nor Unknown", one.Name, fmt.Sprint(one.Value))
 	case one.Condition && one.Within == "":
 		said := "its condition " + one.Name + " is " + text.OneLine(fmt.Sprint(one.Value))
 		if one.Meaning != status.Good {

@@ -1,6 +1,9 @@
 package readiness
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // evaluateClaim does not know the storage class: a claim of one that waits for the
 // first consumer is Pending, and not ready, until a Pod uses it.
@@ -39,7 +42,7 @@ func evaluateService(s *subject) Verdict {
 	if list, _ := external.([]any); len(list) > 0 {
 		return met("it has external addresses", s.values("spec.externalIPs")...)
 	}
-	if len(s.maps("status.loadBalancer.ingress")) > 0 {
+	if slices.ContainsFunc(s.maps("status.loadBalancer.ingress"), func(one map[string]any) bool { return len(one) > 0 }) {
 		return met("its load balancer has an address", s.values("status.loadBalancer.ingress")...)
 	}
 	return unmet("InProgress", "its load balancer has no address yet", s.values("spec.type", "status.loadBalancer.ingress")...)

@@ -84,8 +84,48 @@ func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
 	case field.IsSecret(x.gvk):
 		// CEL may quote whatever the expression made of a value.
 		err = errors.New("cannot evaluate the expression on this Secret (details withheld: they would reveal its values)")
+	case celErr != nil && errors.Is(celErr, noOverload()):
+		err = x.mismatch(celErr, state)
 	}
 	return Result{Reason: "NotJudged", Message: text.OneLine(err.Error()), Err: err, Values: x.values(obj, state, x.parts)}
+}
+
+// noOverload is cel-go's error for operands of types that do not go together.
+func noOverload() error {
+	err, _ := types.NoSuchOverloadErr().(*types.Err)
+	return errors.Unwrap(err)
+}
+
+// mismatch names the operands that do not go together, and what they are.
+func (x *expression) mismatch(celErr *types.Err, state interpreter.EvalState) error {
+	node, found := x.nodes[celErr.NodeID()]
+	if !found || node.Kind() != ast.CallKind {
+		return celErr
+	}
+	call := node.AsCall()
+	operands := call.Args()
+	if call.IsMemberFunction() {
+		operands = append([]ast.Expr{call.Target()}, operands...)
+	}
+	var said []string
+	for _, operand := range operands {
+		value, seen := state.Value(operand.ID())
+		if operand.Kind() == ast.LiteralKind {
+			value, seen = operand.AsLiteral(), true
+		}
+		if !seen {
+			continue
+		}
+		one := article(value.Type().TypeName())
+		if p, ok := placeOf(operand); ok {
+			one = p.String() + " is " + one
+		}
+		said = append(said, one)
+	}
+	if len(said) == 0 {
+		return celErr
+	}
+	return errors.New("these types do not go together: " + strings.Join(said, ", "))
 }
 
 // isFalse says which of the parts of a && b is false, and shows what those read.
