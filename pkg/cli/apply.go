@@ -13,6 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/images"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
@@ -190,7 +191,7 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 		return verb.Finish(err, o.out.Close(ctx))
 	}
 	if o.printed {
-		return o.input.Incomplete(verb.Finish(o.print(ctx, in.Connection, in.Streams)))
+		return o.input.Incomplete(verb.Finish(manifests{&o.input, o.engine.Predictor, o.out}.print(ctx, in.Connection, in.Streams)))
 	}
 	err := o.work(ctx, in.Cmd.Context(), in.Connection)
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
@@ -228,7 +229,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 			foresight.tellKept(ctx)
 		}
 		if err == nil && o.awaited.Waits() && o.engine.DryRun == object.DryRunNone {
-			tellDiffering(ctx, client.NoRetry(), p, o.out.Print)
+			images.TellDiffering(ctx, client.NoRetry(), p, o.out.Print)
 		}
 		return err
 	}

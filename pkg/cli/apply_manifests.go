@@ -9,11 +9,14 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/listing"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
 // errNothingApplied: manifests were asked for without the word that nothing is to be
@@ -23,17 +26,24 @@ var errNothingApplied error = &object.HintedError{
 	Advice: "give --dry-run=client as well; -o objects prints what was applied",
 }
 
+// manifests are those of an input, in the order of their apply.
+type manifests struct {
+	input     *input.Options
+	predictor predict.Predictor
+	out       *printer.Printer
+}
+
 // print orders the manifests by what is known without a server and prints them, so the
 // same input gives the same output everywhere. closed ends the printing.
 //
 // It bypasses the stream that masks known values of Secrets, because the printed
 // manifests are there to be applied.
-func (o *applyOptions) print(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) (err, closed error) {
+func (o manifests) print(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) (err, closed error) {
 	p, err := o.input.Arrange(c, o.out.Print, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		return plan.BuiltinKinds(o.input.Manifests), nil
 	})
 	if err == nil {
-		err = choices.Check(p, o.engine.Predictor, o.out.Print)
+		err = choices.Check(p, o.predictor, o.out.Print)
 	}
 	if err != nil {
 		return err, o.out.Close(ctx)

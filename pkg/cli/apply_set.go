@@ -9,6 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
@@ -113,7 +114,7 @@ func deleteMembers(
 	emit func(event.Event), phases []deletion.Phase,
 ) error {
 	const pace = 0 // as the server allows
-	patient, err := c.Patient(toleratedOutage).Connect(ctx, run, pace, emit)
+	patient, err := c.Patient(verb.ToleratedOutage).Connect(ctx, run, pace, emit)
 	if err != nil {
 		return err
 	}

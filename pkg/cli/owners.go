@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/images"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -136,10 +137,10 @@ func (o *ownersOptions) work(ctx context.Context, c *connection.Connection) erro
 		refs[i] = object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
 	}
 	o.engine.Reader, o.engine.Now = target.ExplainingReader{Client: client}, client.Now
-	running := &running{emit: o.out.Print}
-	err = o.engine.Run(ctx, refs, running.take)
+	running := images.Reporting(o.out.Print)
+	err = o.engine.Run(ctx, refs, running.Take)
 	if len(o.engine.Path) == 0 && len(o.engine.Managers) == 0 {
-		running.tell(ctx, client.NoRetry())
+		running.Tell(ctx, client.NoRetry())
 	}
 	if errors.Is(err, owners.ErrHistoryUnknown) && faults == nil && len(verb.Flatten(err)) == 1 {
 		return verb.ErrUnknown // The result says why.

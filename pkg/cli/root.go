@@ -16,9 +16,12 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/deletecmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/stuckcmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/waitcmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
@@ -101,10 +104,10 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 		newApply(c, streams),
 		newDiff(c, streams),
 		newOwners(c, streams),
-		newDelete(c, streams),
+		deletecmd.New(c, streams),
 		newSets(c, streams),
-		newStuck(c, streams),
-		newWait(c, streams),
+		stuckcmd.New(c, streams),
+		waitcmd.New(c, streams),
 		newVersion(c, streams),
 	)
 	completion.Add(r.Command, c)

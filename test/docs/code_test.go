@@ -378,7 +378,8 @@ func (c *code) checkWord(text string) error {
 	_, isFolder := c.packages["pkg/"+text]
 	_, isName := c.folders[text]
 	_, isVerb := c.packages["pkg/cli"].funcs["new"+strings.ToUpper(text[:1])+text[1:]]
-	if isFolder || isName || isVerb {
+	_, hasRoom := c.packages["pkg/cli/"+text+"cmd"] // of the verb
+	if isFolder || isName || isVerb || hasRoom {
 		return nil
 	}
 	return fmt.Errorf("%s: there is no such package, and no such verb", text)

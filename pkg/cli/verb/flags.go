@@ -58,3 +58,6 @@ func FlagError(flag string, err error) error {
 
 // UsualTimeout is how long a verb waits for an object by default.
 const UsualTimeout = 5 * time.Minute
+
+// ToleratedOutage is how long deletions that are under way let an API server be away.
+const ToleratedOutage = 5 * time.Minute

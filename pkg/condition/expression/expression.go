@@ -97,7 +97,7 @@ func noOverload() error {
 }
 
 // mismatch names the operands that do not go together, and what they are.
-func (x *expression) mismatch(celErr *types.Err, state interpreter.EvalState) error {
+func (x *Expression) mismatch(celErr *types.Err, state interpreter.EvalState) error {
 	node, found := x.nodes[celErr.NodeID()]
 	if !found || node.Kind() != ast.CallKind {
 		return celErr

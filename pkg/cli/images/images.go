@@ -1,4 +1,5 @@
-package cli
+// Package images reports which images the Pods of workloads run, at the end of a verb.
+package images
 
 import (
 	"context"
@@ -12,16 +13,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// running passes events on, keeps the workloads among their results, and reports at the
+// Running passes events on, keeps the workloads among their results, and reports at the
 // end which images their Pods run.
-type running struct {
+type Running struct {
 	emit func(event.Event)
 
 	mu   sync.Mutex
 	refs []object.Ref
 }
 
-func (r *running) take(e event.Event) {
+// Reporting returns what passes events on to emit.
+func Reporting(emit func(event.Event)) *Running { return &Running{emit: emit} }
+
+// Take passes an event on.
+func (r *Running) Take(e event.Event) {
 	var ref object.Ref
 	switch e := e.(type) {
 	case event.Waited:
@@ -39,8 +44,8 @@ func (r *running) take(e event.Event) {
 	r.emit(e)
 }
 
-// tell finds out which images they run. What cannot be read is not reported.
-func (r *running) tell(ctx context.Context, reader diagnose.Reader) {
+// Tell finds out which images they run. What cannot be read is not reported.
+func (r *Running) Tell(ctx context.Context, reader diagnose.Reader) {
 	r.mu.Lock()
 	refs := slices.Clone(r.refs)
 	r.mu.Unlock()
@@ -56,9 +61,9 @@ func (r *running) tell(ctx context.Context, reader diagnose.Reader) {
 	}
 }
 
-// tellDiffering reports on workloads of a plan whose Pods run different images under one
+// TellDiffering reports on workloads of a plan whose Pods run different images under one
 // name, although all of them are ready. What cannot be read is not reported.
-func tellDiffering(ctx context.Context, reader diagnose.Reader, p *plan.Plan, emit func(event.Event)) {
+func TellDiffering(ctx context.Context, reader diagnose.Reader, p *plan.Plan, emit func(event.Event)) {
 	var refs []object.Ref
 	for _, ph := range p.Phases {
 		for _, item := range ph.Items {

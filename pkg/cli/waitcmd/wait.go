@@ -1,4 +1,4 @@
-package cli
+package waitcmd
 
 import (
 	"context"
@@ -13,45 +13,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/limit"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/images"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/rules"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-type waitFlags struct {
-	target     target.Flags
-	hang       await.HangFlags
-	times      await.TimesFlag
-	conditions []string
-	any        bool
-	failOn     []string
-	timeout    time.Duration
-	existence  time.Duration
-	output     string
-	readiness  await.RulesFlag
-	explain    string
-	local      bool
-}
-
-type waitOptions struct {
-	targets target.Targets
-	goal    *wait.Goal
-	engine  wait.Engine
-	hanging await.Hanging
-	limits  limit.Limits
-	timeout time.Duration
-	run     string
-	out     *printer.Printer
-	rules   *rules.Set
-	isLocal bool
-}
-
-func newWait(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
+// New returns the verb wait.
+func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var flags waitFlags
 	cmd := &cobra.Command{
 		Use:   "wait (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
@@ -177,6 +149,7 @@ func (f *waitFlags) toExplanation(in verb.Invocation) (*await.Explanation, error
 	return &await.Explanation{Kind: f.explain, Rules: rules}, errors.Join(err, in.Check())
 }
 
+// Execute does the run.
 func (o *waitOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	if o.isLocal {
 		return verb.Finish(o.local(ctx, in), o.out.Close(ctx))
@@ -211,8 +184,8 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 	if o.timeout > 0 {
 		o.engine.Timeout = max(time.Millisecond, o.timeout-time.Since(began))
 	}
-	running := &running{emit: o.out.Print}
-	o.engine.Source, o.engine.Emit = client, running.take
+	running := images.Reporting(o.out.Print)
+	o.engine.Source, o.engine.Emit = client, running.Take
 	o.hanging.Onto(&o.engine, client, c.Vault.Text)
 	await.Bound(&o.engine, o.limits, awaited, o.out.Print)
 	o.engine.Absent = target.WhyAbsent(client)
@@ -221,6 +194,6 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 	}
 	o.engine.Source = await.Ruled{Source: o.engine.Source, Client: client, Rules: o.rules}
 	err = o.engine.Run(ctx, awaited)
-	running.tell(ctx, client.NoRetry())
+	running.Tell(ctx, client.NoRetry())
 	return err
 }

@@ -1,4 +1,4 @@
-package cli
+package stuckcmd
 
 import (
 	"context"
@@ -29,7 +29,8 @@ type stuckOptions struct {
 	out        *printer.Printer
 }
 
-func newStuck(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
+// New returns the verb stuck.
+func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var flags stuckFlags
 	cmd := &cobra.Command{
 		Use:   "stuck [TYPE/NAME… | TYPE [NAME…]]",
@@ -80,6 +81,7 @@ func (f *stuckFlags) toOptions(in verb.Invocation) (*stuckOptions, error) {
 	return o, errors.Join(targetsErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
+// Execute does the run.
 func (o *stuckOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	err := o.work(ctx, in.Connection)
 	return verb.Finish(err, o.out.Close(ctx))

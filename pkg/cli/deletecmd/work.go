@@ -1,11 +1,10 @@
-package cli
+package deletecmd
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -40,7 +39,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 	}
 	o.limits.check(phases, o.out.Print)
 	o.engine.First = client
-	if client, err = c.Patient(toleratedOutage).Connect(ctx, o.run, pace, o.out.Print); err != nil {
+	if client, err = c.Patient(verb.ToleratedOutage).Connect(ctx, o.run, pace, o.out.Print); err != nil {
 		return err
 	}
 	o.engine.Server, o.engine.Counter, o.engine.Emit = client, client, o.out.Print
@@ -64,9 +63,6 @@ func perhapsGone(err error) error {
 	}
 	return &object.HintedError{Err: err, Advice: advice}
 }
-
-// toleratedOutage is how long the API server may be away during a delete.
-const toleratedOutage = 5 * time.Minute
 
 // phases determines which objects to delete, and in what order.
 func (o *deleteOptions) phases(ctx context.Context, c *connection.Connection, client *cluster.Client) ([]deletion.Phase, error) {

@@ -1,4 +1,4 @@
-package cli
+package waitcmd
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package cli
+package deletecmd
 
 import (
 	"context"
@@ -52,7 +52,8 @@ type deleteOptions struct {
 	out     *printer.Printer
 }
 
-func newDelete(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
+// New returns the verb delete.
+func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var flags deleteFlags
 	cmd := &cobra.Command{
 		Use:   "delete (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
@@ -192,6 +193,7 @@ func propagationOf(text string) (metav1.DeletionPropagation, error) {
 	}
 }
 
+// Execute does the run.
 func (o *deleteOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return o.strict.End(o.delete(ctx, in), in.Warned)
 }

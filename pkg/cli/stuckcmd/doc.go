@@ -1,0 +1,2 @@
+// Package stuckcmd is the verb stuck: why objects that are being deleted stay.
+package stuckcmd
