@@ -61,7 +61,10 @@ type applyOptions struct {
 	set     sets.Options
 	// ask asks the user whether to prune what looks like a mistake; nil if no user can
 	// answer.
-	ask         func(context.Context, applyset.Decision, string) (bool, error)
+	ask func(context.Context, applyset.Decision, string) (bool, error)
+	// approve is asked, once the set is locked and before the first write, whether what the
+	// run comes to may be done; nil if nobody has to agree.
+	approve     func(*outcome) error
 	concurrency int
 	// lock is the set's lock; nil if no set is changed.
 	lock       *locking.Locking

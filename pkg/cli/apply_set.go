@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
@@ -14,6 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -44,6 +47,9 @@ func (o *applyOptions) applySet(
 			return deleteMembers(ctx, c, o.run, client, o.engine.DryRun, o.noting(departing, sets.Pruned(emit)), departing.Phases)
 		},
 	}
+	if o.approve != nil {
+		run.Approve = func(ctx context.Context, d applyset.Decision) error { return o.approval(ctx, client, p, run, d) }
+	}
 	held := ctx
 	if o.lock != nil {
 		run.Lock = func(ctx context.Context, parent object.Ref, brings func(context.Context) error) (err error) {
@@ -58,6 +64,20 @@ func (o *applyOptions) applySet(
 	return o.lock.Tell(held, run.Set().Live, members(p), &told, func(ctx context.Context) error {
 		return o.runSet(ctx, client, p, run, apply, back)
 	})
+}
+
+// approval finds out what the run comes to, as diff does, and asks whether that may be done.
+func (o *applyOptions) approval(ctx context.Context, client *cluster.Client, p *plan.Plan, run *sets.Run, d applyset.Decision) error {
+	var found outcome
+	engine := diff.Engine{Predictor: o.engine.Predictor, Server: client, Admit: run.Admit, Emit: found.see}
+	engine.Predictor.Take = append(slices.Clone(engine.Predictor.Take), o.set.Take()...)
+	if err := engine.Run(ctx, p); err != nil && !errors.Is(err, diff.ErrDiffers) {
+		return err
+	}
+	for _, m := range d.Doomed {
+		found.see(event.Compared{Ref: m.Ref, Action: event.Delete, Departed: true})
+	}
+	return o.approve(&found)
 }
 
 // noting records what a prune deletes, so that --atomic can take it back, and passes the

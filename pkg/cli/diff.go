@@ -16,6 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
@@ -35,7 +36,9 @@ type diffOptions struct {
 	engine diff.Engine
 	set    sets.Options
 	run    string
-	out    *printer.Printer
+	// tap is shown what is told, too; nil if nobody else wants it.
+	tap func(event.Event)
+	out *printer.Printer
 }
 
 func newDiff(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
@@ -114,6 +117,14 @@ func (o *diffOptions) diff(ctx context.Context, in verb.Invocation) error {
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
+// emit hands an event of the comparison on.
+func (o *diffOptions) emit(e event.Event) {
+	if o.tap != nil {
+		o.tap(e)
+	}
+	o.out.Print(e)
+}
+
 // work does the run and reports to the printer.
 func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error {
 	const pace = 0 // as the server allows
@@ -126,7 +137,7 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error 
 		return err
 	}
 	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
-	o.engine.Server, o.engine.Emit = client, o.out.Print
+	o.engine.Server, o.engine.Emit = client, o.emit
 	foresight := newForesight(o.out.Print, o.set.Prune)
 	var leavers sets.Leavers
 	o.engine.Seen = seeing(foresight.see, leavers.See)

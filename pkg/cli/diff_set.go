@@ -22,7 +22,7 @@ func (o *diffOptions) diffSet(
 	if err != nil {
 		return err
 	}
-	run := &sets.Run{Server: client, Namespace: namespace, DryRun: object.DryRunClient, Manager: o.engine.Predictor.Manager, Former: past.Promised(client), Emit: o.out.Print}
+	run := &sets.Run{Server: client, Namespace: namespace, DryRun: object.DryRunClient, Manager: o.engine.Predictor.Manager, Former: past.Promised(client), Emit: o.emit}
 	if err := o.set.Begin(ctx, run, p); err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (o *diffOptions) diffSet(
 	leaves := false
 	run.Delete = func(ctx context.Context, _ *sets.Set, doomed []applyset.Member) error {
 		leaves = true
-		return sets.Show(ctx, client, doomed, o.out.Print)
+		return sets.Show(ctx, client, doomed, o.emit)
 	}
 	if err := run.Leaving(ctx); err != nil {
 		return err

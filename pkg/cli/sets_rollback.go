@@ -3,38 +3,52 @@ package cli
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 )
 
 type rollbackFlags struct {
-	to, confirm, manager string
-	yes, wait, atomic    bool
-	take, recreate       []string
+	to, confirm string
+	yes, atomic bool
+	choices     choices.Flags
+	await       await.Flags
+	lock        locking.Flags
 }
 
 type rollbackOptions struct {
-	rollbackFlags
-	name string
+	name        string
+	to, confirm string
+	yes         bool
+	predictor   predict.Predictor
+	awaited     await.Awaited
+	lockWithin  time.Duration
+	// journal is what may have to be taken back; nil without --atomic.
+	journal *restore.Journal
 }
 
 // newRollback is sets rollback.
@@ -61,11 +75,10 @@ one that did not.`,
 	cmd.Flags().StringVar(&flags.to, "to", "", "Id of the RUN to go back to")
 	cmd.Flags().BoolVar(&flags.yes, "yes", false, "Do it without asking")
 	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "The same, but only if it changes what a run without it showed with this DIGEST; for CI")
-	cmd.Flags().BoolVar(&flags.wait, "wait", false, "Wait until everything is ready, as apply does")
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false, "If it fails, take back what it wrote, as apply does")
-	cmd.Flags().StringArrayVar(&flags.take, "take", nil, "Contested path to become the owner of, as of apply. Repeatable")
-	cmd.Flags().StringArrayVar(&flags.recreate, "recreate", nil, "KIND[/NAME] to delete and create anew if need be, as of apply. Repeatable")
-	cmd.Flags().StringVar(&flags.manager, "field-manager", "k8sconnect", "Our name to the server: the owner of what is applied")
+	flags.choices.Add(cmd.Flags())
+	flags.await.Add(cmd)
+	flags.lock.Add(cmd.Flags())
 	return cmd
 }
 
@@ -73,44 +86,95 @@ func (f *rollbackFlags) toOptions(in verb.Invocation) (*rollbackOptions, error) 
 	if len(in.Args) == 0 {
 		return nil, errors.New("no set named")
 	}
-	_, _, err := applyset.ParseName(in.Args[0])
-	return &rollbackOptions{rollbackFlags: *f, name: in.Args[0]}, errors.Join(err, in.Check())
+	_, _, nameErr := applyset.ParseName(in.Args[0])
+	predictor, predictorErr := f.choices.ToPredictor()
+	awaited, awaitedErr := f.await.ToAwaited(in.Cmd.Flags(), await.IsUnattended(in.Streams))
+	const named = true
+	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, named)
+	o := &rollbackOptions{
+		name: in.Args[0], to: f.to, confirm: f.confirm, yes: f.yes,
+		predictor: predictor, awaited: awaited, lockWithin: within,
+	}
+	if f.atomic {
+		o.journal = &restore.Journal{}
+	}
+	return o, errors.Join(nameErr, predictorErr, awaitedErr, lockErr, in.Check())
 }
 
 func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error {
-	manifests, err := o.earlier(ctx, in)
+	run, manifests, err := o.earlier(ctx, in)
 	if err != nil {
 		return err
 	}
-	text, err := o.text(manifests)
+	text, err := textOf(manifests)
 	if err != nil {
 		return err
 	}
-	// It is shown and done by the verbs that show and do such things.
-	var shown bytes.Buffer
-	streams := in.Streams
-	streams.In, streams.Out = bytes.NewReader(text), io.MultiWriter(in.Streams.Out, &shown)
-	differs := o.call(ctx, newDiff(in.Connection, streams), "--prune")
-	if !errors.Is(differs, verb.ErrNo) {
-		return differs // Nothing would change, or the result is unknown.
+	of := []string{o.name, run.ID, run.Input, o.predictor.Manager}
+	shown, err := o.show(ctx, in, text)
+	if !errors.Is(err, verb.ErrNo) {
+		return err // Nothing would change, or nobody can tell.
 	}
-	if err := o.confirmed(ctx, in.Streams, shown.Bytes()); err != nil {
+	digest := shown.digest(of...)
+	if err := o.confirmed(ctx, in.Streams, digest); err != nil {
 		return err
 	}
-	streams = in.Streams
-	streams.In = bytes.NewReader(text)
-	args := []string{"--prune", "--yes"}
-	if o.wait {
-		args = append(args, "--wait")
-	}
-	if o.atomic {
-		args = append(args, "--atomic")
-	}
-	return o.call(ctx, newApply(in.Connection, streams), args...)
+	return o.apply(ctx, in, text, func(now *outcome) error {
+		if o.yes && o.confirm == "" || now.digest(of...) == digest {
+			return nil
+		}
+		return &unconfirmedError{
+			why:    "the cluster has changed since the difference was shown",
+			advice: "run it again: it shows what it would change now",
+		}
+	})
 }
 
-// earlier returns what the run stated that is gone back to.
-func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) ([]*unstructured.Unstructured, error) {
+// show shows what would change, and returns it.
+func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []byte) (*outcome, error) {
+	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
+	if err != nil {
+		return nil, err
+	}
+	print.External, err = externalDiff(in.Streams)
+	if err != nil {
+		return nil, err
+	}
+	out, err := printer.ForDiff(print)
+	if err != nil {
+		return nil, err
+	}
+	var found outcome
+	compare := &diffOptions{
+		input: input.Of(text), engine: diff.Engine{Predictor: o.predictor}, set: sets.Prune(o.name),
+		run: print.Run, tap: found.see, out: out,
+	}
+	return &found, compare.Execute(ctx, in)
+}
+
+// apply applies the earlier run, if what that comes to is approved of.
+func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(*outcome) error) error {
+	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
+	if err != nil {
+		return err
+	}
+	out, err := printer.ForApply(print)
+	if err != nil {
+		return err
+	}
+	back := &applyOptions{
+		input: input.Of(text), engine: apply.Engine{Predictor: o.predictor}, awaited: o.awaited,
+		set: sets.Prune(o.name), lockWithin: o.lockWithin, history: past.Usual, approve: approve,
+		run: print.Run, out: out,
+	}
+	if o.journal != nil {
+		back.journal, back.engine.Journal = o.journal, o.journal
+	}
+	return back.Execute(ctx, in)
+}
+
+// earlier returns the run that is gone back to, and what it stated.
+func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (history.Run, []*unstructured.Unstructured, error) {
 	tell := func(e event.Event) {
 		if w, ok := e.(event.Warned); ok {
 			fmt.Fprintf(in.Streams.ErrOut, "warning: %s: %s\n", layout.Plain(w.Ref.String()), layout.Plain(w.Text))
@@ -118,37 +182,38 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) ([]*u
 	}
 	client, err := in.Connect(ctx, in.NewRun(), 0, tell)
 	if err != nil {
-		return nil, err
+		return history.Run{}, nil, err
 	}
 	namespace, _, err := in.Namespace()
 	if err != nil {
-		return nil, err
+		return history.Run{}, nil, err
 	}
 	set, err := sets.Find(ctx, client, o.name, namespace)
 	if err != nil {
-		return nil, err
+		return history.Run{}, nil, err
 	}
 	if !set.Exists {
-		return nil, fmt.Errorf("there is no set %s", set.Record.Parent)
+		return history.Run{}, nil, fmt.Errorf("there is no set %s", set.Record.Parent)
 	}
 	keeper := past.Keeper{Server: client, Parent: set.Record.Parent, Emit: tell}
 	runs, faults, err := keeper.Runs(ctx)
 	if err != nil {
-		return nil, err
+		return history.Run{}, nil, err
 	}
 	for _, fault := range faults {
 		tell(event.Warned{Ref: set.Record.Parent, Text: fault.Error()})
 	}
 	to, err := history.To(runs, o.to)
 	if err != nil {
-		return nil, err
+		return history.Run{}, nil, err
 	}
 	fmt.Fprintf(in.Streams.ErrOut, "back to run %s of %s, by %s\n", layout.Plain(to.ID), to.Started.Format(time.RFC3339), layout.Plain(to.Who))
-	return keeper.Manifests(ctx, to, o.manager)
+	manifests, err := keeper.Manifests(ctx, to, o.predictor.Manager)
+	return to, manifests, err
 }
 
-// text writes manifests as input.
-func (o *rollbackOptions) text(manifests []*unstructured.Unstructured) ([]byte, error) {
+// textOf writes manifests as input.
+func textOf(manifests []*unstructured.Unstructured) ([]byte, error) {
 	var out bytes.Buffer
 	for _, u := range manifests {
 		text, err := json.Marshal(u.Object)
@@ -160,42 +225,36 @@ func (o *rollbackOptions) text(manifests []*unstructured.Unstructured) ([]byte, 
 	return out.Bytes(), nil
 }
 
-// call runs another verb on the manifests.
-func (o *rollbackOptions) call(ctx context.Context, cmd *cobra.Command, args ...string) error {
-	args = append(args, "-f", "-", "--"+sets.NameFlag+"="+o.name, "--helm-hooks=apply", "--field-manager="+o.manager)
-	for _, path := range o.take {
-		args = append(args, "--take="+path)
-	}
-	for _, text := range o.recreate {
-		args = append(args, "--recreate="+text)
-	}
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetArgs(args)
-	return cmd.ExecuteContext(ctx)
-}
-
-// confirmed returns nil if the change that was shown may be made.
-func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooptions.IOStreams, shown []byte) error {
-	const enough = 8 // bytes
-	sum := sha256.Sum256(shown)
-	digest := hex.EncodeToString(sum[:enough])
+// confirmed returns nil if what was shown, for which the digest stands, may be done.
+func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooptions.IOStreams, digest string) error {
 	switch {
 	case o.confirm == digest, o.yes && o.confirm == "":
 		return nil
 	case o.confirm != "":
-		return &object.HintedError{
-			Err:    fmt.Errorf("nothing was done: --confirm=%s is for something else than what is shown", o.confirm),
-			Advice: "look at it, and confirm it with --confirm=" + digest,
+		return &unconfirmedError{
+			why:    "--confirm=" + o.confirm + " is for something else than what is shown",
+			advice: "look at it, and confirm it with --confirm=" + digest,
 		}
 	case !verb.CanAsk(streams):
-		return &object.HintedError{
-			Err:    errors.New("nothing was done: to go back has to be confirmed, and there is no terminal to ask on"),
-			Advice: "confirm what is shown with --confirm=" + digest + ", or give --yes",
+		return &unconfirmedError{
+			why:    "to go back has to be confirmed, and there is no terminal to ask on",
+			advice: "confirm what is shown with --confirm=" + digest + ", or give --yes",
 		}
 	}
 	yes, err := verb.Ask(ctx, streams, "Go back to that?")
 	if err == nil && !yes {
-		err = errors.New("nothing was done")
+		return &unconfirmedError{why: "the answer was no"}
 	}
 	return err
 }
+
+// unconfirmedError says that nothing was done because nobody agreed to it.
+type unconfirmedError struct{ why, advice string }
+
+func (e *unconfirmedError) Error() string { return "nothing was done: " + e.why }
+
+// Unconfirmed marks it as a refusal of ours.
+func (e *unconfirmedError) Unconfirmed() bool { return true }
+
+// Hint says what to do about it.
+func (e *unconfirmedError) Hint() string { return e.advice }

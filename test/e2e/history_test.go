@@ -71,7 +71,7 @@ func TestRollback(t *testing.T) {
 	back := func(args ...string) *run {
 		return k8sconnect(t, c.KubeconfigPath, append([]string{"sets", "rollback", "web", "-n", ns}, args...)...)
 	}
-	shown := back().ends(t, 2).says(t, "nothing was done").says(t, "2 to update, 1 to delete")
+	shown := back().ends(t, 1).says(t, "nothing was done").says(t, "2 to update, 1 to delete")
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
 		t.Fatalf("it was not confirmed, and the value is %s", got)
 	}
@@ -79,7 +79,7 @@ func TestRollback(t *testing.T) {
 	if digest == nil {
 		t.Fatalf("no digest: %s", shown)
 	}
-	back("--confirm=0123456789abcdef").ends(t, 2).says(t, "is for something else")
+	back("--confirm=0123456789abcdef").ends(t, 1).says(t, "is for something else")
 	back("--confirm="+digest[1]).ends(t, 0).says(t, "2 configured").says(t, "1 pruned")
 	if got := value(t, c, ns, "cm-0000"); got != "1" {
 		t.Errorf("the value is %s", got)

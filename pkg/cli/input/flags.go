@@ -1,6 +1,7 @@
 package input
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"slices"
@@ -75,6 +76,14 @@ func (f *Flags) ToOptions(streams genericiooptions.IOStreams) (Options, error) {
 		Scope: plan.Options{SkipInvalid: f.skipInvalid},
 		typed: slices.Contains(f.Filenames, "-") && verb.IsTerminal(streams.In),
 	}, err
+}
+
+// Of returns the options of an input that is no file: manifests as text. All that is in it
+// is meant, and it may be empty.
+func Of(text []byte) Options {
+	return Options{Files: manifest.Options{
+		Filenames: []string{"-"}, In: bytes.NewReader(text), Hooks: manifest.HooksApply, Empty: true,
+	}}
 }
 
 // filenames splits the values of -f at commas, as kubectl does, but keeps URLs and names

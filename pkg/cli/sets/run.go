@@ -31,6 +31,9 @@ type Run struct {
 	// Ask asks the user to confirm what is doomed, and says why that is doubtful; nil if
 	// no user can answer.
 	Ask func(ctx context.Context, d applyset.Decision, doubt string) (bool, error)
+	// Approve is called once it is known who goes, and before anything is written: an error
+	// ends the run. Nil approves of all.
+	Approve func(ctx context.Context, d applyset.Decision) error
 	// Delete deletes doomed members, with delete's engine, and returns nil once all of
 	// them are gone.
 	Delete func(ctx context.Context, set *Set, doomed []applyset.Member) error
@@ -87,6 +90,11 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 			r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: blind})
 		}
 		if err := r.confirm(ctx); err != nil {
+			return err
+		}
+	}
+	if r.Approve != nil {
+		if err := r.Approve(ctx, r.shown); err != nil {
 			return err
 		}
 	}

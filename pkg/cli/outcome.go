@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// outcome is what a run comes to, object by object, as a comparison tells it. The zero
+// outcome is that nothing changes. It may be used from many goroutines.
+type outcome struct {
+	mu      sync.Mutex
+	changes map[object.Key]string
+}
+
+// see takes in one event. What is only said about an object, and what others do, is no part
+// of the outcome: two looks at one cluster give the same.
+func (o *outcome) see(e event.Event) {
+	c, ok := e.(event.Compared)
+	if !ok || c.Action == event.None {
+		return
+	}
+	var what string // of a deletion, the name says all
+	switch {
+	case c.Departed:
+	case c.Action == event.Update:
+		what = changesOf(c)
+	default:
+		what = asText(c.After)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.changes == nil {
+		o.changes = map[object.Key]string{}
+	}
+	o.changes[c.Ref.Key()] = string(c.Action) + " " + what
+}
+
+// changesOf are the changes of one object, and which of them are contested.
+func changesOf(c event.Compared) string {
+	var all []string
+	for _, change := range c.Changes {
+		all = append(all, fmt.Sprintf("%s %s %s %s", change.Kind, change.Path, asText(change.From), asText(change.To)))
+	}
+	slices.Sort(all)
+	return asText(all)
+}
+
+// asText writes a value that came from JSON.
+func asText(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// digest stands for the outcome, and what it is of.
+func (o *outcome) digest(of ...string) string {
+	const enough = 8 // bytes: it is compared with one other, and typed
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	lines := slices.Clone(of)
+	for key, what := range o.changes {
+		lines = append(lines, fmt.Sprintf("%q %q %q %q %q", key.Group, key.Kind, key.Namespace, key.Name, what))
+	}
+	slices.Sort(lines)
+	sum := sha256.New()
+	for _, line := range lines {
+		fmt.Fprintf(sum, "%q\n", line)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:enough])
+}

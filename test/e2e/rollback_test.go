@@ -1,0 +1,56 @@
+package e2e_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// confirmation returns the digest that a refused run asks to be confirmed.
+func confirmation(t *testing.T, r *run) string {
+	t.Helper()
+	digest := regexp.MustCompile(`--confirm=([0-9a-f]{16})`).FindStringSubmatch(r.stderr.String())
+	if digest == nil {
+		t.Fatalf("no digest: %s", r)
+	}
+	return digest[1]
+}
+
+// What was confirmed is looked at once more under the lock of the set: what has changed
+// since it was shown is not done, although the run itself had shown it a moment before.
+func TestRollbackLooksOnceMore(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	for _, version := range []string{"1", "2"} {
+		k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "--apply-set=web", "--prune", "-f", file(t, configMaps(3, 1, version))).ends(t, 0)
+	}
+	args := []string{"sets", "rollback", "web", "-n", ns}
+	digest := confirmation(t, k8sconnect(t, c.KubeconfigPath, args...).ends(t, 1))
+	if again := confirmation(t, k8sconnect(t, c.KubeconfigPath, args...).ends(t, 1)); again != digest {
+		t.Fatalf("one cluster, two digests: %s and %s", digest, again)
+	}
+	hold := func(holder string) {
+		kubectl(t, c, "patch", "lease", lease(t, c, ns), "-n", ns, "--type=merge", "-p",
+			`{"spec":{"holderIdentity":"`+holder+`","leaseDurationSeconds":3600}}`)
+	}
+	// The run has shown what it would do, and waits for the lock that another one has.
+	hold("somebody")
+	r := start(t, c.KubeconfigPath, append(args, "--confirm="+digest, "--lock-timeout=5m")...)
+	until(t, "it waits for the lock", func() bool {
+		return strings.Contains(kubectl(t, c, "get", "lease", "-n", ns, "-o", "jsonpath={.items[0].spec.holderIdentity}"), "somebody") &&
+			strings.Contains(r.stderr.String(), "the lock of")
+	})
+	kubectl(t, c, "delete", "configmap", "cm-0001", "-n", ns)
+	hold("")
+	r.wait(t)
+	r.ends(t, 1).says(t, "nothing was done: the cluster has changed since the difference was shown")
+	if got := value(t, c, ns, "cm-0000"); got != "2" {
+		t.Errorf("nobody confirmed it, and the value is %s", got)
+	}
+	if out := kubectl(t, c, "get", "configmap", "cm-0001", "-n", ns, "--ignore-not-found"); out != "" {
+		t.Errorf("it was created: %s", out)
+	}
+	// What is shown now can be confirmed, and is what is done.
+	digest = confirmation(t, k8sconnect(t, c.KubeconfigPath, args...).ends(t, 1))
+	k8sconnect(t, c.KubeconfigPath, append(args, "--confirm="+digest)...).ends(t, 0).says(t, "1 created").says(t, "2 configured")
+}
