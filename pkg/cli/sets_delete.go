@@ -1,20 +1,24 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -48,8 +52,8 @@ func newSetsDelete(c *connection.Connection, streams genericiooptions.IOStreams)
 		Use:   "delete [KIND[.GROUP]/]NAME",
 		Short: "Delete all members of a set, and then its parent",
 		Long: `Delete the members of a set in the reverse of the order in which they are
-applied, and its parent when all of them are gone. What a prune would keep is
-kept, and the parent with it.
+applied, its parent when all of them are gone, and at last its history and its
+Lease. What a prune would keep is kept, and the parent with it.
 
 Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 		Example: `  # All of the shop
@@ -105,14 +109,18 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 		return err
 	}
 	set, err := sets.Must(ctx, client, o.name, namespace)
+	if gone, absent := errors.AsType[*sets.AbsentError](err); absent {
+		return o.leftover(ctx, client, gone, lock)
+	}
 	if err != nil {
 		return err
 	}
 	if err := set.Record.Check(); err != nil {
 		return err
 	}
+	held := ctx
 	if lock != nil {
-		if ctx, err = lock.Hold(ctx, client, set.Record.Parent, nil); err != nil {
+		if held, err = lock.Hold(ctx, client, set.Record.Parent, nil); err != nil {
 			return err
 		}
 		defer lock.Release(ctx)
@@ -125,6 +133,60 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 			return err
 		}
 	}
+	if err := o.delete(held, c, client, set); err != nil || lock == nil {
+		return err
+	}
+	return o.forget(ctx, held, client, set.Record.Parent, lock)
+}
+
+// leftover removes what a run has left that was killed after it had deleted the parent.
+func (o *setsDeleteOptions) leftover(ctx context.Context, client *cluster.Client, gone *sets.AbsentError, lock *locking.Locking) error {
+	_, err := client.Get(ctx, locking.LeaseKind(), locking.LeaseOf(gone.Parent))
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		return gone
+	case err != nil:
+		return err
+	case lock == nil: // A dry run: nothing of it is an object of the set.
+		return nil
+	}
+	held, err := lock.Hold(ctx, client, gone.Parent, nil)
+	if err != nil {
+		return err
+	}
+	defer lock.Release(ctx)
+	// Another run may have begun the set anew while this one waited for the lock.
+	if _, err := sets.Must(ctx, client, o.name, gone.Parent.Namespace); !errors.As(err, new(*sets.AbsentError)) {
+		return cmp.Or(err, errBegunAnew)
+	}
+	return o.forget(ctx, held, client, gone.Parent, lock)
+}
+
+var errBegunAnew error = &object.HintedError{
+	Err: errors.New("the set was begun anew meanwhile"), Advice: "run it again, if that is to go, too",
+}
+
+// forget removes what is kept beside the parent of a set that is no more: its history and,
+// last, the Lease by which it is locked, so that a run which is killed here can be repeated.
+func (o *setsDeleteOptions) forget(ctx, held context.Context, client *cluster.Client, parent object.Ref, lock *locking.Locking) error {
+	keeper := past.Keeper{Server: client, Parent: parent, Emit: o.out.Print}
+	if _, err := keeper.Remove(held); err != nil {
+		return fmt.Errorf("the set is deleted, but its history is not: %w", err)
+	}
+	lock.Release(ctx)
+	err := lock.Remove(ctx)
+	if apierrors.IsForbidden(err) { // It is small, and holds nothing.
+		o.out.Print(event.Warned{Ref: locking.LeaseOf(parent), Text: "stays, since it may not be deleted: " + err.Error()})
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the set is deleted, but its Lease is not: %w", err)
+	}
+	return nil
+}
+
+// delete deletes the members and then the parent, unless some of them are kept.
+func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection, client *cluster.Client, set *sets.Set) error {
 	members, err := set.Members(ctx)
 	if err != nil {
 		return err

@@ -23,7 +23,8 @@ import (
 // deleted object.
 //
 // The error is NotFound if there is no object of that name, and a conflict if there is
-// one that is not the one that how.UID means.
+// one that is not the one that how.UID means, or that has changed since
+// how.ResourceVersion.
 func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal(optionsOf(how))
 	if err != nil {
@@ -91,6 +92,12 @@ func optionsOf(how object.Deletion) metav1.DeleteOptions {
 	}
 	if how.UID != "" {
 		o.Preconditions = &metav1.Preconditions{UID: &how.UID}
+	}
+	if how.ResourceVersion != "" {
+		if o.Preconditions == nil {
+			o.Preconditions = &metav1.Preconditions{}
+		}
+		o.Preconditions.ResourceVersion = &how.ResourceVersion
 	}
 	if how.Propagation != "" {
 		o.PropagationPolicy = &how.Propagation

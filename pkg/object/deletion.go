@@ -10,6 +10,9 @@ type Deletion struct {
 	// UID identifies the object. Another one that has its name by now is left
 	// alone. Empty means any object of that name.
 	UID types.UID
+	// ResourceVersion is that of the object that was looked at: one that has changed since
+	// is left alone. Empty means any.
+	ResourceVersion string
 	// Propagation says what becomes of the object's dependents. Empty leaves that
 	// to the server.
 	Propagation metav1.DeletionPropagation

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/lock"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
@@ -89,6 +90,36 @@ func explain(err error, lease object.Ref) error {
 			Err:    fmt.Errorf("cannot lock the set: %w", err),
 			Advice: "a run of a set needs get, create and patch on leases.coordination.k8s.io in namespace " + lease.Namespace + ": see docs/rbac.md",
 		}
+	}
+	return err
+}
+
+// Ended says how the run ended: it is written down when the lock is given back. A run that
+// says nothing has failed. A nil Locking notes nothing.
+func (l *Locking) Ended(result history.Result) {
+	if l != nil && l.store != nil {
+		l.store.result = result
+	}
+}
+
+// Remove deletes the Lease once the lock was given back: that of a set which is no more. One
+// that another run has taken meanwhile stays.
+func (l *Locking) Remove(ctx context.Context) error {
+	live, err := l.store.server.Get(ctx, LeaseKind(), l.store.ref)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	lease, err := RecordOf(live)
+	if err != nil || lease.Holder != "" {
+		return err
+	}
+	how := object.Deletion{UID: live.GetUID(), ResourceVersion: live.GetResourceVersion()}
+	_, err = l.store.server.Delete(request.Unguarded(ctx), LeaseKind(), l.store.ref, how)
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
 	}
 	return err
 }

@@ -14,15 +14,16 @@ import (
 // identity identifies this run to a person who finds its lock at night: the user or
 // account, the machine or Pod, the process. No two processes have the same.
 func identity(c *connection.Connection, run string) lock.Identity {
+	return lock.Identity{Holder: fmt.Sprintf("%s pid %d %s", who(), os.Getpid(), c.Process()), Run: run}
+}
+
+// who is the person or account, and the machine or Pod.
+func who() string {
 	const long = 60
-	who := os.Getenv("USER")
+	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil {
-		who = cmp.Or(u.Username, who)
+		name = cmp.Or(u.Username, name)
 	}
-	host, _ := os.Hostname() // The rest still identifies a process without a host name.
-	return lock.Identity{
-		Holder: fmt.Sprintf("%s@%s pid %d %s", text.Truncate(text.Printable(cmp.Or(who, "?")), long),
-			text.Truncate(text.Printable(cmp.Or(host, "?")), long), os.Getpid(), c.Process()),
-		Run: run,
-	}
+	host, _ := os.Hostname() // A process without one is still told by the rest.
+	return text.Truncate(text.Printable(cmp.Or(name, "?")), long) + "@" + text.Truncate(text.Printable(cmp.Or(host, "?")), long)
 }

@@ -1,6 +1,7 @@
 package locking
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/lock"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -21,12 +23,17 @@ type Server interface {
 	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
 	Create(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 	Merge(ctx context.Context, kind object.Kind, patch *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+	Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error)
 }
 
 // Annotations of a Lease.
 const (
 	// RunAnnotation is the id of the run that has the lock, or had it last.
 	RunAnnotation = "k8sconnect.io/run"
+	// WhoAnnotation is who that run was, and ResultAnnotation how it ended, for people and
+	// for sets: running until it has.
+	WhoAnnotation    = "k8sconnect.io/who"
+	ResultAnnotation = "k8sconnect.io/result"
 	// SetAnnotation is the parent of the set, for people.
 	SetAnnotation = "k8sconnect.io/apply-set"
 )
@@ -47,13 +54,16 @@ type store struct {
 	server Server
 	ref    object.Ref
 	set    string
+	// who the run is, without its process; result is how the run ended, if it has.
+	who    string
+	result history.Result
 }
 
 // NewStore returns the Lease of the set with this parent.
 func NewStore(server Server, parent object.Ref) lock.Store { return newStore(server, parent) }
 
 func newStore(server Server, parent object.Ref) *store {
-	return &store{server: server, ref: LeaseOf(parent), set: parent.Resource()}
+	return &store{server: server, ref: LeaseOf(parent), set: parent.Resource(), who: who()}
 }
 
 // Read implements lock.Store.
@@ -103,7 +113,13 @@ func (s *store) object(lease lock.Record) *unstructured.Unstructured {
 	u.SetNamespace(s.ref.Namespace)
 	u.SetName(s.ref.Name)
 	u.SetResourceVersion(lease.Version)
-	u.SetAnnotations(map[string]string{RunAnnotation: lease.Run, SetAnnotation: s.set})
+	notes := map[string]string{RunAnnotation: lease.Run, SetAnnotation: s.set, ResultAnnotation: string(history.Running)}
+	if lease.Holder != "" {
+		notes[WhoAnnotation] = s.who
+	} else { // It is given back, and who had it stays there.
+		notes[ResultAnnotation] = string(cmp.Or(s.result, history.Failed))
+	}
+	u.SetAnnotations(notes)
 	return u
 }
 

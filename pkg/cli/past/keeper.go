@@ -142,11 +142,15 @@ func (k *Keeper) trim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return k.remove(ctx, history.Excess(secrets, k.Keep))
+}
+
+func (k *Keeper) remove(ctx context.Context, secrets []*unstructured.Unstructured) error {
 	kind, err := k.kind(ctx)
 	if err != nil {
 		return err
 	}
-	for _, u := range history.Excess(secrets, k.Keep) {
+	for _, u := range secrets {
 		ref := object.Ref{GVK: kind.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}
 		_, err := k.Server.Delete(ctx, kind, ref, object.Deletion{UID: u.GetUID()})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
@@ -156,8 +160,22 @@ func (k *Keeper) trim(ctx context.Context) error {
 	return nil
 }
 
-// heads lists the history, without the objects of its runs.
+// Remove deletes the history, with that of runs which nobody can read any more, and returns
+// how many runs there were.
+func (k *Keeper) Remove(ctx context.Context) (runs int, err error) {
+	secrets, heads, err := k.heads(ctx)
+	if err != nil || len(secrets) == 0 {
+		return 0, err
+	}
+	return len(heads), k.remove(ctx, secrets)
+}
+
+// heads lists the history, without the objects of its runs. A set whose parent is in no
+// namespace has none.
 func (k *Keeper) heads(ctx context.Context) ([]*unstructured.Unstructured, []history.Run, error) {
+	if k.Parent.Namespace == "" {
+		return nil, nil, nil
+	}
 	kind, err := k.kind(ctx)
 	if err != nil {
 		return nil, nil, err

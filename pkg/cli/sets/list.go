@@ -22,10 +22,7 @@ func Must(ctx context.Context, server Server, name, namespace string) (*Set, err
 	case err != nil:
 		return nil, err
 	case !s.Exists:
-		return nil, &object.HintedError{
-			Err:    fmt.Errorf("there is no set %s", s.Record.Parent),
-			Advice: "see: " + command.Kubectl("k8sconnect", "sets") + " -A",
-		}
+		return nil, &AbsentError{Parent: s.Record.Parent}
 	case s.Record.ID != s.ID():
 		return nil, &object.HintedError{
 			Err:    fmt.Errorf("%s is not a set", s.Record.Parent),
@@ -34,6 +31,14 @@ func Must(ctx context.Context, server Server, name, namespace string) (*Set, err
 	}
 	return s, nil
 }
+
+// AbsentError says that a set does not exist.
+type AbsentError struct{ Parent object.Ref }
+
+func (e *AbsentError) Error() string { return "there is no set " + e.Parent.String() }
+
+// Hint says where to look.
+func (e *AbsentError) Hint() string { return "see: " + command.Kubectl("k8sconnect", "sets") + " -A" }
 
 // All lists the sets of a namespace or, if it is empty, those of all namespaces and of
 // none. Parents of a kind that may not be listed are left out, and the error says so; the
