@@ -125,6 +125,7 @@ func (o *applyOptions) runSet(
 	keeper.Begin(ctx, o.run, p)
 	err := back(ctx, run.End(ctx, apply(ctx), o.input.LeftOut()))
 	keeper.End(ctx, o.result(err))
+	o.lock.Ended(o.result(err))
 	return err
 }
 

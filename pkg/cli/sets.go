@@ -3,11 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -45,8 +42,8 @@ func newSets(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 		Use:   "sets [[KIND[.GROUP]/]NAME]",
 		Short: "List the sets of a namespace, or the members of one",
 		Long: `List the sets that apply --apply-set or kubectl apply --applyset made, with how
-many members each has, whether they are ready, and who holds its lock. With a
-NAME, the members of that set.
+many members each has, whether they are ready, how its last run ended, and who
+holds its lock. With a NAME, the members of that set.
 
 Exit status: 0 listed, 2 could not tell.`,
 		Example: `  # The sets of the cluster
@@ -128,7 +125,8 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 // its lock.
 func tellOf(ctx context.Context, client *cluster.Client, set *sets.Set) event.Set {
 	r := set.Record
-	told := event.Set{Ref: r.Parent, ID: r.ID, Tooling: r.Tooling, Namespaces: r.Promise.Namespaces, Fault: r.Check(), Lock: lockOf(ctx, client, r.Parent)}
+	told := event.Set{Ref: r.Parent, ID: r.ID, Tooling: r.Tooling, Namespaces: r.Promise.Namespaces, Fault: r.Check()}
+	told.Lock, told.LastRun = locking.Look(ctx, client, r.Parent, client.Now())
 	for _, gk := range r.Promise.Kinds {
 		told.Kinds = append(told.Kinds, gk.String())
 	}
@@ -173,27 +171,4 @@ func judge(ctx context.Context, client *cluster.Client, members []applyset.Membe
 		})
 	}
 	return judged
-}
-
-// lockOf returns the holder of a set's lock; nil if it is not held, or if that is
-// unknown.
-func lockOf(ctx context.Context, client *cluster.Client, parent object.Ref) *event.Lock {
-	lease, err := client.Get(ctx, locking.LeaseKind(), locking.LeaseOf(parent))
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return &event.Lock{Holder: fmt.Sprintf("unknown (%s)", apierrors.ReasonForError(err))}
-	}
-	text := func(field string) string {
-		value, _, _ := unstructured.NestedString(lease.Object, "spec", field)
-		return value
-	}
-	if text("holderIdentity") == "" {
-		return nil
-	}
-	l := &event.Lock{Holder: text("holderIdentity")}
-	l.Since, _ = time.Parse(time.RFC3339Nano, text("acquireTime"))
-	l.Renewed, _ = time.Parse(time.RFC3339Nano, text("renewTime"))
-	return l
 }

@@ -22,6 +22,19 @@ type Set struct {
 	Fault error
 	// Lock is who holds it; nil for nobody.
 	Lock *Lock
+	// LastRun is the run that held the lock last, or holds it; nil if that is unknown, as
+	// with a set that only kubectl has written.
+	LastRun *SetRun
+}
+
+// SetRun is a run that changed a set.
+type SetRun struct {
+	ID, Who string
+	// Result is how it ended: applied, failed, rolledBack; running if it has not, and
+	// unfinished if it never will: it was killed.
+	Result string
+	// Started and Ended are by the clock of the run; zero if unknown.
+	Started, Ended time.Time
 }
 
 // Member is a member of a set.

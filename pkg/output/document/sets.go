@@ -25,6 +25,7 @@ type setEntry struct {
 	Namespaces []string      `json:"namespaces"`
 	Members    []memberEntry `json:"members,omitempty"`
 	Lock       *lockEntry    `json:"lock,omitempty"`
+	LastRun    *setRunEntry  `json:"lastRun,omitempty"`
 	// Error is why the members are unknown, Fault why nothing can be applied to the set.
 	Error *fault `json:"error,omitempty"`
 	Fault *fault `json:"fault,omitempty"`
@@ -41,6 +42,15 @@ type lockEntry struct {
 	Holder  string     `json:"holder"`
 	Since   *time.Time `json:"since,omitempty"`
 	Renewed *time.Time `json:"renewed,omitempty"`
+}
+
+// setRunEntry is the last run of a set.
+type setRunEntry struct {
+	ID      string     `json:"id,omitempty"`
+	Who     string     `json:"who,omitempty"`
+	Result  string     `json:"result"`
+	Started *time.Time `json:"started,omitempty"`
+	Ended   *time.Time `json:"ended,omitempty"`
 }
 
 // setsDocument gathers sets.
@@ -71,6 +81,9 @@ func (d *setsDocument) Take(e event.Event) {
 	}
 	if s.Lock != nil {
 		entry.Lock = &lockEntry{Holder: s.Lock.Holder, Since: known(s.Lock.Since), Renewed: known(s.Lock.Renewed)}
+	}
+	if r := s.LastRun; r != nil {
+		entry.LastRun = &setRunEntry{ID: r.ID, Who: r.Who, Result: r.Result, Started: known(r.Started), Ended: known(r.Ended)}
 	}
 	d.sets = append(d.sets, entry)
 }

@@ -44,7 +44,7 @@ func (t *setsTable) Finish(context.Context) error {
 		t.Screen.Note("no set found\n")
 		return nil
 	}
-	head := []string{"SET", "NAMESPACE", "MEMBERS", "READY", "LOCK"}
+	head := []string{"SET", "NAMESPACE", "MEMBERS", "READY", "LAST RUN", "LOCK"}
 	if t.wide {
 		head = append(head, "KINDS", "NAMESPACES", "TOOL", "ID")
 	}
@@ -80,11 +80,29 @@ func (t *setsTable) row(s event.Set) []string {
 			held += " since " + phrase.Stamp(s.Lock.Since)
 		}
 	}
-	row := []string{text.Printable(s.Ref.Resource()), text.Printable(s.Ref.Namespace), members, ready, held}
+	row := []string{text.Printable(s.Ref.Resource()), text.Printable(s.Ref.Namespace), members, ready, lastRun(s.LastRun), held}
 	if t.wide {
 		row = append(row, text.Printable(strings.Join(s.Kinds, ",")), text.Printable(strings.Join(s.Namespaces, ",")), text.Printable(s.Tooling), s.ID)
 	}
 	return row
+}
+
+// lastRun says how the last run of a set ended, when, and whose it was.
+func lastRun(r *event.SetRun) string {
+	if r == nil {
+		return "-"
+	}
+	said, at := r.Result, r.Ended
+	if at.IsZero() {
+		at = r.Started
+	}
+	if !at.IsZero() {
+		said += " " + phrase.Stamp(at)
+	}
+	if r.Who != "" {
+		said += " by " + r.Who
+	}
+	return text.Printable(said)
 }
 
 // readyOf says how many of the members are ready: 3/4.

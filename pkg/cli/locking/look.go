@@ -1,0 +1,55 @@
+package locking
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Reader is what it takes to look at a lock.
+type Reader interface {
+	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
+}
+
+// unfinished is the result of a run that was killed: its Lease is held by nobody alive.
+const unfinished = "unfinished"
+
+// Look says who holds the lock of the set with this parent, and what its last run was. Both
+// are nil if nobody ever held it; a lock of which nobody may tell is held by somebody
+// unknown. now is the server's time: a Lease that was not renewed for twice the time that it
+// is good for is that of a dead run, whichever clock is wrong by less than that.
+func Look(ctx context.Context, server Reader, parent object.Ref, now time.Time) (*event.Lock, *event.SetRun) {
+	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return &event.Lock{Holder: fmt.Sprintf("unknown (%s)", apierrors.ReasonForError(err))}, nil
+	}
+	lease, err := RecordOf(live)
+	if err != nil {
+		return &event.Lock{Holder: "unknown (" + err.Error() + ")"}, nil
+	}
+	notes := live.GetAnnotations()
+	run := &event.SetRun{ID: lease.Run, Who: notes[WhoAnnotation], Result: notes[ResultAnnotation], Started: lease.Acquired, Ended: lease.Renewed}
+	var held *event.Lock
+	if lease.Holder != "" {
+		held = &event.Lock{Holder: lease.Holder, Since: lease.Acquired, Renewed: lease.Renewed}
+		run.Result, run.Ended = string(history.Running), time.Time{}
+		const twice = 2
+		if lease.Duration > 0 && now.Sub(lease.Renewed) > twice*lease.Duration {
+			run.Result = unfinished
+		}
+	}
+	if run.Result == "" { // Whoever wrote the Lease notes no results.
+		return held, nil
+	}
+	return held, run
+}
