@@ -64,7 +64,7 @@ type applyOptions struct {
 	ask func(context.Context, applyset.Decision, string) (bool, error)
 	// approve is asked, once the set is locked and before the first write, whether what the
 	// run comes to may be done; nil if nobody has to agree.
-	approve     func(*outcome) error
+	approve     func(*sets.Outcome) error
 	concurrency int
 	// lock is the set's lock; nil if no set is changed.
 	lock       *locking.Locking

@@ -68,14 +68,14 @@ func (o *applyOptions) applySet(
 
 // approval finds out what the run comes to, as diff does, and asks whether that may be done.
 func (o *applyOptions) approval(ctx context.Context, client *cluster.Client, p *plan.Plan, run *sets.Run, d applyset.Decision) error {
-	var found outcome
-	engine := diff.Engine{Predictor: o.engine.Predictor, Server: client, Admit: run.Admit, Emit: found.see}
+	var found sets.Outcome
+	engine := diff.Engine{Predictor: o.engine.Predictor, Server: client, Admit: run.Admit, Emit: found.See}
 	engine.Predictor.Take = append(slices.Clone(engine.Predictor.Take), o.set.Take()...)
 	if err := engine.Run(ctx, p); err != nil && !errors.Is(err, diff.ErrDiffers) {
 		return err
 	}
 	for _, m := range d.Doomed {
-		found.see(event.Compared{Ref: m.Ref, Action: event.Delete, Departed: true})
+		found.See(event.Compared{Ref: m.Ref, Action: event.Delete, Departed: true})
 	}
 	return o.approve(&found)
 }

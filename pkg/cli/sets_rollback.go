@@ -115,12 +115,12 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	if !errors.Is(err, verb.ErrNo) {
 		return err // Nothing would change, or nobody can tell.
 	}
-	digest := shown.digest(of...)
+	digest := shown.Digest(of...)
 	if err := o.confirmed(ctx, in.Streams, digest); err != nil {
 		return err
 	}
-	return o.apply(ctx, in, text, func(now *outcome) error {
-		if o.yes && o.confirm == "" || now.digest(of...) == digest {
+	return o.apply(ctx, in, text, func(now *sets.Outcome) error {
+		if o.yes && o.confirm == "" || now.Digest(of...) == digest {
 			return nil
 		}
 		return &unconfirmedError{
@@ -131,7 +131,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 }
 
 // show shows what would change, and returns it.
-func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []byte) (*outcome, error) {
+func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []byte) (*sets.Outcome, error) {
 	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
 	if err != nil {
 		return nil, err
@@ -144,16 +144,16 @@ func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []b
 	if err != nil {
 		return nil, err
 	}
-	var found outcome
+	var found sets.Outcome
 	compare := &diffOptions{
 		input: input.Of(text), engine: diff.Engine{Predictor: o.predictor}, set: sets.Prune(o.name),
-		run: print.Run, tap: found.see, out: out,
+		run: print.Run, tap: found.See, out: out,
 	}
 	return &found, compare.Execute(ctx, in)
 }
 
 // apply applies the earlier run, if what that comes to is approved of.
-func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(*outcome) error) error {
+func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(*sets.Outcome) error) error {
 	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package cli
+package sets
 
 import (
 	"crypto/sha256"
@@ -12,16 +12,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// outcome is what a run comes to, object by object, as a comparison tells it. The zero
-// outcome is that nothing changes. It may be used from many goroutines.
-type outcome struct {
+// Outcome is what a run comes to, object by object, as a comparison tells it. The zero
+// Outcome is that nothing changes. It may be used from many goroutines.
+type Outcome struct {
 	mu      sync.Mutex
 	changes map[object.Key]string
 }
 
-// see takes in one event. What is only said about an object, and what others do, is no part
+// See takes in one event. What is only said about an object, and what others do, is no part
 // of the outcome: two looks at one cluster give the same.
-func (o *outcome) see(e event.Event) {
+func (o *Outcome) See(e event.Event) {
 	c, ok := e.(event.Compared)
 	if !ok || c.Action == event.None {
 		return
@@ -61,8 +61,8 @@ func asText(value any) string {
 	return string(text)
 }
 
-// digest stands for the outcome, and what it is of.
-func (o *outcome) digest(of ...string) string {
+// Digest stands for the outcome, and what it is of.
+func (o *Outcome) Digest(of ...string) string {
 	const enough = 8 // bytes: it is compared with one other, and typed
 	o.mu.Lock()
 	defer o.mu.Unlock()
