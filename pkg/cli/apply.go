@@ -164,6 +164,9 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	if f.history < 0 {
 		sideErr = errors.New("--history must not be negative")
 	}
+	if set.Name == "" && in.Cmd.Flags().Changed("history") {
+		setErr = errors.Join(setErr, errors.New("--history goes with --apply-set: a run without a set has no history"))
+	}
 	if f.atomic && f.goOn {
 		sideErr = errors.New("--atomic and --continue-on-conflict exclude each other: a conflict is what --atomic takes everything back for")
 	}

@@ -197,6 +197,10 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"apply", "-f", "x.yaml", "--concurrency=-2"},
 			"error: --concurrency must not be negative\n" + strings.ReplaceAll(help, "%s", "apply "),
 		},
+		"history without a set": {
+			[]string{"apply", "-f", "x", "--history=3"},
+			"error: --history goes with --apply-set: a run without a set has no history\n" + strings.ReplaceAll(help, "%s", "apply "),
+		},
 		"manager": {
 			[]string{"apply", "-f", "x.yaml", "--field-manager="},
 			"error: --field-manager is empty\n" + managerHint,

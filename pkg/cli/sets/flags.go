@@ -63,6 +63,12 @@ func (f *ConfirmFlags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.digest, "confirm", "", "The same, but only what a run or diff showed with this DIGEST; for CI")
 }
 
+// AddForAll adds the flags to a verb that deletes a whole set, and always asks.
+func (f *ConfirmFlags) AddForAll(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.yes, "yes", false, "Delete the set without asking")
+	flags.StringVar(&f.digest, "confirm", "", "The same, but only what a run without it showed with this DIGEST; for CI")
+}
+
 // Confirm returns nil if all of a set may be deleted. A dry run needs no confirmation.
 func (f *ConfirmFlags) Confirm(
 	ctx context.Context, d applyset.Decision, dryRun object.DryRun, ask func(context.Context, applyset.Decision, string) (bool, error),
