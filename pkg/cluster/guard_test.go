@@ -112,6 +112,9 @@ func TestGuardRefuses(t *testing.T) {
 			var written interface{ MayBeWritten() bool }
 			if errors.Is(err, errLost) != s.changes || errors.As(err, &unreachable) || errors.As(err, &written) || len(says.retries) > 0 {
 				t.Errorf("%v, reported %v", err, says.retries)
+				for _, r := range says.retries {
+					t.Logf("tried again after: %v", r.err)
+				}
 			}
 			if n := l.requests.Load(); (n == 0) != s.changes {
 				t.Errorf("%d requests", n)

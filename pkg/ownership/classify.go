@@ -74,7 +74,7 @@ func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, 
 		return Lost, "" // A default that storage does not keep: the owner had no value there.
 	case changed == yes:
 		return Taken, ""
-	case moved && !(written && changed == unknown): // A new value and an old default are credited alike.
+	case moved && (!written || changed != unknown): // A new value and an old default are credited alike.
 		return Unclear, Migration
 	case changed == unknown && !c.apart && slices.ContainsFunc(gained, updatesSubresource):
 		return Taken, ""
