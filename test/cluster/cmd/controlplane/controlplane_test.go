@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // controlplane runs the command, which is this test binary: see TestMain.
@@ -116,6 +117,9 @@ func TestDownLeavesOthersAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = stranger.Process.Kill(); _ = stranger.Wait() })
+	for commandLine(stranger.Process.Pid) == "" { // A process that has just begun has none yet.
+		time.Sleep(time.Millisecond)
+	}
 	if err := os.Mkdir(h.cluster(), 0o700); err != nil {
 		t.Fatal(err)
 	}
