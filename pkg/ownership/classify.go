@@ -70,7 +70,7 @@ func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, 
 	switch changed := c.changed(h); {
 	case moved && c.values != nil && c.values.isNew(h.Path):
 		return Unclear, Migration // There was no value to take.
-	case !h.Inner && c.values != nil && c.values.isNew(h.Path):
+	case !h.Inner && c.values != nil && c.values.isNew(h.Path) && !slices.ContainsFunc(gained, applies):
 		return Lost, "" // A default that storage does not keep: the owner had no value there.
 	case changed == yes:
 		return Taken, ""
