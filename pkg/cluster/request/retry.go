@@ -54,6 +54,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		class, tell := Classify(err, r), failures > 1
 		switch class {
 		case Unexplained:
+			lost = lost || r.wrote.Load() // A gateway may have passed it on.
 			if failures > 1 && s.availability.there(ctx) {
 				return explain(err) // The server is well, so the request is at fault.
 			}
@@ -72,6 +73,8 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 				continue
 			}
 		case Busy:
+			code := codeOf(err)
+			lost = lost || code == http.StatusBadGateway || code == http.StatusGatewayTimeout // As above.
 			tell = true
 			r.wrote.Store(false)
 		default:
