@@ -68,8 +68,11 @@ func Start(ctx context.Context, server Server, p *plan.Plan) *Reader {
 	r.groups = map[schema.GroupVersionKind]*group{}
 	for _, ph := range p.Phases {
 		for _, item := range ph.Items {
-			if item.Kind.Resource != "" {
-				refs[item.GVK] = append(refs[item.GVK], item.Ref)
+			if item.Kind.Resource == "" {
+				continue
+			}
+			refs[item.GVK] = append(refs[item.GVK], item.Ref)
+			if r.groups[item.GVK] == nil {
 				r.groups[item.GVK] = &group{kind: item.Kind, done: make(chan struct{}), read: map[object.Ref]reading{}}
 			}
 		}

@@ -42,7 +42,7 @@ func (s *server) Live(ctx context.Context, _ object.Kind, refs []object.Ref, vis
 			answers[i].SetResourceVersion(version)
 		}
 	}
-	err := error(nil)
+	var err error
 	if s.away {
 		err = errAway
 	}

@@ -21,7 +21,7 @@ func (c contents) hold(ctx context.Context, live *unstructured.Unstructured) str
 	}
 	var others []object.Ref
 	err := c(ctx, live, func(u *unstructured.Unstructured) {
-		if isSomebodys(u) {
+		if isOfOthers(u) {
 			others = append(others, object.RefOf(u))
 		}
 	})
@@ -39,10 +39,10 @@ func (c contents) hold(ctx context.Context, live *unstructured.Unstructured) str
 	return fmt.Sprintf("it holds %s%s, which this run did not create", others[0], more)
 }
 
-// isSomebodys reports whether another client made the object for itself. That is false
+// isOfOthers reports whether another client made the object for itself. That is false
 // for an object that is being deleted, that goes with another object, or that the cluster
 // puts into every namespace.
-func isSomebodys(u *unstructured.Unstructured) bool {
+func isOfOthers(u *unstructured.Unstructured) bool {
 	if u.GetDeletionTimestamp() != nil || len(u.GetOwnerReferences()) > 0 {
 		return false
 	}

@@ -1,4 +1,3 @@
-// Package images reports which images the Pods of workloads run, at the end of a verb.
 package images
 
 import (
