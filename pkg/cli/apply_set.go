@@ -152,7 +152,7 @@ func (o *applyOptions) keeper(client *cluster.Client, set *sets.Set) *past.Keepe
 	if o.history == 0 || o.engine.DryRun != object.DryRunNone {
 		return nil
 	}
-	return &past.Keeper{Server: client, Parent: set.Record.Parent, Keep: o.history, Emit: o.out.Print}
+	return &past.Keeper{Server: client, Parent: set.Record.Parent, Who: locking.Who(), Keep: o.history, Emit: o.out.Print}
 }
 
 // result returns what the history records for a run that ended with err. A run that left

@@ -14,11 +14,11 @@ import (
 // identity identifies this run to a person who finds its lock at night: the user or
 // account, the machine or Pod, the process. No two processes have the same.
 func identity(c *connection.Connection, run string) lock.Identity {
-	return lock.Identity{Holder: fmt.Sprintf("%s pid %d %s", who(), os.Getpid(), c.Process()), Run: run}
+	return lock.Identity{Holder: fmt.Sprintf("%s pid %d %s", Who(), os.Getpid(), c.Process()), Run: run}
 }
 
-// who is the person or account, and the machine or Pod.
-func who() string {
+// Who is the person or account, and the machine or Pod.
+func Who() string {
 	const long = 60
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil {

@@ -63,7 +63,7 @@ type store struct {
 func NewStore(server Server, parent object.Ref) lock.Store { return newStore(server, parent) }
 
 func newStore(server Server, parent object.Ref) *store {
-	return &store{server: server, ref: LeaseOf(parent), set: parent.Resource(), who: who()}
+	return &store{server: server, ref: LeaseOf(parent), set: parent.Resource(), who: Who()}
 }
 
 // Read implements lock.Store.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/user"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,6 +37,8 @@ const endTime = 15 * time.Second
 type Keeper struct {
 	Server Server
 	Parent object.Ref
+	// Who ran it, for people.
+	Who string
 	// Keep is how many runs are kept.
 	Keep int
 	Emit func(event.Event)
@@ -69,7 +69,7 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 	if k.Parent.Namespace == "" {
 		return errors.New("its parent is in no namespace, and a history is kept in Secrets beside the parent")
 	}
-	run := history.Run{ID: id, Started: time.Now(), Who: who(), Result: history.Running}
+	run := history.Run{ID: id, Started: time.Now(), Who: k.Who, Result: history.Running}
 	var manifests []*unstructured.Unstructured
 	for _, ph := range p.Phases {
 		for _, item := range ph.Items {
@@ -225,16 +225,4 @@ func (k *Keeper) Runs(ctx context.Context) (runs []history.Run, faults []error, 
 // kind is that of Secrets.
 func (k *Keeper) kind(ctx context.Context) (object.Kind, error) {
 	return k.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
-}
-
-// who returns the user and the machine of this run, for people.
-func who() string {
-	name, host := "unknown", "unknown"
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
-	if h, err := os.Hostname(); err == nil {
-		host = h
-	}
-	return name + "@" + host
 }
