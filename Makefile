@@ -111,7 +111,7 @@ demo: ## see it work: a real control plane, a conflict, and two ways out; builds
 
 .PHONY: test
 test: build cluster-build $(BIN)/helm $(BIN)/jq ## all tests, on a real control plane
-	$(GO) test -timeout 45m ./...
+	$(GO) test -timeout 90m ./...
 
 .PHONY: docs
 docs: build cluster-build $(BIN)/helm $(BIN)/jq ## run what README and docs/*.md show, and renew outputs and pictures that are stale (PAGE=wait,diff for some pages)
