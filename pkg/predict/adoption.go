@@ -15,22 +15,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
-// heldUpError says that the apply is not valid as long as an adopted manager
-// still owns its fields: an item of a list that goes keeps the name or number
-// that another one gets. A dry run cannot move ownership first.
+// heldUpError says that the apply is invalid as long as an adopted manager still owns its
+// fields: a list item that is to go, for instance, still has the name or number that
+// another one gets. A dry run cannot move ownership first.
 type heldUpError struct {
 	conflicts []managedfields.Conflict
-	// alone is what the server makes of the manifest as a new object; nil where it
-	// would not tell.
+	// alone is what the server makes of the manifest as a new object; nil if it refused to
+	// say.
 	alone *unstructured.Unstructured
 }
 
 func (e *heldUpError) Error() string { return "not valid before the adoption" }
 
-// moved predicts an apply that is valid only once the adopted fields are ours. The
-// server tells what it makes of the manifest alone; with that in the place of what
-// we own, and of what we shall own, a dry-run update lets it check and complete the
-// whole. It returns false if the object changed meanwhile.
+// moved predicts an apply that is valid only once the adopted fields are ours. The server
+// says what it makes of the manifest alone. That replaces what we own and will own of the
+// live object, and a dry-run update lets the server check and complete the whole. It
+// returns false if the object changed meanwhile.
 func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why *heldUpError) bool {
 	var answer *unstructured.Unstructured
 	if why.alone != nil {
@@ -80,11 +80,11 @@ func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, a
 	return answer, unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
 }
 
-// heldUp reports whether the server refuses an apply only because what is to be
-// adopted is not ours yet; nil if it does not look so. That the manifest is valid
-// as a new object shows it, and so does what is left behind of a list in the
-// adopted managers' hands: a second object of its kind the server may refuse for
-// reasons of its own, such as a quota, or a port that the first one has.
+// heldUp returns a *heldUpError if the server seems to refuse an apply only because what
+// is to be adopted is not ours yet, and nil otherwise. It seems so if the manifest is
+// valid as a new object. The server may refuse a second object of the kind for reasons of
+// its own, such as a quota, or a port that the first one has; then it seems so if what the
+// refusal names is held by the adopted managers.
 func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, refusal error, contested []managedfields.Conflict) error {
 	alone, err := p.alone(ctx, server, in)
 	if err == nil || p.waitsForAdopted(in, refusal) || waitsForLeftovers(in, refusal) || unexplained(refusal) && !unexplained(err) {
@@ -93,8 +93,8 @@ func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, re
 	return nil
 }
 
-// waitsForAdopted reports whether all that is left behind in the lists that the
-// refusal names is the adopted managers'.
+// waitsForAdopted reports whether adopted managers hold everything that is left behind in
+// the lists that the refusal names.
 func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	_, owners := p.leftBehindBy(in, Causes(refusal))
 	return len(owners) > 0 && !slices.ContainsFunc(owners, func(name string) bool {
@@ -102,23 +102,22 @@ func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	})
 }
 
-// waitsForLeftovers reports whether all that the server refuses lies in unions that
+// waitsForLeftovers reports whether everything that the server refuses lies in unions that
 // have leftovers.
 func waitsForLeftovers(in *Prediction, refusal error) bool {
 	causes := Causes(refusal)
 	return len(causes) > 0 && !slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool {
 		return !slices.ContainsFunc(in.Adoption.Claimed, func(member fieldpath.Path) bool {
-			// The server names list items by position, and so says no more than the list.
+			// The server names list items by position, so only the list is certain.
 			list, _, _ := strings.Cut(member[:len(member)-1].String(), "[")
 			return strings.HasPrefix("."+cause.Field, list)
 		})
 	})
 }
 
-// afterAdoption predicts what becomes of the fields that an adopted manager
-// holds and the manifest does not state. A dry run cannot move their ownership
-// first, so they are taken out of the answer, and the server is asked to
-// complete what is left with its defaults.
+// afterAdoption predicts what becomes of the fields that an adopted manager holds and the
+// manifest does not state. A dry run cannot move their ownership first, so they are
+// removed from the answer, and the server is asked to fill in the defaults of the rest.
 func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Prediction) error {
 	dropped, err := adopt.Dropped(in.Live, in.Answer, p.Manager, in.Adoption)
 	if err != nil {

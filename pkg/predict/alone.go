@@ -31,8 +31,8 @@ func (p Predictor) alone(ctx context.Context, server Server, in *Prediction) (*u
 	return answer, nil
 }
 
-// twinName is a name for the dry run that is no longer than a label may be, which
-// is what some kinds bear.
+// twinName is a name for the dry run. It is no longer than a label may be, which is the
+// limit for the names of some kinds.
 func twinName(name string) string {
 	const suffix = "-k8sconnect-probe"
 	if most := validation.DNS1123LabelMaxLength - len(suffix); len(name) > most {

@@ -12,15 +12,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// conflictBackoff is how a prediction starts again because the object changed between
-// the read and the dry run: a controller that fills in a status takes a moment.
+// conflictBackoff paces the attempts of a prediction when the object changes between the
+// read and the dry run: a controller that fills in a status takes a moment.
 func conflictBackoff() wait.Backoff {
 	return wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8}
 }
 
-// Ask asks the server by a forced dry run what the apply would make of the
-// object, and fills in Answer, Conflicts and Taken. It returns the server's
-// refusal as it is.
+// Ask asks the server, by a forced dry run, what the apply would make of the object, and
+// fills in Answer, Conflicts and Taken. It returns the server's refusal as it is.
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
 	for again := conflictBackoff(); ; {
 		answer, err := p.dryRun(ctx, server, in)
@@ -65,8 +64,8 @@ func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) e
 	return err
 }
 
-// dryRun sends the forced dry run. Force can make an object invalid that is
-// only contested; then the unforced answer is the one that helps.
+// dryRun sends the forced dry run. Force can make an object invalid that otherwise is
+// merely contested; then the unforced answer is the useful one.
 func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	how := object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true, Force: in.Live != nil}
 	answer, err := server.Apply(ctx, in.Item.Kind, in.Body, how)
@@ -86,7 +85,7 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 	return answer, err
 }
 
-// accept reads an answer that belongs to the live object we know.
+// accept evaluates an answer that belongs to the live object we know.
 func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, answer *unstructured.Unstructured) error {
 	in.Answer, in.Unchecked = answer, ""
 	in.Conflicts, in.Taken, in.Overwritten = nil, nil, nil

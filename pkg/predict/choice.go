@@ -13,8 +13,7 @@ import (
 // owners, as --yield does.
 const YieldAnnotation = "k8sconnect.io/yield"
 
-// Choice is what the user said of a contested path, for one object or for all
-// of them.
+// Choice is the user's decision about a contested path, for one object or for all of them.
 type Choice struct {
 	// Kind is a kind, a resource or its short name, with its group or without
 	// ("deployment", "deployments.apps", "deploy"), in lower case; empty means any
@@ -23,13 +22,13 @@ type Choice struct {
 	// Namespace of the object; empty means any.
 	Namespace string
 	Name      string
-	// Path that is meant, and all below it. An empty path means every path.
+	// Path is meant with everything below it. An empty path means every path.
 	Path fieldpath.Path
 }
 
-// ParseChoices reads [KIND/[NAMESPACE/]NAME:]PATH[,PATH…]. The word "all" for a
-// path means every path. Paths are of the object that was named last; commas
-// inside brackets and quotes belong to the path.
+// ParseChoices reads [KIND/[NAMESPACE/]NAME:]PATH[,PATH…]. The word "all" for a path means
+// every path. A path belongs to the object that was named last; commas inside brackets and
+// quotes belong to the path.
 func ParseChoices(text string) ([]Choice, error) {
 	parts := splitList(text)
 	if len(parts) == 0 {
@@ -75,9 +74,9 @@ func parseChoice(text string) (Choice, error) {
 	return c, nil
 }
 
-// splitChoice cuts what names an object off a path. Names may hold colons
-// (system:node-reader), so the path's leading dot or bracket tells where it
-// begins; where it has neither, it is what follows the last colon.
+// splitChoice cuts what names an object off a path. Names may contain colons
+// (system:node-reader), so the path begins at its leading dot or bracket; without one, it
+// is what follows the last colon.
 func splitChoice(text string) (object, path string) {
 	slash := strings.IndexByte(text, '/')
 	if slash < 0 || strings.IndexByte(".[", text[0]) >= 0 {
@@ -97,7 +96,7 @@ func splitChoice(text string) (object, path string) {
 	return text, ""
 }
 
-// Names reports whether the choice speaks of the object.
+// Names reports whether the choice applies to the object.
 func (c Choice) Names(ref object.Ref, as object.Kind) bool {
 	if c.Kind == "" {
 		return true
@@ -129,7 +128,8 @@ func ParseObject(text string) (Choice, error) {
 	return c, nil
 }
 
-// Includes is [Choice.Names] where a choice without a name speaks of all objects of its kind.
+// Includes is [Choice.Names], except that a choice without a name applies to all objects
+// of its kind.
 func (c Choice) Includes(ref object.Ref, as object.Kind) bool {
 	if c.Name == "" {
 		c.Name = ref.Name
@@ -151,7 +151,7 @@ func (c Choice) Object() string {
 	}
 }
 
-// covers reports whether the choice speaks of the path.
+// covers reports whether the choice applies to the path.
 func (c Choice) covers(path fieldpath.Path) bool {
 	return len(c.Path) == 0 || path.HasPrefix(c.Path)
 }

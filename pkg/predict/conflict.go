@@ -8,14 +8,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// ConflictError says that an object was not applied because others own paths
-// that its manifest states with another value.
+// ConflictError says that an object was not applied because others own paths to which its
+// manifest gives another value.
 type ConflictError struct {
 	Ref object.Ref
 	// Conflicts, sorted by path; at least one.
 	Conflicts []managedfields.Conflict
-	// Refusal is why the server would refuse the object also if all of it were
-	// taken; nil where it would not, or was not asked.
+	// Refusal is why the server would refuse the object even if every conflict were taken;
+	// nil if it would not, or was not asked.
 	Refusal error
 }
 
@@ -50,8 +50,8 @@ func ownerNames(owners []managedfields.Owner) string {
 	return strings.Join(names, ", ")
 }
 
-// sort divides what the apply would overwrite: contested and taken, contested without a
-// decision, and overwritten because its owners are adopted.
+// sort divides what the apply would overwrite into conflicts that the user takes,
+// conflicts without a decision, and values whose owners are adopted.
 func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
 	in.Conflicts = p.open(in, contested)
 	for _, c := range contested {

@@ -12,12 +12,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 )
 
-// contested returns what others own and the apply would change, by the answer to
-// the forced dry run.
+// contested returns what others own and the apply would change, as the answer to the
+// forced dry run shows it.
 //
-// The answer only suggests conflicts; where it does, or where the object has no entries to
-// tell by, the same dry run without force is the truth. That says nothing of what vanishes
-// with the adoption: there the answer is all there is.
+// The answer only suggests conflicts. If it suggests any, or the object has no managed
+// fields to judge by, the same dry run without force is the truth. That cannot show what
+// vanishes with the adoption; for this there is only the answer.
 func (p Predictor) contested(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
 	suggested, err := Taken(in.Live, in.Answer, in.Body, p.Manager)
 	if err != nil {
@@ -40,13 +40,14 @@ func (p Predictor) contested(ctx context.Context, server Server, in *Prediction)
 	return all, nil
 }
 
-// asked returns what others own and the apply would change, but for what is adopted, by
-// dry runs without force.
+// asked returns what others own and the apply would change, except what is adopted. It
+// asks by dry runs without force.
 //
-// What is contested although its value would not change is the same value in another
-// spelling: a quantity, a default inside an atomic value, null for nothing. There the body
-// takes on the live spelling, so that the path becomes shared and no owner loses it (edge
-// case 84). Where that cannot be done, the conflict says so.
+// A path that is contested although its value would not change has the same value in
+// another spelling: a quantity, a default inside an atomic value, null for nothing. The
+// body then takes on the live spelling, so that the path becomes shared and no owner loses
+// it (edge case 84). If that is not possible, the conflict is marked as one about the same
+// value.
 func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
 	conflicts, answer, err := p.unforced(ctx, server, in, in.Body)
 	if err != nil || len(conflicts) == 0 {
@@ -85,14 +86,14 @@ func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return conflicts, nil // In the live spelling it would be another thing, or refused.
+	return conflicts, nil // The live spelling would mean something else, or be refused.
 }
 
-// rounds bounds how often another spelling is tried: to take on one can show
-// another.
+// rounds bounds how often the live spelling is taken on: once one path has it, another may
+// turn out to need it.
 const rounds = 3
 
-// accepted notes the server's answer, if it is one to the object that we know.
+// accepted notes the server's answer if it belongs to the live object that we know.
 func (in *Prediction) accepted(answer *unstructured.Unstructured) {
 	if answer != nil && answer.GetResourceVersion() == in.Live.GetResourceVersion() {
 		in.Answer = answer
@@ -104,8 +105,8 @@ func (in *Prediction) notAdopted(conflicts []managedfields.Conflict) []managedfi
 	return slices.DeleteFunc(slices.Clone(conflicts), in.adopted)
 }
 
-// unforced asks what a dry run without force is refused for. It returns the answer
-// where it is not.
+// unforced returns the conflicts for which a dry run without force is refused, or the
+// answer if it is not refused.
 func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, body *unstructured.Unstructured) ([]managedfields.Conflict, *unstructured.Unstructured, error) {
 	answer, err := server.Apply(ctx, in.Item.Kind, body, object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true})
 	if err == nil {
@@ -125,7 +126,7 @@ func (p Predictor) forced(ctx context.Context, server Server, in *Prediction, bo
 	return server.Apply(ctx, in.Item.Kind, body, object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true, Force: true})
 }
 
-// samePaths returns the paths of which only the spelling is contested.
+// samePaths returns the paths at which only the spelling is contested.
 func samePaths(conflicts []managedfields.Conflict) []fieldpath.Path {
 	var paths []fieldpath.Path
 	for _, c := range conflicts {
@@ -137,8 +138,8 @@ func samePaths(conflicts []managedfields.Conflict) []fieldpath.Path {
 }
 
 // Align returns a copy of the manifest that states the live value at the paths, and
-// nothing where there is none; nil if it cannot at any of them. Items of lists stay
-// as they are: a path that ends in one is passed over.
+// nothing at a path without one. It returns nil if no path can be aligned. A path that
+// ends in a list item is skipped.
 func Align(manifest, live *unstructured.Unstructured, paths []fieldpath.Path) *unstructured.Unstructured {
 	var out *unstructured.Unstructured
 	for _, p := range paths {

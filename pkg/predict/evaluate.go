@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
-// Evaluate says what the live object alone tells of applying the item. A nil live
-// object means that there is none.
+// Evaluate predicts an apply of the item from the live object alone. A nil live object
+// means that there is none.
 func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
 	out := Prediction{Item: item, Live: live}
 	paths, err := p.yields(item)
@@ -38,7 +38,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	if err != nil {
 		return out, err
 	}
-	out.Yielded = distinct(out.Yielded) // A flag and the annotation may say the same.
+	out.Yielded = distinct(out.Yielded) // A flag and the annotation may name the same path.
 	out.Stated = out.Body
 	if live == nil {
 		out.Verdict = settle.Clear
@@ -54,13 +54,14 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 		p.settleByTypes(&out)
 	}
 	if len(out.Yielded) > 0 && out.Verdict == settle.Clear {
-		// What is yielded has to keep its value: only the server's answer shows it.
+		// What is yielded has to keep its value, and only the server's answer shows
+		// whether it does.
 		out.Verdict = settle.Doubtful
 	}
 	return out, nil
 }
 
-// settleByTypes looks again, with the kind's schema, at what is not settled without.
+// settleByTypes evaluates again, with the kind's schema, what is not settled without it.
 func (p Predictor) settleByTypes(in *Prediction) {
 	if p.Schema == nil || in.Verdict == settle.Settled {
 		return
@@ -70,8 +71,8 @@ func (p Predictor) settleByTypes(in *Prediction) {
 	}
 }
 
-// Check finds fault with what the item itself says of ownership, before anything
-// is asked of a server.
+// Check returns an error if what the item itself says about ownership is wrong. It asks no
+// server.
 func (p Predictor) Check(item plan.Item) error {
 	if _, err := p.yields(item); err != nil {
 		return err

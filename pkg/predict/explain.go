@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Explain adds to a refusal what the server does not say, where we can find it
-// out. The causes decide, never the text.
+// Explain adds advice to a refusal where we can find out more than the server says. It
+// classifies by the causes, never by the text.
 func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, err error) error {
 	if misfit := p.misfit(in, err); misfit != nil {
 		err = misfit
@@ -41,11 +41,11 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 	return &RefusedError{Err: err, Advice: advice}
 }
 
-// lenient reports whether the user wants fields to pass that are not known.
+// lenient reports whether the user lets unknown fields pass.
 func (p Predictor) lenient() bool { return p.Validation == "Warn" || p.Validation == "Ignore" }
 
-// ExplainConflict explains why nothing would be gained by taking all that is
-// contested; nil where the server would accept that.
+// ExplainConflict explains why taking every conflict would not help; it returns nil if the
+// server would accept that.
 func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Prediction, conflict *ConflictError) error {
 	if conflict.Refusal == nil {
 		return nil
@@ -53,9 +53,9 @@ func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Predi
 	return fmt.Errorf("if all of it were taken, the server would refuse it: %w", p.Explain(ctx, server, in, conflict.Refusal))
 }
 
-// leftBehind explains a list that is not valid because of an item that the
-// manifest does not state: it stays, or what others own of it stays, as long as
-// they own it (k/k#131147, structured-merge-diff#335; edge cases 25 and 26).
+// leftBehind explains a list that is invalid because of an item that the manifest does not
+// state: the item, or part of it, stays as long as others own it (k/k#131147,
+// structured-merge-diff#335; edge cases 25 and 26).
 func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) string {
 	list, names := p.leftBehindBy(in, causes)
 	if len(names) == 0 {
@@ -66,7 +66,7 @@ func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) strin
 		list, strings.Join(names, ", "), strings.Join(names, ","))
 }
 
-// leftBehindBy returns the list of which an item is left behind, and who owns it.
+// leftBehindBy returns the list in which an item is left behind, and who owns that item.
 func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (string, []string) {
 	entries, err := managedfields.Entries(in.Live)
 	if err != nil {
@@ -93,8 +93,8 @@ func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (st
 	return "", nil
 }
 
-// OwnersOfUnstated returns which of the entries' owners hold anything of an item
-// of a list that the manifest does not state, sorted.
+// OwnersOfUnstated returns, sorted, the owners that hold anything of a list item that the
+// manifest does not state.
 func OwnersOfUnstated(entries []managedfields.Entry, list fieldpath.Path, manifest *unstructured.Unstructured) []managedfields.Owner {
 	var owners []managedfields.Owner
 	for _, e := range entries {

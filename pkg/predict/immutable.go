@@ -14,8 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
 )
 
-// unstated explains a field that the server refuses and the manifest does not state: it
-// is there because others own it. That the server's own leftovers go is our business.
+// unstated explains a field that the server refuses and the manifest does not state: it is
+// there because others own it. Leftovers of the server itself are not explained: removing
+// them is our job.
 func (p Predictor) unstated(in *Prediction, causes []metav1.StatusCause) string {
 	entries, err := managedfields.Entries(in.Live)
 	if err != nil {
@@ -46,11 +47,10 @@ func (p Predictor) unstated(in *Prediction, causes []metav1.StatusCause) string 
 	return ""
 }
 
-// immutable explains a change that cannot be made to an existing object, where the
-// server says that it is one (edge case 29). It only ever advises; nothing is deleted,
-// and to delete is only proposed where the server would take the manifest as a new
-// object. That alone proves nothing: what is refused may be wrong only beside what
-// others set.
+// immutable explains a refusal by which the server says that a field of an existing object
+// cannot change (edge case 29). It only advises, and proposes to delete the object only if
+// the server would accept the manifest as a new one. Being valid as a new object is not
+// enough: what is refused may be wrong only beside what others set.
 func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
 	fields := immutableFields(in, causes)
 	if len(fields) == 0 {
@@ -66,13 +66,12 @@ func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction,
 	return advice + ", or have it deleted and created anew with --recreate=" + in.Item.Resource()
 }
 
-// cannotChange says which fields keep their values as long as the object is there.
+// cannotChange says which fields keep their values as long as the object exists.
 func cannotChange(fields []string, kind string) string {
 	return strings.Join(fields, ", ") + " cannot be changed on an existing " + kind
 }
 
-// immutableFields returns, sorted, the fields of which the server says that they cannot be
-// changed.
+// immutableFields returns, sorted, the fields that the server calls immutable.
 func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
 	var fields []string
 	for _, cause := range causes {
@@ -84,9 +83,9 @@ func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
 	return slices.Compact(fields)
 }
 
-// isImmutable reports whether the server says that a field cannot be changed. It has no
-// type of cause for that. It forbids the new value of a field that has one, or it calls
-// the value invalid in words of its own that are the same for all fields.
+// isImmutable reports whether the server says that a field cannot be changed. There is no
+// cause type for that: the server either forbids the new value of a field that has a
+// value, or calls the new value invalid, in words that are the same for all fields.
 func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 	if cause.Type == metav1.CauseTypeForbidden {
 		return changes(in, cause.Field)
@@ -114,7 +113,7 @@ func changes(in *Prediction, field string) bool {
 	return is && was && !within(stated, live)
 }
 
-// within reports whether a value has nothing that another one does not have, too.
+// within reports whether everything in a value is also in another one.
 func within(stated, live any) bool {
 	switch stated := stated.(type) {
 	case map[string]any:

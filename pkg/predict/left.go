@@ -12,8 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
-// left returns what the item states and something in the cluster is meant to set and
-// has set, to another value. It is not contested, unless the user takes it by name.
+// left returns the paths that the item states and that something in the cluster, which is
+// meant to set them, has set to another value. They are not contested, unless the user
+// takes one by name.
 func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded []fieldpath.Path, adopted []managedfields.Owner) ([]managedfields.Conflict, error) {
 	rows := convention.MeantForOthers(item.GVK.GroupKind(), item.Object)
 	if len(rows) == 0 || live == nil {

@@ -32,9 +32,9 @@ func (e *MisfitError) Unwrap() error { return e.Err }
 // Hint returns the advice.
 func (e *MisfitError) Hint() string { return e.Advice }
 
-// misfit puts the refusal of a manifest that does not fit its schema into words; nil if
-// it is another one. That it is such a refusal its code tells; the fields are nowhere
-// but in its text.
+// misfit puts the refusal of a manifest that does not fit its schema into words, and
+// returns nil for any other refusal. The code says which it is; the fields are only in the
+// text.
 func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	var status apierrors.APIStatus
 	if !unexplained(err) || !errors.As(err, &status) {
@@ -82,8 +82,8 @@ func inWords(kind string) string {
 	}
 }
 
-// valueInWords puts a value into words, with its text as the server prints it, which may
-// be masked. What has others in it is not quoted.
+// valueInWords puts a value into words. Text is the value as the server prints it, perhaps
+// masked. Maps and lists are not quoted.
 func valueInWords(value any, text string) string {
 	switch value.(type) {
 	case map[string]any:
@@ -101,7 +101,7 @@ func valueInWords(value any, text string) string {
 	}
 }
 
-// quoteIt is what to do about a number, or true or false, where there has to be text.
+// quoteIt is the advice for a number or a boolean where text is expected.
 func (p Predictor) quoteIt(in *Prediction, path, want string) string {
 	steps, value := find(in.Item.Object.Object, path)
 	_, truth := value.(bool)
@@ -146,8 +146,7 @@ func find(object map[string]any, text string) (steps []any, value any) {
 	return steps, value
 }
 
-// nearField proposes the field that was probably meant by one that the schema does not
-// have.
+// nearField proposes the field that was probably meant by an unknown one.
 func (p Predictor) nearField(in *Prediction, said string) string {
 	path, err := fieldpath.ParsePath(said)
 	if p.Schema == nil || err != nil || len(path) == 0 || path[len(path)-1].FieldName == nil {

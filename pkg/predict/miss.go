@@ -11,19 +11,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
 )
 
-// Miss is a choice that has no effect, most likely by a slip of the pen.
+// Miss is a choice that has no effect, most likely because of a typo.
 type Miss struct {
-	// Ref is the object concerned; zero where any was meant.
+	// Ref is the object concerned; zero if the choice is for any object.
 	Ref  object.Ref
 	Text string
 }
 
 // PositionError says that a choice names an item of a list by its position.
 type PositionError struct {
-	// Said is where it was said: "--take", or an annotation.
+	// Said is the flag or annotation that has the choice: "--take", for instance.
 	Said string
 	Path fieldpath.Path
-	// Key is the path by the item's key; nil where the item is not known.
+	// Key is the path with the item's key; nil if the item is not known.
 	Key fieldpath.Path
 }
 
@@ -31,7 +31,7 @@ func (e *PositionError) Error() string {
 	return fmt.Sprintf("%s: %s: items of lists are named by their key, not by their position", e.Said, e.Path)
 }
 
-// Hint gives the key, or what one looks like.
+// Hint gives the path by its key, or shows what a key looks like.
 func (e *PositionError) Hint() string {
 	if e.Key == nil {
 		return `such as .spec.template.spec.containers[name="app"].image`
@@ -39,7 +39,7 @@ func (e *PositionError) Hint() string {
 	return "you may mean " + e.Key.String()
 }
 
-// said is one choice with where it was said.
+// said is one choice with the flag or annotation that has it.
 type said struct {
 	Choice
 	by string
@@ -53,11 +53,10 @@ func (s said) text() string {
 	return s.by + "=" + s.String()
 }
 
-// anyObject reports whether the choice was made without a word on the object.
+// anyObject reports whether the choice names no object.
 func (s said) anyObject() bool { return s.Kind == "" && s.by != YieldAnnotation }
 
-// said returns the choices that have a path, those of the item's own annotation
-// among them.
+// said returns the choices that have a path, including those of the item's own annotation.
 func (p Predictor) said(item plan.Item) []said {
 	var all []said
 	for _, c := range p.Take {
@@ -77,7 +76,7 @@ func (p Predictor) said(item plan.Item) []said {
 	return all
 }
 
-// Misses returns the choices whose path is stated by none of the items that they speak of:
+// Misses returns the choices whose path is stated by none of the items that they apply to:
 // they would silently have no effect. It needs no server.
 func (p Predictor) Misses(items []plan.Item) []Miss {
 	var misses []Miss
@@ -127,9 +126,8 @@ func (s said) unstated(why string, meant fieldpath.Path) string {
 	return text
 }
 
-// NearMisses returns the choices that were meant for a conflict of the object and
-// do not reach it. Unlike the input, the conflicts have the keys that the server
-// knows.
+// NearMisses returns the choices that were meant for a conflict of the object but do not
+// match it. Unlike the manifest, the conflicts have the keys that the server completed.
 func (p Predictor) NearMisses(in *Prediction) []Miss {
 	paths := make([]fieldpath.Path, len(in.Conflicts))
 	for i, c := range in.Conflicts {

@@ -9,10 +9,10 @@ import (
 )
 
 // TakenFrom returns the values of others that an apply overwrites, sorted by path: those
-// that the user takes, and those of adopted managers. It does not guess whether a manager's
-// value is an older version of this manifest or its own: both values are there to see. A
-// value of an adopted manager that only looks different in the manifest, such as a quantity
-// in another spelling, is not overwritten.
+// that the user takes, and those of adopted managers. It does not guess whether a
+// manager's value came from an older version of this manifest: it returns both values. A
+// value of an adopted manager that the manifest only spells differently, such as a
+// quantity, is not overwritten.
 func (in *Prediction) TakenFrom(answer *unstructured.Unstructured) []managedfields.Conflict {
 	all := slices.Clone(in.Taken)
 	for _, c := range in.Overwritten {
@@ -24,8 +24,8 @@ func (in *Prediction) TakenFrom(answer *unstructured.Unstructured) []managedfiel
 	return all
 }
 
-// AdoptedFrom returns the managers whose fields become ours, or became ours by an
-// earlier run that did not get to apply, each once.
+// AdoptedFrom returns, each once, the managers whose fields become ours, or became ours in
+// an earlier run that stopped before it applied.
 func (in *Prediction) AdoptedFrom() []string {
 	names := slices.Clone(in.Adoption.Earlier)
 	for _, owner := range in.Adoption.Adopted {
@@ -35,8 +35,8 @@ func (in *Prediction) AdoptedFrom() []string {
 	return slices.Compact(names)
 }
 
-// OnlyOwners reports whether an adoption is all that an apply does: of the content,
-// nothing but the last-applied annotation goes, which was the adopted manager's.
+// OnlyOwners reports whether an adoption is all that an apply does: the content stays,
+// except for the last-applied annotation, which was the adopted manager's.
 func (in *Prediction) OnlyOwners(changes []managedfields.Change) bool {
 	return len(in.AdoptedFrom()) > 0 && !slices.ContainsFunc(changes, func(c managedfields.Change) bool {
 		return c.Kind != managedfields.Removed || !managedfields.IsLastApplied(c.Path)

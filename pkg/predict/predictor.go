@@ -28,19 +28,20 @@ type Predictor struct {
 	Manager string
 	// Take and Yield are the user's choices.
 	Take, Yield []Choice
-	// Recreate are the objects that the user has deleted and created anew where what the
-	// manifest changes cannot be changed.
+	// Recreate are the objects that the user wants deleted and created anew if the
+	// manifest changes an immutable field.
 	Recreate []Choice
 	// AdoptFrom says whose fields become ours, so that what is not in the manifest
 	// leaves the object.
 	AdoptFrom adopt.From
 	// Validation is the server's field validation: Strict, Warn or Ignore.
 	Validation string
-	// Locate finds a field in the file that a manifest was read from; nil if nothing can.
+	// Locate finds a field in the file that a manifest was read from; nil if there is no
+	// such file.
 	Locate Locator
-	// Schema returns the schema by which the server reads a kind, nil where it is not
-	// known. It is called where the live object alone leaves a doubt that a schema may
-	// settle, and for a field that the schema lacks. Nil means that no schema is known.
+	// Schema returns the schema by which the server reads a kind, nil if it is not known.
+	// It is called if the live object alone leaves a doubt that a schema may settle, and
+	// for a field that the schema lacks. A nil func means that no schema is known.
 	Schema func(kind object.Kind) openapi.Type
 }
 
@@ -49,12 +50,12 @@ type Prediction struct {
 	Item plan.Item
 	// Live is the object as it is; nil where there is none.
 	Live *unstructured.Unstructured
-	// Body is the manifest as it is to be sent: without what is yielded, and in the
-	// live spelling where others own the same value in another one.
+	// Body is the manifest as it is to be sent: without what is yielded, and in the live
+	// spelling where others own the same value.
 	Body *unstructured.Unstructured
-	// Stated is the manifest without what is yielded, as it is spelt there.
+	// Stated is the manifest without what is yielded, in its own spelling.
 	Stated *unstructured.Unstructured
-	// Verdict is what the live object alone tells.
+	// Verdict is the prediction from the live object alone.
 	Verdict settle.Verdict
 	// Adoption is what has to happen to the managed fields first; mostly nothing.
 	Adoption adopt.Adoption
@@ -65,8 +66,8 @@ type Prediction struct {
 
 	// Answer is the server's to a dry run; nil until Ask, and with Unchecked.
 	Answer *unstructured.Unstructured
-	// Unchecked is set when the server cannot be asked what the apply makes of
-	// the object, and says why.
+	// Unchecked says why the server cannot be asked what the apply makes of the object;
+	// empty if it can.
 	Unchecked string
 	// Conflicts are contested without a decision; Taken are contested and the user takes
 	// them; Overwritten are values that adopted managers set and the manifest changes.
@@ -89,18 +90,19 @@ func (p Predictor) takes(item plan.Item, path fieldpath.Path) bool {
 	})
 }
 
-// takesByName reports whether the user takes this very path of the item. Only that sets,
-// for one run, what is left for good: by the object's annotation, or because something in
-// the cluster is meant to set it. A user who takes everything above it need not know that
-// it is left.
+// takesByName reports whether the user takes this very path of the item. Only that
+// overrides, for one run, what is otherwise always left to others: by the object's
+// annotation, or because something in the cluster is meant to set it. A user who takes a
+// parent of the path may not know that it is left.
 func (p Predictor) takesByName(item plan.Item, path fieldpath.Path) bool {
 	return slices.ContainsFunc(p.Take, func(c Choice) bool {
 		return len(c.Path) > 0 && c.Names(item.Ref, item.Kind) && fieldpath.SameField(item.Object.Object, c.Path, path)
 	})
 }
 
-// Locator finds the field of a manifest in its file: where it is, and its value as it is
-// written there, unquoted; the source as it was and no value where that cannot be found.
+// Locator finds a manifest's field in its file. It returns the field's source and its
+// value as written, unquoted; or the given source and no value if the field cannot be
+// found.
 type Locator func(at object.Source, steps []any) (object.Source, string)
 
 // Adopts reports whether fields have to become ours before the apply: those that other
@@ -110,8 +112,8 @@ func (p *Prediction) Adopts() bool { return p.Adoption.Needed() }
 // takesOver reports whether other managers are among those whose fields become ours.
 func (p *Prediction) takesOver() bool { return len(p.Adoption.Adopted) > 0 }
 
-// adopted reports whether the conflict vanishes with the adoption: all who own the
-// path let go of it.
+// adopted reports whether the conflict vanishes with the adoption because every owner of
+// the path is adopted.
 func (p *Prediction) adopted(c managedfields.Conflict) bool {
 	for _, owner := range c.Owners {
 		if !slices.Contains(p.Adoption.Adopted, owner) {

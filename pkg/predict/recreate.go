@@ -15,7 +15,7 @@ import (
 )
 
 // RecreateAnnotation on an object, with the value "immutable", has it deleted and created
-// anew where the manifest changes what cannot be changed, as --recreate does.
+// anew if the manifest changes an immutable field, as --recreate does.
 const RecreateAnnotation = "k8sconnect.io/recreate"
 
 const whenImmutable = "immutable"
@@ -23,7 +23,7 @@ const whenImmutable = "immutable"
 // Recreation says that a manifest can take effect only if the object is deleted and created
 // anew, and that the user wants that.
 type Recreation struct {
-	// UID of the object that goes.
+	// UID is that of the object to delete.
 	UID types.UID
 	// Reason names the fields that cannot be changed.
 	Reason string
@@ -31,10 +31,10 @@ type Recreation struct {
 	Answer *unstructured.Unstructured
 }
 
-// Recreation returns what a refusal means for an object that the user has recreated. It is
-// nil where the user does not, where the server does not say that a field cannot be changed,
-// and where it would refuse the manifest as a new object as well: then nothing would be
-// gained by deleting.
+// Recreation returns what a refusal means for an object that the user wants recreated. It
+// is nil if the user does not want that, if the server does not say that a field cannot be
+// changed, or if it would also refuse the manifest as a new object: deleting would then
+// gain nothing.
 func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction, refusal error) *Recreation {
 	if in.Live == nil || !apierrors.IsInvalid(refusal) || !p.recreates(in.Item) {
 		return nil
@@ -54,13 +54,14 @@ func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction
 	return &Recreation{UID: in.Live.GetUID(), Reason: cannotChange(fields, in.Item.GVK.Kind), Answer: answer}
 }
 
-// recreates reports whether the user has the item deleted and created anew if need be.
+// recreates reports whether the user wants the item deleted and created anew if need be.
 func (p Predictor) recreates(item plan.Item) bool {
 	return item.Object.GetAnnotations()[RecreateAnnotation] == whenImmutable ||
 		slices.ContainsFunc(p.Recreate, func(c Choice) bool { return c.Includes(item.Ref, item.Kind) })
 }
 
-// checkRecreate finds fault with the wish to recreate an object.
+// checkRecreate returns an error if the item's annotation has an unknown value, or if the
+// item must never be recreated.
 func (p Predictor) checkRecreate(item plan.Item) error {
 	value, annotated := item.Object.GetAnnotations()[RecreateAnnotation]
 	switch {

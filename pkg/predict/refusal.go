@@ -32,16 +32,15 @@ func (e *RefusedError) Hint() string { return e.Advice }
 // ConflictsFromStatus returns the conflicts that the server answered to an apply, sorted by
 // path: each path once, with all its owners in the live object. Owners come from the
 // object's managed fields, never from the wording of a message; a path without an owner
-// there, because the object has changed, has none. All of an object without entries belongs
-// to [managedfields.BeforeFirstApply], as the server enters it then.
+// there, because the object has changed, has none. Everything in an object without entries
+// belongs to [managedfields.BeforeFirstApply]: the server assigns it so.
 //
-// The server names paths in a notation without quotes, which cannot be parsed
-// for sure. So the paths that may be meant are written in that notation, and
-// compared.
+// The server names paths in a notation without quotes, which is ambiguous. So the paths
+// that may be meant are written in that notation, and compared.
 func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructured.Unstructured, manager string) []managedfields.Conflict {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
-		entries = nil // The conflict is no less true.
+		entries = nil // The conflict exists all the same.
 	}
 	others := managedfields.Others(entries, manager)
 	names := make(map[string][]fieldpath.Path)
@@ -78,8 +77,8 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 	return conflicts
 }
 
-// meantBy returns the paths that a cause's field may mean: those with owners, else those in
-// the manifest or in the object, else what can be read from the text.
+// meantBy returns the paths that a cause's field may mean: those with owners, else those
+// in the manifest or the object, else the path parsed from the text.
 func meantBy(field string, held map[string][]fieldpath.Path, objects ...map[string]any) []fieldpath.Path {
 	if paths := held[field]; len(paths) > 0 {
 		if stated := inObject(paths, objects[0]); len(stated) > 0 {

@@ -13,7 +13,7 @@ import (
 )
 
 // Same reports whether two answers about one object have the same content and the same
-// owners. When a field was last written is neither.
+// owners, whenever these last wrote.
 func Same(a, b *unstructured.Unstructured) bool {
 	return sameContent(a, b) && managedfields.SameOwners(a, b)
 }
@@ -22,7 +22,7 @@ func sameContent(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(content(a), content(b))
 }
 
-// content returns an object without what the server counts and keeps for itself.
+// content returns an object without the server's own bookkeeping.
 func content(u *unstructured.Unstructured) map[string]any {
 	out := maps.Clone(u.Object)
 	meta, ok := out["metadata"].(map[string]any)
@@ -50,9 +50,9 @@ type View struct {
 	Set           *fieldpath.Set
 }
 
-// View returns the managed projection before the apply and after it. answer is
-// the server's, to the apply itself or to a dry run; where it could not be asked,
-// nil: then the manifest stands for it. What is adopted counts as owned before.
+// View returns the managed projection before and after the apply. Answer is the server's,
+// to the apply itself or to a dry run; if it is nil, because the server could not be
+// asked, the manifest takes its place. What is adopted counts as owned before.
 func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View, error) {
 	set, err := p.owned(answer)
 	if err != nil {
@@ -96,7 +96,7 @@ func (p Predictor) owned(u *unstructured.Unstructured, others ...managedfields.O
 	return set, nil
 }
 
-// stated returns what a manifest states: everything but which object it is.
+// stated returns what a manifest states: everything except the object's identity.
 func stated(manifest *unstructured.Unstructured) map[string]any {
 	out := maps.Clone(manifest.Object)
 	delete(out, "apiVersion")

@@ -11,12 +11,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Rewritten returns the paths that the manager has applied and that the server's
-// answer has another value of than what was sent: something in the cluster, a
-// mutating webhook mostly, rewrites them as they are written, and it is recorded
-// under our name (k/k#129960; edge case 15). From is what was sent, To what was
-// answered. Other ways to write the same (quantities, durations; edge case 11)
-// are no rewriting.
+// Rewritten returns the applied paths whose value in the server's answer differs from what
+// was sent: something in the cluster, mostly a mutating webhook, rewrites them on the way,
+// and the result is recorded under our name (k/k#129960; edge case 15). From is what was
+// sent, To what was answered. Another spelling of the same value (quantities, durations;
+// edge case 11) does not count.
 func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]managedfields.Change, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
@@ -34,8 +33,7 @@ func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]manag
 	return out, nil
 }
 
-// sameText reports whether two scalars are two ways to write one quantity or one
-// duration.
+// sameText reports whether two scalars are two spellings of one quantity or one duration.
 func sameText(a, b any) bool {
 	if x, ok := quantity(a); ok {
 		if y, ok := quantity(b); ok && x.Cmp(y) == 0 {

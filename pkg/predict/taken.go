@@ -10,17 +10,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Taken returns what a forced apply takes from others, sorted by path: the
-// paths for which the same apply without force would answer a conflict, and now and
-// then one that it would not. Live is
-// the object that it was applied to, answer what the server made of it (a dry
+// Taken returns what a forced apply takes from others, sorted by path: the paths for which
+// the same apply without force would report a conflict, and occasionally one for which it
+// would not. Live is the object before the apply, answer what the server made of it (a dry
 // run will do), manifest what was applied.
 //
-// A set loses a path in two ways. Either the manifest gave it another value; then the path,
-// or what lies below it, is now ours. Or it left the object; that is no conflict. Paths of
-// entries at another version than the answer's are named as that version names them.
-// Nothing can be said of an object without entries (see [ConflictsFromStatus]). An entry
-// that vanished as a whole with its version is not reported: the server forgets entries of
+// A set loses a path in two ways. Either the manifest gave it another value: then the
+// path, or something below it, is now ours. Or it left the object, which is no conflict.
+// Paths of entries at another version than the answer's keep that version's names. Nothing
+// is returned for an object without entries (see [ConflictsFromStatus]). An entry that
+// vanished as a whole with its version is not reported: the server forgets entries of
 // versions that it no longer serves (edge case 9).
 func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([]managedfields.Conflict, error) {
 	before, err := managedfields.Entries(live)
@@ -79,10 +78,10 @@ func (t *taking) from(e managedfields.Entry, after []managedfields.Entry, paths 
 	})
 }
 
-// stated returns the path by which the manifest states a path that an owner lost: the path
-// itself, which may also be the parent of what we state, or the atomic value around it,
-// where the entry dates from before the value became atomic. Nil if the manifest does not
-// state it.
+// stated returns the path by which the manifest states a path that an owner lost, or nil
+// if it does not state it. That is the path itself, which may be the parent of what we
+// state, or the atomic value around it, if the entry dates from before the value became
+// atomic.
 func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 	set := t.ours
 	for i, pe := range p {
@@ -137,9 +136,8 @@ func (t *taking) conflicts(paths *fieldpath.Set, others []managedfields.Entry) [
 	return out
 }
 
-// withoutLastApplied drops the conflicts that the API server passes over for
-// the manager "kubectl" alone: paths that client-side apply last set to what is
-// live.
+// withoutLastApplied drops the conflicts that the API server ignores for the manager
+// "kubectl" alone: paths whose live value client-side apply set last.
 func withoutLastApplied(conflicts []managedfields.Conflict, live *unstructured.Unstructured) []managedfields.Conflict {
 	var last unstructured.Unstructured
 	if json.Unmarshal([]byte(managedfields.LastApplied(live.Object)), &last.Object) != nil || last.GetAPIVersion() != live.GetAPIVersion() {

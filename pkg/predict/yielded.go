@@ -23,9 +23,9 @@ func (e *YieldError) Hint() string {
 	return fmt.Sprintf("take it with --take=%s:%s, or state its live value in the manifest", e.Ref.Resource(), e.Path)
 }
 
-// keepsYielded returns a *YieldError if the server's answer has not the live value
-// of everything that is yielded (edge case 83). Where conflicts are open, nothing is
-// written anyway.
+// keepsYielded returns a *YieldError if the server's answer does not have the live value
+// of everything that is yielded (edge case 83). With open conflicts nothing is written
+// anyway.
 func (in *Prediction) keepsYielded() error {
 	if in.Answer == nil || len(in.Conflicts) > 0 {
 		return nil

@@ -23,23 +23,23 @@ type From struct {
 	Always []string
 }
 
-// Adoption is what is to become of an object's managed fields so that a manager
-// takes over what others hold.
+// Adoption describes how an object's managed fields change so that a manager takes over
+// what others hold.
 type Adoption struct {
 	// Adopted are the owners whose paths move into the manager's Apply entry.
 	Adopted []managedfields.Owner
 	// Left are owners that stay as they are, because their paths are written at
 	// another version than the manager's.
 	Left []managedfields.Owner
-	// Claimed are paths that had no owner, and that the manager takes in order to let go of
-	// them.
+	// Claimed are paths without an owner that the manager takes so that its next apply
+	// removes them.
 	Claimed []fieldpath.Path
-	// Earlier are the managers whose fields an earlier run took over that was stopped
+	// Earlier are the managers whose fields were taken over by an earlier run that stopped
 	// before it applied.
 	Earlier []string
 
 	adopter adopter
-	// entries are those of the live object but the manager's own, which is ours.
+	// entries are those of the live object except the manager's own, which is ours.
 	entries []managedfields.Entry
 	ours    managedfields.Entry
 	claimed *fieldpath.Set
@@ -54,15 +54,15 @@ type Adoption struct {
 // newest version among theirs. The status is never taken over: the manifest would
 // not state it.
 //
-// To adopt [managedfields.ClientSideApply] is to adopt [managedfields.BeforeFirstApply]
-// too, but only what the last-applied annotation states. The rest of that entry is no one's
+// Adopting [managedfields.ClientSideApply] also adopts [managedfields.BeforeFirstApply],
+// but only what the last-applied annotation states. The rest of that entry is no one's
 // configuration: defaults, finalizers, allocated addresses. The API server makes the entry
-// at the manager's own first apply, so having applied does not rule it out. What rules it
-// out is that the entry no longer holds the annotation: a later writer replaced it, and the
-// annotation speaks for that writer.
+// at the manager's own first apply, so it is adopted even if the manager has applied
+// before. It is not adopted if it no longer holds the annotation: a later writer replaced
+// it, and the annotation speaks for that writer.
 //
-// A migration that an earlier run began goes on, unless client-side apply has written
-// again since.
+// A migration that an earlier run began is continued, unless client-side apply has written
+// since.
 func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption, error) {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
@@ -137,14 +137,16 @@ func holdsLastAppliedOf(e managedfields.Entry, live *unstructured.Unstructured) 
 
 type adopter struct {
 	manager string
-	// from is whom to take over from; named are those that the user named for this run.
+	// from are the managers to take over from; named are those that the user named for
+	// this run.
 	from, named []string
-	// untracked: of before-first-apply, what the last-applied annotation states.
+	// untracked is set if what the last-applied annotation states is taken over from
+	// before-first-apply.
 	untracked bool
 	live      map[string]any
 }
 
-// adopts returns what of an entry is to be taken over.
+// adopts returns the part of an entry that is to be taken over.
 func (a adopter) adopts(e managedfields.Entry) *fieldpath.Set {
 	none := fieldpath.NewSet()
 	switch {
@@ -158,8 +160,8 @@ func (a adopter) adopts(e managedfields.Entry) *fieldpath.Set {
 	return e.Fields.RecursiveDifference(fieldpath.NewSet(fieldpath.Field("status")))
 }
 
-// stated returns what of a set the last-applied annotation states, and the
-// annotation.
+// stated returns the part of a set that the last-applied annotation states, with the
+// annotation's own path.
 func (a adopter) stated(set *fieldpath.Set) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	var last map[string]any
@@ -174,7 +176,8 @@ func (a adopter) stated(set *fieldpath.Set) *fieldpath.Set {
 	return out
 }
 
-// migrates reports whether a manager is taken over from without having been named.
+// migrates reports whether a manager's fields are taken over without the user having named
+// it.
 func (a adopter) migrates(manager string) bool {
 	if manager == managedfields.BeforeFirstApply {
 		manager = managedfields.ClientSideApply

@@ -6,11 +6,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Claim adds what has no owner to an adoption: all that the live object has at the paths.
-// Once a manager owns it, an apply that does not state it removes it.
+// Claim adds paths without an owner to an adoption, with everything that the live object
+// has at them. Once the manager owns it, an apply that does not state it removes it.
 //
-// An entry of the manager that is written at another version than the live object is
-// left as it is.
+// Nothing is claimed if the manager's entry is written at another version than the live
+// object.
 func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path) Adoption {
 	claimed := fieldpath.NewSet()
 	for _, p := range paths {

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Dropped says what becomes of the paths that a manager held and no longer states (edge
+// Dropped returns what becomes of the paths that a manager held and no longer states (edge
 // case 33), sorted by path. Live is the object before, answer what the server made of the
 // apply, or of its dry run:
 //
@@ -19,12 +19,11 @@ import (
 //     the server's default is the same;
 //   - Changed: it has no owner, and the server's default differs.
 //
-// Adoption is what is adopted together with this apply, if that has not reached the
-// live object yet. A dry run cannot show what it leads to: what the adopted managers
-// held and the manifest does not state is Removed. So is what it claims.
+// Adoption is what is adopted together with this apply, if it has not reached the live
+// object yet. A dry run cannot show its effect: what the adopted managers held and the
+// manifest does not state is Removed. So is what it claims.
 //
-// An item of a list is one change with all that is in it, unless others keep
-// part of it.
+// A list item is one change with everything in it, unless others keep part of it.
 func Dropped(live, answer *unstructured.Unstructured, manager string, adoption Adoption) ([]managedfields.Change, error) {
 	d, err := drop(live, answer, manager, adoption)
 	if err != nil {
@@ -34,9 +33,9 @@ func Dropped(live, answer *unstructured.Unstructured, manager string, adoption A
 }
 
 // Emptied returns the maps and lists in which nothing has an owner any more, inner ones
-// first. The server removes each as a whole, with the defaults in it that have no owner, so
-// that it gets its own default again: {} in its place may not be valid, nor a configMap of
-// which only the mode is left. The metadata always stay.
+// first. The server removes each as a whole, with the unowned defaults in it, so that it
+// gets its own default again: {} in its place may be invalid, and so may a configMap with
+// nothing but its mode. The metadata always stays.
 func Emptied(live, answer *unstructured.Unstructured, manager string, adoption Adoption) ([]fieldpath.Path, error) {
 	d, err := drop(live, answer, manager, adoption)
 	if err != nil {
@@ -82,13 +81,14 @@ type dropper struct {
 	// now is what the manager holds after the apply, keepers what others do.
 	now     *fieldpath.Set
 	keepers []managedfields.Entry
-	// pending is what the answer still has only since an adoption has yet to be made.
+	// pending is what the answer still has only because the adoption has not been made
+	// yet.
 	pending []managedfields.Entry
 	changes []managedfields.Change
 	emptied []fieldpath.Path
 }
 
-// walk looks at the elements of what was held below a path.
+// walk visits the elements of what was held below a path.
 func (d *dropper) walk(path fieldpath.Path, held *fieldpath.Set) {
 	for _, pe := range fieldpath.Elements(held) {
 		p := path.Child(pe)
@@ -108,9 +108,9 @@ func (d *dropper) walk(path fieldpath.Path, held *fieldpath.Set) {
 }
 
 // isLeft reports whether the manager let go of a path: nothing that it holds now is at the
-// path, or below it. What is above it may be: "labels: {}" lets go of every label. Only
-// where the path stays without an owner is what is above one value, and the path a part of
-// the new one.
+// path, or below it. Holding a parent is not enough: "labels: {}" lets go of every label.
+// But if the path stays without any other owner, the parent is one value, and the path is
+// part of it.
 func (d *dropper) isLeft(p fieldpath.Path) bool {
 	if !fieldpath.Touches(d.now, p) {
 		return true
@@ -122,7 +122,7 @@ func (d *dropper) isLeft(p fieldpath.Path) bool {
 	return !stays || len(managedfields.HoldersOf(d.keepers, p))+len(managedfields.HoldersOf(d.pending, p)) > 0
 }
 
-// item looks at a list item that we do not state any more.
+// item handles a list item that we no longer state.
 func (d *dropper) item(p fieldpath.Path, child *fieldpath.Set) {
 	d.leaf(p)
 	if child == nil || len(managedfields.HoldersOf(d.keepers, p)) == 0 {
@@ -130,8 +130,8 @@ func (d *dropper) item(p fieldpath.Path, child *fieldpath.Set) {
 	}
 	kept := len(d.changes)
 	d.walk(p, child)
-	// The item was reported as kept by its owners; what else they keep of it goes
-	// without saying.
+	// The item is already reported as kept by its owners; what else they keep of it is
+	// implied.
 	d.changes = append(d.changes[:kept], slices.DeleteFunc(d.changes[kept:], func(c managedfields.Change) bool {
 		return c.Kind == managedfields.Released
 	})...)

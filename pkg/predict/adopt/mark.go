@@ -9,10 +9,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// The marks of a takeover that is not over are paths in the manager's own Apply entry, one
-// for each manager that it took over from. No object has a field of such a name, so the
-// API server passes over them, and drops them with the next apply, which does not state
-// them.
+// An unfinished takeover is marked by paths in the manager's own Apply entry, one for each
+// manager that it took over from. No object has a field of such a name, so the API server
+// ignores them, and drops them with the next apply, which does not state them.
 const (
 	adopting  = "k8sconnect.io/adopting/"
 	migrating = "k8sconnect.io/migrating/" // once, without being told
@@ -41,12 +40,13 @@ func marksIn(set *fieldpath.Set) marks {
 	return out
 }
 
-// add notes a manager. It is named for this run only, so a migration under way goes on.
+// add notes a manager. A migration under way stays one: the user names a manager for one
+// run only.
 func (m marks) add(manager string, migrates bool) { m[manager] = m[manager] || migrates }
 
 func (m marks) names() []string { return slices.Sorted(maps.Keys(m)) }
 
-// begun returns those of some managers of which a migration has begun.
+// begun returns those of the managers whose migration has begun.
 func (m marks) begun(managers []string) []string {
 	var out []string
 	for _, name := range managers {
@@ -69,7 +69,7 @@ func (m marks) set() *fieldpath.Set {
 	return set
 }
 
-// IsMark reports whether a path is the mark of a takeover that is not over, and no field
+// IsMark reports whether a path is the mark of an unfinished takeover rather than a field
 // of an object.
 func IsMark(p fieldpath.Path) bool {
 	return len(p) == 1 && p[0].FieldName != nil &&

@@ -7,10 +7,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Moved returns what an apply makes of an object once what is adopted is the
-// manager's own: what the manager holds then and stated does not state is gone, and
-// what stated states is set. What is left to do for the server is to fill in its
-// defaults.
+// Moved returns what an apply makes of an object once the manager owns what is adopted:
+// what the manager then holds and stated does not state is gone, and what stated states is
+// set. The server still has to fill in its defaults.
 //
 // Stated is the server's own form of the manifest, with the manager's entry in its
 // managed fields: its answer to the creation of such an object, which tells the
@@ -58,8 +57,7 @@ func Moved(live, stated *unstructured.Unstructured, manager string, adoption Ado
 	return as, nil
 }
 
-// overlay sets in a value what a set holds of another one, and returns what the
-// value is then.
+// overlay sets in a value what the set holds of another one, and returns the result.
 func overlay(to, from any, set *fieldpath.Set) any {
 	switch from := from.(type) {
 	case map[string]any:

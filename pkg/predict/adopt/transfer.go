@@ -9,13 +9,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Transfer returns the value of metadata.managedFields by which fields become the
-// manager's before it applies; nil where the apply alone does all.
+// Transfer returns the metadata.managedFields that make the adopted fields the manager's
+// before it applies, or nil if the apply alone is enough.
 //
-// What the apply overwrites is not among them: see [Adoption.Leave] and
-// [Adoption.LeaveContested]. So the next run after one that was stopped in between still
-// finds the owner of each value. Until the apply, marks in the manager's own entry (paths
-// that no object has) say who owned the rest.
+// Fields that the apply overwrites do not move: see [Adoption.Leave] and
+// [Adoption.LeaveContested]. If a run is stopped in between, the next one therefore still
+// finds the owners of these values. Until the apply, marks in the manager's own entry
+// (paths that no object has) record who owned the rest.
 func (a Adoption) Transfer() ([]any, error) {
 	if !a.Transfers() {
 		return nil, nil
@@ -27,7 +27,8 @@ func (a Adoption) Transfer() ([]any, error) {
 	for _, e := range a.entries {
 		set := a.transferred(e)
 		if migrates := a.adopter.migrates(e.Manager); !set.Empty() || migrates && slices.ContainsFunc(a.Adopted, e.Equal) {
-			// A migration of which nothing moves before the apply is not to stop half-way.
+			// A migration is marked even if nothing moves before the apply, or an
+			// interrupted one would not be continued.
 			marks.add(e.Manager, migrates)
 		}
 		if !set.Empty() {
@@ -60,15 +61,15 @@ func (a Adoption) transferred(e managedfields.Entry) *fieldpath.Set {
 	return a.adopter.adopts(e).Difference(managedfields.HeldBy(a.kept, e.Owner))
 }
 
-// Overwrites reports whether the apply takes paths from adopted owners, so that it is in
-// conflict with them unless it is forced.
+// Overwrites reports whether the apply takes paths from adopted owners. Such an apply
+// meets a conflict unless it is forced.
 func (a Adoption) Overwrites() bool { return len(a.kept) > 0 }
 
-// Leave returns the adoption with what the adopted owners lose by the apply left to them
-// until then: the values that the manifest changes. Answer is the server's to a forced dry
-// run. A value that the manifest only spells differently, such as one without its defaults,
-// is the same in the answer and moves with the rest: an entry that is to move as a whole
-// would look like two takeovers otherwise.
+// Leave returns the adoption without the values that the manifest changes: the adopted
+// owners keep these until the apply takes them. Answer is the server's to a forced dry
+// run. A value that the manifest only spells differently, such as one without its
+// defaults, is the same in the answer and moves with the rest; otherwise the takeover of
+// one entry would look like two.
 func (a Adoption) Leave(answer *unstructured.Unstructured) (Adoption, error) {
 	after, err := managedfields.Entries(answer)
 	if err != nil {
@@ -85,7 +86,8 @@ func (a Adoption) Leave(answer *unstructured.Unstructured) (Adoption, error) {
 	}), nil
 }
 
-// LeaveContested is Leave by what an apply without force was refused for.
+// LeaveContested is [Adoption.Leave] for the conflicts that an apply without force was
+// refused for.
 func (a Adoption) LeaveContested(conflicts []managedfields.Conflict) Adoption {
 	return a.leave(func(_ managedfields.Entry, set *fieldpath.Set) *fieldpath.Set {
 		lost := fieldpath.NewSet()

@@ -1,4 +1,4 @@
-// Package convention is what Kubernetes' own kinds mean by what a manifest states, where that
-// is more than its fields say: what of a Secret becomes what, which fields are somebody
-// else's to set, which members of a map exclude one another.
+// Package convention knows what a manifest of one of Kubernetes' own kinds means beyond
+// its fields: what the server makes of a Secret's stringData, which fields something else
+// is meant to set, which members of a map exclude one another.
 package convention

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// HoldsMore reports whether objects of the kind hold data, or objects of others, that go
-// with them.
+// HoldsMore reports whether deleting an object of the kind also deletes data, or other
+// people's objects.
 func HoldsMore(kind schema.GroupKind) bool {
 	switch kind {
 	case schema.GroupKind{Kind: "PersistentVolumeClaim"}, schema.GroupKind{Kind: "PersistentVolume"},

@@ -12,20 +12,21 @@ import (
 )
 
 // Meant is a field that something in the cluster is meant to set, whatever a manifest
-// states there: a placeholder, mostly.
+// states there. Mostly the manifest has a placeholder.
 type Meant struct {
 	kind schema.GroupKind
 	// field is the names on the way to it, without the keys of list items.
 	field string
 	// by is the manager that is meant to set it; empty where it may be any program.
 	by string
-	// stated is what the manifest has to state for that to be so; empty for nothing.
+	// stated is a field that the manifest has to state for this to apply; empty if it
+	// always applies.
 	stated string
 }
 
-// meantForOthers lists the fields whose owner is laid down by Kubernetes. Keep it
-// short: a field that is only often left to others, such as the replicas under an
-// autoscaler, is the user's to yield.
+// meantForOthers lists the fields whose owner Kubernetes prescribes. Keep it short: a
+// field that is merely often left to others, such as the replicas under an autoscaler, is
+// for the user to yield.
 func meantForOthers() []Meant {
 	admission := func(kind string) schema.GroupKind {
 		return schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: kind}
@@ -38,8 +39,8 @@ func meantForOthers() []Meant {
 			kind:  schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"},
 			field: "rules", by: "clusterrole-aggregation-controller", stated: "aggregationRule",
 		},
-		// The certificate authority of the server: cert-manager's injector and the like
-		// write it where manifests have a placeholder.
+		// The server's certificate authority: cert-manager's injector and similar
+		// controllers write it over the manifest's placeholder.
 		// https://cert-manager.io/docs/concepts/ca-injector/
 		// https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#contacting-the-webhook
 		{kind: admission("ValidatingWebhookConfiguration"), field: "webhooks.clientConfig.caBundle"},
@@ -58,8 +59,8 @@ func meantForOthers() []Meant {
 	}
 }
 
-// MeantForOthers returns the fields of a manifest's kind whose owner is laid down by
-// Kubernetes, if the manifest is one that leaves them to it.
+// MeantForOthers returns the fields of a manifest's kind that Kubernetes assigns to
+// another owner, if the manifest leaves them to that owner.
 func MeantForOthers(kind schema.GroupKind, manifest *unstructured.Unstructured) []Meant {
 	return slices.DeleteFunc(meantForOthers(), func(m Meant) bool { return !m.speaksOf(kind, manifest.Object) })
 }
@@ -75,7 +76,7 @@ func (m Meant) speaksOf(kind schema.GroupKind, manifest map[string]any) bool {
 // Is reports whether the field is at a path.
 func (m Meant) Is(path fieldpath.Path) bool { return m.field == fieldOf(path) }
 
-// SetBy reports whether owners of the field are who is meant to set it. People who use
+// SetBy reports whether one of the owners is meant to set the field. People who use
 // kubectl are not.
 func (m Meant) SetBy(owners []managedfields.Owner) bool {
 	return slices.ContainsFunc(owners, func(o managedfields.Owner) bool {

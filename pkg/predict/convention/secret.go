@@ -8,11 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// WithoutStringData returns a Secret with what it states in stringData stated in
-// data instead, which is what the server makes of it. As data it has an owner:
-// of stringData the server forgets that it ever was, so that two appliers would
-// overwrite each other without a conflict (edge case 12). Other objects, and
-// Secrets that the server would refuse, are returned as they are.
+// WithoutStringData returns a Secret with its stringData moved to data, as the server
+// would do. Only in data does it have an owner: the server does not keep stringData, so
+// two appliers would overwrite each other without a conflict (edge case 12). Other
+// objects, and Secrets that the server would refuse, are returned as they are.
 func WithoutStringData(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if u.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
 		return u

@@ -11,17 +11,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// A union is a map of which one member is meant to be set. What the server filled in for
+// A union is a map in which one member is meant to be set. What the server filled in for
 // one member has no owner, so an apply that chooses another leaves both, and the server
-// refuses the object. Members that have owners need no help: ours go by themselves, and
-// those of others stay.
+// refuses the object. Members with owners need no help: ours go by themselves, and those
+// of others stay.
 
 // union is where a kind has one.
 type union struct {
 	path fieldpath.Path
-	// discriminator is the field that says which member is meant, and members the
-	// value of it by which each member is. Without one, the member that is stated is
-	// meant, and all fields of the map but its name are members.
+	// discriminator is the field that says which member is meant, and members has its
+	// value for each member. Without a discriminator, the member that is stated is meant,
+	// and all fields of the map except its name are members.
 	discriminator string
 	members       map[string]string
 }
@@ -73,8 +73,8 @@ func unions(kind schema.GroupKind, manifest map[string]any) []union {
 	return all
 }
 
-// Leftovers returns the members without owners that the live object has of unions for which
-// the manifest chooses another member, by what of it is to be applied.
+// Leftovers returns the union members of the live object that have no owner although the
+// manifest chooses another member. Body is the part of the manifest that is to be applied.
 func Leftovers(kind schema.GroupKind, manifest, body, live *unstructured.Unstructured) ([]fieldpath.Path, error) {
 	all := unions(kind, manifest.Object)
 	if len(all) == 0 {
@@ -96,8 +96,8 @@ func Leftovers(kind schema.GroupKind, manifest, body, live *unstructured.Unstruc
 	return out, nil
 }
 
-// unmeant returns the members that the live object has and that are not the one that
-// the manifest means.
+// unmeant returns the members of the live object other than the one that the manifest
+// means.
 func (u union) unmeant(body, live map[string]any) []string {
 	stated, there := mapAt(u.path, body), mapAt(u.path, live)
 	meant, says := stated[u.discriminator].(string)

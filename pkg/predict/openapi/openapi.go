@@ -7,8 +7,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Schema is a kind's schema, with its references resolved, that is fetched on first use. A
-// nil one knows nothing.
+// Schema is a kind's schema, with its references resolved, fetched on first use. A nil
+// Schema knows nothing.
 type Schema struct {
 	// Fetch returns the schema; nil if it is not known. It is called once.
 	Fetch func() Type
@@ -38,9 +38,9 @@ func (t *Schema) At(path []fieldpath.Element) Type {
 	return s
 }
 
-// IsDeduced reports whether the value at a path is in a part of the object of which the
-// schema says only that unknown fields are kept. What the server makes of it there goes by
-// what it is: each key of a map has owners of its own, a list is one field.
+// IsDeduced reports whether the value at a path is in a part of the object whose unknown
+// fields are kept and which the schema does not describe further. The server decides by
+// the value itself there: each key of a map has owners of its own, a list is one field.
 func (t *Schema) IsDeduced(path []fieldpath.Element) bool {
 	for i, pe := range path {
 		s := t.At(path[:i])
@@ -83,8 +83,8 @@ func Items(s Type) Type {
 	return s.Items()
 }
 
-// MayBe reports whether a value may be of the type that a schema declares. Where it declares
-// none, it may: a quantity, a port by name or number.
+// MayBe reports whether a value may be of the type that a schema declares. Any value may
+// be if the schema declares none: a quantity, a port by name or number.
 func MayBe(s Type, v any) bool {
 	if s == nil || len(s.Kinds()) == 0 {
 		return true
@@ -113,11 +113,11 @@ const (
 	Unknown Relation = iota
 	// Granular means that each of its fields or items has owners of its own.
 	Granular
-	// Atomic means that it is one field with all that is in it.
+	// Atomic means that it is one field with everything in it.
 	Atomic
 )
 
-// RelationOf reads off the schema what the API server goes by.
+// RelationOf returns the relation by which the API server merges a value of the schema.
 func RelationOf(s Type) Relation {
 	if s == nil {
 		return Unknown

@@ -1,25 +1,26 @@
 package openapi
 
-// Type is what a schema declares of a value, with its references resolved. Callers with
-// other schemas implement it; package published does for those that an API server
-// publishes. No schema is a nil Type.
+// Type is what a schema declares about a value, with its references resolved. Package
+// published implements it for the schemas that an API server publishes; callers with other
+// schemas bring their own. A nil Type means that there is no schema.
 type Type interface {
-	// Name is that of the type, "io.k8s.api.core.v1.PodSpec"; empty where it has none.
+	// Name is the type's name, such as "io.k8s.api.core.v1.PodSpec"; empty if it has none.
 	Name() string
-	// Kinds are what JSON may stand there: "object", "array", "string", "integer", …
+	// Kinds are the JSON types that a value may have: "object", "array", "string",
+	// "integer", …
 	Kinds() []string
 	// Properties are the names of the fields that are declared.
 	Properties() []string
 	// Property returns a field, nil where it is not declared.
 	Property(name string) Type
-	// Values is what the keys have in common that are not declared one by one; it may be
-	// nil although there may be such keys.
+	// Values is the type of the keys that are not declared one by one. Open reports
+	// whether there may be such keys; values may be nil even then.
 	Values() (values Type, open bool)
-	// Items is what the items of a list are, nil where that is not declared.
+	// Items is the type of a list's items, nil if it is not declared.
 	Items() Type
-	// Default is what stands there where nothing is stated; nil for none.
+	// Default is the value that is filled in if nothing is stated; nil for none.
 	Default() any
-	// Extension returns what stands under a key of Kubernetes' own, such as
-	// "x-kubernetes-list-type"; nil for nothing.
+	// Extension returns the value of an extension such as "x-kubernetes-list-type"; nil if
+	// it is not there.
 	Extension(key string) any
 }

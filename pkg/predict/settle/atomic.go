@@ -7,9 +7,9 @@ import "strings"
 // Kubernetes 1.36 marks x-kubernetes-map-type: atomic; definitions that embed a
 // label selector or a reference take name and marker over.
 //
-// A set alone cannot tell an atomic map from a granular one that was {} when
-// it was applied, and which the server has filled with defaults since. Nothing
-// in this list is filled in that way.
+// A set alone cannot distinguish an atomic map from a granular one that was {} when it was
+// applied and that the server has since filled with defaults. The server fills nothing on
+// this list that way.
 func isAtomicMap(name string) bool {
 	switch name {
 	case "labelSelector", "namespaceSelector", "nodeSelector", "objectSelector", "podSelector",
@@ -33,9 +33,9 @@ func isBuiltIn(apiVersion string) bool {
 }
 
 // isGranularList reports whether a list of this name is owned by item in Kubernetes'
-// own kinds: those that its Go types of 1.36 mark +listType=map or set, and that
-// manifests state. All others are atomic. What a ServiceAccount has at its top is
-// atomic under a name that a pod uses for another sort.
+// own kinds: those that its Go types of 1.36 mark +listType=map or set, and that manifests
+// state. All others are atomic. A top-level list of a ServiceAccount is atomic although a
+// Pod has a granular list of the same name.
 func isGranularList(name string, top bool) bool {
 	switch name {
 	case "imagePullSecrets":

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// completes reports whether the server makes the live value of a stated one: the
-// quantities in its own spelling, and what is not stated by its defaults.
+// completes reports whether the server turns the stated value into the live one: it spells
+// quantities in its own way, and fills in its defaults.
 func completes(stated, live any, schema openapi.Type) bool {
 	switch v := stated.(type) {
 	case map[string]any:
@@ -67,7 +67,7 @@ func completesMap(stated, live map[string]any, schema openapi.Type) bool {
 	return true
 }
 
-// defaultOf returns what the server puts into a field that is not stated.
+// defaultOf returns the server's default for a field that is not stated.
 func defaultOf(schema openapi.Type, name string) (any, bool) {
 	if schema == nil {
 		return nil, false
@@ -82,10 +82,9 @@ func defaultOf(schema openapi.Type, name string) (any, bool) {
 	return field.Default(), field.Default() != nil
 }
 
-// unpublishedDefault returns defaults that the API server sets by its code, and that
-// its schema does not tell, of types that stand inside atomic values. Their sources
-// are the defaulting functions of Kubernetes (pkg/apis/*/v1/defaults.go) and of
-// k8s.io/api's documentation of the field.
+// unpublishedDefault returns the defaults that the API server's code sets and its schema
+// lacks, for types that occur inside atomic values. The sources are Kubernetes' defaulting
+// functions (pkg/apis/*/v1/defaults.go) and the documentation of the fields in k8s.io/api.
 func unpublishedDefault(typ, field string) (any, bool) {
 	switch typ + "." + field {
 	case "io.k8s.api.core.v1.ObjectFieldSelector.apiVersion":
@@ -106,8 +105,9 @@ func unpublishedDefault(typ, field string) (any, bool) {
 	return nil, false
 }
 
-// isZero reports whether a default is one that the schema of Kubernetes' own kinds
-// tells of every field that must be there; it says nothing of a field that is not.
+// isZero reports whether a value is zero or empty. The schemas of Kubernetes' own kinds
+// give such a default to every required field; it does not mean that the server fills in
+// the field.
 func isZero(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -120,8 +120,8 @@ func isZero(v any) bool {
 	return fieldpath.IsEmpty(v) || fmt.Sprint(v) == "0"
 }
 
-// covers reports whether a value holds all that is stated, so that it may be what the
-// server made of it.
+// covers reports whether the live value contains everything stated, so that the server may
+// have made it from that.
 func covers(live, stated any) bool {
 	switch v := stated.(type) {
 	case map[string]any:
@@ -155,8 +155,8 @@ func isQuantity(schema openapi.Type) bool {
 	return schema != nil && schema.Name() == "io.k8s.apimachinery.pkg.api.resource.Quantity"
 }
 
-// sameQuantity reports whether the live text is how the server writes the quantity that
-// is stated as a text or a number.
+// sameQuantity reports whether the live text is the server's spelling of the quantity that
+// is stated as text or as a number.
 func sameQuantity(stated, live any) bool {
 	text, ok := live.(string)
 	if !ok || stated == nil || fieldpath.IsContainer(stated) {

@@ -7,9 +7,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// contested returns the conflicts that an apply without force would meet, as
-// far as the sets show them, and whether that is sure to be all. Where they
-// leave room for doubt, it errs on the side of a conflict.
+// contested returns the conflicts that an apply without force would meet, as far as the
+// sets show them, and reports whether these are certainly all. In doubt, it errs on the
+// side of a conflict.
 func (j *evaluation) contested() (conflicts []managedfields.Conflict, sure bool) {
 	c := contest{sure: j.oneVersion}
 	others := make([]managedfields.Entry, 0, len(j.others))
@@ -54,8 +54,8 @@ func (c *contest) field(path fieldpath.Path, name string, v any, live map[string
 	c.child(path, fieldpath.Element{FieldName: &name}, v, fieldpath.FieldOf(live, name), ours, sets)
 }
 
-// child looks at the value at one element: at our set and those of others above
-// it.
+// child evaluates the value at one element. The sets, ours and those of others, are of its
+// parent.
 func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live fieldpath.Optional, ours *fieldpath.Set, sets []*fieldpath.Set) {
 	held := slices.ContainsFunc(sets, func(s *fieldpath.Set) bool { return s.Members.Has(pe) })
 	sets = fieldpath.BelowEach(sets, pe)
@@ -84,8 +84,8 @@ func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live f
 	}
 }
 
-// items looks at the items of a list. It reports whether the list is owned by
-// item, with one item a key.
+// items evaluates the items of a list. It reports whether the list is owned by item and no
+// two items have the same key.
 func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.Set, sets []*fieldpath.Set) bool {
 	all := with(sets, ours)
 	if s := fieldpath.ShapeOf(all...); s != fieldpath.Keyed && s != fieldpath.Values {
@@ -120,7 +120,7 @@ func (c *contest) item(path fieldpath.Path, pe fieldpath.Element, item any, live
 	c.child(path, pe, item, at, ours, sets)
 }
 
-// with returns sets and ours, if there is one.
+// with returns the sets together with ours, if we have one.
 func with(sets []*fieldpath.Set, ours *fieldpath.Set) []*fieldpath.Set {
 	if ours == nil {
 		return sets

@@ -1,3 +1,3 @@
-// Package settle answers from the live object alone whether applying a manifest needs the
-// server: [Settled] and [Clear] are promises, [Doubtful] means that only a dry run knows.
+// Package settle decides from the live object alone whether an apply has to ask the server
+// first: [Settled] and [Clear] are promises, [Doubtful] means that only a dry run knows.
 package settle

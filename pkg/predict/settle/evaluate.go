@@ -7,8 +7,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Evaluate predicts from the live object alone what it does to apply a manifest as a
-// manager, both at one apiVersion.
+// Evaluate predicts, from the live object alone, what an apply of a manifest by a manager
+// does. Both objects have to be of one apiVersion.
 //
 // [Settled] promises that the apply is a no-op: the manager's Apply entry holds exactly the
 // paths that the manifest states, and every value is the live one. [Clear] promises that an
@@ -47,9 +47,9 @@ func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdic
 }
 
 // unowned evaluates an object without managed fields (edge case 17). Either the manifest
-// states nothing, as that of a ServiceAccount, a Namespace or a Secret that has but a name:
-// then nothing of the object changes, whatever the server put into it. Or the entries were
-// cleared; then the server would first enter all that the object holds under the manager
+// states nothing, like a ServiceAccount, a Namespace or a Secret with nothing but a name:
+// then nothing changes, whatever the server put into the object. Or the entries were
+// cleared: then the server would first assign everything in the object to the manager
 // "before-first-apply". (It would do that once for a manifest that states nothing, too;
 // such an entry owns nothing of value.)
 func (j *evaluation) unowned() Verdict {

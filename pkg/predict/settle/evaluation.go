@@ -11,17 +11,17 @@ type evaluation struct {
 	manager        string
 	ours           *fieldpath.Set
 	others         []managedfields.Entry
-	// oneVersion: all entries are written at the manifest's version.
+	// oneVersion is set if all entries are written at the manifest's version.
 	oneVersion bool
-	// types are asked where the sets leave doubt; nil where nothing is known of them.
+	// types are consulted where the sets leave doubt; nil if they are not known.
 	types *openapi.Schema
-	// statusApart: the kind has a status subresource, so that status is dropped
-	// from what is applied to the main resource.
+	// statusApart is set if the kind has a status subresource: the server then drops the
+	// status from an apply of the main resource.
 	statusApart bool
 }
 
-// comparable reports whether manifest and live object are of one version, and the
-// manifest asks nothing of the fields that managed fields never speak of.
+// comparable reports whether manifest and live object are of one version, and the manifest
+// states nothing about fields that never have an owner.
 func (j *evaluation) comparable() bool {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if s, ok := j.manifest[name].(string); !ok || s == "" || j.live[name] != any(s) {

@@ -7,10 +7,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// BySchema reports whether applying the manifest is a no-op, where [Evaluate] could
-// not tell without the kind's schema: which values are one field with all that is in
-// them, what the server supplies inside of those, and which texts and numbers are
-// quantities. The schema is asked for only if it may settle the matter; it may be nil.
+// BySchema reports whether applying the manifest is a no-op, where [Evaluate] leaves a
+// doubt that the kind's schema may settle: it shows which values are one field with
+// everything in them, what the server fills in inside those, and which texts and numbers
+// are quantities. The schema is fetched only if it may settle the matter; it may be nil.
 //
 // The schema has to be the one by which the server would read the manifest now, with
 // its references resolved.

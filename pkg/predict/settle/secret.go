@@ -8,8 +8,8 @@ import (
 
 // stringData evaluates the write-only field of a Secret (edge case 12). It is never live;
 // the server puts its values into data. Applying it again is a no-op if data has those
-// values, and we alone hold the paths of stringData: another holder of one would be in
-// conflict with every apply of it.
+// values and no one else holds paths of stringData: another holder would conflict with
+// every apply.
 func (s *settler) stringData(v any, set *fieldpath.Set) bool {
 	m, ok := v.(map[string]any)
 	pe := fieldpath.FieldElement("stringData")

@@ -5,8 +5,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// settled walks the manifest beside the manager's set: they must hold the same
-// paths, and the live object the same values.
+// settled compares the manifest with the manager's set and with the live object: the set
+// must have the same paths, and the object the same values.
 func (j *evaluation) settled() bool {
 	if !j.oneVersion || j.rewritesLastApplied() {
 		return false
@@ -50,9 +50,9 @@ func (s *settler) top(name string, v any, inMetadata bool) bool {
 	return s.field(name, v, live, set)
 }
 
-// hasLeftover reports whether a field of metadata is both a member and a parent. A
-// set that was applied has no such path there: it was moved in from an Update
-// entry, and the next apply would drop it.
+// hasLeftover reports whether a field of metadata is both a member and a parent in the
+// set. An apply never produces such a path: it was moved in from an Update entry, and the
+// next apply would drop it.
 func (s *settler) hasLeftover(name string, set *fieldpath.Set) bool {
 	pe := fieldpath.Element{FieldName: &name}
 	_, parent := fieldpath.Below(set, pe)
@@ -72,8 +72,8 @@ func (s *settler) field(name string, v any, live map[string]any, set *fieldpath.
 	return ok
 }
 
-// value compares a value with what is live and with the set: whether its path
-// is a member, and what is below it.
+// value compares a value with the live one and with the set. Member is set if the value's
+// path is in the set; child is what the set has below it.
 func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fieldpath.Set) bool {
 	if member {
 		s.matched++
@@ -94,8 +94,8 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 			ll, ok := live.Value.([]any)
 			return ok && len(v) > 0 && s.items(v, ll, child)
 		case !member:
-			// An empty list leaves a trace in the set only if it is atomic. That
-			// others hold items shows that it is not.
+			// An empty list is in the set only if it is atomic. If others hold items, it
+			// is not.
 			_, isList := live.Value.([]any)
 			return len(v) == 0 && isList && (s.othersBelow() || s.emptyByType())
 		}
@@ -104,16 +104,16 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 		if child != nil || !member || live.Value != nil {
 			return false
 		}
-		// The server stores no null for a field of a built-in kind, yet takes it for a new
-		// value each time, and a conflict with anyone else who stated it.
+		// The server stores no null for a field of a built-in kind, yet treats it as a new
+		// value each time, and as a conflict with anyone else who stated the field.
 		return live.Has || !s.othersHold()
 	}
 	return member && child == nil && live.Has && (fieldpath.Equal(v, live.Value) || s.scalarByType(v, live.Value))
 }
 
-// whole compares a map or list that is a leaf of the set. It is atomic, or it was empty
-// when it was applied. If it is granular, then others' paths below it may show that; if
-// none do, a map has to be known as atomic.
+// whole compares a map or list that is a leaf of the set: it is atomic, or it was empty
+// when it was applied. Paths of others below it show that it is granular. If there are
+// none, a map has to be known as atomic.
 func (s *settler) whole(v, live any) bool {
 	if same, sure := s.wholeByType(v, live); sure {
 		return same
@@ -150,10 +150,10 @@ func (s *settler) fields(m, live map[string]any, set *fieldpath.Set) bool {
 	return true
 }
 
-// items compares a list that is owned item by item. The live list may have
-// items of others in between, but must have ours in our order: the server would
-// reorder them. So each item finds its own, and an element of the set that none
-// of them is shows in the number of matched paths.
+// items compares a list that is owned item by item. The live list may have items of others
+// in between, but must have ours in our order: otherwise the server would reorder them.
+// Each item matches its own element; an element of the set that no item matches shows in
+// the number of matched paths.
 func (s *settler) items(list, live []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	if !x.Distinct(live) {
@@ -187,9 +187,9 @@ func (s *settler) item(item, live any, pe fieldpath.Element, set *fieldpath.Set)
 	return ok
 }
 
-// isProven reports whether a set proves that the server completes an item to an element: a
-// field of the key that the set does not hold below the element was not stated when we
-// applied it either, so it is the server's default (edge case 3).
+// isProven reports whether a set proves that the server completes an item to an element:
+// if the set does not hold a field of the key, we did not state it at the last apply
+// either, so it is the server's default (edge case 3).
 func isProven(item any, pe fieldpath.Element, set *fieldpath.Set) bool {
 	child, ok := fieldpath.Below(set, pe)
 	return ok && len(fieldpath.Unproven(item, pe, child)) == 0

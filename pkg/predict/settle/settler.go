@@ -2,10 +2,10 @@ package settle
 
 import "github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 
-// settler is the walk at one place: what every comparison there may ask.
+// settler is the state of the walk at one path, shared by all comparisons.
 type settler struct {
 	*evaluation
-	// path of the value that is looked at.
+	// path is that of the current value.
 	path fieldpath.Path
 	// matched counts the paths of the set that the manifest has confirmed.
 	matched int
@@ -36,8 +36,8 @@ func (s *settler) othersHold() bool {
 	return false
 }
 
-// sameSort reports whether both are maps, or both lists. Where the schema does not
-// say what a field is, others may have made another thing of it.
+// sameSort reports whether both are maps, or both are lists. If the schema does not say
+// what a field is, others may have given it another type.
 func sameSort(a, b any) bool {
 	_, aMap := a.(map[string]any)
 	_, bMap := b.(map[string]any)

@@ -6,7 +6,7 @@ import (
 )
 
 // wholeByType compares a map or list that is a leaf of the set, by its type. It is not
-// sure where the type is not known, or would not help.
+// sure if the type is unknown or does not decide.
 func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	if s.types == nil || !covers(live, v) {
 		return false, false
@@ -18,7 +18,7 @@ func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	}
 	switch relation {
 	case openapi.Granular:
-		// What was applied was empty, whatever others or the server put in since.
+		// What was applied was empty, whatever others or the server have put in since.
 		return fieldpath.IsEmpty(v) && sameSort(v, live), true
 	case openapi.Atomic:
 		if s.othersBelow() {
@@ -36,11 +36,11 @@ func (s *settler) emptyByType() bool {
 	return s.types != nil && openapi.RelationOf(s.types.At(s.path)) == openapi.Granular
 }
 
-// leftOut reports whether the server does not write out what is stated, since it is zero or
-// empty and the kind is one of Kubernetes' own. Our set shows that it was so when we stated
-// it: a field that is written out, and that another manager takes away, leaves our set as
-// well. (A null for a field that is written out leaves the same trace.) An empty list whose
-// items are fields of their own leaves none.
+// leftOut reports whether the server stores a stated value by leaving it out, because it
+// is zero or empty and the kind is one of Kubernetes' own. That our set still has the path
+// shows it: if the field were written out and another manager had removed it, our set
+// would have lost the path. (A null for a field that is written out leaves the same
+// trace.) An empty list with items that are fields of their own is not in the set.
 func (s *settler) leftOut(v any, member bool) bool {
 	list, isList := v.([]any)
 	if s.types == nil || v == nil || !isZero(v) || !member && !isList || !s.types.BuiltIn() || s.othersHold() {
@@ -53,8 +53,8 @@ func (s *settler) leftOut(v any, member bool) bool {
 	return openapi.MayBe(schema, v) && !isWritten(s.path) // What is of another type is refused.
 }
 
-// scalarByType reports whether two scalars are two ways to write one quantity. Another
-// holder would be in conflict with the other way.
+// scalarByType reports whether two scalars are two spellings of one quantity. With another
+// holder, the other spelling would be a conflict.
 func (s *settler) scalarByType(v, live any) bool {
 	return s.types != nil && sameQuantity(v, live) && isQuantity(s.types.At(s.path)) && !s.othersHold()
 }

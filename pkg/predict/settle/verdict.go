@@ -1,11 +1,11 @@
 package settle
 
-// Verdict is what can be said of applying a manifest from the live object
-// alone, without asking the server.
+// Verdict is what the live object alone shows about applying a manifest, without asking
+// the server.
 type Verdict int
 
 const (
-	// Doubtful means that something may be contested, or the sets do not tell. Ask the
+	// Doubtful means that something may be contested, or the sets do not decide. Ask the
 	// server.
 	Doubtful Verdict = iota
 	// Clear means that the manifest changes something, and no one else owns any of it with

@@ -6,9 +6,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// isWritten reports whether a field of one of Kubernetes' own kinds is written out
-// although it is zero: a pointer in its Go type. That our set has the path of such a field,
-// and the object not, shows that null was stated, not zero.
+// isWritten reports whether a field of one of Kubernetes' own kinds is written out even if
+// it is zero, because it is a pointer in its Go type. If our set has the path of such a
+// field and the object does not, null was stated, not zero.
 func isWritten(p fieldpath.Path) bool {
 	var names []string
 	for _, pe := range p {
@@ -30,8 +30,8 @@ func isWritten(p fieldpath.Path) bool {
 }
 
 // writtenNames are the fields that are pointers in the Go types of Kubernetes 1.36, with
-// the name of what they are in where others of the name are none. A test holds them against
-// those types.
+// the name of their parent if other fields of the same name are not pointers. A test
+// compares them with those types.
 const writtenNames = `
 .capacity .overhead acquireTime activeDeadlineSeconds addresses.nodeName adminAccess affinity aggregationRule
 all allocatable allocatable.count allocateLoadBalancerNodePorts allowMultipleAllocations

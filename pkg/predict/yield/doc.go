@@ -1,3 +1,3 @@
-// Package yield takes out of a manifest what is to be left to its owners, so that the server
-// keeps the value that is live.
+// Package yield removes from a manifest what is to be left to its owners, so that the
+// server keeps the live value.
 package yield

@@ -9,30 +9,29 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// node is a path with what the manifest and the live object have there, and who
-// holds it.
+// node is a path with its value in the manifest and in the live object, and its holders.
 type node struct {
 	pe           fieldpath.Element
 	stated, live fieldpath.Optional
-	// ours is what we hold below the path, if anything; oursHere tells that we hold
-	// the path itself.
+	// ours is what we hold below the path, if anything; oursHere is set if we hold the
+	// path itself.
 	ours     *fieldpath.Set
 	oursHere bool
 	others   []holder
-	// atomic: the value lies inside an atomic one.
+	// atomic is set if the value lies inside an atomic one.
 	atomic bool
-	// path is where the node is, and types knows the kind's schema; nil if it is not known.
+	// path is the node's path, and types the kind's schema, nil if it is not known.
 	path  fieldpath.Path
 	types *openapi.Schema
 }
 
-// holder is what the others of one API version hold. The server keeps what they
-// own version by version: it does not see that one version's owners keep the parent
-// of what another version's own.
+// holder is what the others of one API version hold. The server merges version by version:
+// it does not see that owners at one version keep the parent of what owners at another
+// version own.
 type holder struct {
 	version string
-	// here tells that one of them holds the path itself; below is what each of them
-	// holds below it, as far as that is anything.
+	// here is set if one of them holds the path itself; below is what each of them holds
+	// below it, if anything.
 	here  bool
 	below []*fieldpath.Set
 }
@@ -92,12 +91,12 @@ func (n node) isWhole() bool { return (n.oursHere || n.othersHere()) && n.shape(
 func (n node) shape() fieldpath.Shape { return fieldpath.ShapeOf(n.sets()...) }
 
 // isOurs reports whether we hold the path or something below it, so that the server
-// removes it with all that is in it when we do not state it any more.
+// removes it with everything in it once we no longer state it.
 func (n node) isOurs() bool { return n.oursHere || n.ours != nil }
 
 // isKept reports whether others keep the server from removing the path. A holder of
-// something below keeps it as well, unless the path is a key of a map: such a key is held
-// by itself, and stands in our set.
+// something below also keeps it, unless our set has the path itself, as it does for a key
+// of a map: such a key is held on its own.
 func (n node) isKept() bool {
 	return len(n.others) > 0 && (!n.oursHere || !slices.ContainsFunc(n.others, func(h holder) bool { return !h.here }))
 }
@@ -126,7 +125,7 @@ func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 		} else {
 			delete(v, name)
 		}
-		if len(v) == 0 && n.pe.Key != nil { // All of its key was default.
+		if len(v) == 0 && n.pe.Key != nil { // All of its key came from defaults.
 			v = fieldpath.KeyOf(n.pe)
 		}
 		return v, len(v) > 0 || n.staysEmpty(), true
@@ -155,10 +154,10 @@ func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 	return n.stated.Value, true, false
 }
 
-// staysEmpty reports whether a map or list of which the manifest states nothing any
-// more has to be stated all the same: something is left in it that the server would
-// remove with it. Where nothing is left, to state it would make the server refuse
-// the object: it takes what it has emptied for null.
+// staysEmpty reports whether a map or list in which the manifest no longer states anything
+// still has to be stated, because something is left in it that the server would remove
+// with it. If nothing is left, it must not be stated: the server treats what it has
+// emptied as null, and would refuse the object.
 func (n node) staysEmpty() bool {
 	switch {
 	case !fieldpath.IsContainer(n.live.Value):
@@ -172,8 +171,8 @@ func (n node) staysEmpty() bool {
 	}
 }
 
-// leavesSomething reports whether the live value has, or is, something that does not
-// go when we state nothing of it.
+// leavesSomething reports whether anything of the live value stays when we no longer state
+// it.
 func (n node) leavesSomething() bool {
 	if fieldpath.IsEmpty(n.live.Value) || n.ours == nil || len(n.others) > 0 {
 		return true
@@ -196,10 +195,10 @@ func (n node) leavesSomething() bool {
 	return false
 }
 
-// statedItem returns the position of the manifest's item that an element names, or
-// -1. An item that leaves out part of its key is that one only if the server's
-// defaults are the rest. Where we hold the element and not that part of its key, we left
-// it out before, so they are; where we hold it, the schema tells.
+// statedItem returns the position of the manifest's item that an element names, or -1. An
+// item that leaves out part of its key matches only if the server's defaults complete it.
+// If we hold the element but not that part of its key, we left it out before, so they do;
+// if we hold it, the schema decides.
 func (n node) statedItem(list []any, pe fieldpath.Element, x fieldpath.Items) int {
 	i := x.Find(list, pe)
 	if i < 0 || x.Match(list[i], pe) == fieldpath.Exact || n.ours == nil {
@@ -215,8 +214,8 @@ func (n node) statedItem(list []any, pe fieldpath.Element, x fieldpath.Items) in
 	return i
 }
 
-// defaultsTo reports whether the server is known to supply a field of the key of a list
-// item, where an item of the node's list does not state it.
+// defaultsTo reports whether the server is known to fill in this value for a key field
+// that an item of the node's list does not state.
 func (n node) defaultsTo(pe fieldpath.Element, name string) bool {
 	field := openapi.Field(n.types.At(n.path.Child(pe)), name)
 	want, _ := fieldpath.KeyField(pe, name)
@@ -248,8 +247,8 @@ func (n node) yield() (any, bool) {
 }
 
 // fields yields what is in a map. The key of a list item stays as long as another field of
-// the item does, or no one else owns the key: a holder of a single field of the item, such
-// as "kubectl set image", would be left with an item that is not valid without its key.
+// the item does, or no one else owns the key: otherwise a holder of a single field, such
+// as "kubectl set image", would be left with an item that is invalid without its key.
 func (n node) fields(live map[string]any) (any, bool) {
 	stated, _ := n.stated.Value.(map[string]any)
 	out := map[string]any{}
@@ -261,7 +260,7 @@ func (n node) fields(live map[string]any) (any, bool) {
 		}
 		next := n.down(fieldpath.FieldElement(name), fieldpath.FieldOf(stated, name), fieldpath.FieldOf(live, name))
 		if !next.stated.Has && !next.isOurs() {
-			continue // Nothing that we apply reaches it.
+			continue // An apply cannot change it.
 		}
 		if v, keep := next.yield(); keep {
 			out[name] = v
@@ -286,8 +285,8 @@ func (n node) isDefault(name string) bool {
 	return n.stated.Has && n.oursHere && (n.ours == nil || !n.ours.Members.Has(fieldpath.FieldElement(name)))
 }
 
-// items yields what is in a list, in its live order. Where the list would go with
-// what we hold of it, all of it has to be named.
+// items yields what is in a list, in its live order. If the list would vanish with what we
+// hold of it, all of it has to be stated.
 func (n node) items(live []any) (any, bool) {
 	stated, _ := n.stated.Value.([]any)
 	x := fieldpath.ItemsOf(n.sets()...)
@@ -311,8 +310,8 @@ func (n node) items(live []any) (any, bool) {
 	return out, len(out) > 0 || n.staysEmpty()
 }
 
-// othersHoldItem reports whether other owners hold a list item itself, or all of its
-// key, wherever they hold anything of it.
+// othersHoldItem reports whether, at each version at which others hold anything of a list
+// item, one of them holds the item itself or all of its key.
 func (n node) othersHoldItem() bool {
 	return len(n.others) > 0 && !slices.ContainsFunc(n.others, func(h holder) bool {
 		return !h.here && !slices.ContainsFunc(h.below, n.hasKey)

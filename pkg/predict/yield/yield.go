@@ -15,21 +15,22 @@ import (
 // Paths returns the manifest as it is to be applied so that the paths are left to their
 // owners, and which of the paths it states (edge cases 31, 32). What is yielded keeps the
 // value that it has: what others own leaves the manifest; what only we own, or no one does,
-// takes its live value, since the server would delete or re-default it otherwise. That goes
-// for what is stated no more, and for the parents, too: a parent that only we hold stays,
-// empty, or the server would remove it with all that others have in it (edge case 83). A
-// parent that others hold, or that is not live, leaves the manifest when it becomes empty.
+// takes its live value, since the server would delete or re-default it otherwise. The same
+// holds for what is no longer stated, and for parents: a parent that only we hold stays,
+// empty, or the server would remove it with everything that others have in it (edge case
+// 83). A parent that others hold, or that is not live, leaves the manifest when it becomes
+// empty.
 //
-// Where there is no live object, the manifest's value is the initial one, and
-// nothing is yielded. A path may name a list item by its key, or a parent of
-// many fields. Inside an atomic value nothing can be left out: there the live
-// value takes the place of ours. The manifest itself is not changed.
+// Without a live object, the manifest's value is the initial one, and nothing is yielded.
+// A path may name a list item by its key, or a parent of many fields. Nothing can be left
+// out of an atomic value: the live value replaces ours there. The manifest itself is not
+// changed.
 //
-// Which item a path means that leaves part of its key to the server's defaults may be
-// known to the kind's schema alone, which is asked for only then; it may be nil.
+// If a path leaves part of an item's key to the server's defaults, perhaps only the kind's
+// schema shows which item is meant. It is fetched only then; it may be nil.
 //
-// A field by which a list item is known cannot be left out of the item: that is
-// a *KeyError. Other errors are those of [managedfields.Entries].
+// A field of a list item's key cannot be left out of the item: naming one is a *KeyError.
+// Other errors are those of [managedfields.Entries].
 func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path, schema func() openapi.Type) (*unstructured.Unstructured, []fieldpath.Path, error) {
 	if live == nil || manifest == nil || len(paths) == 0 {
 		return manifest, nil, nil
@@ -58,8 +59,8 @@ func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fi
 	return &unstructured.Unstructured{Object: object}, yielded, nil
 }
 
-// ownable replaces .metadata by what can have owners below it: the rest is the object's
-// identity.
+// ownable replaces .metadata by the fields below it that can have owners: the rest is the
+// object's identity.
 func ownable(paths []fieldpath.Path, manifest map[string]any) []fieldpath.Path {
 	metadata, _ := manifest["metadata"].(map[string]any)
 	var out []fieldpath.Path
@@ -77,7 +78,7 @@ func ownable(paths []fieldpath.Path, manifest map[string]any) []fieldpath.Path {
 	return out
 }
 
-// KeyError says that a path names what a list item is known by.
+// KeyError says that a path names a field of a list item's key.
 type KeyError struct {
 	Path fieldpath.Path
 }
@@ -86,7 +87,7 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("%s is part of the key of its list item, and cannot be yielded on its own", e.Path)
 }
 
-// Hint names the item, which can be.
+// Hint names the item, which can be yielded.
 func (e *KeyError) Hint() string {
 	return "yield the whole item: " + e.Path[:len(e.Path)-1].String()
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Of returns the type that a schema declares, nil for none. The references in it have to
-// be resolved, and the ID of what was referred to is the name of its type.
+// Of returns the type that a schema declares, nil for none. Its references have to be
+// resolved; the ID of what was referred to is the name of the type.
 func Of(s *spec.Schema) openapi.Type {
 	if s == nil {
 		return nil
