@@ -25,8 +25,8 @@ func isAccountOfAll(name string) bool {
 	return slices.Contains([]string{"default", "builder", "deployer", "pipeline"}, name)
 }
 
-// isFilledByOthers reports whether the object says that somebody adds to its data, or copies
-// it.
+// isFilledByOthers reports whether the object says that something else adds to its data,
+// or copies it.
 func isFilledByOthers(u *unstructured.Unstructured) bool {
 	if diagnose.Text(u, "type") == string(corev1.SecretTypeServiceAccountToken) {
 		return true
@@ -44,10 +44,10 @@ func isFilledByOthers(u *unstructured.Unstructured) bool {
 	return len(u.GetOwnerReferences()) > 0
 }
 
-// mayBring reports whether another object of the set names the one that is missing in a way
-// that whoever creates such objects would: a custom resource, an argument of a program, an
-// annotation, an Ingress whose certificate is issued, a right on that very name or to make
-// any. The object that needs it, and those that only refer to it in their Pods, do not count.
+// mayBring reports whether another object of the set may cause the missing one to be
+// created: a custom resource, an argument of a program, an annotation, an Ingress, a role
+// or a ConfigMap names it, or a role gives the right to create it. The object that needs
+// it, and those that only refer to it in their Pods, do not count.
 func (s *set) mayBring(ref object.Ref, by *Object) bool {
 	for i := range s.objects {
 		o := &s.objects[i]
@@ -61,7 +61,7 @@ func (s *set) mayBring(ref object.Ref, by *Object) bool {
 func (s *set) brings(o *Object, ref object.Ref) bool {
 	name := ref.Name
 	if o.Ref.GVK == ref.GVK && o.Ref.Name == name && isFilledByOthers(o.After) {
-		return true // Somebody copies it from one namespace to others.
+		return true // A controller copies it from one namespace to others.
 	}
 	for _, value := range o.After.GetAnnotations() {
 		if mentions(value, name) {
@@ -76,7 +76,7 @@ func (s *set) brings(o *Object, ref object.Ref) bool {
 	case s.allows(o, ref.Namespace, strings.ToLower(ref.GVK.Kind)+"s", "create"):
 		return true
 	case isCustom(gk.Group):
-		// Many operators name what they make after the object: its name, and more.
+		// Many operators name what they make after the object, with a suffix.
 		return strings.Contains(name, o.Ref.Name) || slices.ContainsFunc(fieldsOf(o.After), func(field any) bool { return anywhere(field, name) })
 	case gk.Kind == "Ingress", gk.Kind == "Role", gk.Kind == "ClusterRole", gk.Kind == "ConfigMap":
 		for _, field := range []string{"spec", "rules", "data"} {
@@ -88,7 +88,8 @@ func (s *set) brings(o *Object, ref object.Ref) bool {
 	return false
 }
 
-// fieldsOf returns all that an object states beside its metadata and its status.
+// fieldsOf returns everything that an object states apart from its metadata and its
+// status.
 func fieldsOf(u *unstructured.Unstructured) []any {
 	var fields []any
 	for name, field := range u.Object {
@@ -100,8 +101,8 @@ func fieldsOf(u *unstructured.Unstructured) []any {
 }
 
 // allows reports whether an object gives a program of the set one of the rights in the
-// namespace: a role that states it, one that is put together from others, or a binding to a
-// role that is not part of the set and may be about anything.
+// namespace: it is a role that states the right, a role that is aggregated from others, or
+// a binding to a role outside the set, which may give any right.
 func (s *set) allows(o *Object, namespace, resource string, verbs ...string) bool {
 	if o.After == nil || o.Ref.GVK.Group != "rbac.authorization.k8s.io" || o.Ref.Namespace != "" && o.Ref.Namespace != namespace {
 		return false
@@ -126,8 +127,8 @@ func (s *set) allows(o *Object, namespace, resource string, verbs ...string) boo
 	return false
 }
 
-// isUnknownRole reports whether a role is neither part of the set nor one of those of every
-// cluster that are for reading, or for components of Kubernetes.
+// isUnknownRole reports whether a role is not part of the set, and not one of every
+// cluster's roles for reading or for components of Kubernetes.
 func (s *set) isUnknownRole(kind, namespace, name string) bool {
 	if kind == "ClusterRole" {
 		namespace = ""
@@ -136,7 +137,8 @@ func (s *set) isUnknownRole(kind, namespace, name string) bool {
 		s.find(object.Ref{GVK: schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: kind}, Namespace: namespace, Name: name}) == nil
 }
 
-// says reports whether a program of the template is told a name.
+// says reports whether a program of the template gets the name in its command, arguments
+// or variables.
 func (t template) says(name string) bool {
 	for _, c := range slices.Concat(t.spec.InitContainers, t.spec.Containers) {
 		for _, said := range slices.Concat(c.Command, c.Args) {
@@ -153,7 +155,7 @@ func (t template) says(name string) bool {
 	return false
 }
 
-// isCustom reports whether kinds of the group are, as far as one can tell, not Kubernetes' own.
+// isCustom reports whether the group seems not to be one of Kubernetes' own.
 func isCustom(group string) bool {
 	return !slices.Contains([]string{
 		"", "apps", "batch", "autoscaling", "policy", "networking.k8s.io", "storage.k8s.io", "rbac.authorization.k8s.io",
@@ -162,7 +164,7 @@ func isCustom(group string) bool {
 	}, group)
 }
 
-// anywhere reports whether a text somewhere in the value mentions the name.
+// anywhere reports whether any text in the value mentions the name.
 func anywhere(value any, name string) bool {
 	switch v := value.(type) {
 	case string:
@@ -179,7 +181,7 @@ func anywhere(value any, name string) bool {
 	return false
 }
 
-// mentions reports whether the name stands in the text as a word.
+// mentions reports whether the text contains the name as a word.
 func mentions(said, name string) bool {
 	isPart := func(b byte) bool {
 		return b == '-' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'

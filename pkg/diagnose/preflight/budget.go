@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// budgets tells of PodDisruptionBudgets that allow no eviction, however well all Pods are:
-// nodes with such Pods cannot be drained.
+// budgets reports PodDisruptionBudgets that allow no eviction even if all Pods are
+// healthy: nodes with such Pods cannot be drained.
 func (v *view) budgets() []event.Remarked {
 	var out []event.Remarked
 	for _, o := range v.set.objects {
@@ -46,7 +46,7 @@ func isBudget(ref object.Ref) bool {
 	return ref.GVK.Group == "policy" && ref.GVK.Version == "v1" && ref.GVK.Kind == "PodDisruptionBudget"
 }
 
-// scaled returns the namespaces in which something comes to have fewer Pods, or is new.
+// scaled returns the namespaces in which an object gets fewer Pods than before, or is new.
 func (v *view) scaled() []string {
 	var all []string
 	for namespace, templates := range v.set.templates {
@@ -60,12 +60,13 @@ func (v *view) scaled() []string {
 	return sortedTexts(all)
 }
 
-// comesToHaveFewer reports whether an object has fewer Pods than before, or is new.
+// comesToHaveFewer reports whether an object gets fewer Pods than before, or is new.
 func comesToHaveFewer(o *Object) bool {
 	return o.Changes && podsOf(o.After) > 0 && (o.Before == nil || podsOf(o.After) < podsOf(o.Before))
 }
 
-// budget tells of one budget. scaled: it stays as it is, and what it selects changes.
+// budget reports on one budget. Scaled is set if the budget stays as it is, and what it
+// selects changes.
 func (v *view) budget(ref object.Ref, b *policyv1.PodDisruptionBudget, scaled bool) []event.Remarked {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil || b.Spec.Selector == nil {
@@ -112,8 +113,8 @@ func blocked(ref object.Ref, path, said string) event.Remarked {
 	}
 }
 
-// selected returns how many Pods a selector means, and whose they are. That is known only if
-// they are of one workload of the set, which nobody else scales.
+// selected returns how many Pods a selector matches, and whose they are. This is known
+// only if all belong to one workload of the set that nothing else scales.
 func (v *view) selected(namespace string, selector labels.Selector) (int64, *Object, bool) {
 	var of *Object
 	for _, t := range v.set.templates[namespace] {
@@ -131,8 +132,8 @@ func (v *view) selected(namespace string, selector labels.Selector) (int64, *Obj
 	return podsOf(of.After), of, true
 }
 
-// isAlone reports whether it is known that no other Deployment or StatefulSet of the
-// cluster has Pods that the selector means.
+// isAlone reports whether it is known that the selector matches no Pods of another
+// Deployment or StatefulSet in the cluster.
 func (v *view) isAlone(of *Object, selector labels.Selector) bool {
 	for _, kind := range []string{"Deployment", "StatefulSet"} {
 		live, sure := v.List(apps(kind), of.Ref.Namespace)
@@ -149,14 +150,14 @@ func (v *view) isAlone(of *Object, selector labels.Selector) bool {
 	return true
 }
 
-// othersHave reports whether Pods of the cluster that the selector means are not those of
-// the object, or it is not known that none are: a budget counts all of them.
+// othersHave reports whether the selector may match Pods in the cluster that are not the
+// object's: a budget counts these too.
 func (v *view) othersHave(of *Object, selector labels.Selector) bool {
 	pods, sure := v.podsBy(of.Ref.Namespace, selector)
 	return !sure || slices.ContainsFunc(pods, func(u *unstructured.Unstructured) bool { return !isOf(u, []template{{of: of}}) })
 }
 
-// mayScale reports whether somebody scales the object, or it is not known that nobody does.
+// mayScale reports whether something may scale the object: it does, or this is not known.
 func (v *view) mayScale(of *Object) bool {
 	gvk := schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
 	live, sure := v.List(gvk, of.Ref.Namespace)

@@ -13,18 +13,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// demand is what an object comes to need of a quota, more or less than before.
+// demand is the change in what an object needs of a quota.
 type demand struct {
 	template
-	// old is the template as it was; nil for a new object, and where nothing is replaced.
+	// old is the template as it was; nil for a new object, and if no Pods are replaced.
 	old           *template
 	before, after int64
-	// first: the new Pods come before the old ones go.
+	// first is set if the new Pods come before the old ones go.
 	first bool
 }
 
-// demandOf returns what a change does to what an object needs; false for nothing, or if that
-// is not known.
+// demandOf returns how a change affects what an object needs. It is false if it does not,
+// or if that is not known.
 func demandOf(s *set, o Object) (demand, bool) {
 	if !o.Changes {
 		return demand{}, false
@@ -41,18 +41,18 @@ func demandOf(s *set, o Object) (demand, bool) {
 			d.first = isDeployment && startsFirst(deployment)
 		}
 		if o.Before == nil && paused {
-			d.after = 0 // It makes no ReplicaSet.
+			d.after = 0 // A paused Deployment makes no ReplicaSet.
 		}
 		return d, d.before != d.after || d.old != nil
 	}
 	return demand{}, false
 }
 
-// makes reports whether Pods are made that have not been there.
+// makes reports whether new Pods are made.
 func (d demand) makes() bool { return d.after > d.before || d.old != nil && d.after > 0 }
 
-// podsOf is how many Pods an object needs at once; 0 where that is not said in it. Those of
-// a Job can run one after another.
+// podsOf returns how many Pods an object needs at once; 0 if it does not say. Those of a
+// Job can run one after another.
 func podsOf(u *unstructured.Unstructured) int64 {
 	if u == nil {
 		return 0
@@ -80,12 +80,12 @@ func podsOf(u *unstructured.Unstructured) int64 {
 	return 0
 }
 
-// change is how much more of a quota's resource the Pods will count as, or less if it is
-// negative; false if that is not known.
+// change returns how much more of a quota's resource the Pods will use; it is negative for
+// less, and false if it is not known.
 func (d demand) change(name corev1.ResourceName) (resource.Quantity, bool) {
 	each, known := d.amount(name)
 	if !known {
-		return resource.Quantity{}, d.before == 0 // What is new takes nothing away.
+		return resource.Quantity{}, d.before == 0 // A new object cannot free anything.
 	}
 	if d.old == nil {
 		return times(each, d.after-d.before), true
@@ -113,7 +113,7 @@ func times(q resource.Quantity, n int64) resource.Quantity {
 	return product
 }
 
-// amount is how much of a quota's resource one Pod counts as; false if that is not known.
+// amount returns how much of a quota's resource one Pod uses; false if that is not known.
 func (t template) amount(name corev1.ResourceName) (resource.Quantity, bool) {
 	if name == corev1.ResourcePods || name == "count/pods" {
 		return resource.MustParse("1"), true
@@ -135,7 +135,8 @@ func (t template) amount(name corev1.ResourceName) (resource.Quantity, bool) {
 	return sum, true
 }
 
-// countedAs is the resource of a container that a quota counts, and whether it counts limits.
+// countedAs returns the container's resource that a quota counts, and whether the quota
+// counts limits.
 func countedAs(name corev1.ResourceName) (what corev1.ResourceName, limits, known bool) {
 	if rest, ok := strings.CutPrefix(string(name), "requests."); ok && rest != "storage" {
 		return corev1.ResourceName(rest), false, true
@@ -146,7 +147,8 @@ func countedAs(name corev1.ResourceName) (what corev1.ResourceName, limits, know
 	return name, false, name == corev1.ResourceCPU || name == corev1.ResourceMemory
 }
 
-// needing begins to say what is needed: by how many Pods, where all of it is theirs.
+// needing returns the beginning of a message: how many Pods need how much, if all of it is
+// theirs.
 func (d demand) needing(name corev1.ResourceName, much resource.Quantity) string {
 	n := max(1, d.after-d.before)
 	if each, _ := d.amount(name); much.Cmp(times(each, n)) != 0 {
@@ -158,7 +160,7 @@ func (d demand) needing(name corev1.ResourceName, much resource.Quantity) string
 	return fmt.Sprintf("its %s need", text.Count(int(n), "new Pod"))
 }
 
-// resourcesPath is the field that decides how much is needed.
+// resourcesPath returns the field that decides how much is needed.
 func (d demand) resourcesPath(name corev1.ResourceName) string {
 	if len(d.spec.Containers) == 1 && name != corev1.ResourcePods && name != "count/pods" {
 		return fmt.Sprintf("%s.containers[name=%q].resources", d.path, d.spec.Containers[0].Name)

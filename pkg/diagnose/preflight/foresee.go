@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// requests bounds what one run may ask. What lies beyond it is not known, and nothing
-	// is said of it.
+	// requests bounds what one run may ask. What lies beyond it is not known, and gets no
+	// remark.
 	requests = 60
 	// within bounds how long that may take.
 	within = 8 * time.Second
 )
 
-// Foresee tells what of the set will not work. The reader may be nil: then nothing is asked.
-// A caller whose time is over gets what is known by then.
+// Foresee returns what will not work in the set. With a nil reader it asks nothing. If ctx
+// ends, it returns what is known by then.
 func Foresee(ctx context.Context, reader diagnose.Reader, of Set) []event.Remarked {
 	if !slices.ContainsFunc(of.Objects, func(o Object) bool { return o.Changes && Concerns(o.Ref) }) {
 		return nil
@@ -32,7 +32,7 @@ func Foresee(ctx context.Context, reader diagnose.Reader, of Set) []event.Remark
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		g := diagnose.Gatherer{Reader: keysOnly{reader}, Budget: requests}
-		_ = g.Fill(ctx, facts, func(r *diagnose.Run) { (&view{r, s}).remarks() }) // What is not known, nothing is said of.
+		_ = g.Fill(ctx, facts, func(r *diagnose.Run) { (&view{r, s}).remarks() }) // What is not known gets no remark.
 	}
 	return (&view{diagnose.NewRun(time.Now(), facts), s}).remarks()
 }
@@ -63,7 +63,7 @@ func (k keysOnly) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	keys.SetName(name)
 	keys.SetOwnerReferences(u.GetOwnerReferences())
 	keys.SetLabels(u.GetLabels())
-	noted := map[string]string{} // What was applied last has the values too.
+	noted := map[string]string{} // The last-applied configuration has the values too.
 	for name := range u.GetAnnotations() {
 		noted[name] = ""
 	}

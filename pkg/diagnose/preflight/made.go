@@ -13,9 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// This file holds what others add on the way from a template to a running Pod: controllers
-// make claims and set labels, webhooks add containers and variables. None of it stands in a
-// manifest.
+// This file knows what others add between a template and a running Pod: controllers make
+// claims and set labels, webhooks add containers and variables. No manifest states it.
 
 // makesClaim reports whether a claim may be made by the controller of a StatefulSet or of an
 // ephemeral volume, in the set or in the cluster.
@@ -32,7 +31,7 @@ func (v *view) makesClaim(ref object.Ref) bool {
 	})
 }
 
-// claimsOf reports whether claims that are made for a workload's Pods, or for a Pod, can
+// claimsOf reports whether a claim that is made for a workload's Pods, or for a Pod, can
 // have the name.
 func claimsOf(u *unstructured.Unstructured, spec *corev1.PodSpec, name string) bool {
 	for _, claim := range ownClaims(u) {
@@ -46,8 +45,8 @@ func claimsOf(u *unstructured.Unstructured, spec *corev1.PodSpec, name string) b
 	})
 }
 
-// ownClaims returns the names of the claims that a StatefulSet makes for each Pod. A volume
-// of that name in its template does not count.
+// ownClaims returns the names of the claims that a StatefulSet makes for each Pod. They
+// replace volumes of the same name in its template.
 func ownClaims(u *unstructured.Unstructured) []string {
 	if u.GroupVersionKind().GroupKind().String() != "StatefulSet.apps" {
 		return nil
@@ -59,7 +58,7 @@ func ownClaims(u *unstructured.Unstructured) []string {
 	return names
 }
 
-// setByControllers are the labels that a controller gives to each Pod.
+// setByControllers returns the labels that a controller gives to each Pod.
 func setByControllers() []string {
 	return []string{
 		"statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index", "controller-revision-hash",
@@ -68,8 +67,9 @@ func setByControllers() []string {
 	}
 }
 
-// maySelect reports whether a selector means Pods of the template, or may once they run: a
-// controller sets labels of its own, and a program that may write Pods labels its leader.
+// maySelect reports whether a selector matches Pods of the template, or may match them
+// once they run: a controller sets labels of its own, and a program that may write Pods
+// labels its leader.
 func (s *set) maySelect(selector map[string]string, t template) bool {
 	if labels.SelectorFromSet(selector).Matches(labels.Set(t.labels)) {
 		return true
@@ -89,8 +89,8 @@ func (s *set) maySelect(selector map[string]string, t template) bool {
 	return shared
 }
 
-// writesPods reports whether a program of the template may change labels of Pods, as far as
-// one can tell: it has an account of its own, or the set has a role for that.
+// writesPods reports whether a program of the template probably may change labels of Pods:
+// it has an account of its own, or the set has a role for that.
 func (s *set) writesPods(t template) bool {
 	account := t.spec.ServiceAccountName
 	return account != "" && account != "default" || slices.ContainsFunc(s.objects, func(o Object) bool {
@@ -110,33 +110,33 @@ func (t template) isInjected() bool {
 	return false
 }
 
-// isInjectedVariable reports whether webhooks are known to add variables of such a name to
-// Pods whose template does not say so: those of a cloud's identity.
+// isInjectedVariable reports whether webhooks are known to add a variable of such a name
+// even if the template does not ask for it, as those for a cloud's identities do.
 func isInjectedVariable(name string) bool {
 	return slices.ContainsFunc([]string{"AWS_", "AZURE_", "GOOGLE_", "OTEL_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// isInjectedPort reports whether a port may be that of a proxy which a mesh adds to Pods.
+// isInjectedPort reports whether a port may be that of a proxy that a mesh adds to Pods.
 func isInjectedPort(name string) bool {
 	return slices.ContainsFunc([]string{"envoy", "istio", "linkerd", "dapr", "kuma", "consul", "proxy"}, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// hasCredentials reports whether nodes are commonly set up with credentials of their own for
-// a registry: that of a cloud.
+// hasCredentials reports whether nodes commonly have credentials of their own for a
+// registry, as they have for a cloud's.
 func hasCredentials(registry string) bool {
 	return slices.ContainsFunc([]string{".amazonaws.com", ".amazonaws.com.cn", ".gcr.io", ".pkg.dev", ".azurecr.io", ".azurecr.cn", ".azurecr.us", ".aliyuncs.com", ".ocir.io", ".icr.io"},
 		func(suffix string) bool { return strings.HasSuffix(registry, suffix) })
 }
 
-// noDefaults reports whether it is known that no LimitRange supplies what containers do not
-// state.
+// noDefaults reports whether it is known that no LimitRange fills in what containers do
+// not state.
 func (v *view) noDefaults(namespace string) bool {
 	ranges, sure := v.List(core("LimitRange"), namespace)
 	return sure && len(ranges) == 0 && len(v.set.of("", "LimitRange", namespace)) == 0
 }
 
-// mayResize reports whether somebody states anew what the Pods ask for as they are created,
-// or it is not known that nobody does.
+// mayResize reports whether something may change what the Pods request as they are
+// created: it does, or this is not known.
 func (v *view) mayResize(t template) bool {
 	gvk := schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
 	live, sure := v.List(gvk, t.of.Ref.Namespace)

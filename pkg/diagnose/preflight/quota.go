@@ -11,9 +11,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// quotas tells of Pods that a quota will not let in. What it counts is the least that is
-// needed: containers alone, without what a LimitRange adds to them, after all objects of
-// the set have given back what they need no more.
+// quotas reports Pods that a quota will not admit. It counts the least that is needed:
+// only containers, without what a LimitRange adds to them, after all objects of the set
+// have freed what they no longer need.
 func (v *view) quotas() []event.Remarked {
 	demands, order := map[string][]demand{}, []string{}
 	for _, o := range v.set.objects {
@@ -35,13 +35,14 @@ func (v *view) quotas() []event.Remarked {
 	return out
 }
 
-// quotasOf returns the quotas of a namespace, those of the set as it states them.
+// quotasOf returns the quotas of a namespace. Those that are part of the set are as the
+// set states them.
 func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 	var all []*corev1.ResourceQuota
 	live, _ := v.List(core("ResourceQuota"), namespace)
 	for _, u := range live {
 		if q, ok := typedAs[corev1.ResourceQuota](u); ok && v.set.find(refOf(core("ResourceQuota"), namespace, q.Name)) == nil {
-			if len(q.Status.Hard) > 0 { // It is enforced.
+			if len(q.Status.Hard) > 0 { // The quota is enforced.
 				all = append(all, q)
 			}
 		}
@@ -61,17 +62,18 @@ func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 	return all
 }
 
-// balance is what the demands do to one resource of a quota.
+// balance is the effect of the demands on one resource of a quota.
 type balance struct {
-	// freed is what objects of the set will need less, taken what others need more.
+	// freed is what objects of the set will no longer need; taken is what others will need
+	// in addition.
 	freed, taken resource.Quantity
 }
 
-// exceeded returns a remark at the first object for which the quota is too small, together
-// with those before it.
+// exceeded returns a remark on the first object that, together with those before it,
+// exceeds the quota.
 func (v *view) exceeded(q *corev1.ResourceQuota, demands []demand) []event.Remarked {
 	if v.set.prunes {
-		return nil // What is deleted with it makes room, nobody knows how much.
+		return nil // What is pruned makes room, and how much is not known.
 	}
 	for _, name := range sorted(q.Spec.Hard) {
 		changes := make([]resource.Quantity, len(demands))
@@ -83,7 +85,7 @@ func (v *view) exceeded(q *corev1.ResourceQuota, demands []demand) []event.Remar
 				changes[i], sure = d.change(name)
 				known = known && sure
 			case perhaps:
-				known = known && d.before == 0 // One that is new takes nothing away.
+				known = known && d.before == 0 // A new object cannot free anything.
 			case no:
 			}
 			if changes[i].Sign() < 0 {
@@ -118,7 +120,7 @@ func (v *view) exceeded(q *corev1.ResourceQuota, demands []demand) []event.Remar
 	return nil
 }
 
-// said is what the other objects of the set do to what is left.
+// said describes how the other objects of the set affect what is left.
 func (b balance) said() string {
 	said := ""
 	if !b.freed.IsZero() {
@@ -139,8 +141,8 @@ func sorted(list corev1.ResourceList) []corev1.ResourceName {
 	return names
 }
 
-// unstated tells of containers that do not state a resource which the quota counts, and for
-// which nothing in the namespace states one: their Pods are refused.
+// unstated reports containers that do not state a resource that the quota counts, and that
+// get no default for it in the namespace: their Pods are refused.
 func (v *view) unstated(q *corev1.ResourceQuota, demands []demand) []event.Remarked {
 	for _, name := range sorted(q.Spec.Hard) {
 		what, limits, known := countedAs(name)

@@ -17,13 +17,13 @@ import (
 // need is something without which a container does not start.
 type need struct {
 	ref object.Ref
-	// key is the one of it that is needed; empty where it is needed as a whole.
+	// key is the key that is needed; empty if the whole object is needed.
 	key string
-	// path is the field that says so.
+	// path is the field that refers to it.
 	path string
 }
 
-// references tells of Secrets, ConfigMaps and claims that Pods need, that are not there, and
+// references reports Secrets, ConfigMaps and claims that Pods need, that do not exist, and
 // that nothing in the set brings.
 func (v *view) references() []event.Remarked {
 	type lack struct {
@@ -59,7 +59,7 @@ func (v *view) references() []event.Remarked {
 	return out
 }
 
-// lacking tells what a template needs and will not find.
+// lacking reports a need of a template that will not be met.
 func (v *view) lacking(t template, n need) (event.Remarked, bool) {
 	kind := n.ref.GVK.Kind
 	r := event.Remarked{Ref: t.of.Ref, Path: n.path}
@@ -84,7 +84,7 @@ func (v *view) lacking(t template, n need) (event.Remarked, bool) {
 		return r, false
 	}
 	keys, sure := v.keys(n.ref)
-	if _, has := keys[n.key]; !sure || has || len(keys) == 0 { // An empty one is there to be filled.
+	if _, has := keys[n.key]; !sure || has || len(keys) == 0 { // An empty one is there to be filled later.
 		return r, false
 	}
 	r.Code = kind + "KeyMissing"
@@ -96,7 +96,7 @@ func (v *view) lacking(t template, n need) (event.Remarked, bool) {
 	return r, true
 }
 
-// keys returns those of a Secret or a ConfigMap, as they will be.
+// keys returns the keys that a Secret or a ConfigMap will have.
 func (v *view) keys(ref object.Ref) (map[string]bool, bool) {
 	o := v.set.find(ref)
 	switch {
@@ -130,7 +130,7 @@ func keysOf(u *unstructured.Unstructured) map[string]bool {
 	return keys
 }
 
-// needs returns what the containers of the template do not start without.
+// needs returns what the containers of the template need in order to start.
 func (t template) needs() []need {
 	var all []need
 	add := func(kind, name, key, path string, optional *bool) {
@@ -181,7 +181,7 @@ func (t template) needs() []need {
 	return all
 }
 
-// each calls visit for each container and where it stands below the spec.
+// each calls visit for each container, with its path below the spec.
 func (t template) each(visit func(c corev1.Container, at string)) {
 	for _, c := range t.spec.InitContainers {
 		visit(c, fmt.Sprintf(".initContainers[name=%q]", c.Name))
@@ -191,7 +191,7 @@ func (t template) each(visit func(c corev1.Container, at string)) {
 	}
 }
 
-// ofItems calls visit for each key that a volume takes, or with "" for all there are.
+// ofItems calls visit for each key that a volume takes, or with "" if it takes all keys.
 func ofItems(items []corev1.KeyToPath, visit func(key string)) {
 	if len(items) == 0 {
 		visit("")
@@ -201,7 +201,7 @@ func ofItems(items []corev1.KeyToPath, visit func(key string)) {
 	}
 }
 
-// accounts tells of ServiceAccounts without which no Pod is created.
+// accounts reports missing ServiceAccounts, without which no Pod is created.
 func (v *view) accounts() []event.Remarked {
 	var out []event.Remarked
 	told := map[object.Key]bool{}
@@ -224,9 +224,9 @@ func (v *view) accounts() []event.Remarked {
 	return out
 }
 
-// pullSecrets tells of Secrets for a registry of one's own of which none is there. An image
-// is pulled without them all the same, which a registry for everybody allows: there it is
-// silent.
+// pullSecrets reports Pods none of whose pull Secrets exists, if an image is from a
+// private registry. A public one is pulled from without a Secret, so no remark is made
+// there.
 func (v *view) pullSecrets() []event.Remarked {
 	var out []event.Remarked
 	told := map[object.Key]bool{}
@@ -254,8 +254,8 @@ func (v *view) pullSecrets() []event.Remarked {
 	return out
 }
 
-// accountPulls reports whether the ServiceAccount of the Pods has, or may have, credentials
-// of its own.
+// accountPulls reports whether the ServiceAccount of the Pods has, or may have, pull
+// Secrets of its own.
 func (v *view) accountPulls(t template) bool {
 	name := t.spec.ServiceAccountName
 	if name == "" {
@@ -269,8 +269,8 @@ func (v *view) accountPulls(t template) bool {
 	return !sure || len(diagnose.Items(u, "imagePullSecrets")) > 0
 }
 
-// privateRegistry returns the first registry of the Pod's images that is not known to serve
-// everybody; empty if there is none.
+// privateRegistry returns the first registry of the Pod's images that is not known to be
+// public; empty if there is none.
 func privateRegistry(spec *corev1.PodSpec) string {
 	for _, c := range spec.Containers {
 		host, _, named := strings.Cut(c.Image, "/")

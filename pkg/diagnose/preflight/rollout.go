@@ -27,7 +27,7 @@ func startsFirst(d *appsv1.Deployment) bool {
 	}
 	more, err := intstr.GetScaledValueFromIntOrPercent(surge, replicas(d.Spec.Replicas), true)
 	less, err2 := intstr.GetScaledValueFromIntOrPercent(unavailable, replicas(d.Spec.Replicas), false)
-	return err == nil && err2 == nil && less == 0 && more > 0 // Where both are 0, one is unavailable.
+	return err == nil && err2 == nil && less == 0 && more > 0 // If both are 0, one Pod may be unavailable.
 }
 
 func replicas(stated *int32) int {

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// truth is what is known of something.
+// truth is the answer to a question that may be open.
 type truth int
 
 const (
@@ -52,7 +52,7 @@ func both(a, b truth) truth {
 
 // inScope reports whether one scope applies.
 func (v *view) inScope(scope corev1.ScopedResourceSelectorRequirement, d demand) truth {
-	switch scope.ScopeName { //nolint:exhaustive // Of others, also of later ones, it is not known.
+	switch scope.ScopeName { //nolint:exhaustive // Other scopes, later ones too, are not known.
 	case corev1.ResourceQuotaScopeTerminating:
 		return of(d.spec.ActiveDeadlineSeconds != nil)
 	case corev1.ResourceQuotaScopeNotTerminating:
@@ -64,7 +64,7 @@ func (v *view) inScope(scope corev1.ScopedResourceSelectorRequirement, d demand)
 	case corev1.ResourceQuotaScopePriorityClass:
 		class := d.spec.PriorityClassName
 		if class == "" {
-			return perhaps // One of the cluster may be that of all Pods without one.
+			return perhaps // The cluster may have a default for Pods without one.
 		}
 		switch scope.Operator {
 		case corev1.ScopeSelectorOpIn:
@@ -80,8 +80,8 @@ func (v *view) inScope(scope corev1.ScopedResourceSelectorRequirement, d demand)
 	return perhaps
 }
 
-// bestEffort reports whether no container of the Pods states how much it needs, nor a
-// LimitRange for it.
+// bestEffort reports whether no container of the Pods has requests or limits, of its own
+// or from a LimitRange.
 func (v *view) bestEffort(d demand) truth {
 	if d.spec.Resources != nil {
 		return perhaps

@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// services tells of Services behind which there will be no Pod, or none with the port. A
-// Service that stays as it is is looked at where Pods of its namespace change.
+// services reports Services behind which there will be no Pod, or none with the port. A
+// Service that does not change is examined if Pods of its namespace change.
 func (v *view) services() []event.Remarked {
 	var out []event.Remarked
 	for i := range v.set.objects {
@@ -43,8 +43,8 @@ func (s *set) changesPods(namespace string) bool {
 	return slices.ContainsFunc(s.templates[namespace], func(t template) bool { return t.of.Changes })
 }
 
-// hasCustom reports whether the set has an object for an operator that may make Pods in the
-// namespace.
+// hasCustom reports whether the set has a custom resource whose operator may make Pods in
+// the namespace.
 func (s *set) hasCustom(namespace string) bool {
 	return slices.ContainsFunc(s.objects, func(o Object) bool {
 		return isCustom(o.Ref.GVK.Group) && (o.Ref.Namespace == namespace || o.Ref.Namespace == "")
@@ -96,7 +96,7 @@ func (v *view) selectsNothing(o *Object, s *corev1.Service, selector labels.Sele
 	return r, true
 }
 
-// replaces reports whether an object is part of the set, or made by one that is.
+// replaces reports whether an object is part of the set, or made by an object that is.
 func (s *set) replaces(u *unstructured.Unstructured) bool {
 	return s.find(object.RefOf(u)) != nil || slices.ContainsFunc(s.templates[u.GetNamespace()], func(t template) bool {
 		return slices.ContainsFunc(u.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
@@ -105,7 +105,7 @@ func (s *set) replaces(u *unstructured.Unstructured) bool {
 	})
 }
 
-// nearestLabels names the template of the set that has most of the labels.
+// nearestLabels describes the template of the set that has most of the labels.
 func (v *view) nearestLabels(namespace string, selector map[string]string) string {
 	for _, t := range v.set.templates[namespace] {
 		var differing []string
@@ -123,7 +123,7 @@ func (v *view) nearestLabels(namespace string, selector map[string]string) strin
 	return ""
 }
 
-// lacksPort tells of a target port by a name that no container has.
+// lacksPort reports a named target port that no container has.
 func (v *view) lacksPort(o *Object, s *corev1.Service, selector labels.Selector, matching []template) (event.Remarked, bool) {
 	for _, port := range s.Spec.Ports {
 		name := port.TargetPort.StrVal
@@ -175,8 +175,8 @@ func ports(templates []template) []string {
 	return names
 }
 
-// isOf reports whether a Pod of the cluster is one of the templates', so that it goes, or has
-// the same ports.
+// isOf reports whether a Pod of the cluster belongs to one of the templates, so that it is
+// replaced or has the same ports.
 func isOf(pod *unstructured.Unstructured, templates []template) bool {
 	owner := pod.GetOwnerReferences()
 	for _, t := range templates {
@@ -197,7 +197,7 @@ func isOf(pod *unstructured.Unstructured, templates []template) bool {
 	return false
 }
 
-// podsBy returns the Pods of the cluster that a selector means.
+// podsBy returns the Pods of the cluster that a selector matches.
 func (v *view) podsBy(namespace string, selector labels.Selector) ([]*unstructured.Unstructured, bool) {
 	a, sure := v.Collect(diagnose.Question{
 		Verb: diagnose.List, GVK: core("Pod"), Namespace: namespace, Labels: selector.String(), Kept: "what preflight tells Pods by",

@@ -17,21 +17,21 @@ type Object struct {
 	Ref object.Ref
 	// Changes reports whether it is created or changed.
 	Changes bool
-	// Before is the object as it is; nil where it is not there, or nothing changes.
+	// Before is the object as it is; nil if it does not exist, or does not change.
 	Before *unstructured.Unstructured
-	// After is the object as it would be. It is the manifest, which may leave out what others
-	// own, where nothing else is known.
+	// After is the object as it would be. If that is not known, it is the manifest, which
+	// may leave out what others own.
 	After *unstructured.Unstructured
 }
 
 // Set are the objects of a run, in its order.
 type Set struct {
 	Objects []Object
-	// Prunes: the run deletes objects that are not part of the set any more.
+	// Prunes is set if the run deletes objects that are no longer part of the set.
 	Prunes bool
 }
 
-// Concerns reports whether the change of an object of the kind can be a reason for a remark.
+// Concerns reports whether a change of an object of the kind can lead to a remark.
 func Concerns(ref object.Ref) bool {
 	switch gk := ref.GVK.GroupKind(); gk.Group {
 	case "":
@@ -46,26 +46,26 @@ func Concerns(ref object.Ref) bool {
 	return false
 }
 
-// Needs reports whether what becomes of an object of the kind is worth knowing: it concerns,
-// or others refer to it.
+// Needs reports whether [Foresee] uses objects of the kind: a change of one can lead to a
+// remark, or others refer to it.
 func Needs(ref object.Ref) bool {
 	return Concerns(ref) || ref.GVK.Group == "" &&
 		slices.Contains([]string{"Secret", "ConfigMap", "PersistentVolumeClaim", "ServiceAccount", "LimitRange"}, ref.GVK.Kind)
 }
 
-// HasData reports whether objects of the kind hold data of their own, which are not to be
-// kept longer than necessary.
+// HasData reports whether objects of the kind hold data, which should not be kept longer
+// than necessary.
 func HasData(ref object.Ref) bool {
 	return ref.GVK.Group == "" && (ref.GVK.Kind == "Secret" || ref.GVK.Kind == "ConfigMap")
 }
 
-// set is what is known of the objects without asking.
+// set is what is known about the objects without asking.
 type set struct {
 	objects []Object
 	index   map[object.Key]*Object
-	// templates of Pods, by the namespace, in the order of the set.
+	// templates are the templates of Pods by namespace, in the order of the set.
 	templates map[string][]template
-	// prunes: objects that are not part of the set are deleted with it.
+	// prunes is set if objects that are no longer part of the set are deleted.
 	prunes bool
 }
 
@@ -100,7 +100,7 @@ func (s *set) of(group, kind, namespace string) []*Object {
 // template is a template of Pods in an object, or a Pod itself.
 type template struct {
 	of *Object
-	// path is where its spec stands.
+	// path is that of its spec.
 	path                string
 	labels, annotations map[string]string
 	spec                *corev1.PodSpec
@@ -140,7 +140,8 @@ func templateOf(u *unstructured.Unstructured) (template, bool) {
 	return t, true
 }
 
-// templatePath is where objects of a kind have their template; nil if they have none.
+// templatePath returns the path of the template in objects of the kind; nil if they have
+// none.
 func templatePath(ref object.Ref) []string {
 	switch gk := ref.GVK.GroupKind(); gk.Group + "/" + gk.Kind {
 	case "/Pod":
@@ -153,7 +154,7 @@ func templatePath(ref object.Ref) []string {
 	return nil
 }
 
-// starts reports whether Pods will be made from the template that are not the same as before.
+// starts reports whether new or changed Pods will be made from the template.
 func (t template) starts() bool {
 	if !t.of.Changes {
 		return false
@@ -162,7 +163,7 @@ func (t template) starts() bool {
 	return !was || !equality.Semantic.DeepEqual(before.spec, t.spec)
 }
 
-// fresh returns the templates of which Pods will be made.
+// fresh returns the templates from which new or changed Pods will be made.
 func (s *set) fresh() []template {
 	var found []template
 	for _, o := range s.objects {
@@ -175,7 +176,7 @@ func (s *set) fresh() []template {
 	return found
 }
 
-// typedAs is the object as the struct of its kind.
+// typedAs converts the object to the struct of its kind.
 func typedAs[T any](u *unstructured.Unstructured) (*T, bool) {
 	t, ok := diagnose.As[T](u)
 	return &t, ok

@@ -14,21 +14,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Kept is an object that did not change, with an image that may be another one by now: its
-// tag can be pushed again, and a node that has it does not pull it.
+// Kept is an object that did not change, with an image that may be outdated: its tag can
+// be pushed again, and a node that has the image does not pull it.
 type Kept struct {
 	Ref   object.Ref
 	Image string
-	// Moves reports whether tags such as this one are there to be pushed again: dev, latest.
-	// Of others, such as 1.25, that is only possible.
+	// Moves is set if tags such as this one are meant to be pushed again: dev, latest.
+	// Others, such as 1.25, merely may be.
 	Moves bool
 }
 
-// KeptImage returns the image of an unchanged object that may be another one by now.
+// KeptImage returns the image of an unchanged object that may be outdated; false if there
+// is none.
 func KeptImage(u *unstructured.Unstructured) (Kept, bool) {
 	t, ok := templateOf(u)
 	if kind := u.GetKind(); !ok || kind == "Pod" || kind == "Job" {
-		return Kept{}, false // What has run once is not run again.
+		return Kept{}, false // A Pod or a Job is not run again.
 	}
 	var found Kept
 	for _, c := range slices.Concat(t.spec.InitContainers, t.spec.Containers) {
@@ -46,8 +47,8 @@ func KeptImage(u *unstructured.Unstructured) (Kept, bool) {
 	return found, found.Image != ""
 }
 
-// ImagesMayBeOld returns the one remark about all of these. calm: nothing else changed in
-// the run, so that somebody may wonder why.
+// ImagesMayBeOld returns one remark about all of these. Calm is set if nothing else
+// changed in the run, so that users may wonder why.
 func ImagesMayBeOld(kept []Kept, calm bool) (event.Remarked, bool) {
 	var told []Kept
 	for _, k := range kept {
@@ -79,8 +80,8 @@ func ImagesMayBeOld(kept []Kept, calm bool) (event.Remarked, bool) {
 	}, true
 }
 
-// tagOf is the tag of an image; pinned reports whether it cannot become another image, or by
-// all conventions does not: a digest, a full version, a commit, a date.
+// tagOf returns the tag of an image. Pinned is set if it cannot become another image, or
+// by convention does not: a digest, a full version, a commit, a date.
 func tagOf(image string) (tag string, pinned bool) {
 	if strings.Contains(image, "@") {
 		return "", true
@@ -101,7 +102,7 @@ func isCommit(part string) bool {
 	return len(part) >= 7 && strings.ContainsAny(part, "0123456789") && strings.Trim(part, "0123456789abcdef") == ""
 }
 
-// isMoving reports whether a tag is a word and no version.
+// isMoving reports whether a tag is a word rather than a version.
 func isMoving(tag string) bool {
 	return strings.Contains(strings.ToLower(tag), "snapshot") || !strings.ContainsAny(tag, "0123456789")
 }

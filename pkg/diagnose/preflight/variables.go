@@ -12,10 +12,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// variables tells of $(NAME) that stands where Kubernetes puts values in, with no variable
-// of that name: the program gets the text as it is. It is silent where the variables of a
-// container are not all known (envFrom, those of Services, what webhooks add), and of what may be a command
-// of a shell or a text for another program.
+// variables reports each $(NAME) where Kubernetes would insert a value, but no variable
+// has that name: the program gets the text as it is. It makes no remark if the container's
+// variables are not all known (envFrom, those of Services, what webhooks add), or if the
+// text may be a shell command or meant for another program.
 func variables(s *set) []event.Remarked {
 	var out []event.Remarked
 	for _, t := range s.fresh() {
@@ -59,7 +59,7 @@ func undefinedIn(ref object.Ref, path, name string) event.Remarked {
 	return r
 }
 
-// downward is the field of the Pod that a variable of that name is usually set from.
+// downward returns the field of the Pod from which a variable of that name is usually set.
 func downward(name string) string {
 	switch strings.TrimPrefix(strings.TrimPrefix(name, "MY_"), "K8S_") {
 	case "POD_NAME":
@@ -80,7 +80,8 @@ func downward(name string) string {
 	return ""
 }
 
-// undefined returns the names that a text refers to and the container does not define.
+// undefined returns the names to which a text refers and that the container does not
+// define.
 func undefined(c corev1.Container, said string) []string {
 	if strings.Contains(said, "\n") {
 		return nil // A script, with a syntax of its own.
@@ -96,7 +97,7 @@ func undefined(c corev1.Container, said string) []string {
 	return names
 }
 
-// isOfService reports whether a variable of that name may be one that every Pod gets for a
+// isOfService reports whether a variable of that name may be one that all Pods get for a
 // Service.
 func isOfService(name string) bool {
 	return strings.HasPrefix(name, "KUBERNETES_") || strings.HasSuffix(name, "_SERVICE_HOST") ||

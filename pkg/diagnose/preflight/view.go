@@ -16,7 +16,7 @@ type view struct {
 	set *set
 }
 
-// exists reports whether an object is in the set or in the cluster; sure is false where that
+// exists reports whether an object is in the set or in the cluster; sure is false if that
 // is not known.
 func (v *view) exists(ref object.Ref) (there, sure bool) {
 	if v.set.find(ref) != nil {
@@ -37,7 +37,7 @@ func refOf(gvk schema.GroupVersionKind, namespace, name string) object.Ref {
 	return object.Ref{GVK: gvk, Namespace: namespace, Name: name}
 }
 
-// others tells that more objects are concerned than the one that is named.
+// others says how many objects are concerned besides the one that is named.
 func others(n int, noun, also string) string {
 	switch n {
 	case 0:

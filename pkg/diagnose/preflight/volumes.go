@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// volumes tells of rollouts that start a second Pod while the first one has a volume that
-// is for one Pod or one node.
+// volumes reports rollouts that start a second Pod while the first one has a volume for
+// only one Pod or one node.
 func (v *view) volumes() []event.Remarked {
 	var out []event.Remarked
 	for _, t := range v.set.fresh() {
@@ -35,7 +35,7 @@ func (v *view) volumes() []event.Remarked {
 	return out
 }
 
-// contends fills in the remark where Pods of the Deployment will be in each other's way.
+// contends fills in the remark if Pods of the Deployment will compete for the volume.
 func (v *view) contends(r *event.Remarked, t template, d *appsv1.Deployment, claim string, mode corev1.PersistentVolumeAccessMode) bool {
 	if mode == corev1.ReadWriteOncePod && replicas(d.Spec.Replicas) > 1 {
 		r.Code, r.Path = "VolumeInUse", ".spec.replicas"
@@ -55,14 +55,14 @@ func (v *view) contends(r *event.Remarked, t template, d *appsv1.Deployment, cla
 		return true
 	}
 	if before.Status.ReadyReplicas > 1 {
-		return false // Pods of one node share it, and that works.
+		return false // Pods on one node can share it.
 	}
 	r.Code = "VolumeShared"
 	r.Text = fmt.Sprintf("this rollout starts the new Pod while the old one has PersistentVolumeClaim %s (ReadWriteOnce): on another node it may wait for the volume for ever, and on the same node both use it", text.Excerpt(claim))
 	return true
 }
 
-// holds reports whether Pods of the Deployment have the claim now.
+// holds reports whether Pods of the Deployment use the claim now.
 func holds(d *appsv1.Deployment, claim string) bool {
 	if d.Status.Replicas == 0 {
 		return false
@@ -75,7 +75,8 @@ func holds(d *appsv1.Deployment, claim string) bool {
 	return false
 }
 
-// accessMode returns the mode of a claim that is for one node or one Pod, or "".
+// accessMode returns the access mode of a claim if it is for one node or one Pod, and ""
+// otherwise.
 func (v *view) accessMode(namespace, claim string) corev1.PersistentVolumeAccessMode {
 	ref := refOf(core("PersistentVolumeClaim"), namespace, claim)
 	var u *unstructured.Unstructured
