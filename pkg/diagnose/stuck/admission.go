@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// releases stands for a finalizer when an update is tried that removes none: taking
-// an owner out of the object, say, which admission treats alike.
+// releases stands for a finalizer in the replay of an update that removes none, such as
+// one that removes an owner from the object: admission treats both alike.
 const releases = ""
 
 // purpose names the update.
@@ -30,11 +30,11 @@ func purpose(finalizer string) string {
 	return "the update that removes the finalizer " + text.Excerpt(finalizer)
 }
 
-// admission reports whether the update that removes the finalizer is admitted: it is
+// admission finds out whether the update that removes the finalizer is admitted: it is
 // replayed as a dry run, for one object of a class (edge case 61).
 func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []finding {
 	if !d.settled() {
-		return nil // First find out which webhooks are asked about it.
+		return nil // First find out which webhooks the server calls for it.
 	}
 	hooks := d.HooksFor(u, admissionv1.Update)
 	tried := d.standIn(u, finalizer, hooks)
@@ -42,14 +42,14 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	switch {
 	case err == nil:
 		return nil
-	case deniedByHook(err): // With any code; the default is 400.
+	case deniedByHook(err): // A webhook may choose any code; the default is 400.
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return nil
 	case diagnose.Slow(err): // It did not finish, which says nothing about the update.
 		return d.deadHooks(hooks)
 	case apierrors.IsForbidden(err) && !d.mayPatch(tried), apierrors.IsBadRequest(err):
-		// Not tried: we may not, or a webhook has side effects and supports no dry
-		// runs.
+		// It could not be tried: we may not, or a webhook has side effects and supports no
+		// dry runs.
 		return d.deadHooks(hooks)
 	}
 	said := "the server's answer to a dry run"
@@ -63,8 +63,8 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	return []finding{d.refused(u, finalizer, err, said)}
 }
 
-// settled reports whether it is known which webhooks are asked about updates, or
-// known to be unknowable.
+// settled reports whether it is known which webhooks the server calls for updates, or that
+// this cannot be found out.
 func (d *diagnosis) settled() bool {
 	misses := d.Misses()
 	d.Kinds()
@@ -72,7 +72,7 @@ func (d *diagnosis) settled() bool {
 	return d.Misses() == misses
 }
 
-// standIn is the first object of its class that was seen.
+// standIn returns the object that was seen first of those in the same class.
 func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hooks []diagnose.Hook) object.Ref {
 	key := class{kind: u.GroupVersionKind().GroupKind(), finalizer: finalizer}
 	conditional := false
@@ -81,7 +81,7 @@ func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hook
 		conditional = conditional || h.Conditional
 	}
 	ref := object.RefOf(u)
-	if conditional { // Each may be a case of its own.
+	if conditional { // Objects may differ in whether the conditions match.
 		return ref
 	}
 	if _, met := d.classes[key]; !met {
@@ -90,25 +90,26 @@ func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hook
 	return d.classes[key]
 }
 
-// replay is the server's refusal of the removal; nil also while that is unknown.
+// replay returns the server's refusal of the removal; nil if there is none, or if it is
+// not known yet.
 func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	q := diagnose.Question{Verb: diagnose.Replay, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, Detail: finalizer}
 	a, _ := d.Ask(q)
 	if a.Err != nil && (!diagnose.Denied(a.Err) || d.mayPatch(ref)) && !diagnose.Slow(a.Err) {
-		d.Excuse(q) // It is the answer.
+		d.Excuse(q) // The refusal itself is the answer.
 	}
 	return a.Err
 }
 
-// mayPatch reports whether we may update the object at all: admission refuses with
-// the same code as a lack of permission.
+// mayPatch reports whether we may update the object at all: admission refuses with the
+// same code as a missing permission.
 func (d *diagnosis) mayPatch(ref object.Ref) bool {
 	yes, sure := d.Allowed("", "patch", ref)
 	return yes || !sure
 }
 
-// quotedIn finds the webhook that the server names in its refusal. Nothing else in
-// the answer identifies it.
+// quotedIn finds the webhook that the server names in its refusal: only the text
+// identifies it.
 func quotedIn(hooks []diagnose.Hook, text string) (diagnose.Hook, bool) {
 	i := slices.IndexFunc(hooks, func(h diagnose.Hook) bool { return strings.Contains(text, strconv.Quote(h.Name)) })
 	if i < 0 {
@@ -117,24 +118,24 @@ func quotedIn(hooks []diagnose.Hook, text string) (diagnose.Hook, bool) {
 	return hooks[i], true
 }
 
-// deniedByHook reports whether a webhook was asked and said no. The webhook chooses
-// the code of the answer, so the code proves nothing.
+// deniedByHook reports whether a webhook denied the request. The webhook chooses the code
+// of the answer, so the code proves nothing.
 func deniedByHook(err error) bool {
 	_, of, ok := strings.Cut(err.Error(), "admission webhook \"")
 	return ok && strings.Contains(of, "\" denied the request")
 }
 
-// deniedBy reports whether a text says that this webhook was asked and said no.
+// deniedBy reports whether a text says that this webhook denied the request.
 func deniedBy(h diagnose.Hook, text string) bool {
 	return strings.Contains(text, "admission webhook "+strconv.Quote(h.Name)+" denied the request")
 }
 
-// saying is the text of an error about the object, without values of a Secret.
+// saying returns the text of an error about the object, without a Secret's values.
 func saying(ref object.Ref, err error) string {
 	return text.Excerpt(redact.Refusal(ref, err).Error())
 }
 
-// refusedBy: a webhook refuses the update, or cannot be asked.
+// refusedBy says that a webhook refuses the update, or cannot be called.
 func (d *diagnosis) refusedBy(h diagnose.Hook, err error, purpose, said string) finding {
 	unanswered := apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err)
 	if unanswered && !deniedByHook(err) {
@@ -150,7 +151,7 @@ func (d *diagnosis) refusedBy(h diagnose.Hook, err error, purpose, said string) 
 	}}
 }
 
-// unreachable: a webhook that must be asked does not answer.
+// unreachable says that a webhook that must be called does not answer.
 func (d *diagnosis) unreachable(h diagnose.Hook, evidence ...string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     WebhookUnreachable,
@@ -173,8 +174,8 @@ func (d *diagnosis) unreachable(h diagnose.Hook, evidence ...string) finding {
 	return f
 }
 
-// deadHooks are the webhooks that nothing can answer for, used when no dry run can
-// show it.
+// deadHooks reports the webhooks behind which nothing can answer. It is used if no dry run
+// can show it.
 func (d *diagnosis) deadHooks(hooks []diagnose.Hook) []finding {
 	var found []finding
 	for _, h := range hooks {
@@ -188,7 +189,7 @@ func (d *diagnosis) deadHooks(hooks []diagnose.Hook) []finding {
 	return found
 }
 
-// refused: something other than a webhook refuses the update.
+// refused says that something other than a webhook refuses the update.
 func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err error, said string) finding {
 	ref := object.RefOf(u)
 	f := finding{rank: rankAdmission, Cause: event.Cause{
@@ -212,7 +213,8 @@ func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err 
 	return f
 }
 
-// invalidFields returns the fields that validation rejects; a policy names none.
+// invalidFields reports whether validation names the fields that it rejects; a policy
+// names none.
 func invalidFields(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !asStatus(err, &status) || status.Status().Details == nil {

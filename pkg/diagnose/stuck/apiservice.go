@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// deadAPIs are the aggregated APIs whose server does not answer, and why.
+// deadAPIs returns the aggregated APIs whose server does not answer, and why.
 func (d *diagnosis) deadAPIs() (found []finding, sure bool) {
 	services, sure := d.List(diagnose.KindOf("apiregistration.k8s.io/v1", "APIService"), "")
 	for _, u := range services {
@@ -39,8 +39,8 @@ func (d *diagnosis) deadAPI(u *unstructured.Unstructured) finding {
 	return f
 }
 
-// unreadable: an API that does answer gives its group and version in a malformed
-// form, so its kinds cannot be listed.
+// unreadable says that an API answers, but gives its group and version in a malformed
+// form, so that its kinds cannot be listed.
 func (d *diagnosis) unreadable(said []string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     GroupVersionUnreadable,

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// builtIn says what one of Kubernetes' own finalizers waits for, if only its
-// controller needs to be looked at.
+// builtIn says what one of Kubernetes' own finalizers waits for, if its controller is all
+// there is to check.
 func builtIn(finalizer string) (waits string, ok bool) {
 	switch finalizer {
 	case "kubernetes":
@@ -54,8 +54,8 @@ func inNamespace(namespace string) string {
 	return " -n " + text.ShellQuote(namespace)
 }
 
-// controllerManager reports whether kube-controller-manager, which does Kubernetes'
-// own part of deletions, has stopped.
+// controllerManager covers a kube-controller-manager that has stopped: it does Kubernetes'
+// own part of deletions.
 func (d *diagnosis) controllerManager() []finding {
 	const namespace, lease = "kube-system", "kube-controller-manager"
 	u, _ := d.Get(diagnose.KindOf("coordination.k8s.io/v1", "Lease"), namespace, lease)

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// claim covers claims, which wait until no pod uses them (edge case 63).
+// claim covers volume claims, which wait until no pod uses them (edge case 63).
 func (d *diagnosis) claim(u *unstructured.Unstructured, finalizer string) []finding {
 	objects, sure := d.List(diagnose.KindOf("v1", "Pod"), u.GetNamespace())
 	var users []*unstructured.Unstructured
@@ -73,7 +73,7 @@ func (d *diagnosis) inUse(u *unstructured.Unstructured, users []*unstructured.Un
 	return append(found, f)
 }
 
-// stopping is the command that makes a pod go and stay away.
+// stopping returns the command that makes a pod go and stay away.
 func (d *diagnosis) stopping(pod *unstructured.Unstructured) (next, risk string) {
 	ref := object.RefOf(pod)
 	owner := metav1.GetControllerOf(pod)
@@ -95,7 +95,7 @@ func (d *diagnosis) stopping(pod *unstructured.Unstructured) (next, risk string)
 	}
 }
 
-// volume covers volumes, which wait until they are not bound (k/k#69697).
+// volume covers volumes, which wait until they are no longer bound (k/k#69697).
 func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []finding {
 	pv, ok := diagnose.As[corev1.PersistentVolume](d.Whole(u))
 	if !ok {
@@ -133,8 +133,8 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 	return append(found, f)
 }
 
-// storage covers volumes whose driver has failed or is not done, whichever
-// finalizer waits for it.
+// storage covers volumes whose driver has failed or is still at work, whichever finalizer
+// waits for it.
 func (d *diagnosis) storage(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "PersistentVolume") {
 		return nil

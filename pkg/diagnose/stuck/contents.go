@@ -17,11 +17,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// contents is what an object holds and has to lose before it goes away.
+// contents is what an object holds and has to lose before it goes.
 type contents struct {
-	// going are terminating, present are not.
+	// going are terminating; present are not.
 	going, present []*unstructured.Unstructured
-	// sure: all of it could be listed.
+	// sure is set if all of it could be listed.
 	sure bool
 }
 
@@ -37,7 +37,7 @@ func (c *contents) add(objects []*unstructured.Unstructured) {
 	}
 }
 
-// contents is what is left in a namespace.
+// contents returns what is left in a namespace.
 func (d *diagnosis) contents(namespace string) contents {
 	kinds, sure := d.Kinds()
 	c := contents{sure: sure}
@@ -52,18 +52,18 @@ func (d *diagnosis) contents(namespace string) contents {
 	return c
 }
 
-// holds reports whether objects of the kind are deleted with their namespace, and can
-// be seen. Events come and go.
+// holds reports whether objects of the kind are deleted with their namespace and can be
+// listed. Events do not count: they come and go.
 func holds(k object.Kind) bool {
 	return slices.Contains(k.Verbs, "list") && slices.Contains(k.Verbs, "delete") && k.Resource != "events"
 }
 
-// explained is how many objects of one content are explained: the rest is held up by
-// the same causes.
+// explained limits how many objects of one content are explained: the same causes hold up
+// the rest.
 const explained = 300
 
-// causes returns the causes of what is held, each with how many objects it holds
-// back. Objects that are not being deleted yet will be: what is broken already will
+// causes returns the causes that hold up the contents, each with the number of objects it
+// holds back. It includes objects that are not being deleted yet: what is broken now will
 // hold them up too.
 func (c contents) causes(d *diagnosis) []finding {
 	var all []finding
@@ -75,7 +75,7 @@ func (c contents) causes(d *diagnosis) []finding {
 			}
 			key := keyOf(f.Cause)
 			if slices.Contains(d.looked, key.blockedBy) {
-				continue // A cycle: it waits for what waits for it.
+				continue // A cycle: the object waits for what waits for it.
 			}
 			if held[key] == nil {
 				all = append(all, f)
@@ -90,8 +90,8 @@ func (c contents) causes(d *diagnosis) []finding {
 	return all
 }
 
-// oldest are those to explain: first what has been terminating the longest, then what
-// has finalizers.
+// oldest returns the objects to explain: first those that have been terminating the
+// longest, then those with finalizers.
 func (c contents) oldest() []*unstructured.Unstructured {
 	sorted := slices.Clone(c.going)
 	for _, u := range c.present {

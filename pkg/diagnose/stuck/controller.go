@@ -34,7 +34,7 @@ func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []fin
 	return found
 }
 
-// gone: nothing in the cluster is known that would remove the finalizer.
+// gone says that nothing known in the cluster would remove the finalizer.
 func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	ref := object.RefOf(u)
 	message := "nothing in this cluster is known to remove the finalizer " + text.Excerpt(finalizer)
@@ -53,7 +53,7 @@ func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagn
 	}}
 }
 
-// unfound: the controller is unknown, because not everything could be read.
+// unfound says that the controller is unknown because not everything could be read.
 func (d *diagnosis) unfound(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code:     FinalizerUnknown,
@@ -120,8 +120,8 @@ func codeOf(h diagnose.Health) string {
 	}
 }
 
-// owner says what the workload is taken for. The right to update does not, on its
-// own, make a workload the finalizer's controller.
+// owner says what the workload is assumed to be. The right to update alone does not make a
+// workload the finalizer's controller.
 func owner(c diagnose.Candidate, finalizer string) string {
 	who := "the controller of the finalizer "
 	if !c.Likely() {
@@ -130,7 +130,7 @@ func owner(c diagnose.Candidate, finalizer string) string {
 	return who + text.Excerpt(finalizer) + ", " + diagnose.Name(c.Ref)
 }
 
-// silent: the controller is alive, but does not remove the finalizer.
+// silent says that the controller is alive, but does not remove the finalizer.
 func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by object.Ref) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code:      FinalizerControllerSilent,
@@ -140,7 +140,7 @@ func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by ob
 	}}
 }
 
-// silentElsewhere: the lease has a holder, but it runs where we cannot see it.
+// silentElsewhere says that the lease has a holder that runs where we cannot see it.
 func (d *diagnosis) silentElsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	f := d.silent(u, finalizer, object.RefOf(u))
 	f.Message = "the controller of the finalizer " + text.Excerpt(finalizer) + " is alive, but does not remove it; its workload was not found and may run outside the cluster"
@@ -150,7 +150,7 @@ func (d *diagnosis) silentElsewhere(u *unstructured.Unstructured, finalizer stri
 	return f
 }
 
-// unproven: some workloads may be the finalizer's controller, and nothing shows
+// unproven says that some workloads may be the finalizer's controller, and nothing shows
 // which one is.
 func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	var all []string
@@ -167,7 +167,8 @@ func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s d
 	}}
 }
 
-// elsewhere: the setter of the finalizer is alive, and its workload was not found.
+// elsewhere says that the setter of the finalizer is alive, but its workload was not
+// found.
 func (d *diagnosis) elsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code: FinalizerUnknown,

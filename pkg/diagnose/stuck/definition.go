@@ -54,16 +54,16 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 // cleanup is the finalizer with which the API server waits for the instances.
 const cleanup = "customresourcecleanup.apiextensions.k8s.io"
 
-// isCleanupFailure reports whether the API server gives this reason when it failed to
-// remove the instances: it could not list or delete them, or they were not gone in time.
-// Often its storage for the kind was just being set up again. It retries within a quarter
-// of an hour, and at once when the definition is written.
+// isCleanupFailure reports whether this is a reason that the API server gives when it
+// could not remove the instances: it failed to list or delete them, or they were not gone
+// in time. Often it was just setting up its storage for the kind again. It retries within
+// a quarter of an hour, and at once when the definition is written.
 func isCleanupFailure(reason string) bool {
 	return reason == "InstanceDeletionFailed" || reason == "InstanceDeletionCheck"
 }
 
-// instances is the kind that a definition defines, at its storage version: reading that
-// needs no conversion.
+// instances returns the kind that a definition defines, at its storage version: reading
+// that needs no conversion.
 func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
 	gvk := schema.GroupVersionKind{Group: diagnose.Text(crd, "spec", "group"), Kind: diagnose.Text(crd, "spec", "names", "kind")}
 	for _, v := range diagnose.Items(crd, "spec", "versions") {
@@ -97,7 +97,7 @@ func (d *diagnosis) conversion(u *unstructured.Unstructured) []finding {
 	return d.converter(crd)
 }
 
-// converter reports whether a conversion webhook answers.
+// converter covers a conversion webhook that does not answer.
 func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 	path := []string{"spec", "conversion", "webhook", "clientConfig"}
 	at := diagnose.Text(crd, append(path, "url")...)
@@ -129,8 +129,8 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 	return []finding{f}
 }
 
-// unlisted is the error that listing the instances returned, if it is about conversion and
-// not about the server.
+// unlisted returns the error of listing the instances, if it is about conversion and not
+// about the server.
 func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	gvk, _ := instances(crd)
 	var said []string

@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// foreground covers objects that go after their dependents (edge case 62): only
-// those with blockOwnerDeletion are waited for.
+// foreground covers objects that go after their dependents (edge case 62). They wait only
+// for dependents with blockOwnerDeletion.
 func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
 	blocking, sure := d.dependents(u, u.GetNamespace(), blocks)
 	if len(blocking) > 0 {
@@ -36,8 +36,8 @@ func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
 	return d.builtIn(u, "foregroundDeletion", "the garbage collector to notice that its dependents are gone")
 }
 
-// foreignAfter is how long an object waits for dependents that cannot be found
-// before they are looked for in the whole cluster.
+// foreignAfter is how long an object has to be waiting before dependents that were not
+// found are searched for in the whole cluster.
 const foreignAfter = 5 * time.Second
 
 func blocks(o metav1.OwnerReference) bool {
@@ -59,7 +59,7 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// dependents are the objects that name u as their owner.
+// dependents returns the objects that name u as their owner.
 func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, which func(metav1.OwnerReference) bool) ([]*unstructured.Unstructured, bool) {
 	kinds, sure := d.Kinds()
 	var found []*unstructured.Unstructured
@@ -78,8 +78,8 @@ func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, w
 	return found, sure
 }
 
-// heldBy covers dependents that have to go first: their own causes, and one that
-// says that it waits for them.
+// heldBy covers dependents that have to go first. It returns their own causes, and one
+// that says that the object waits for them.
 func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructured.Unstructured) []finding {
 	var c contents
 	c.add(dependents)
@@ -112,8 +112,8 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	return append(found, f)
 }
 
-// ownerElsewhere: a dependent in another namespace than its owner's, which makes the
-// owner invalid (event OwnerRefInvalidNamespace).
+// ownerElsewhere says that a dependent is in another namespace than its owner, which makes
+// its owner reference invalid (event OwnerRefInvalidNamespace).
 func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	ref := object.RefOf(dependent)
 	lost := "if the reference stays, the garbage collector deletes " + diagnose.Name(ref) + ", whose owner it does not find"
@@ -130,8 +130,8 @@ func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	}}
 }
 
-// disowning is the command that removes one owner from an object, if it is still at
-// the position where it was seen.
+// disowning returns the command that removes one owner from an object, provided that it is
+// still at the position where it was seen.
 func disowning(u *unstructured.Unstructured, owner types.UID) string {
 	i := slices.IndexFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
 	patch := fmt.Sprintf(`[{"op":"test","path":"/metadata/ownerReferences/%[1]d/uid","value":%[2]q},{"op":"remove","path":"/metadata/ownerReferences/%[1]d"}]`, i, string(owner))

@@ -6,8 +6,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Diagnose explains why an object does not go away, root causes first. There is
-// always a cause: at least Unknown, with what was looked at, or Progressing.
+// Diagnose explains why an object does not go away, root causes first. There is always at
+// least one cause: if nothing else, Progressing, or Unknown with what was examined.
 func Diagnose(f Facts) []event.Cause {
 	return newDiagnosis(diagnose.NewRun(f.Now, f.known)).explain(f)
 }

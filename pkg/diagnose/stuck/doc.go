@@ -1,17 +1,17 @@
 // Package stuck explains why the deletion of an object hangs.
 //
-// [Explainer.Gather] reads what the object's situation calls for, [Diagnose] draws the
-// conclusions. It consists of rules over package diagnose, one file for each family of
-// causes. What holds up many objects is read once.
+// [Explainer.Gather] reads what the object's situation calls for, and [Diagnose] draws the
+// conclusions. The package consists of rules over package diagnose, one file for each
+// family of causes. What holds up many objects is read once.
 //
 // It changes nothing in the cluster, waits for nothing and prints nothing.
 package stuck
 
 // The codes of causes. They are stable: machines depend on them.
 const (
-	// The finalizer's controller: nothing is known that would remove the finalizer; it is
-	// scaled to zero, crashes, does not get ready, lacks permission; it runs and does not
-	// remove it; or it is unknown.
+	// The finalizer's controller: nothing known would remove the finalizer; the controller
+	// is scaled to zero, crashes, does not get ready or lacks permission; it runs, but
+	// does not remove the finalizer; or it is unknown.
 	FinalizerControllerGone       = "FinalizerControllerGone"
 	FinalizerControllerScaledDown = "FinalizerControllerScaledDown"
 	FinalizerControllerCrashing   = "FinalizerControllerCrashing"
@@ -20,8 +20,7 @@ const (
 	FinalizerControllerSilent     = "FinalizerControllerSilent"
 	FinalizerUnknown              = "FinalizerUnknown"
 
-	// Kubernetes' own: a finalizer that it removes on its own, and its controllers being
-	// down.
+	// Kubernetes itself: a finalizer that it removes, and its controllers being down.
 	BuiltInFinalizer           = "BuiltInFinalizer"
 	ControllerManagerDown      = "ControllerManagerDown"
 	LoadBalancerControllerGone = "LoadBalancerControllerGone"

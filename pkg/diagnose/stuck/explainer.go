@@ -17,11 +17,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
-// Explainer explains why objects do not go away. Its Gatherer needs a Reader. It
-// may be used from many goroutines.
+// Explainer explains why objects do not go away. Its Gatherer needs a Reader. It is safe
+// for concurrent use.
 type Explainer struct {
 	diagnose.Gatherer
-	// Pause lies between two looks at what an object holds, which show whether it
+	// Pause is the time between two looks at what an object holds, which show whether it
 	// makes progress; 0 means one second.
 	Pause time.Duration
 
@@ -38,8 +38,8 @@ func (e *Explainer) Explain(ctx context.Context, _ object.Kind, live *unstructur
 	return Diagnose(facts), nil
 }
 
-// Gather reads what the situation of the object calls for, in parallel. What it
-// lacked permission to read is marked in the facts; an error says that ctx ended.
+// Gather reads what the situation of the object calls for, in parallel. What it lacked
+// permission to read is marked in the facts; an error means that ctx ended.
 func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured) (Facts, error) {
 	f := Facts{Now: e.Time(), Object: live, known: diagnose.NewFacts(live)}
 	if err := e.Fill(ctx, f.known, func(r *diagnose.Run) { newDiagnosis(r).explain(f) }); err != nil {
@@ -48,11 +48,11 @@ func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured)
 	return e.lookAgain(ctx, f)
 }
 
-// usualPause lies between two looks at what an object holds.
+// usualPause is the default of Pause.
 const usualPause = time.Second
 
-// lookAgain takes a second look at what the object holds if there is no earlier
-// look to compare with.
+// lookAgain takes a second look at what the object holds if no earlier look is there to
+// compare with.
 func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
 	held, ok := newDiagnosis(diagnose.NewRun(f.Now, f.known)).left(f.Object)
 	if !ok || held.total() == 0 {
@@ -75,7 +75,7 @@ func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
 	return f, nil
 }
 
-// count looks again at the kinds of which there were objects.
+// count counts again the objects of the kinds that the object held.
 func (e *Explainer) count(ctx context.Context, f Facts, held contents) (Look, error) {
 	namespace := ""
 	if diagnose.IsKind(f.Object, "", "Namespace") {

@@ -4,14 +4,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// finalizers finds out for each finalizer of the object what should remove it, and
-// why that does not happen.
+// finalizers finds out what should remove each finalizer of the object, and why that does
+// not happen.
 func (d *diagnosis) finalizers(u *unstructured.Unstructured) []finding {
 	var found []finding
 	for _, finalizer := range u.GetFinalizers() {
 		refused := d.admission(u, finalizer)
 		whose := d.whose(u, finalizer)
-		if len(refused) > 0 { // Its controller does not wait, but is refused.
+		if len(refused) > 0 { // Its controller is not waiting: its update is refused.
 			whose = without(whose, rankSilent, rankWaiting)
 		}
 		found = append(append(found, refused...), whose...)

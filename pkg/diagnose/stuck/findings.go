@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// rank orders causes: those whose cure others depend on come first.
+// rank orders causes: those on whose cure others depend come first.
 type rank int
 
 const (
@@ -36,16 +36,16 @@ type finding struct {
 // diagnosis is one run of the rules over the known facts.
 type diagnosis struct {
 	*diagnose.Run
-	// looked are the objects whose causes were looked for, one below the other.
+	// looked are the objects whose causes are being looked for, each held up by the next.
 	looked []object.Key
-	// classes are the objects that stand for others like them.
+	// classes has the object that stands for all others of its class.
 	classes map[class]object.Ref
-	// rules are run for each object. They are given, since rules ask for the causes of
-	// what holds their object up.
+	// rules are run for each object. They are a field because rules, in turn, ask for the
+	// causes of what holds up their object.
 	rules []rule
 }
 
-// rule finds causes why an object does not go. It decides on its own whether it applies.
+// rule finds causes why an object does not go. It decides itself whether it applies.
 type rule func(*unstructured.Unstructured) []finding
 
 // sorted orders findings by rank and drops duplicates.
@@ -75,8 +75,8 @@ type Facts struct {
 	Now time.Time
 	// Object is the object as it was last read, possibly only its metadata.
 	Object *unstructured.Unstructured
-	// Before and After are two looks at what it holds; After is zero without a
-	// second.
+	// Before and After are two looks at what it holds; After is zero if there was only
+	// one.
 	Before, After Look
 
 	known *diagnose.Facts
@@ -88,16 +88,16 @@ type Look struct {
 	Left int
 }
 
-// class is what objects have in common if one can stand for all: the update that
-// removes the finalizer has the same result for them.
+// class is what objects have in common if one can stand for all, because the update that
+// removes the finalizer has the same result for each.
 type class struct {
 	kind      schema.GroupKind
 	finalizer string
 	hooks     string
 }
 
-// deepest is how many levels of objects are followed: from a namespace to its
-// claim, from the claim to its pod.
+// deepest limits the levels of objects that are followed: from a namespace to its claim,
+// from the claim to its pod.
 const deepest = 3
 
 // causes runs all rules for one object.

@@ -13,7 +13,7 @@ import (
 
 const cloudController = "cloud-controller-manager"
 
-// loadBalancer covers services of type LoadBalancer: a cloud controller releases
+// loadBalancer covers services of type LoadBalancer: a cloud controller has to release
 // what they have at the provider (edge case 63).
 func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string) []finding {
 	workloads, sure := d.Workloads()

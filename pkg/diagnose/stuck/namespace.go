@@ -69,7 +69,7 @@ func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	return []finding{stale(live, failures, "every APIService is available by now", "the namespace controller")}
 }
 
-// stale: a condition states what is no longer true (k/k#72244).
+// stale says that a condition states what is no longer true (k/k#72244).
 func stale(live *unstructured.Unstructured, said []string, but, who string) finding {
 	return finding{rank: rankWaiting, Cause: event.Cause{
 		Code:     ConditionStale,
@@ -79,8 +79,8 @@ func stale(live *unstructured.Unstructured, said []string, but, who string) find
 	}}
 }
 
-// lookAgain is a command that makes a controller look at an object at once: any write
-// does, and this one changes nothing that anything reads.
+// lookAgain returns a command that makes a controller look at an object at once: any write
+// does, and this one changes nothing that matters.
 func lookAgain(live *unstructured.Unstructured) string {
 	return command.Kubectl("annotate") + " " + diagnose.On(object.RefOf(live)) + " --overwrite k8sconnect.io/look-again=\"$(date +%s)\""
 }
@@ -100,8 +100,8 @@ func (d *diagnosis) staleContent(live *unstructured.Unstructured) []finding {
 	return []finding{stale(live, said, "nothing that can be listed is left in the namespace", "the namespace controller")}
 }
 
-// specFinalizers covers finalizers in the spec of a namespace, which have nothing to do
-// with those in its metadata, and can only be removed through /finalize.
+// specFinalizers covers finalizers in the spec of a namespace. They are independent of
+// those in its metadata, and can only be removed through /finalize.
 func specFinalizers(live *unstructured.Unstructured) []finding {
 	finalizers, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "finalizers")
 	others := slices.DeleteFunc(finalizers, func(f string) bool { return f == string(corev1.FinalizerKubernetes) })
@@ -120,9 +120,10 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 	}}}
 }
 
-// replaceList is what makes sed leave Kubernetes' own finalizer in the spec of a
-// namespace, if it holds exactly these. Everything else stays as it is: the object sent
-// to /finalize replaces the stored one, including its metadata and the finalizers there.
+// replaceList returns the sed expression that reduces the finalizers in the spec of a
+// namespace to Kubernetes' own, provided that they are exactly these. Everything else
+// stays as it is: the object sent to /finalize replaces the stored one, including its
+// metadata and the finalizers there.
 func replaceList(finalizers []string) string {
 	const field = `"spec":{"finalizers":`
 	list, _ := json.Marshal(finalizers) // Strings can always be marshalled.
@@ -130,8 +131,8 @@ func replaceList(finalizers []string) string {
 	return "s|" + field + escaped + "|" + field + `["kubernetes"]|`
 }
 
-// undeleted covers what the namespace controller could not even request the deletion of:
-// something refuses it.
+// undeleted covers objects whose deletion the namespace controller could not even request,
+// because something refuses it.
 func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []finding {
 	failure := object.ConditionOf(live, string(corev1.NamespaceDeletionContentFailure))
 	if failure.Status != "True" || len(c.present) == 0 {

@@ -15,8 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// pod covers pods, which go away when the kubelet of their node says so (edge case
-// 63).
+// pod covers pods, which go when the kubelet of their node says so (edge case 63).
 func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "Pod") {
 		return nil
@@ -62,7 +61,7 @@ func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 		f.Code = PodPastGracePeriod
 		f.Message = "its grace period is over, and the kubelet of node " + text.Excerpt(p.Spec.NodeName) + " has not confirmed that its containers have stopped"
 	}
-	if len(p.Finalizers) > 0 { // They hold it, whatever the kubelet does.
+	if len(p.Finalizers) > 0 { // They hold the pod, whatever the kubelet does.
 		f.rank = max(f.rank, rankWaiting)
 	}
 	return []finding{f}
@@ -95,8 +94,8 @@ func volumesOf(p corev1.Pod) []string {
 	return diagnose.Some(found, 3)
 }
 
-// budgets says of disruption budgets that they are not the reason: people suspect
-// them (edge case 65).
+// budgets says that disruption budgets are not the reason, because people suspect them
+// (edge case 65).
 func (d *diagnosis) budgets(p corev1.Pod) []string {
 	objects, _ := d.List(diagnose.KindOf("policy/v1", "PodDisruptionBudget"), p.Namespace)
 	for _, b := range diagnose.All[policyv1.PodDisruptionBudget](objects) {
@@ -128,7 +127,7 @@ func (d *diagnosis) node(called string) node {
 	return node{code: NodeNotReady, how: "is not ready", evidence: []string{"node " + text.Excerpt(called) + ": Ready is " + ready.Status + ", " + said(ready)}}
 }
 
-// next is the command that frees the volumes of a node that does not come back.
+// next returns the command that frees the volumes of a node that does not come back.
 func (n node) next(called string) string {
 	if n.code == NodeGone {
 		return command.Kubectl("get") + " pods -A --field-selector spec.nodeName=" + text.ShellQuote(called)

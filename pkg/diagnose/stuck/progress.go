@@ -30,8 +30,8 @@ func (d *diagnosis) progress(f Facts, _ []finding) (finding, bool) {
 	return moving, true
 }
 
-// left is what the object holds, as far as it is known; false for one that holds
-// nothing.
+// left returns what the object holds, as far as it is known. It is false for an object
+// that holds nothing.
 func (d *diagnosis) left(u *unstructured.Unstructured) (contents, bool) {
 	switch {
 	case diagnose.IsKind(u, "", "Namespace"):

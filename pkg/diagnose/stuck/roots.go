@@ -17,7 +17,7 @@ type Explained struct {
 	Causes []event.Cause
 }
 
-// Root is one cause with all that it holds back.
+// Root is one cause with everything that it holds back.
 type Root struct {
 	Cause event.Cause
 	// Holds are the objects that wait for it, sorted.
@@ -26,8 +26,8 @@ type Root struct {
 	Total int
 }
 
-// rootKey distinguishes causes: by what they are and what has to change, or by their words
-// if nothing in particular has to.
+// rootKey distinguishes causes: by their code and the object that has to change, or by
+// their words if no object has to.
 type rootKey struct {
 	code, message string
 	blockedBy     object.Key
@@ -54,8 +54,8 @@ func Roots(objects []Explained) []Root {
 			byKey[key] = &Root{Cause: o.Causes[0]}
 		}
 		if len(o.Causes[0].Evidence) < len(byKey[key].Cause.Evidence) {
-			// Only of what waits for it directly: what waits for that in turn has it as
-			// evidence too.
+			// Report the evidence of an object that the cause holds back directly: an
+			// object that waits for that one has more.
 			byKey[key].Cause = o.Causes[0]
 		}
 		byKey[key].Holds = append(byKey[key].Holds, o.Ref)

@@ -18,16 +18,16 @@ import (
 type Scope struct {
 	// Kinds are the kinds to look at; nil for all that the server serves.
 	Kinds []object.Kind
-	// Selection is which objects of them.
+	// Selection says which of their objects to look at.
 	Selection object.Selection
 }
 
-// UnreadError says that some kinds could not be read: their objects may be
-// terminating too. What was found is valid nevertheless.
+// UnreadError says that some kinds could not be read, so that more objects may be
+// terminating. What was found is valid nevertheless.
 type UnreadError struct {
-	// Kinds are the questions, each with the reason why there was no answer.
+	// Kinds are the questions that were not answered, each with the reason.
 	Kinds []string
-	// Forbidden: for some, or all, we lack permission.
+	// Forbidden is set if we lack permission for some of them.
 	Forbidden bool
 }
 
@@ -84,7 +84,7 @@ func (e *Explainer) Survey(ctx context.Context, scope Scope) ([]Root, []Explaine
 	return Roots(out), out, unread
 }
 
-// complete adds the remaining causes to those objects that no rule explained.
+// complete explains the objects that no rule explained.
 func (d *diagnosis) complete(objects []*unstructured.Unstructured, out []Explained) {
 	unread, blind := d.unread()
 	server := sorted(d.server())

@@ -9,10 +9,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// said is a condition as evidence.
+// said returns a condition as evidence.
 func said(c object.Condition) string { return text.Excerpt(c.Reason + ": " + c.Message) }
 
-// removal is the command that removes one finalizer.
+// removal returns the command that removes one finalizer.
 func removal(ref object.Ref, finalizer string) string {
 	return command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref) + " --remove-finalizer=" + text.ShellQuote(finalizer)
 }

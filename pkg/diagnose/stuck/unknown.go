@@ -28,7 +28,7 @@ func notTerminating(u *unstructured.Unstructured) event.Cause {
 	}
 }
 
-// unknown is the cause if no rule found anything.
+// unknown returns the cause to report if no rule found anything.
 func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 	ref := object.RefOf(u)
 	f := finding{rank: rankSilent, Cause: event.Cause{
@@ -48,23 +48,21 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 type gap int
 
 const (
-	// gapUntold: another cause covers it.
+	// gapUntold means that another cause covers it.
 	gapUntold gap = iota
-	// gapForbidden: we lack permission to look.
+	// gapForbidden means that we lack permission to read.
 	gapForbidden
-	// gapUnanswered: it proves nothing about the server as a whole, nor about what
-	// exists.
+	// gapUnanswered proves nothing about the server as a whole, nor about what exists.
 	gapUnanswered
-	// gapThrottled and gapFailing: it is the server's fault.
+	// gapThrottled and gapFailing mean that the server is at fault.
 	gapThrottled
 	gapFailing
-	// gapUnreadable: the server itself cannot read what is there.
+	// gapUnreadable means that the server itself cannot read what is there.
 	gapUnreadable
 )
 
-// gaps sorts the questions without an answer by how to report them, each in one way.
-// What is unknown must not be taken for absent (edge case 67), so every one of them is
-// reported in some way.
+// gaps groups the questions without an answer by how to report them. Unknown must not be
+// taken for absent (edge case 67), so each of them is reported in exactly one way.
 func (d *diagnosis) gaps() map[gap][]string {
 	blame := d.blame()
 	told := map[gap][]string{}
@@ -99,7 +97,7 @@ func gapOf(q diagnose.Question, err error, blame func(error) bool) gap {
 		return gapForbidden
 	case undecryptable(err): // Whatever else is wrong, and however it is wrapped.
 		return gapUnreadable
-	case !diagnose.Troubled(err) || !blame(err): // It concerns this kind alone, or a matter of time.
+	case !diagnose.Troubled(err) || !blame(err): // The error concerns this kind alone, or will pass.
 		if q.Verb == diagnose.Allowed {
 			return gapUntold
 		}
@@ -166,10 +164,10 @@ func (d *diagnosis) server() []finding {
 	return found
 }
 
-// blame returns a function that reports whether an error says something about the
-// server as a whole. If it answered other questions, one kind alone is at fault, whose
-// storage is still being created or cannot be read; and a server that answers late is
-// not broken.
+// blame returns a function that reports whether an error says something about the server
+// as a whole. If the server answered other questions, only one kind has a problem: its
+// storage is still being created, or cannot be read. And a server that answers late is not
+// broken.
 func (d *diagnosis) blame() func(error) bool {
 	failing := map[string]bool{}
 	for q, err := range d.Unanswered() {
