@@ -10,13 +10,13 @@ const (
 	// worthList is the number of objects in a namespace from which one list is read
 	// instead of each object.
 	worthList = 4
-	// worthAll is the number of namespaces from which one list of all of them is
+	// worthAll is the number of namespaces from which one list of the whole cluster is
 	// read.
 	worthAll = 8
 )
 
-// batches combines questions where one list answers many, in order. If such a list
-// was refused, each question is asked on its own.
+// batches combines questions that one list can answer, in order. If that list was refused,
+// each question is asked on its own.
 func batches(f *Facts, asked map[Question]func() Collector, worth int) []Question {
 	lists := map[Question]int{}
 	for q := range asked {

@@ -20,9 +20,10 @@ type Search struct {
 	Lease *Lease
 	// Evidence is what the search looked at.
 	Evidence []string
-	// Sure: everything that was needed could be read.
+	// Sure is set if everything that was needed could be read.
 	Sure bool
-	// Proven: the evidence identifies the controller, so its absence can be stated.
+	// Proven is set if the evidence identifies the controller, so that its absence can be
+	// stated.
 	Proven bool
 	// Suspects may be the controller, if nothing identifies it; Alive is a sign of life
 	// from the setter of the finalizer.
@@ -30,10 +31,10 @@ type Search struct {
 	Alive    string
 }
 
-// Candidate is a workload that may be the finalizer's controller.
+// Candidate is a workload that may be the controller.
 type Candidate struct {
 	Workload
-	// Why, each on a line.
+	// Why lists the reasons, one on each line.
 	Why []string
 	// Lease that one of its pods holds, or held.
 	Lease *Lease
@@ -41,12 +42,13 @@ type Candidate struct {
 	score int
 }
 
-// Likely reports whether more than the right to write the object speaks for it.
+// Likely reports whether anything beyond the right to write the object points to the
+// workload.
 func (c Candidate) Likely() bool { return c.score >= worthGrant }
 
-// The weights of clues. A name by which the finalizer's owner is known counts most;
-// many accounts have the right to update; and a webhook that checks a kind need not
-// belong to its controller, as with a policy.
+// The weights of clues. A known name of the finalizer's owner counts most. The right to
+// update counts little, because many accounts have it. A webhook that checks a kind need
+// not belong to its controller: it may enforce a policy.
 const (
 	worthName  = 4
 	worthLease = 3
@@ -59,9 +61,9 @@ const (
 // Controller finds the workload of an object's controller by everything that ties the
 // two together: the writer of its status and the setters of its finalizers, names of
 // well-known operators, leases, webhooks for the kind, rights on it, and labels shared
-// with its definition. With a finalizer, it is the controller that removes that one;
-// without, the controller of the object's kind. If the finalizer belongs to the kind,
-// the two are the same.
+// with its definition. If a finalizer is given, this is the controller that removes it;
+// otherwise it is the controller of the object's kind. The two are the same if the
+// finalizer belongs to the kind.
 func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search {
 	t := r.traitsOf(u, finalizer)
 	s := Search{Operator: t.operator, Sure: true}
@@ -81,14 +83,14 @@ func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search 
 		c.byLease(leases, t)
 		c.byAccount(accounts, t.groups)
 		c.byHook(r, hooks)
-		if !known { // Other parts of the app have the labels too.
+		if !known { // Other parts of the application have the labels too.
 			c.byLabel(t.definition)
 		}
 		if c.score > 0 {
 			found = append(found, c)
 		}
 	}
-	if len(found) == 0 { // It need not be a workload: a pod may run on its own, or for a Job or a custom kind.
+	if len(found) == 0 { // The controller may be a pod on its own, or one of a Job or a custom kind.
 		pods, sure := r.podsAs(accounts)
 		s.Sure = s.Sure && sure
 		for _, w := range pods {
@@ -101,7 +103,7 @@ func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search 
 	if len(s.Workloads) > 0 {
 		return s
 	}
-	if s.Sure { // Nothing that was not read is known to be absent.
+	if s.Sure { // What was not read is not known to be absent.
 		s.Evidence = notFound(t, accounts, hooks)
 	}
 	if l := leaseFor(leases, t); l != nil && l.Stale(r.Now) {
@@ -213,7 +215,7 @@ func leaseFor(leases []Lease, t traits) *Lease {
 	return nil
 }
 
-// notFound lists where nothing was found.
+// notFound lists, as evidence, where the search found nothing.
 func notFound(t traits, accounts []account, hooks []Hook) []string {
 	groups := t.groups
 	evidence := []string{"no Deployment, StatefulSet or DaemonSet" + called(t.names) + ", and no lease of " + text.Excerpt(groups[0])}

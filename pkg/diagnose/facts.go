@@ -12,14 +12,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Facts holds questions and their answers. It can explain many objects: what holds up
-// two hundred of them is read once. It may be used from many goroutines.
+// Facts holds questions and their answers. It can serve the explanations of many objects:
+// what holds up two hundred of them is read once. It is safe for concurrent use.
 type Facts struct {
 	mu      sync.RWMutex
 	answers map[Question]Answer
 }
 
-// NewFacts returns facts in which the objects are known already.
+// NewFacts returns facts that already contain the objects.
 func NewFacts(known ...*unstructured.Unstructured) *Facts {
 	f := &Facts{answers: map[Question]Answer{}}
 	for _, u := range known {
@@ -37,8 +37,8 @@ func (f *Facts) put(q Question, a Answer) {
 	f.answers[q] = a
 }
 
-// Find answers a question, also from the answer to a wider one; false if neither was
-// asked.
+// Find answers a question, if need be from the answer to a wider one. It is false if
+// neither was asked.
 func (f *Facts) Find(q Question) (Answer, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -60,9 +60,9 @@ func (f *Facts) Find(q Question) (Answer, bool) {
 	return Answer{}, false
 }
 
-// Forget forgets the answers that are too old, so that they are asked for again, and
-// errors that may pass. old gets the time of each answer; it is
-// not called for answers that were given.
+// Forget drops the answers that old reports as too old, and errors that may pass, so that
+// they are asked for again. Old gets the time of each answer; it is not called for answers
+// that were given.
 func (f *Facts) Forget(old func(q Question, at time.Time) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,7 +87,7 @@ func (f *Facts) Since(at time.Time) []Question {
 	return asked
 }
 
-// widen returns a question and those whose answer contains its answer.
+// widen returns a question, followed by wider ones whose answers contain its own.
 func widen(q Question) []Question {
 	here := Question{Verb: List, GVK: q.GVK, Namespace: q.Namespace}
 	all := Question{Verb: List, GVK: q.GVK}
@@ -142,7 +142,7 @@ func (f *Facts) object(ref object.Ref) *unstructured.Unstructured {
 	return named(a.Objects, ref.Namespace, ref.Name)
 }
 
-// AnswersElse reports whether the server answered anything that does not concern these
+// AnswersElse reports whether the server answered any question that is not about these
 // groups.
 func (f *Facts) AnswersElse(groups map[string]bool) bool {
 	f.mu.RLock()

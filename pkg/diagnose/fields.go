@@ -23,8 +23,8 @@ func IsKind(u *unstructured.Unstructured, group, kind string) bool {
 	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Group: group, Kind: kind}
 }
 
-// As reads an object into its type; false if there is none, or it has another
-// shape: some other API has taken the name.
+// As converts an object to its type. It is false if there is no object, or if it has
+// another shape because some other API has taken the name.
 func As[T any](u *unstructured.Unstructured) (T, bool) {
 	var typed T
 	if u == nil {
@@ -34,7 +34,7 @@ func As[T any](u *unstructured.Unstructured) (T, bool) {
 	return typed, err == nil
 }
 
-// All is As for many; objects of another shape are left out.
+// All is [As] for many objects; those of another shape are left out.
 func All[T any](objects []*unstructured.Unstructured) []T {
 	var typed []T
 	for _, u := range objects {

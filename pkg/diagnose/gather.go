@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// sideBySide is the number of requests in parallel.
+	// sideBySide is the number of parallel requests.
 	sideBySide = 24
 	// readTimeout is the limit for one read.
 	readTimeout = 4 * time.Second
@@ -24,11 +24,11 @@ const (
 	rounds = 12
 )
 
-// Gatherer reads what the rules ask for, and nothing else. Reader is needed. It may be
-// used from many goroutines.
+// Gatherer reads what the rules ask for, and nothing else. Reader is required. It is safe
+// for concurrent use.
 type Gatherer struct {
 	Reader Reader
-	// Now is the time; nil is the clock.
+	// Now returns the time; nil means the clock.
 	Now func() time.Time
 	// ReadTimeout is the limit for one read; 0 means 4 seconds.
 	ReadTimeout time.Duration
@@ -58,9 +58,8 @@ func (g *Gatherer) Time() time.Time {
 	return g.Now()
 }
 
-// Fill runs the rules and reads what they ask for, again and again until they ask for
-// nothing more. What could not be read is marked in the facts; the error says that ctx
-// ended.
+// Fill runs the rules and reads what they ask for, until they ask for nothing more. What
+// could not be read is marked in the facts; an error means that ctx ended.
 func (g *Gatherer) Fill(ctx context.Context, f *Facts, rules func(*Run)) error {
 	left := cmp.Or(g.Budget, budget)
 	for round := 0; ; round++ {
@@ -86,7 +85,7 @@ func (g *Gatherer) Fill(ctx context.Context, f *Facts, rules func(*Run)) error {
 		if err := g.askAll(ctx, f, batch, r.asked); err != nil {
 			return err
 		}
-		if f.allTroubled(batch) { // The next batch would fare no better.
+		if f.allTroubled(batch) { // The next batch would fail as well.
 			return nil
 		}
 	}

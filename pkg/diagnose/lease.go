@@ -19,7 +19,7 @@ type Lease struct {
 	lasts   time.Duration
 }
 
-// LeaseOf reads a lease; false for one that was never held.
+// LeaseOf reads a lease. It is false for a lease that was never held.
 func LeaseOf(u *unstructured.Unstructured) (Lease, bool) {
 	typed, ok := As[coordinationv1.Lease](u)
 	if !ok || typed.Spec.RenewTime == nil {
@@ -51,7 +51,7 @@ func (l Lease) String(now time.Time) string {
 	return fmt.Sprintf("%s: held by %s, last renewed %s ago", Name(l.Ref), text.Excerpt(l.Holder), Ago(now.Sub(l.renewed)))
 }
 
-// Leases returns all leases but those of nodes, and whether they are all.
+// Leases returns the leases except those of nodes, and reports whether all could be read.
 func (r *Run) Leases() ([]Lease, bool) {
 	made := Once(r, "leases", r.readLeases)
 	return made.items, made.sure

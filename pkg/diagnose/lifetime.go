@@ -13,8 +13,8 @@ import (
 // Terminating reports whether the deletion of an object was requested.
 func Terminating(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }
 
-// Since is when deletion was requested. The server stores when it is due, which for
-// pods is later by their grace period.
+// Since is the time at which deletion was requested. The server stores the end of the
+// grace period instead, which is later for pods.
 func Since(u *unstructured.Unstructured) time.Time {
 	at := u.GetDeletionTimestamp()
 	if at == nil {

@@ -11,9 +11,9 @@ type operator struct {
 	workloads []string
 }
 
-// operatorOf knows the finalizers of operators that many clusters run. If a
-// finalizer's name does not identify its owner, nothing else does once the operator
-// is gone.
+// operatorOf returns the operator that owns a well-known finalizer. Such a list is needed
+// because some finalizers' names do not identify their owner, and nothing else does once
+// the operator is gone.
 func operatorOf(finalizer string) operator {
 	for _, known := range []struct {
 		finalizer string // whole, or a beginning or end if it has an asterisk there

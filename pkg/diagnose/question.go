@@ -29,46 +29,45 @@ type Question struct {
 // Verb is how a question is asked.
 type Verb string
 
-// The verbs, in the order in which they are asked: those on whose answers others
-// depend come first.
+// The verbs, in the order in which they are asked: answers on which others depend come
+// first.
 const (
 	Kinds    Verb = "kinds"
 	Get      Verb = "get"
-	Exists   Verb = "exists" // get of nothing else
+	Exists   Verb = "exists" // get, without the contents
 	List     Verb = "list"
-	Metadata Verb = "metadata" // list of nothing else
+	Metadata Verb = "metadata" // list, without the contents
 	Allowed  Verb = "allowed"
 	Replay   Verb = "replay"
 )
 
-// Answer is the cluster's answer. A question without an answer has an Err.
+// Answer is the cluster's answer to a question. Err is set if there is none.
 type Answer struct {
 	Object  *unstructured.Unstructured // of Get; nil for absent
 	Objects []*unstructured.Unstructured
-	// More is how many objects a Collector left out.
+	// More is the number of objects that a Collector left out.
 	More  int
 	Kinds []object.Kind
 	Yes   bool
 	Err   error
 
-	// given: known from the start, not read.
+	// given is set if the answer was known from the start, not read.
 	given bool
-	// at is when it was asked.
+	// at is the time at which it was asked.
 	at time.Time
 }
 
-// Collector keeps the relevant objects of a list, which may be much longer than what
-// can be said about it.
+// Collector keeps the relevant objects of a list that may be far longer than what there is
+// to say about it.
 type Collector interface {
 	// Add is called for each object, one after the other.
 	Add(u *unstructured.Unstructured)
-	// Collected returns the objects that were kept, and how many relevant ones were
-	// not.
+	// Collected returns the objects that were kept, and how many more were relevant.
 	Collected() (kept []*unstructured.Unstructured, more int)
 }
 
-// Matching makes Collectors that keep the matching objects, without the irrelevant
-// parts: their managed fields and what was applied.
+// Matching returns a maker of Collectors that keep the matching objects, without their
+// managed fields and last-applied configuration.
 func Matching(meant func(*unstructured.Unstructured) bool) func() Collector {
 	return func() Collector { return &matching{meant: meant} }
 }
@@ -86,7 +85,7 @@ func (m *matching) Add(u *unstructured.Unstructured) {
 
 func (m *matching) Collected() ([]*unstructured.Unstructured, int) { return m.kept, 0 }
 
-// Slim removes an object's managed fields and what was applied.
+// Slim removes an object's managed fields and last-applied configuration.
 func Slim(u *unstructured.Unstructured) *unstructured.Unstructured {
 	u.SetManagedFields(nil)
 	if annotations := u.GetAnnotations(); annotations != nil {
@@ -96,7 +95,8 @@ func Slim(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return u
 }
 
-// String says what was asked: "list leases.coordination.k8s.io -n prod".
+// String returns the question in kubectl's words: "list leases.coordination.k8s.io -n
+// prod".
 func (q Question) String() string {
 	said := string(q.Verb)
 	switch q.Verb {
@@ -117,7 +117,7 @@ func (q Question) String() string {
 	return text.Excerpt(said)
 }
 
-// compare orders questions on whose answers others depend first.
+// compare puts questions on whose answers others depend first.
 func (q Question) compare(other Question) int {
 	return cmp.Or(
 		cmp.Compare(q.Verb.order(), other.Verb.order()),
@@ -136,7 +136,7 @@ func (v Verb) order() int {
 	return slices.Index([]Verb{Kinds, Get, Exists, List, Metadata, Allowed, Replay}, v)
 }
 
-// questionOf asks for an object.
+// questionOf returns the question that reads an object.
 func questionOf(ref object.Ref) Question {
 	return Question{Verb: Get, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Reader reads the cluster: a failed read is itself a fact, described by the error.
-// It may be called from many goroutines.
+// Reader reads the cluster. A failed read is itself a fact, which the error describes. It
+// has to be safe for concurrent use.
 //
 // A forbidden error (apierrors) makes a fact unknown. An error for which
 // [meta.IsNoMatchError] holds says that the server does not serve the kind.
@@ -24,14 +24,13 @@ type Reader interface {
 	Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error
 	// Metadata returns only the metadata of the selected objects.
 	Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error)
-	// Kinds returns everything that the server serves and that can be listed, each
-	// kind at one version. Kinds of an aggregated API whose server is down are
-	// missing.
+	// Kinds returns all kinds that the server serves and that can be listed, each at one
+	// version. Kinds of an aggregated API whose server is down are missing.
 	Kinds(ctx context.Context) ([]object.Kind, error)
 	// DryRunRemoveFinalizer replays the update that removes one finalizer, as a dry
 	// run, and returns the server's refusal.
 	DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error
-	// Allowed reports whether a user may do what verb says with the object; with an
-	// empty user, whether we may.
+	// Allowed reports whether a user may use the verb on the object. An empty user means
+	// us.
 	Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error)
 }

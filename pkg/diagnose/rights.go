@@ -11,16 +11,16 @@ import (
 // account is a service account that may update an object.
 type account struct {
 	namespace, name string
-	// role gives it the right.
+	// role is the role that gives it the right.
 	role string
-	// granted: it may also write the kind's finalizers or status, as only its
-	// controller may.
+	// granted is set if it may also write the kind's finalizers or status, which normally
+	// only its controller may.
 	granted bool
 }
 
-// accounts are those that have rights on the groups in particular: an account that
-// may do everything need not be involved. The rights need not be on the very kind:
-// a controller of custom kinds also puts finalizers on Kubernetes' own.
+// accounts returns the service accounts whose rights name one of the groups: an account
+// that may do everything need not be involved. The rights need not be on the object's kind
+// itself: a controller of custom kinds also puts finalizers on Kubernetes' own objects.
 func (r *Run) accounts(groups []string) ([]account, bool) {
 	made := Once(r, "accounts "+strings.Join(groups, " "), func() result[account] {
 		return r.readAccounts(func(rule rbacv1.PolicyRule) right { return rightOf(rule, groups) }, func(string) bool { return true })
@@ -28,8 +28,8 @@ func (r *Run) accounts(groups []string) ([]account, bool) {
 	return made.items, made.sure
 }
 
-// readAccounts follows rules to service accounts; bindings in a namespace only if
-// they count.
+// readAccounts follows rules to service accounts. It follows a namespace's bindings only
+// if counts is true for the namespace.
 func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(namespace string) bool) result[account] {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	roles, sure := r.List(KindOf(rbac, "ClusterRole"), "")

@@ -11,18 +11,18 @@ import (
 )
 
 // Run is one run of the rules over the known facts. A question whose answer is not known
-// yet is noted; the rules run again when it is. So the rules decide what is read.
+// yet is noted, and the rules run again once it is. So the rules decide what is read.
 type Run struct {
 	// Now is the time of the run.
 	Now   time.Time
 	Facts *Facts
 
-	// asked holds the questions without a known answer, misses how often they were
+	// asked holds the questions without a known answer; misses counts how often they were
 	// asked.
 	asked  map[Question]func() Collector
 	misses int
-	// unanswered got no answer, in this order; excused are those that a cause accounts
-	// for.
+	// unanswered are the questions without an answer, order has them as they were asked,
+	// and excused are those that a cause accounts for.
 	unanswered map[Question]error
 	order      []Question
 	excused    map[Question]bool
@@ -30,7 +30,7 @@ type Run struct {
 	made map[string]any
 }
 
-// NewRun returns a run over facts; without any, nothing is known.
+// NewRun returns a run over facts. With nil facts, nothing is known.
 func NewRun(now time.Time, facts *Facts) *Run {
 	if facts == nil {
 		facts = NewFacts()
@@ -41,7 +41,7 @@ func NewRun(now time.Time, facts *Facts) *Run {
 	}
 }
 
-// Once computes something from the facts, once in a run.
+// Once computes the value that is called what from the facts, once in a run.
 func Once[T any](r *Run, what string, read func() T) T {
 	if made, ok := r.made[what].(T); ok {
 		return made
@@ -51,11 +51,12 @@ func Once[T any](r *Run, what string, read func() T) T {
 	return made
 }
 
-// Ask answers a question if the answer is known. It is false if there is no answer, yet
-// or at all.
+// Ask answers a question if the answer is known. It is false if there is no answer yet, or
+// none at all.
 func (r *Run) Ask(q Question) (Answer, bool) { return r.Collect(q, nil) }
 
-// Collect is Ask for a list of which a part is kept. Kept distinguishes such questions.
+// Collect is [Run.Ask] for a list of which only a part is kept. [Question.Kept]
+// distinguishes such questions.
 func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 	a, ok := r.Facts.Find(q)
 	if !ok {
@@ -82,7 +83,7 @@ func (r *Run) IsAsked(q Question) bool {
 	return ok
 }
 
-// Misses is how often a question without a known answer was asked.
+// Misses returns how often a question without a known answer was asked.
 func (r *Run) Misses() int { return r.misses }
 
 // Unanswered returns the questions that got no answer, and why, in the order in which
@@ -103,8 +104,8 @@ func (r *Run) Excuse(q Question) {
 	delete(r.unanswered, q)
 }
 
-// Get reads one object. It is nil if the object does not exist; then sure says that this
-// is known.
+// Get reads one object. It is nil if the object was not found; sure then says whether it
+// is known not to exist.
 func (r *Run) Get(gvk schema.GroupVersionKind, namespace, name string) (u *unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: Get, GVK: gvk, Namespace: namespace, Name: name})
 	return a.Object, ok
@@ -116,13 +117,13 @@ func (r *Run) Exists(ref object.Ref) (there, sure bool) {
 	return a.Yes, ok
 }
 
-// List reads all objects of a kind; all namespaces if that is empty.
+// List reads all objects of a kind. An empty namespace means all namespaces.
 func (r *Run) List(gvk schema.GroupVersionKind, namespace string) (objects []*unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: List, GVK: gvk, Namespace: namespace})
 	return a.Objects, ok
 }
 
-// Metadata is List for nothing but their metadata.
+// Metadata is [Run.List] for the objects' metadata alone.
 func (r *Run) Metadata(gvk schema.GroupVersionKind, namespace string) (objects []*unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: Metadata, GVK: gvk, Namespace: namespace})
 	return a.Objects, ok
@@ -134,7 +135,7 @@ func (r *Run) Kinds() ([]object.Kind, bool) {
 	return a.Kinds, ok
 }
 
-// Kind is what the server says of the object's kind.
+// Kind returns what the server says about the object's kind.
 func (r *Run) Kind(u *unstructured.Unstructured) (object.Kind, bool) {
 	kinds, _ := r.Kinds()
 	gvk := u.GroupVersionKind()
@@ -147,19 +148,19 @@ func (r *Run) Kind(u *unstructured.Unstructured) (object.Kind, bool) {
 	return object.Kind{}, false
 }
 
-// Allowed reports whether a user may do something. If we may not ask, it is unknown.
+// Allowed reports whether a user may do something. Sure is false if we may not ask.
 func (r *Run) Allowed(user, verb string, ref object.Ref) (yes, sure bool) {
 	a, ok := r.Ask(Question{Verb: Allowed, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, User: user, Detail: verb})
 	return a.Yes, ok
 }
 
-// Whole is the object with its spec and status.
+// Whole returns the object with its spec and status.
 func (r *Run) Whole(u *unstructured.Unstructured) *unstructured.Unstructured {
 	live, _ := r.Get(u.GroupVersionKind(), u.GetNamespace(), u.GetName())
 	return live
 }
 
-// result is computed from lists; sure says that all of them were read.
+// result is computed from lists; sure is set if all of them were read.
 type result[T any] struct {
 	items []T
 	sure  bool

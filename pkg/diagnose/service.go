@@ -9,14 +9,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Backend is the state of what a service leads to.
+// Backend is the state of what serves a service.
 type Backend struct {
-	// Dead: nothing can answer there. If not set, it may still be dead.
+	// Dead is set if nothing can answer there. If it is not set, it may still be dead.
 	Dead     bool
 	Evidence []string
-	// Next cures it; empty if no cure is known.
+	// Next is the command that cures it; empty if no cure is known.
 	Next string
-	// BlockedBy is what has to change.
+	// BlockedBy is the object that has to change.
 	BlockedBy object.Ref
 }
 
@@ -53,7 +53,7 @@ func (r *Run) Backend(s Service) Backend {
 	return b
 }
 
-// behind is the workload whose pods the service selects.
+// behind returns the workload whose pods the service selects.
 func (r *Run) behind(svc corev1.Service) (Workload, bool) {
 	if len(svc.Spec.Selector) == 0 {
 		return Workload{}, false

@@ -13,12 +13,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Suspect is a workload that may be the finalizer's controller: its right to write
-// the object is all that speaks for it.
+// Suspect is a workload that may be the finalizer's controller, but only its right to
+// write the object points to it.
 type Suspect struct {
 	Workload
-	// role gives it the right; named: a container of it has the name under which the
-	// finalizer was set.
+	// role gives it the right; named is set if one of its containers has the name under
+	// which the finalizer was set.
 	role  string
 	named bool
 }
@@ -31,7 +31,7 @@ func (s Suspect) String() string {
 	return text
 }
 
-// suspects are the workloads that may write the object, the likelier ones first.
+// suspects returns the workloads that may write the object, the likelier ones first.
 func (r *Run) suspects(u *unstructured.Unstructured, finalizer string) []Suspect {
 	writers := r.writers(u)
 	workloads, _ := r.Workloads()
@@ -49,7 +49,7 @@ func (r *Run) suspects(u *unstructured.Unstructured, finalizer string) []Suspect
 	return found
 }
 
-// writers are the service accounts that may write objects of the kind by any rule,
+// writers returns the service accounts that may write objects of the kind by any rule,
 // including those that may do everything.
 func (r *Run) writers(u *unstructured.Unstructured) []account {
 	kind := u.GroupVersionKind().GroupKind()

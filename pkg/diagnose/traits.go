@@ -14,11 +14,12 @@ import (
 type traits struct {
 	// operator is the known owner of the finalizer; empty if there is none.
 	operator string
-	// names that it may have.
+	// names are those that it may have.
 	names []managerName
-	// domains after which its lease may be named; groups on whose kinds it has rights.
+	// domains are those after which its lease may be named; groups are those on whose
+	// kinds it has rights.
 	domains, groups []string
-	// definition of its own kind; nil if there is none, or it is not known yet.
+	// definition is that of its own kind; nil if there is none, or it is not known yet.
 	definition *unstructured.Unstructured
 }
 
@@ -26,7 +27,7 @@ type traits struct {
 type managerName struct{ name, whose string }
 
 // traitsOf collects the traits of the controller that removes a finalizer, or of the
-// kind's if none is named.
+// kind's controller if no finalizer is named.
 func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 	group := u.GroupVersionKind().Group
 	t := traits{domains: []string{group}, groups: []string{group}}
@@ -63,16 +64,16 @@ func isCustom(group string) bool {
 	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }
 
-// ownFinalizers are the finalizers that, by their name, the controller of the object's
-// kind sets.
+// ownFinalizers returns the finalizers that the controller of the object's kind sets,
+// judging by their names.
 func ownFinalizers(u *unstructured.Unstructured) []string {
 	return slices.DeleteFunc(slices.Clone(u.GetFinalizers()), func(f string) bool {
 		return !related(domainOf(f), u.GroupVersionKind().Group)
 	})
 }
 
-// managers are those that set the finalizer, if their name identifies them: neither a
-// tool with which people write manifests, nor a name that every controller uses.
+// managers returns the managers that set the finalizer and whose name identifies them:
+// neither a tool with which people write manifests, nor a name that many controllers use.
 func managers(u *unstructured.Unstructured, finalizer string) []string {
 	var names []string
 	for _, o := range Setters(u, finalizer) {
@@ -83,7 +84,7 @@ func managers(u *unstructured.Unstructured, finalizer string) []string {
 	return slices.Compact(names)
 }
 
-// StatusManager is the last writer of an object's status; empty if unknown.
+// StatusManager returns the last writer of an object's status; empty if it is unknown.
 func StatusManager(u *unstructured.Unstructured) string {
 	latest, at := "", ""
 	for _, m := range u.GetManagedFields() {
@@ -98,14 +99,14 @@ func StatusManager(u *unstructured.Unstructured) string {
 	return latest
 }
 
-// domainOf is the domain in the name of a finalizer: example.com of both
+// domainOf returns the domain in the name of a finalizer: example.com for both
 // example.com/hold and hold.example.com.
 func domainOf(finalizer string) string {
 	domain, _, _ := strings.Cut(finalizer, "/")
 	return domain
 }
 
-// related reports whether a domain is the other one, or below it.
+// related reports whether a domain equals the other one, or is below it.
 func related(a, b string) bool {
 	if !strings.Contains(a, ".") || !strings.Contains(b, ".") {
 		return false
@@ -114,7 +115,7 @@ func related(a, b string) bool {
 }
 
 // Definition returns the definition of the object's kind; nil if there is none, or it is
-// unknown. The name of a definition contains the plural, which is mostly the usual one.
+// unknown. A definition is named after the kind's plural, which mostly is the usual one.
 func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructured {
 	gvk := u.GroupVersionKind()
 	definitions := KindOf("apiextensions.k8s.io/v1", "CustomResourceDefinition")
@@ -135,7 +136,7 @@ func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructure
 	if a, _ := r.Ask(q); defines(a.Object) || r.misses > misses {
 		return a.Object
 	}
-	r.Excuse(q) // The list answers it.
+	r.Excuse(q) // The list answers the question.
 	a, _ := r.Collect(Question{Verb: List, GVK: definitions, Kept: "of " + gvk.GroupKind().String()}, Matching(defines))
 	if len(a.Objects) == 0 {
 		return nil
@@ -143,8 +144,8 @@ func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructure
 	return a.Objects[0]
 }
 
-// tool reports names of tools with which people write manifests; they remove no
-// finalizers on their own.
+// tool reports whether a manager is a tool with which people write manifests: such a tool
+// removes no finalizers on its own.
 func tool(manager string) bool {
 	switch manager {
 	case "", "unknown", "before-first-apply", "helm", "k8sconnect", "Terraform", "pulumi-kubernetes", "node-fetch", "Mozilla", "curl":
@@ -153,7 +154,7 @@ func tool(manager string) bool {
 	return strings.HasPrefix(manager, "kubectl")
 }
 
-// generic reports names that every other controller uses.
+// generic reports whether a manager has a name that many controllers use.
 func generic(manager string) bool {
 	switch manager {
 	case "manager", "controller", "controller-manager", "operator", "main":

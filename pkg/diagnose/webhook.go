@@ -13,18 +13,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Hook is one admission webhook of either sort.
+// Hook is one admission webhook, validating or mutating.
 type Hook struct {
-	// Config is the object that holds it, at Index.
+	// Config is the object that holds the webhook, at Index.
 	Config object.Ref
 	Index  int
 	Name   string
 
 	Service *Service // nil where it is called by URL
 	URL     string
-	// Strict: an update that it cannot be asked about is refused.
+	// Strict is set if an update is refused when the webhook cannot be called.
 	Strict bool
-	// Conditional: it has match conditions, which only the server evaluates.
+	// Conditional is set if it has match conditions, which only the server evaluates.
 	Conditional bool
 
 	rules       []admissionv1.RuleWithOperations
@@ -65,12 +65,13 @@ func (r *Run) readHooks() result[Hook] {
 	return result[Hook]{hooks, sure && sureOfValidating}
 }
 
-// WebhookKind names a kind of configurations of webhooks.
+// WebhookKind returns a kind of webhook configuration.
 func WebhookKind(kind string) schema.GroupVersionKind {
 	return KindOf("admissionregistration.k8s.io/v1", kind)
 }
 
-// with sets what both sorts of webhooks have, with the server's defaults.
+// with sets what validating and mutating webhooks have in common, with the server's
+// defaults.
 func (h Hook) with(c admissionv1.WebhookClientConfig, f *admissionv1.FailurePolicyType, m *admissionv1.MatchPolicyType, conditions []admissionv1.MatchCondition) Hook {
 	if c.Service != nil {
 		h.Service = &Service{Namespace: c.Service.Namespace, Name: c.Service.Name}
@@ -84,7 +85,7 @@ func (h Hook) with(c admissionv1.WebhookClientConfig, f *admissionv1.FailurePoli
 	return h
 }
 
-// HooksFor returns the webhooks that are asked about an operation on the object, by
+// HooksFor returns the webhooks that the server calls for an operation on the object, by
 // their rules and selectors (edge case 61).
 func (r *Run) HooksFor(u *unstructured.Unstructured, operation admissionv1.OperationType) []Hook {
 	hooks, _ := r.Hooks()
@@ -126,7 +127,7 @@ func (h Hook) hears(kind object.Kind, operation admissionv1.OperationType) bool 
 		return scoped && has(r.Operations, operation, admissionv1.OperationAll) &&
 			has(r.APIGroups, kind.GVK.Group, "*") &&
 			(h.equivalent || has(r.APIVersions, kind.GVK.Version, "*")) &&
-			(has(r.Resources, kind.Resource, "*") || has(r.Resources, kind.Resource+"/*", "*/*")) // the object itself among its parts
+			(has(r.Resources, kind.Resource, "*") || has(r.Resources, kind.Resource+"/*", "*/*")) // the object itself is one of its parts
 	})
 }
 
@@ -146,7 +147,7 @@ func (r *Run) inNamespaceOf(h Hook, u *unstructured.Unstructured) bool {
 	}
 	ns, sure := r.Get(KindOf("v1", "Namespace"), "", u.GetNamespace())
 	if ns == nil {
-		return !sure // A namespace that we cannot see may be selected.
+		return !sure // A namespace that we cannot read may be selected.
 	}
 	return Selects(h.ofNamespace, ns.GetLabels())
 }

@@ -17,18 +17,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Workload is what a Deployment, a StatefulSet, a DaemonSet and a bare pod have in
+// Workload is what a Deployment, a StatefulSet, a DaemonSet and a pod on its own have in
 // common.
 type Workload struct {
 	Ref object.Ref
-	// Names by which it is known: its own, those of its containers, that of its
-	// app.
+	// Names are those by which it is known: its own, those of its containers, that of its
+	// application.
 	Names []string
 	// programs are what its containers run, if they state it.
 	programs []string
 	// Account is the service account that its pods run as, in its namespace.
 	Account string
-	// own labels, and those of its pods.
+	// own are its own labels, labels those of its pods.
 	own, labels labels.Set
 	selector    *metav1.LabelSelector
 	// Wanted and Ready are numbers of pods.
@@ -38,7 +38,8 @@ type Workload struct {
 // Called reports whether the workload is known by a name.
 func (w Workload) Called(name string) bool { return slices.Contains(w.Names, name) }
 
-// Workloads returns all that may be a controller, and whether they are all.
+// Workloads returns the workloads, any of which may be a controller, and reports whether
+// all could be read.
 func (r *Run) Workloads() ([]Workload, bool) {
 	made := Once(r, "workloads", r.readWorkloads)
 	return made.items, made.sure
@@ -108,7 +109,7 @@ func program(c corev1.Container) string {
 	return image
 }
 
-// deref reads a number of replicas, which defaults to 1.
+// deref returns a number of replicas, which defaults to 1.
 func deref(n *int32) int32 {
 	if n == nil {
 		return 1
@@ -127,13 +128,13 @@ const (
 	NotReady
 )
 
-// State is the state of a workload, and the evidence.
+// State is the state of a workload, with the evidence.
 type State struct {
 	Health
-	// How in words, to follow the workload's name.
+	// How describes the state in words that follow the workload's name.
 	How      string
 	Evidence []string
-	// Next cures it.
+	// Next is the command that cures it.
 	Next string
 }
 
@@ -161,8 +162,7 @@ func (r *Run) State(w Workload) State {
 	return s
 }
 
-// podsAs returns the pods that run as one of the accounts, each as a workload of
-// its own.
+// podsAs returns the pods that run as one of the accounts, each as a workload.
 func (r *Run) podsAs(accounts []account) (found []Workload, sure bool) {
 	sure = true
 	for _, a := range accounts {

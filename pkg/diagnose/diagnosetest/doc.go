@@ -1,2 +1,2 @@
-// Package diagnosetest has a cluster in memory, to be diagnosed.
+// Package diagnosetest provides a cluster in memory for tests of diagnoses.
 package diagnosetest

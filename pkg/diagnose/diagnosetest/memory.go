@@ -18,7 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Memory is a [diagnose.Reader] of what a test says, and notes what it was asked.
+// Memory is a [diagnose.Reader] that answers with what a test gives it, and records what
+// it was asked.
 type Memory struct {
 	Objects []*unstructured.Unstructured
 	Answers
@@ -27,21 +28,21 @@ type Memory struct {
 	asked []string
 }
 
-// Answers are what a server says beside its objects.
+// Answers are what a server answers beyond its objects.
 type Answers struct {
-	// Failing are the kinds that cannot be read, and why: by their Kind, or by
+	// Failing has the error for each kind that cannot be read: by its Kind, or by
 	// Kind/name for one object.
 	Failing map[string]error
-	// Refusal is the answer to every removal of a finalizer.
+	// Refusal is the answer to each attempt to remove a finalizer.
 	Refusal error
-	// May says who may do what: "user verb". No other user may.
+	// May lists what users may do, as "user verb". They may do nothing else.
 	May []string
 }
 
-// Now is when all tests happen.
+// Now is the time at which all tests happen.
 func Now() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 
-// Read reads objects, parted by lines of dashes.
+// Read reads objects, separated by lines of dashes.
 func Read(t *testing.T, text string) []*unstructured.Unstructured {
 	t.Helper()
 	var objects []*unstructured.Unstructured
@@ -156,7 +157,7 @@ func (m *Memory) Kinds(ctx context.Context) ([]object.Kind, error) {
 	return kinds, nil
 }
 
-// DryRunRemoveFinalizer is refused, or not.
+// DryRunRemoveFinalizer returns the refusal, if there is one.
 func (m *Memory) DryRunRemoveFinalizer(_ context.Context, ref object.Ref, _ *unstructured.Unstructured, finalizer string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -164,12 +165,12 @@ func (m *Memory) DryRunRemoveFinalizer(_ context.Context, ref object.Ref, _ *uns
 	return m.Refusal
 }
 
-// Allowed reports who may do what.
+// Allowed reports whether May lists the user with the verb.
 func (m *Memory) Allowed(_ context.Context, user, verb string, _ object.Ref) (bool, error) {
 	return slices.Contains(m.May, user+" "+verb), nil
 }
 
-// Forbidden is the server's answer to who may not read a kind.
+// Forbidden is the server's answer to a user who may not read a kind.
 func Forbidden(kind string) error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: kind}, "", nil)
 }
