@@ -9,9 +9,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 )
 
-// Complains reports whether an object itself says that something is wrong: then the
-// causes are worth a look at once. It is a hint and no verdict; much that is wrong is not
-// said in the object. What is wrong is what readiness calls so.
+// Complains reports whether an object itself says that something is wrong, so that its
+// causes are worth finding at once. It is a hint, not a verdict: much can be wrong without
+// the object saying so. Package readiness decides what counts as wrong.
 func Complains(u *unstructured.Unstructured) bool {
 	if slices.ContainsFunc(status.Read(u.Object), status.Statement.Complains) {
 		return true

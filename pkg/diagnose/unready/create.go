@@ -20,27 +20,27 @@ import (
 // enforcedLevel is the label of a namespace that says which Pods it admits.
 const enforcedLevel = "pod-security.kubernetes.io/enforce"
 
-// workload is what those that create Pods have in common.
+// workload is what all creators of Pods have in common.
 type workload struct {
 	ref      object.Ref
 	object   metav1.Object
 	template corev1.PodSpec
-	// selector selects its Pods, where they have to be read.
+	// selector selects its Pods, if they have to be read.
 	selector string
-	// short tells that there are fewer Pods than there should be.
+	// short is set if there are fewer Pods than there should be.
 	short bool
-	// refusal is the answer to the attempt to create one, where the status has it, and
-	// refusedAt when it was written down. The controllers keep that of the first attempt;
-	// those of later ones are in the events.
+	// refusal is the server's answer to an attempt to create a Pod, if the status has it,
+	// and refusedAt the time at which it was recorded. Controllers keep the answer to the
+	// first attempt in the status; answers to later ones are in the events.
 	refusal   string
 	refusedAt time.Time
-	// replaced reports whether the controller replaces a Pod in its turn, whatever is the
-	// matter with it; nil for none.
+	// replaced reports whether the controller will replace a Pod in due course, whatever
+	// is wrong with it; nil if it replaces none.
 	replaced func(*corev1.Pod) bool
 }
 
-// refused tells why the Pods (of a CronJob: Jobs) that are missing are not created.
-// The API server's answer is kept by the controllers as text only.
+// refused explains why the missing Pods (or a CronJob's missing Jobs) are not created.
+// Controllers keep the API server's answer as text only.
 func (v *rules) refused(w workload) []rule.Finding {
 	if !w.short {
 		return nil
@@ -68,8 +68,8 @@ func (v *rules) refused(w workload) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Root}}
 }
 
-// refusal is the cause of which a controller wrote something down at a time. Whether the
-// server would say the same now is known only to a rule that has looked.
+// refusal returns the cause for a refusal that a controller recorded at a time. Whether
+// the server would refuse now is for the rule to find out.
 func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause {
 	c := event.Cause{
 		Code:     "CreateRefused",
@@ -240,9 +240,9 @@ func (v *rules) priority(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-// overcome says that what Pods were refused for is no longer so. A controller that was
-// refused tries again at growing pauses, of up to a quarter of an hour, and what it wrote
-// down stands until then.
+// overcome says that the reason for which Pods were refused is gone. A refused controller
+// tries again after growing pauses of up to a quarter of an hour, and what it recorded
+// stays until then.
 func overcome(w workload, r object.Ref) string {
 	return "Pods of " + rule.Name(w.ref) + " were refused while " + rule.Name(r) + " did not exist; it does now, and their controller will try again"
 }

@@ -17,8 +17,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// custom explains an object of an unknown kind: what its controller says in the conditions,
-// what became of what it made, or that no controller looks at it.
+// custom explains an object of an unknown kind: by what its controller says in the
+// conditions, by the state of what the controller made, or by saying that no controller
+// handles it.
 func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	misses := v.Misses()
 	found := v.owned(u)
@@ -26,13 +27,13 @@ func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	said := saying(u)
 	for i := range said {
 		if len(found) > 0 && said[i].Rank == rule.Direct {
-			said[i].Rank = rule.Consequence // of the trouble with what it made
+			said[i].Rank = rule.Consequence // A consequence of the trouble with what it made.
 		}
 	}
 	found = append(found, said...)
 	if looked && len(said) == 0 && len(found) == 0 && isStale(u) == nil {
-		// Finding the controller takes many lists, and what it made may be explanation
-		// enough.
+		// Finding the controller takes many lists, and the state of what it made may
+		// explain enough.
 		found = append(found, v.silent(u)...)
 	}
 	if len(found) > 0 {
@@ -42,11 +43,11 @@ func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	return v.warned(u)
 }
 
-// owned looks at the workloads that an operator made for the object, and at those
-// Pods that it made by itself.
+// owned explains the workloads that an operator made for the object, and the Pods that it
+// made directly.
 func (v *rules) owned(u *unstructured.Unstructured) []rule.Finding {
 	if !strings.Contains(u.GroupVersionKind().Group, ".") || u.GetNamespace() == "" {
-		return nil // One of Kubernetes' own: no operator makes anything of it.
+		return nil // It is one of Kubernetes' own: no operator handles it.
 	}
 	mine := func(other *unstructured.Unstructured) bool { return ownedBy(other, u) }
 	kept := "of " + string(u.GetUID())
@@ -68,8 +69,8 @@ func (v *rules) owned(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// made returns the workloads of a kind in a namespace that are meant. Where those of the
-// whole cluster are read anyway, in search of a controller, they are among them.
+// made returns the workloads of a kind in a namespace that meant selects. If those of the
+// whole cluster are read anyway, to find a controller, it takes them from there.
 func (v *rules) made(gvk schema.GroupVersionKind, namespace, kept string, meant func(*unstructured.Unstructured) bool) []*unstructured.Unstructured {
 	all := diagnose.Question{Verb: diagnose.List, GVK: gvk}
 	if v.IsAsked(all) {
@@ -79,7 +80,7 @@ func (v *rules) made(gvk schema.GroupVersionKind, namespace, kept string, meant 
 			return slices.DeleteFunc(slices.Clone(a.Objects), func(w *unstructured.Unstructured) bool {
 				return w.GetNamespace() != namespace || !meant(w)
 			})
-		} // Else only the namespace may be read.
+		} // Otherwise we may read only the namespace.
 	}
 	objects, _ := v.Select(diagnose.Question{GVK: gvk, Namespace: namespace, Kept: kept}, meant)
 	return objects
@@ -89,7 +90,7 @@ func ownedBy(u, owner *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
 }
 
-// saying is what an object says of itself that keeps it from being ready: conditions by
+// saying returns what an object itself says about why it is not ready: its conditions by
 // what their names mean, its phase, its health and its errors. pkg/status reads them, as
 // it does for readiness.
 func saying(u *unstructured.Unstructured) []rule.Finding {
@@ -106,7 +107,7 @@ func saying(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// newsOf is what a statement is as a cause; no code where it is none.
+// newsOf returns a statement as a cause. The code is empty if the statement is none.
 func newsOf(s status.Statement) (code, message string, how rule.Rank) {
 	what := text.Excerpt(s.Name)
 	if s.Within != "" {
@@ -128,7 +129,7 @@ func newsOf(s status.Statement) (code, message string, how rule.Rank) {
 	return "", "", rule.Direct
 }
 
-// evidence is the line that a statement is taken from.
+// evidence returns the line from which a statement is taken.
 func evidence(s status.Statement) string {
 	if s.Condition {
 		return rule.Line(object.Condition{Type: s.Name, Status: fmt.Sprint(s.Value), Reason: s.Reason, Message: s.Message})
@@ -136,7 +137,7 @@ func evidence(s status.Statement) string {
 	return strings.TrimPrefix(s.Path, "self") + " is " + text.Excerpt(fmt.Sprint(s.Value))
 }
 
-// told is what a statement says beside its value, in parentheses and after a colon.
+// told returns a statement's reason in parentheses, and its message after a colon.
 func told(c status.Statement) string {
 	said := ""
 	if c.Reason != "" {
@@ -148,8 +149,8 @@ func told(c status.Statement) string {
 	return said
 }
 
-// isStale returns the generation that the controller looked at last, if that is an
-// older one than the object's.
+// isStale returns the generation that the controller handled last if it is older than the
+// object's, and nil otherwise.
 func isStale(u *unstructured.Unstructured) *int64 {
 	value, found, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
 	n, ok := object.WholeNumber(value)
@@ -159,8 +160,8 @@ func isStale(u *unstructured.Unstructured) *int64 {
 	return &n
 }
 
-// unobserved says that the controller has not looked at the newest version of the
-// object, and whether it is there at all.
+// unobserved says that the controller has not handled the newest version of the object,
+// and whether there is a controller at all.
 func (v *rules) unobserved(u *unstructured.Unstructured) []rule.Finding {
 	seen := isStale(u)
 	if seen == nil {
@@ -176,7 +177,7 @@ func (v *rules) unobserved(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{v.controller(u, c)}
 }
 
-// silent says that no status was ever written of an object whose kind has one.
+// silent says that nothing has ever written the status of an object whose kind has one.
 func (v *rules) silent(u *unstructured.Unstructured) []rule.Finding {
 	if status, _, _ := unstructured.NestedMap(u.Object, "status"); len(status) > 0 {
 		return nil
@@ -195,7 +196,7 @@ func (v *rules) silent(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{v.controller(u, c)}
 }
 
-// warned falls back to what the object's events warn of.
+// warned falls back to the warnings in the object's events.
 func (v *rules) warned(u *unstructured.Unstructured) []rule.Finding {
 	events := v.Warnings(u)
 	if len(events) == 0 || u.GetUID() == "" {
@@ -227,7 +228,7 @@ func hasStatus(crd *unstructured.Unstructured, version string) bool {
 	return false
 }
 
-// controller says of a cause what is known of the controller that should act, and
+// controller adds to a cause what is known about the controller that should act, and
 // whether it is alive.
 func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Finding {
 	f := rule.Finding{Cause: c, Rank: rule.Root}
@@ -236,10 +237,10 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 		f.Evidence = append(f.Evidence, "its status is written by "+text.Excerpt(manager))
 	}
 	if manager == "kube-controller-manager" || strings.HasSuffix(u.GroupVersionKind().Group, ".k8s.io") {
-		return f // It is part of the control plane, mostly no workload.
+		return f // It is part of the control plane, and mostly not a workload.
 	}
 	if workloads, sure := v.Workloads(); !sure && len(workloads) == 0 {
-		// Without the right to list these, leases, roles and webhooks lead to no
+		// Without the right to list workloads, leases, roles and webhooks lead to no
 		// controller.
 		return unknown(f)
 	}
@@ -269,7 +270,7 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 	return f
 }
 
-// unknown says that the controller could not be looked for.
+// unknown says that the controller could not be searched for.
 func unknown(f rule.Finding) rule.Finding {
 	f = asking(f)
 	f.Evidence = append(f.Evidence, "whether its controller runs is unknown: Deployments may not be listed")

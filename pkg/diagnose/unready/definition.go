@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// definition tells why a CustomResourceDefinition is not served.
+// definition explains why a CustomResourceDefinition is not served.
 func (v *rules) definition(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	var found []rule.Finding
@@ -59,7 +59,7 @@ func (v *rules) definition(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// rival returns the definition that has a name which this one asks for.
+// rival returns the definition that already has a name which this one claims.
 func (v *rules) rival(u *unstructured.Unstructured) *unstructured.Unstructured {
 	wanted := definedNames(u, "spec", "names")
 	group := groupOf(u)
@@ -93,7 +93,7 @@ func definedNames(definition *unstructured.Unstructured, path ...string) []strin
 	return rule.Stated(append(out, short...))
 }
 
-// apiService tells why an aggregated API does not answer, down to the Pods behind it.
+// apiService explains why an aggregated API does not answer, down to the Pods behind it.
 func (v *rules) apiService(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	available := object.ConditionOf(u, "Available")
@@ -133,13 +133,13 @@ func (v *rules) apiService(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{{Cause: cause, Rank: rule.Direct}}
 }
 
-// serviceOf returns the Service that an aggregated API is served by.
+// serviceOf returns the Service that serves an aggregated API.
 func serviceOf(apiService *unstructured.Unstructured) (object.Ref, bool) {
 	r := rule.Ref(rule.Core("Service"), diagnose.Text(apiService, "spec", "service", "namespace"), diagnose.Text(apiService, "spec", "service", "name"))
 	return r, r.Name != ""
 }
 
-// autoscaler tells why a HorizontalPodAutoscaler does not scale.
+// autoscaler explains why a HorizontalPodAutoscaler does not scale.
 func (v *rules) autoscaler(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	var found []rule.Finding
@@ -166,7 +166,7 @@ func (v *rules) autoscaler(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// resourceMetrics is the API that autoscalers read the use of cpu and memory from.
+// resourceMetrics is the API from which autoscalers read CPU and memory usage.
 const resourceMetrics = "v1beta1.metrics.k8s.io"
 
 func scaleTarget(u *unstructured.Unstructured) object.Ref {

@@ -1,14 +1,14 @@
-// Package unready tells why an object does not get ready.
+// Package unready explains why an object does not get ready.
 //
-// [Gather] reads what the object's situation asks for: the Pods below it, what those
-// refer to, their warnings. [Diagnose] is pure: rules over those facts, each cause
-// with its evidence, the next command, its risk, and the object that has to change.
-// Root causes come first, and what many Pods have in common is one cause. What
-// could not be read is unknown, and said to be.
+// [Gather] reads what the object's situation calls for: the Pods below it, what those
+// refer to, their warnings. [Diagnose] is pure: rules over those facts, each cause with
+// its evidence, the next command, its risk, and the object that has to change. Root causes
+// come first, and what many Pods have in common is one cause. What could not be read is
+// unknown, and reported as such.
 //
-// An [Explainer] does both for objects that hang, again and again while they do: what was
-// read for one serves the others, and for a while the next time. [LastingOf] says whether a
-// cause may pass by itself.
+// An [Explainer] does both for objects that hang, repeatedly while they do: what was read
+// for one also serves the others, and, for a while, the next time. [LastingOf] says
+// whether a cause may pass by itself.
 //
 // The package does not decide whether an object is ready, it does not wait, and it
 // reads no logs. The value of a Secret is never read.

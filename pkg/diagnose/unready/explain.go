@@ -13,21 +13,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Facts are what is known of an object that does not get ready, and of what its
-// readiness rests on.
+// Facts are what is known about an object that does not get ready, and about what its
+// readiness depends on.
 type Facts struct {
-	// Object is what does not get ready.
+	// Object is the object that does not get ready.
 	Object *unstructured.Unstructured
-	// Now is when the facts were gathered; zero where no age may be reported.
+	// Now is the time at which the facts were gathered; if it is zero, no ages are
+	// reported.
 	Now time.Time
 
 	known *diagnose.Facts
 }
 
-// Gather reads what the situation of the object asks for, and no more: what cannot be
-// read is noted as such. It returns an error only where ctx ends, with the facts as far
-// as they go; a caller whose own time is over gives it some of its own. A reader with a
-// method Now tells the time as the cluster has it; that of others is this machine's.
+// Gather reads what the situation of the object calls for, and no more. What cannot be
+// read is marked as such. It returns an error only if ctx ends, together with the facts
+// gathered so far; a caller whose own time is over passes a context with time of its own.
+// If the reader has a method Now, that is the cluster's time; otherwise this machine's
+// clock is used.
 func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unstructured) (Facts, error) {
 	now := time.Now
 	if clock, ok := reader.(interface{ Now() time.Time }); ok {
@@ -38,16 +40,15 @@ func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unst
 		Now:         now,
 		Reader:      reader,
 		ReadTimeout: time.Hour, // The caller's time is the limit.
-		// What is read by itself is bounded by the Pods that are looked at in detail. A
+		// The number of single reads is bounded by that of the Pods examined in detail. A
 		// list of all nodes, or claims, may be much longer.
 		WorthList: 100,
 	}
 	return f, g.Fill(ctx, f.known, func(r *diagnose.Run) { newRules(r, live).explain() })
 }
 
-// Diagnose tells why the object is not ready: root causes first, and one cause for
-// all Pods that have the same trouble. It returns nothing where the facts explain
-// nothing.
+// Diagnose explains why the object is not ready: root causes first, and one cause for all
+// Pods with the same trouble. It returns nothing if the facts explain nothing.
 func Diagnose(f Facts) []event.Cause {
 	if f.Object == nil {
 		return nil
@@ -64,8 +65,8 @@ func (v *rules) explain() []event.Cause {
 
 func (v *rules) apply() []rule.Finding { return slices.Concat(v.namespace(), v.subject(v.Object)) }
 
-// askLast asks who has a volume, and what warnings are about: before all else is known,
-// it is not known which volumes and objects count.
+// askLast asks who holds a volume, and for warnings. Which volumes and objects count is
+// known only once everything else is.
 func (v *rules) askLast() {
 	if v.Misses() == 0 {
 		v.volumes.AskHolders()
@@ -73,19 +74,19 @@ func (v *rules) askLast() {
 	}
 }
 
-// subject applies the rules for the kind of an object: the one that is not ready,
-// or one that its readiness rests on.
+// subject applies the rules for the kind of an object: the one that is not ready, or one
+// on which its readiness depends.
 func (v *rules) subject(u *unstructured.Unstructured) []rule.Finding {
 	key := object.RefOf(u).Key()
 	if v.told[key] {
-		return nil // Two objects may rest on one.
+		return nil // Two objects may depend on one.
 	}
 	v.told[key] = true
 	if u.GetDeletionTimestamp() != nil && key != object.RefOf(v.Object).Key() {
 		return nil
 	}
 	if !silentKind(u) {
-		v.Warnings(u) // Whatever it is, they are about it.
+		v.Warnings(u) // Warnings are worth reading for any kind.
 	}
 	found := append(v.leaving(u), v.unobserved(u)...)
 	return append(found, v.kind(u)...)

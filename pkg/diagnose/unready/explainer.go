@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// keptOwn is how long an answer about one namespace or object is good for. Pods,
-	// their warnings and endpoints are read each time.
+	// keptOwn is how long an answer about one namespace or object is used. Pods, their
+	// warnings and endpoints are read each time.
 	keptOwn = 45 * time.Second
-	// keptShared is the same for what is about the whole cluster: nodes, classes, who may
-	// be a controller.
+	// keptShared is the same for answers about the whole cluster: nodes, classes, possible
+	// controllers.
 	keptShared = 3 * time.Minute
 )
 
-// Explainer explains objects that hang, again and again while they do. What was read for
-// one of them serves the others, and for a while the next time. Reader is needed. It may
-// be used from many goroutines, and explains for one of them at a time.
+// Explainer explains objects that hang, repeatedly while they do. What was read for one of
+// them also serves the others, and, for a while, the next time. Reader is required. It is
+// safe for concurrent use, and serves one caller at a time.
 type Explainer struct {
 	Reader diagnose.Reader
-	// Now is the time; nil is the clock.
+	// Now returns the time; nil means the clock.
 	Now func() time.Time
 
 	mu    sync.Mutex
@@ -38,21 +38,21 @@ type Explainer struct {
 // Asked is an object to explain.
 type Asked struct {
 	Ref object.Ref
-	// Moved: it has changed since it was asked about last. Fresh: nothing that was read
-	// before will do.
+	// Moved is set if it has changed since the last call. Fresh is set if nothing that was
+	// read before may be used.
 	Moved, Fresh bool
 }
 
-// Cost is how many requests it took.
+// Cost is the number of requests that an explanation took.
 type Cost struct {
-	// Own are those about the objects or their namespaces, Shared those that all objects
-	// of a run share. Again is how many of them are sent again each time.
+	// Own are the requests about the objects or their namespaces, Shared those that serve
+	// all objects of a run. Again is the number of those that are sent again each time.
 	Own, Shared, Again int
 }
 
-// Explain tells why each of the objects is not ready, as [Diagnose] does: nothing for an
-// object that is gone, or cannot be read. Time that is over leaves facts that are not
-// complete, and better than none.
+// Explain explains why each of the objects is not ready, as [Diagnose] does. It returns
+// nothing for an object that is gone or cannot be read. If ctx ends, it explains with the
+// facts that it has.
 func (e *Explainer) Explain(ctx context.Context, asked []Asked) ([][]event.Cause, Cost) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -70,7 +70,7 @@ func (e *Explainer) Explain(ctx context.Context, asked []Asked) ([][]event.Cause
 		}
 	}
 	if g.AskAll(ctx, e.facts, first) == nil {
-		_ = g.Fill(ctx, e.facts, func(r *diagnose.Run) { e.rules(r, asked) }) // Better than none.
+		_ = g.Fill(ctx, e.facts, func(r *diagnose.Run) { e.rules(r, asked) }) // Incomplete facts are better than none.
 	}
 	causes := make([][]event.Cause, len(asked))
 	for i, a := range asked {
@@ -82,7 +82,7 @@ func (e *Explainer) Explain(ctx context.Context, asked []Asked) ([][]event.Cause
 	return causes, e.cost(began)
 }
 
-// rules runs those for all objects, so that what they ask for is asked once.
+// rules runs the rules for all objects together, so that shared questions are asked once.
 func (e *Explainer) rules(r *diagnose.Run, asked []Asked) {
 	var all []*rules
 	for _, a := range asked {
@@ -101,7 +101,7 @@ func (e *Explainer) rules(r *diagnose.Run, asked []Asked) {
 	}
 }
 
-// forget forgets what was read before and may be another thing by now.
+// forget drops earlier answers that may have changed.
 func (e *Explainer) forget(asked []Asked, now time.Time) {
 	moved, fresh := map[string]bool{}, false
 	for _, a := range asked {
@@ -120,15 +120,15 @@ func (e *Explainer) forget(asked []Asked, now time.Time) {
 	})
 }
 
-// isVolatile reports whether an answer is another one each time: where Pods stand, what
-// is warned of, and what of a list is kept for the objects of one call.
+// isVolatile reports whether an answer is expected to change each time: the state of Pods,
+// warnings, and lists of which only a part is kept for the objects of one call.
 func isVolatile(q diagnose.Question) bool {
 	return q.Verb == diagnose.List && slices.Contains([]schema.GroupVersionKind{
 		rule.Core("Pod"), rule.Core("Event"), rule.EndpointSlice(), rule.Storage("VolumeAttachment"),
 	}, q.GVK)
 }
 
-// isShared reports whether an answer is about the cluster.
+// isShared reports whether a question is about the whole cluster.
 func isShared(q diagnose.Question) bool { return q.Namespace == "" }
 
 func (e *Explainer) cost(since time.Time) Cost {

@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// Lasting is whether it makes sense to wait for a cause to pass.
+// Lasting says whether it makes sense to wait for a cause to pass.
 type Lasting struct {
-	// Ends: it does not pass until something is changed, so that a wait may end.
+	// Ends is set if the cause stays until something is changed, so that a wait may end.
 	Ends bool
-	// After is how long it has to last, without anything else moving in the object, before
-	// a wait ends. Where it may pass by itself, it is for users who do not want to wait for
-	// that.
+	// After is how long the cause has to last, without any other change in the object,
+	// before a wait ends. For a cause that may pass by itself, it serves users who do not
+	// want to wait for that.
 	After time.Duration
-	// Why, in a few words.
+	// Why gives the reason in a few words.
 	Why string
 }
 
 const (
-	// atOnce is for what follows from the object alone: another look cannot find it
-	// otherwise. It is there to be sure that it was no moment between two writes.
+	// atOnce is for what follows from the object alone, so that another look cannot
+	// differ. The pause only rules out a moment between two writes.
 	atOnce = 15 * time.Second
-	// decided is for what the server decides by what is in it now.
+	// decided is for what the server decides by its present contents.
 	decided = time.Minute
-	// comes is for what another may still bring: an operator that writes a Secret, a second
-	// apply, an image that is pushed at the same time. A kubelet has tried four times by
-	// then, and the controllers that create Pods more often.
+	// comes is for what something else may still bring: an operator that writes a Secret,
+	// a second apply, an image that is being pushed. By then a kubelet has tried four
+	// times, and controllers that create Pods more often.
 	comes = 2 * time.Minute
 )
 
-// LastingOf returns what holds for a cause; false for a code that is none of this
-// package.
+// LastingOf returns what applies to a cause. It is false for a code that this package does
+// not have.
 func LastingOf(code string) (Lasting, bool) {
 	l, ok := lastings()[code]
 	return l, ok
@@ -40,10 +40,10 @@ func LastingOf(code string) (Lasting, bool) {
 // Codes returns the codes of all causes, sorted.
 func Codes() []string { return slices.Sorted(maps.Keys(lastings())) }
 
-// lastings is the one table of what a wait may end for.
+// lastings is the one table of the causes that may end a wait.
 //
-// A cause that ends a wait although it would have passed makes a healthy rollout fail;
-// one that does not only makes it wait. So what is doubtful does not end it.
+// Ending a wait for a cause that would have passed fails a healthy rollout; not ending it
+// merely costs time. So a doubtful cause does not end it.
 func lastings() map[string]Lasting {
 	ends := func(after time.Duration, why string) Lasting { return Lasting{Ends: true, After: after, Why: why} }
 	passes := func(why string) Lasting { return Lasting{After: decided, Why: why} }

@@ -27,7 +27,7 @@ func (v *rules) service(s *corev1.Service) []rule.Finding {
 	found := v.endpoints(s)
 	if s.Spec.Type == corev1.ServiceTypeLoadBalancer && len(s.Status.LoadBalancer.Ingress) == 0 {
 		for i := range found {
-			found[i].Passing = true // A load balancer gets its address whatever is behind it.
+			found[i].Passing = true // A load balancer gets its address regardless of what is behind it.
 		}
 		found = append(found, v.loadBalancer(s))
 	}
@@ -108,7 +108,7 @@ func (v *rules) endpoints(s *corev1.Service) []rule.Finding {
 
 func every(*unstructured.Unstructured) bool { return true }
 
-// answers reports whether the Service has an endpoint that is ready.
+// answers reports whether the Service has a ready endpoint.
 func answers(s *corev1.Service, endpoints []*unstructured.Unstructured) bool {
 	for _, u := range endpoints {
 		slice, ok := rule.As[discoveryv1.EndpointSlice](u)
@@ -116,9 +116,9 @@ func answers(s *corev1.Service, endpoints []*unstructured.Unstructured) bool {
 			continue
 		}
 		if len(s.Spec.Ports) > 0 && len(slice.Ports) == 0 {
-			continue // No port of the Service is one of these Pods'.
+			continue // These Pods have none of the Service's ports.
 		}
-		// Where ready is not said, it is.
+		// Ready is the default.
 		if slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }) {
 			return true
 		}
@@ -126,7 +126,7 @@ func answers(s *corev1.Service, endpoints []*unstructured.Unstructured) bool {
 	return false
 }
 
-// portMissing returns the port of a Service that names a port which no Pod has.
+// portMissing returns the port of a Service whose named target port no Pod has.
 func portMissing(s *corev1.Service, pods []*corev1.Pod) (corev1.ServicePort, bool) {
 	for _, port := range s.Spec.Ports {
 		if port.TargetPort.Type != intstr.String {
@@ -144,7 +144,7 @@ func portMissing(s *corev1.Service, pods []*corev1.Pod) (corev1.ServicePort, boo
 	return corev1.ServicePort{}, false
 }
 
-// ingress tells why an Ingress has no address.
+// ingress explains why an Ingress has no address.
 func (v *rules) ingress(i *networkingv1.Ingress) []rule.Finding {
 	r := rule.Ref(rule.Networking("Ingress"), i.Namespace, i.Name)
 	found := v.backends(i)
@@ -179,7 +179,7 @@ func (v *rules) ingress(i *networkingv1.Ingress) []rule.Finding {
 	return append(found, rule.Finding{Cause: c, Rank: rule.Root})
 }
 
-// backends says which Services and certificates of an Ingress are not there.
+// backends says which Services and certificates of an Ingress are missing.
 func (v *rules) backends(i *networkingv1.Ingress) []rule.Finding {
 	r := rule.Ref(rule.Networking("Ingress"), i.Namespace, i.Name)
 	services, secrets := ingressRefs(i)
@@ -225,8 +225,8 @@ func ingressRefs(i *networkingv1.Ingress) (services, secrets []string) {
 	return rule.Stated(services), rule.Stated(secrets)
 }
 
-// selectorOf returns a label selector as kubectl takes it; "" where it selects
-// nothing, or cannot be read.
+// selectorOf returns a label selector in kubectl's notation; "" if it selects nothing, or
+// cannot be read.
 func selectorOf(s *metav1.LabelSelector) string {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil || selector.Empty() {

@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// rules are those for one object, over what is known.
+// rules are the rules for one object, over a view of what is known.
 type rules struct {
 	*rule.View
 	pods    pod.Rules
 	volumes volume.Rules
-	// told are objects that a rule has looked at.
+	// told are the objects that a rule has explained.
 	told map[object.Key]bool
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// MostRunning is of how many workloads [Running] tells the images.
+// MostRunning is the number of workloads whose images [Running] returns.
 const MostRunning = 10
 
 // HasPods reports whether an object of the kind is a workload whose Pods stay.
@@ -27,8 +27,9 @@ func HasPods(ref object.Ref) bool {
 	return slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, ref.GVK.Kind) && ref.GVK == rule.Apps(ref.GVK.Kind)
 }
 
-// Running tells which images the Pods of workloads run, as their nodes say it: two requests
-// for each of the first [MostRunning]. There is nothing about what is not known.
+// Running returns which images the Pods of workloads run, as their nodes report it. It
+// sends two requests for each of the first [MostRunning] workloads, and leaves out what is
+// not known.
 func Running(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Runs {
 	refs = refs[:min(len(refs), MostRunning)]
 	facts := diagnose.NewFacts()
@@ -49,8 +50,8 @@ func Running(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []e
 	return found
 }
 
-// running returns the images that a workload's Pods run, container by container, what most
-// of them run first.
+// running returns the images that a workload's Pods run, container by container, those
+// that most of them run first.
 func running(r *diagnose.Run, ref object.Ref) []event.Image {
 	u, _ := r.Get(ref.GVK, ref.Namespace, ref.Name)
 	workload, ok := diagnose.As[struct {
@@ -74,7 +75,7 @@ func running(r *diagnose.Run, ref object.Ref) []event.Image {
 	return images
 }
 
-// runningAs returns what the Pods run that were asked to run the container's image.
+// runningAs returns what those Pods run whose spec has the container's image.
 func runningAs(c corev1.Container, pods []corev1.Pod) []event.Image {
 	var images []event.Image
 	for _, p := range pods {
@@ -96,11 +97,12 @@ func runningAs(c corev1.Container, pods []corev1.Pod) []event.Image {
 	return images
 }
 
-// same is what two IDs of one image have in common: the registry's digest, where it is known.
+// same returns what two IDs of one image have in common: the registry's digest, if it is
+// known.
 func same(id string) string { return cmp.Or(pod.Digest(id), id) }
 
-// DifferingImages is a remark about Pods of one template that do not run the same image,
-// though all of them are ready; false if there are none.
+// DifferingImages returns a remark about Pods of one template that do not run the same
+// image although all of them are ready; false if there are none.
 func DifferingImages(runs event.Runs) (event.Remarked, bool) {
 	for i, image := range runs.Images {
 		if i == 0 || runs.Images[i-1].Container != image.Container || pod.Digest(image.ID) == "" || pod.Digest(runs.Images[i-1].ID) == "" {

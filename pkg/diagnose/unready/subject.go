@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// leaving says that the object is being deleted: it will not get ready any more.
+// leaving says that the object is being deleted, so that it will never get ready.
 func (v *rules) leaving(u *unstructured.Unstructured) []rule.Finding {
 	at := u.GetDeletionTimestamp()
 	if at == nil {
@@ -30,7 +30,7 @@ func (v *rules) leaving(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Root}}
 }
 
-// namespace says that the namespace is not there, or goes.
+// namespace says that the namespace does not exist, or is being deleted.
 func (v *rules) namespace() []rule.Finding {
 	ns := v.Object.GetNamespace()
 	if ns == "" {
@@ -56,7 +56,7 @@ func (v *rules) namespace() []rule.Finding {
 	}}}
 }
 
-// silentKind reports whether there is nothing to learn from the events of a kind.
+// silentKind reports whether the events of an object's kind add nothing.
 func silentKind(u *unstructured.Unstructured) bool {
 	gk := u.GroupVersionKind().GroupKind()
 	return gk == rule.Definition().GroupKind() || gk == rule.APIService().GroupKind() || gk == rule.Core("Namespace").GroupKind()

@@ -14,15 +14,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// unread is what could not be read, and why. A Ref without a name means all of the
+// unread is what could not be read, and why. A Ref without a name means all objects of the
 // kind in the namespace, or in the cluster.
 type unread struct {
 	ref object.Ref
 	err error
 }
 
-// unread says what could not be looked at: there may be causes in it, too (edge
-// case 67).
+// unread says what could not be read: there may be causes in it, too (edge case 67).
 func (v *rules) unread() []rule.Finding {
 	var forbidden, failed []unread
 	for _, u := range v.unreadRefs() {
@@ -52,7 +51,7 @@ func (v *rules) unread() []rule.Finding {
 	return found
 }
 
-// unreadRefs are what got no answer, each once.
+// unreadRefs returns what got no answer, each once.
 func (v *rules) unreadRefs() []unread {
 	var all []unread
 	for q, err := range v.Unanswered() {
@@ -67,8 +66,8 @@ func (v *rules) unreadRefs() []unread {
 	return all
 }
 
-// whats names what was to be read, each kind once: a kind that may not be listed in the
-// cluster is not named again for its namespaces and objects.
+// whats returns the names of what was to be read, each kind once: a kind that may not be
+// listed in the cluster is not named again for its namespaces and objects.
 func whats(all []unread) []string {
 	everywhere := map[schema.GroupKind]bool{}
 	for _, u := range all {
@@ -102,7 +101,7 @@ func verb(r object.Ref) string {
 	return "get"
 }
 
-// what names what was to be read.
+// what returns the name of what was to be read.
 func what(r object.Ref) string {
 	plural, _ := meta.UnsafeGuessKindToResource(r.GVK)
 	switch {
@@ -115,7 +114,7 @@ func what(r object.Ref) string {
 	}
 }
 
-// resourceOf names a kind, or one object of it, as kubectl auth can-i takes it.
+// resourceOf returns a kind, or one object of it, in the notation of kubectl auth can-i.
 func resourceOf(r object.Ref) string {
 	plural, _ := meta.UnsafeGuessKindToResource(r.GVK)
 	text := plural.Resource

@@ -39,7 +39,7 @@ func (v *rules) deployment(d *appsv1.Deployment) []rule.Finding {
 	for _, rs := range v.replicaSetsOf(d) {
 		below := v.replicaSetOf(rs)
 		for i := range below {
-			// The controller ends Pods of older revisions, whatever is the matter with them.
+			// The controller ends Pods of older revisions, whatever is wrong with them.
 			below[i].Passing = rs.Annotations[deploymentRevision] != d.Annotations[deploymentRevision]
 		}
 		found = append(found, below...)
@@ -53,8 +53,8 @@ func (v *rules) deployment(d *appsv1.Deployment) []rule.Finding {
 	}
 	for _, c := range d.Status.Conditions {
 		gaveUp := c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && !d.Spec.Paused
-		// It may be of an older generation, and then says nothing (edge case 52,
-		// k/k#40496).
+		// The condition may be of an older generation, and then means nothing (edge case
+		// 52, k/k#40496).
 		if gaveUp && c.Reason == "ProgressDeadlineExceeded" && d.Status.ObservedGeneration >= d.Generation {
 			found = append(found, v.deadline(d, c))
 		}
@@ -76,12 +76,12 @@ func (v *rules) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) rul
 	}}
 }
 
-// deploymentRevision numbers the ReplicaSets of a Deployment; it itself has that of the
-// newest.
+// deploymentRevision is the annotation that numbers the ReplicaSets of a Deployment; the
+// Deployment has the number of the newest.
 const deploymentRevision = "deployment.kubernetes.io/revision"
 
-// replicaSetsOf reads the ReplicaSets of a Deployment that have Pods, or should, and
-// those Pods.
+// replicaSetsOf reads the ReplicaSets of a Deployment that have Pods or should have some,
+// and these Pods.
 func (v *rules) replicaSetsOf(d *appsv1.Deployment) []*appsv1.ReplicaSet {
 	selector := selectorOf(d.Spec.Selector)
 	if selector == "" {
@@ -93,11 +93,11 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) []*appsv1.ReplicaSet {
 		if !ok || !metav1.IsControlledBy(rs, d) {
 			return false
 		}
-		idle := rs.Spec.Replicas != nil && *rs.Spec.Replicas == 0 && rs.Status.Replicas == 0 // It is kept for its history.
+		idle := rs.Spec.Replicas != nil && *rs.Spec.Replicas == 0 && rs.Status.Replicas == 0 // It is kept for the history.
 		return !idle || rs.Annotations[deploymentRevision] == d.Annotations[deploymentRevision]
 	})
 	if v.Misses() > misses {
-		return nil // Whose Pods they are is not known yet.
+		return nil // It is not known yet whose Pods they are.
 	}
 	var sets []*appsv1.ReplicaSet
 	var uids []types.UID
@@ -110,7 +110,7 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) []*appsv1.ReplicaSet {
 	return sets
 }
 
-// replicaSet is about a ReplicaSet that no Deployment is looked at for.
+// replicaSet explains a ReplicaSet that is not examined as part of a Deployment.
 func (v *rules) replicaSet(rs *appsv1.ReplicaSet) []rule.Finding {
 	v.readPodsOf(rs, selectorOf(rs.Spec.Selector))
 	return v.replicaSetOf(rs)
@@ -146,7 +146,7 @@ func (v *rules) replicationController(rc *corev1.ReplicationController) []rule.F
 	return v.workload(w, rc.Spec.MinReadySeconds)
 }
 
-// workload looks at the Pods that are missing and at those that are not ready.
+// workload explains the Pods that are missing and those that are not ready.
 func (v *rules) workload(w workload, minReadySeconds int32) []rule.Finding {
 	v.readPodsOf(w.object, w.selector)
 	found := v.refused(w)
@@ -154,7 +154,7 @@ func (v *rules) workload(w workload, minReadySeconds int32) []rule.Finding {
 	for _, pod := range pods {
 		for _, f := range v.pods.Explain(pod) {
 			if pod.Status.Phase == corev1.PodFailed && w.ref.GVK.Kind != "Job" {
-				f.Rank = rule.Consequence // Another Pod is in its place.
+				f.Rank = rule.Consequence // Another Pod has taken its place.
 			}
 			f.Passing = f.Passing || w.replaced != nil && w.replaced(pod)
 			found = append(found, f)
@@ -193,7 +193,7 @@ func (v *rules) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds i
 	}}}
 }
 
-// statefulSet follows a StatefulSet to its Pods, which it may not replace by itself.
+// statefulSet follows a StatefulSet to its Pods, which it may not replace on its own.
 func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	r := rule.Ref(rule.Apps("StatefulSet"), s.Namespace, s.Name)
 	w := workload{ref: r, object: s, template: s.Spec.Template.Spec, selector: selectorOf(s.Spec.Selector)}
@@ -228,16 +228,17 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	}})
 }
 
-// replacesInTurn reports whether a StatefulSet replaces all Pods of an older revision,
-// without waiting for one that does not get ready. Those below a partition stay, and which
-// they are is left open.
+// replacesInTurn reports whether a StatefulSet replaces all Pods of an older revision
+// without waiting for one that does not get ready. With a partition it is false: some Pods
+// stay as they are.
 func replacesInTurn(s *appsv1.StatefulSet) bool {
 	rolling := s.Spec.UpdateStrategy.RollingUpdate
 	return s.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType && s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement &&
 		(rolling == nil || rolling.Partition == nil || *rolling.Partition == 0)
 }
 
-// onDelete says that Pods are of an older revision, and stay so until they are deleted.
+// onDelete says that Pods are of an older revision, and stay so until someone deletes
+// them.
 func (v *rules) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod) bool) []rule.Finding {
 	var names []string
 	for _, pod := range pods {
@@ -258,14 +259,14 @@ func (v *rules) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod)
 	}}}
 }
 
-// podTemplateGeneration is the label of a DaemonSet's Pods that says of which template they are.
+// podTemplateGeneration is the label of a DaemonSet's Pods that identifies their template.
 const podTemplateGeneration = "pod-template-generation"
 
 func (v *rules) daemonSet(d *appsv1.DaemonSet) []rule.Finding {
 	r := rule.Ref(rule.Apps("DaemonSet"), d.Namespace, d.Name)
 	w := workload{ref: r, object: d, template: d.Spec.Template.Spec, selector: selectorOf(d.Spec.Selector)}
 	w.short = d.Status.CurrentNumberScheduled < d.Status.DesiredNumberScheduled
-	// The generation of the template, which the hash does not tell in the status.
+	// Compare the template's generation: the status does not have its hash.
 	current := d.Annotations[appsv1.DeprecatedTemplateGeneration]
 	old := func(pod *corev1.Pod) bool {
 		generation := pod.Labels[podTemplateGeneration]
@@ -278,7 +279,7 @@ func (v *rules) daemonSet(d *appsv1.DaemonSet) []rule.Finding {
 	return v.workload(w, d.Spec.MinReadySeconds)
 }
 
-// job tells why a Job is not complete.
+// job explains why a Job is not complete.
 func (v *rules) job(j *batchv1.Job) []rule.Finding {
 	r := rule.Ref(rule.Batch("Job"), j.Namespace, j.Name)
 	if j.Spec.Suspend != nil && *j.Spec.Suspend {
@@ -302,8 +303,8 @@ func (v *rules) job(j *batchv1.Job) []rule.Finding {
 	return found
 }
 
-// jobFailed says why a Job has given up. That its Pods failed, if they still are
-// there, comes before it.
+// jobFailed says why a Job has given up. The failure of its Pods, if they still exist, is
+// reported before it.
 func jobFailed(j *batchv1.Job, c batchv1.JobCondition) rule.Finding {
 	r := rule.Ref(rule.Batch("Job"), j.Namespace, j.Name)
 	cause := event.Cause{

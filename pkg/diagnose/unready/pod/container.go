@@ -13,7 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// initContainers looks at the first of them that is not done: those after it wait.
+// initContainers explains the first init container that is not done: those after it wait
+// for it.
 func (v Rules) initContainers(p *corev1.Pod) []rule.Finding {
 	for _, b := range ContainersOf(p, p.Spec.InitContainers, p.Status.InitContainerStatuses, "init container") {
 		s := b.Status
@@ -53,7 +54,7 @@ func (v Rules) containers(p *corev1.Pod) []rule.Finding {
 	return found
 }
 
-// container tells why one container does not run, or runs and is not ready.
+// container explains why one container does not run, or runs and is not ready.
 func (v Rules) container(b Container) []rule.Finding {
 	s := b.Status
 	switch {
@@ -67,14 +68,14 @@ func (v Rules) container(b Container) []rule.Finding {
 	case s.Ready:
 		return nil
 	case s.State.Running != nil && s.RestartCount > 1 && v.recent(s.LastTerminationState.Terminated):
-		return []rule.Finding{v.ended(b, s.LastTerminationState.Terminated)} // between two ends
+		return []rule.Finding{v.ended(b, s.LastTerminationState.Terminated)} // It runs for now, between two ends.
 	case s.State.Running != nil:
 		return v.probes(b)
 	}
 	return nil
 }
 
-// waiting goes by the reason why a container is not running.
+// waiting explains a container that waits, by the reason in its status.
 func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Finding {
 	switch w.Reason {
 	case "", "ContainerCreating", "PodInitializing":
@@ -115,9 +116,9 @@ func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Find
 	}
 }
 
-// recent reports whether a container ended so lately that its next end is to be
-// expected: restarts of last week have nothing to do with a probe that fails now.
-// The kubelet pauses for five minutes at most, and forgets after ten.
+// recent reports whether a container ended so recently that another end is likely: last
+// week's restarts have nothing to do with a probe that fails now. The kubelet's pause is
+// five minutes at most, and it resets the pause after ten.
 func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	if t == nil {
 		return false
@@ -125,13 +126,13 @@ func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	return v.Now.IsZero() || t.FinishedAt.IsZero() || v.Now.Sub(t.FinishedAt.Time) < 10*time.Minute
 }
 
-// withoutPod leaves out of a kubelet's message which Pod it is about.
+// withoutPod removes from a kubelet's message the Pod that it is about.
 func withoutPod(message string) string {
 	message, _, _ = strings.Cut(message, " (pod: ")
 	return text.Excerpt(message)
 }
 
-// ended tells how a container ended, and by whom.
+// ended explains how a container ended, and what ended it.
 func (v Rules) ended(b Container, t *corev1.ContainerStateTerminated) rule.Finding {
 	previous := b.Status.State.Terminated == nil
 	c := event.Cause{Code: "ContainerCrash", Evidence: b.end(t), Next: b.logs(previous), Container: b.instance(previous)}
@@ -169,8 +170,8 @@ func (v Rules) ended(b Container, t *corev1.ContainerStateTerminated) rule.Findi
 	return rule.Of(b.pod, rule.Direct, c)
 }
 
-// signal names the signal that ended a container, which shells tell as 128 + its
-// number.
+// signal returns the name of the signal that ended a container; shells report it as 128
+// plus its number.
 func signal(t *corev1.ContainerStateTerminated) string {
 	n := t.Signal
 	if n == 0 && t.ExitCode > 128 && t.ExitCode < 160 {
@@ -185,8 +186,8 @@ func signal(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf(", by signal %d", n)
 }
 
-// signalName knows the signals that end programs, by the numbers of Linux: the
-// machine that we run on may count otherwise.
+// signalName returns the name of a signal that ends programs. The numbers are Linux's: on
+// the machine that we run on they may differ.
 func signalName(n int32) string {
 	return map[int32]string{
 		1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
@@ -194,7 +195,7 @@ func signalName(n int32) string {
 	}[n]
 }
 
-// probes tells which probe of a running container does not succeed.
+// probes says which probe of a running container fails.
 func (v Rules) probes(b Container) []rule.Finding {
 	kind, code := "readiness", "ReadinessProbeFailing"
 	probe := b.Spec.ReadinessProbe
@@ -221,7 +222,7 @@ func (v Rules) probes(b Container) []rule.Finding {
 	return []rule.Finding{rule.Of(b.pod, rule.Direct, c)}
 }
 
-// asked says in short what a probe does.
+// asked describes in short what a probe does.
 func asked(p *corev1.Probe) string {
 	said := ""
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Container is one container of a Pod: what was asked for, and how it does.
+// Container is one container of a Pod: its spec and its status.
 type Container struct {
 	pod    *corev1.Pod
 	Spec   corev1.Container
@@ -21,8 +21,8 @@ type Container struct {
 	role string
 }
 
-// ContainersOf pairs containers with their statuses. One without a status was not looked
-// at by its node yet.
+// ContainersOf pairs containers with their statuses. A node has not handled a container
+// without a status yet.
 func ContainersOf(p *corev1.Pod, specs []corev1.Container, statuses []corev1.ContainerStatus, role string) []Container {
 	var out []Container
 	for _, spec := range specs {
@@ -41,7 +41,7 @@ func ContainersOf(p *corev1.Pod, specs []corev1.Container, statuses []corev1.Con
 
 func (b Container) sidecar() bool { return strings.HasPrefix(b.role, "sidecar ") }
 
-// end is how the container ended last, as evidence.
+// end returns how the container last ended, as evidence.
 func (b Container) end(t *corev1.ContainerStateTerminated) []string {
 	said := fmt.Sprintf("Pod %s: exit code %d", b.pod.Name, t.ExitCode)
 	if t.Reason != "" {
@@ -64,12 +64,12 @@ func (b Container) is(e *corev1.Event) bool {
 	return path == "" || strings.HasSuffix(path, "{"+b.Spec.Name+"}")
 }
 
-// instance names the container whose logs are to be read.
+// instance returns the container whose logs are to be read.
 func (b Container) instance(previous bool) event.Container {
 	return event.Container{Namespace: b.pod.Namespace, Pod: b.pod.Name, Name: b.Spec.Name, Previous: previous}
 }
 
-// logs is the command that shows what the container said.
+// logs returns the command that shows the container's logs.
 func (b Container) logs(previous bool) string {
 	words := []string{"logs", b.pod.Name, "-c", b.Spec.Name}
 	if previous {
@@ -78,7 +78,7 @@ func (b Container) logs(previous bool) string {
 	return rule.Kubectl(b.pod.Namespace, words...)
 }
 
-// lastLines returns the last lines of a text that say something, cleaned.
+// lastLines returns the last lines of a text that are not empty, cleaned.
 func lastLines(s string, n int) []string {
 	var out []string
 	for line := range strings.Lines(s) {

@@ -1,6 +1,5 @@
-// Package pod says why one Pod is not ready: the first of the steps to being ready that it
-// does not get over, from a node by way of images and what it refers to, to its containers'
-// probes.
+// Package pod explains why one Pod is not ready, by the first step at which it is stuck: a
+// node, its volumes and other references, its images, its containers, their probes.
 package pod
 
 import (
@@ -8,7 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/volume"
 )
 
-// Rules are those about Pods, over what is known.
+// Rules are the rules about Pods, over a view of what is known.
 type Rules struct {
 	*rule.View
 	volumes volume.Rules

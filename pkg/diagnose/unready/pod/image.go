@@ -12,21 +12,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// pulling tells why an image is not there. What a registry answered is known from
-// text alone; where that is of an unknown kind, it is only quoted.
+// pulling explains why an image cannot be pulled. A registry's answer is known only as
+// text; an answer of an unknown kind is merely quoted.
 func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Finding {
 	image := text.Excerpt(b.Spec.Image)
 	said := w.Message
 	if e := v.WarningAbout(b.pod, "Failed", func(e *corev1.Event) bool {
 		return b.is(e) && strings.HasPrefix(e.Message, "Failed to pull image")
 	}); e != nil && w.Reason == "ImagePullBackOff" {
-		said = e.Message // The other one may say no more than that it pauses.
+		said = e.Message // The status may say only that the kubelet pauses.
 	}
 	c := event.Cause{
 		Evidence: rule.Stated([]string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason), text.Excerpt(said)}),
 		Next:     rule.Kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 	}
-	// A name may have any word in it, also one of those below.
+	// A name may contain any word, including those below.
 	lower := strings.ReplaceAll(strings.ToLower(said), strings.ToLower(repository(b.Spec.Image)), " ")
 	holds := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(lower, part) })
@@ -37,8 +37,8 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	case w.Reason == "ErrImageNeverPull":
 		c.Code, c.Message = "ImageNeverPulled", b.role+": image "+image+" is not on the node, and imagePullPolicy is Never"
 	case holds("too many requests", "toomanyrequests", "quota exceeded", "rate limit", "dial tcp"):
-		// Registries and kernels also say "denied" of a limit that passes, or of a network
-		// on the way.
+		// Registries and kernels also say "denied" for a limit that passes, or for a
+		// network in between.
 		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" cannot be pulled"
 	case holds("manifest unknown", "not found", "notfound", "name unknown", "repository does not exist"):
 		c.Code, c.Message = "ImageNotFound", b.role+": its registry has no image "+image
@@ -60,8 +60,8 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	return rule.Of(b.pod, rule.Direct, c)
 }
 
-// repository is the name of an image without registry, tag and digest: as it is part of
-// whatever is said of it. What is no image name is as it is.
+// repository returns the name of an image without registry, tag and digest: every message
+// about the image contains it. A text that is not an image name is returned as it is.
 func repository(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 	if host, path, ok := strings.Cut(name, "/"); ok && strings.ContainsAny(host, ".:") {
@@ -76,8 +76,8 @@ func repository(image string) string {
 	return name
 }
 
-// Images says that Pods that were asked to run one image run several: a tag was
-// pushed anew, and a node has the image from before.
+// Images says that Pods with one image in their specs run several: a tag was pushed again,
+// and a node has the earlier image.
 func (v Rules) Images(pods []*corev1.Pod) []rule.Finding {
 	type use struct{ container, image string }
 	seen := map[use]map[string][]*corev1.Pod{}
@@ -136,7 +136,7 @@ func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.
 		c.Next = rule.Kubectl(odd.Namespace, "delete", "pod", odd.Name)
 		c.Risk = "the Pod ends and is created again, with the image that its node pulls then"
 	} else {
-		// Made again, it would start what its node has.
+		// If it were made again, it would start the image that its node has.
 		c.Evidence = append(c.Evidence, "imagePullPolicy is not Always: a node that has an image of that name does not pull it again, so a Pod made anew starts the same one. "+
 			"A tag of its own for each image, a digest (name@sha256:…) or imagePullPolicy Always would help")
 		c.Next = rule.Kubectl(odd.Namespace, "get", "pods", "-o", "custom-columns=POD:.metadata.name,NODE:.spec.nodeName,IMAGE:.status.containerStatuses[*].imageID")
@@ -151,8 +151,8 @@ func Pulls(p *corev1.Pod, container string) bool {
 	})
 }
 
-// Digest returns the digest of an image by its name, or "". An ID without a name
-// is one of a runtime that counts otherwise, and compares with nothing.
+// Digest returns the digest in an image's ID, or "". An ID without a name is from a
+// runtime with another scheme, and cannot be compared.
 func Digest(image string) string {
 	_, digest, ok := strings.Cut(image, "@sha256:")
 	if !ok {
@@ -161,7 +161,7 @@ func Digest(image string) string {
 	return "sha256:" + digest
 }
 
-// Short is enough of a digest to tell it from others.
+// Short returns enough of a digest to distinguish it from others.
 func Short(digest string) string {
 	return text.Excerpt(digest[:min(len(digest), len("sha256:")+12)])
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Explain says why one Pod is not ready: the first of the steps to being ready that
-// it does not get over.
+// Explain explains why one Pod is not ready, by the first step at which it is stuck.
 func (v Rules) Explain(p *corev1.Pod) []rule.Finding {
 	defer v.OnlyKnownUnless(v.IsDetailed(p))()
 	switch {
@@ -38,9 +37,9 @@ func (v Rules) Explain(p *corev1.Pod) []rule.Finding {
 	return nil
 }
 
-// podLeaving says that a Pod takes longer to end than it was given.
+// podLeaving says that a Pod takes longer to end than its grace period.
 func (v Rules) podLeaving(p *corev1.Pod) []rule.Finding {
-	// The timestamp is when its grace period is over.
+	// The timestamp is the end of its grace period.
 	if v.Now.IsZero() || v.Now.Before(p.DeletionTimestamp.Time) {
 		return nil
 	}
@@ -62,7 +61,8 @@ func (v Rules) podLeaving(p *corev1.Pod) []rule.Finding {
 	return []rule.Finding{rule.Of(p, rule.Direct, c)}
 }
 
-// podFailed tells why a Pod ended: by its containers, or taken away by the node.
+// podFailed explains why a Pod failed: through its containers, or because the node removed
+// it.
 func (v Rules) podFailed(p *corev1.Pod) []rule.Finding {
 	if p.Status.Reason != "" { // Evicted, NodeAffinity, OutOfcpu, Shutdown…
 		code := "PodRejected"
@@ -83,7 +83,7 @@ func (v Rules) podFailed(p *corev1.Pod) []rule.Finding {
 	return v.containers(p)
 }
 
-// node says that the Pod's node is not there, or does not report.
+// node says that the Pod's node does not exist, or does not report.
 func (v Rules) node(p *corev1.Pod) []rule.Finding {
 	r := rule.Ref(rule.Core("Node"), "", p.Spec.NodeName)
 	u, sure := v.Read(r)
@@ -114,7 +114,7 @@ func (v Rules) node(p *corev1.Pod) []rule.Finding {
 	})}
 }
 
-// sandbox says that a Pod gets no network or no sandbox on its node.
+// sandbox says that a Pod gets no sandbox or no network on its node.
 func (v Rules) sandbox(p *corev1.Pod) []rule.Finding {
 	e := v.Warning(p, "FailedCreatePodSandBox", "NetworkNotReady", "FailedPrepareDynamicResources")
 	if e == nil {
@@ -154,7 +154,7 @@ func (v Rules) readinessGates(p *corev1.Pod) []rule.Finding {
 	return found
 }
 
-// starting is what is left when nothing is wrong: it takes its time.
+// starting is the cause if nothing is wrong: the Pod is still starting.
 func (v Rules) starting(p *corev1.Pod) []rule.Finding {
 	c := rule.PodCondition(p, corev1.PodScheduled)
 	var waiting []string

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// reference is an object that a Pod cannot start without.
+// reference is an object without which a Pod cannot start.
 type reference struct {
 	ref object.Ref
 	by  string // who needs it
@@ -49,7 +49,7 @@ func references(namespace string, spec *corev1.PodSpec) []reference {
 	return once(out)
 }
 
-// ofContainer adds what the environment of a container comes from.
+// ofContainer adds the objects from which a container's environment comes.
 func ofContainer(c corev1.Container, add func(kind, name, by string, optional *bool)) {
 	by := "container " + c.Name
 	for _, from := range c.EnvFrom {
@@ -83,7 +83,7 @@ func once(references []reference) []reference {
 	return out
 }
 
-// missing says which ConfigMaps and Secrets a Pod that is not started waits for.
+// missing says for which ConfigMaps and Secrets a Pod that has not started waits.
 func (v Rules) missing(p *corev1.Pod) []rule.Finding {
 	if !rule.Unstarted(p) {
 		return nil

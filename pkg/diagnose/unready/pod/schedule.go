@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// unscheduled tells why a Pod has no node.
+// unscheduled explains why a Pod has no node.
 func (v Rules) unscheduled(p *corev1.Pod) []rule.Finding {
 	c := rule.PodCondition(p, corev1.PodScheduled)
 	if c.Reason == corev1.PodReasonSchedulingGated {
@@ -54,8 +54,8 @@ func (v Rules) unseen(p *corev1.Pod) rule.Finding {
 	})
 }
 
-// verdict is what the scheduler says of its nodes. Only text tells it:
-// "0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable. …"
+// verdict is what the scheduler says about the nodes. It says so only as text: "0/5 nodes
+// are available: 3 Insufficient cpu, 2 node(s) were unschedulable. …"
 type verdict struct {
 	nodes   int
 	reasons []nodeReason
@@ -93,18 +93,18 @@ func readVerdict(message string) verdict {
 		case len(out.reasons) > 0: // a comma within a reason
 			last := &out.reasons[len(out.reasons)-1]
 			last.text += ", " + part
-		case part != "": // one that is about the Pod, not about nodes
+		case part != "": // a reason that is about the Pod, not about nodes
 			out.reasons = append(out.reasons, nodeReason{max(out.nodes, 0), part})
 		}
 	}
 	return out
 }
 
-// class is why a node does not do, in our words.
+// class is a reason why nodes are not suitable, in our words.
 type class struct{ text, next string }
 
-// nodeClass knows the reasons of the scheduler's own plugins; those of others are reported
-// as they are.
+// nodeClass puts the reasons of the scheduler's own plugins into our words; other reasons
+// are reported as they are.
 func nodeClass(reason string, p *corev1.Pod) class {
 	columns := func(what string) string {
 		return rule.Kubectl("", "get", "nodes", "-o", "custom-columns=NODE:.metadata.name,"+what)
@@ -144,7 +144,7 @@ func nodeClass(reason string, p *corev1.Pod) class {
 	return class{text.Excerpt(reason), rule.Describe(rule.Ref(rule.Core("Pod"), p.Namespace, p.Name))}
 }
 
-// selectedNodes shows the nodes that the Pod's selector means.
+// selectedNodes returns the command that shows the nodes that the Pod's selector matches.
 func selectedNodes(p *corev1.Pod) string {
 	if len(p.Spec.NodeSelector) == 0 {
 		return rule.Kubectl("", "get", "nodes", "--show-labels")
@@ -156,8 +156,8 @@ func selectedNodes(p *corev1.Pod) string {
 	return rule.Kubectl("", "get", "nodes", "-l", strings.Join(terms, ","))
 }
 
-// unschedulable says what keeps the Pod from its nodes, and how many of each. The
-// next command is about what keeps it from most.
+// unschedulable says what keeps the Pod from the nodes, and from how many. The next
+// command is about the reason that applies to most nodes.
 func (v Rules) unschedulable(p *corev1.Pod, said verdict) rule.Finding {
 	c := event.Cause{Code: "Unschedulable", Next: rule.Kubectl(p.Namespace, "describe", "pod", p.Name)}
 	node := pinned(p)
@@ -215,7 +215,7 @@ func pinned(p *corev1.Pod) string {
 	return ""
 }
 
-// wanted is what the Pod asks of a node.
+// wanted returns what the Pod requires of a node.
 func wanted(p *corev1.Pod) []string {
 	total := corev1.ResourceList{}
 	for _, c := range p.Spec.Containers {

@@ -9,43 +9,43 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Rank orders causes: what others follow from comes first.
+// Rank orders causes: those from which others follow come first.
 type Rank int
 
 const (
-	// Root is for what nothing that was looked at explains.
+	// Root is for a cause that nothing known explains further.
 	Root Rank = iota
-	// Direct is a trouble of Pods and their like.
+	// Direct is for trouble of a Pod or a similar object itself.
 	Direct
-	// Consequence is what goes when the others go.
+	// Consequence is for what passes with the other causes.
 	Consequence
-	// Doubt is what could not be looked at.
+	// Doubt is for what could not be read.
 	Doubt
 )
 
-// Finding is a cause in the making.
+// Finding is one report of a cause, by a rule about one object.
 type Finding struct {
 	event.Cause
 	Rank Rank
-	// Who has the trouble, and what several of them are called. Message then is about none
-	// in particular, and equal findings are reported once.
+	// Who is the object with the trouble, and Noun what several of these are called. If
+	// they are set, the message names no object, and equal findings are reported once.
 	Who, Noun string
 }
 
-// alike tells which findings are one cause.
+// alike is equal for findings that are one cause.
 type alike struct {
 	code, message, noun string
 }
 
 func (f Finding) alike() alike { return alike{f.Code, f.Message, f.Noun} }
 
-// group is one cause, and whom it concerns.
+// group is one cause with the objects that it concerns.
 type group struct {
 	Finding
 	names []string
 }
 
-// Causes makes one cause of those alike, and puts root causes first.
+// Causes merges findings that are alike into one cause each, root causes first.
 func Causes(found []Finding, more int) []event.Cause {
 	index := map[alike]int{}
 	var groups []*group
@@ -77,7 +77,8 @@ func Causes(found []Finding, more int) []event.Cause {
 	return out
 }
 
-// byNumber puts what concerns no single Pod first, then what concerns most.
+// byNumber puts causes that concern no particular Pod first, then those that concern the
+// most Pods.
 func byNumber(a, b int) int {
 	if a == 0 || b == 0 {
 		return cmp.Compare(a, b)
@@ -85,7 +86,7 @@ func byNumber(a, b int) int {
 	return cmp.Compare(b, a)
 }
 
-// cause says whom it concerns.
+// cause returns the cause, with the objects that it concerns in the message.
 func (g *group) cause() event.Cause {
 	c := g.Cause
 	switch {

@@ -11,59 +11,59 @@ func Ref(gvk schema.GroupVersionKind, namespace, name string) object.Ref {
 	return object.Ref{GVK: gvk, Namespace: namespace, Name: name}
 }
 
-// The kinds that rules know, at the versions that every supported server serves.
+// The kinds that the rules know, at versions that every supported server serves.
 
-// Core is a kind of the group without a name, such as Pod.
+// Core returns a kind of the core group, such as Pod.
 func Core(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Version: "v1", Kind: kind}
 }
 
-// Apps is a kind of the workloads.
+// Apps returns a kind of the group apps.
 func Apps(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
 }
 
-// Batch is a kind of what runs to its end.
+// Batch returns a kind of the group batch.
 func Batch(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: kind}
 }
 
-// Storage is a kind of the group storage.k8s.io.
+// Storage returns a kind of the group storage.k8s.io.
 func Storage(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: kind}
 }
 
-// Networking is a kind of the group networking.k8s.io.
+// Networking returns a kind of the group networking.k8s.io.
 func Networking(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: kind}
 }
 
-// Admission is a kind of the group admissionregistration.k8s.io.
+// Admission returns a kind of the group admissionregistration.k8s.io.
 func Admission(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind}
 }
 
-// EndpointSlice holds the endpoints of Services.
+// EndpointSlice returns the kind that holds the endpoints of Services.
 func EndpointSlice() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}
 }
 
-// PriorityClass is named by Pods.
+// PriorityClass returns the kind that gives Pods their priority.
 func PriorityClass() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"}
 }
 
-// Definition is what defines a custom kind.
+// Definition returns the kind of object that defines a custom kind.
 func Definition() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 }
 
-// APIService is what has a group served by another server.
+// APIService returns the kind by which another server serves a group.
 func APIService() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}
 }
 
-// Autoscaler scales by metrics.
+// Autoscaler returns the kind that scales workloads by metrics.
 func Autoscaler() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
 }

@@ -12,22 +12,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Bounds of what is looked at for one object.
+// Bounds of what is kept for one object.
 const (
-	// keepUnready is how many Pods that are not ready are kept; of the others only
-	// their number.
+	// keepUnready is how many Pods that are not ready are kept; further ones are only
+	// counted.
 	keepUnready = 200
 	// keepReady is how many Pods that are ready are kept, to compare with.
 	keepReady = 20
-	// keepFailed is how many Pods that have failed are kept. They are replaced
-	// already, or what they failed of is the same for all.
+	// keepFailed is how many Pods that have failed are kept. They have been replaced
+	// already, or all failed for the same reason.
 	keepFailed = 20
-	// MostDetailed is of how many Pods is read what they refer to.
+	// MostDetailed is the number of Pods whose references are read.
 	MostDetailed = 10
 )
 
-// ReadPods lists Pods once, and chooses those of which is read what they refer to. mine
-// are the Pods that are meant, of which kept is the name; nil means all.
+// ReadPods lists Pods once, and chooses those whose references are read. It keeps the Pods
+// for which mine is true, all if mine is nil; kept is a name for that choice.
 func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.Unstructured) bool) Pods {
 	q := diagnose.Question{Verb: diagnose.List, GVK: Core("Pod"), Namespace: namespace, Labels: labels, Kept: "telling " + kept}
 	if list, ok := v.lists[q]; ok {
@@ -55,7 +55,7 @@ func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.
 	return list
 }
 
-// telling keeps those Pods that tell something.
+// telling keeps the Pods that help to explain something.
 type telling struct {
 	mine                   func(*unstructured.Unstructured) bool
 	kept                   []*unstructured.Unstructured
@@ -71,7 +71,7 @@ func (t *telling) Add(u *unstructured.Unstructured) {
 	switch {
 	case phase == string(corev1.PodSucceeded):
 		return
-	case phase == string(corev1.PodFailed): // Evicted ones stay around by the thousand.
+	case phase == string(corev1.PodFailed): // Evicted ones can stay around by the thousand.
 		number, most = &t.failed, keepFailed
 	case object.ConditionOf(u, string(corev1.PodReady)).Status == "True":
 		number, most = &t.ready, keepReady
@@ -85,7 +85,7 @@ func (t *telling) Collected() ([]*unstructured.Unstructured, int) {
 	return t.kept, max(0, t.unready-keepUnready)
 }
 
-// PodsOf returns the Pods that an object controls, of those that were read.
+// PodsOf returns those of the Pods read so far that an object controls.
 func (v *View) PodsOf(owner types.UID) []*corev1.Pod {
 	var out []*corev1.Pod
 	for _, pod := range v.Pods {
@@ -96,7 +96,8 @@ func (v *View) PodsOf(owner types.UID) []*corev1.Pod {
 	return out
 }
 
-// ControlledBy keeps the objects that one of the owners controls.
+// ControlledBy returns a function that reports whether one of the owners controls an
+// object.
 func ControlledBy(owners ...types.UID) func(*unstructured.Unstructured) bool {
 	return func(u *unstructured.Unstructured) bool {
 		controller := metav1.GetControllerOfNoCopy(u)
@@ -120,13 +121,13 @@ func (v *View) chooseDetailed(pods []*corev1.Pod) {
 	}
 }
 
-// IsDetailed reports whether what the Pod refers to is read.
+// IsDetailed reports whether the objects to which the Pod refers are read.
 func (v *View) IsDetailed(p *corev1.Pod) bool { return v.detailed[nameOf(p)] }
 
-// Pods is what was made of a list of Pods.
+// Pods is what was kept of a list of Pods.
 type Pods struct {
 	Pods []*corev1.Pod
-	// More that are not ready were left out.
+	// More is the number of Pods that are not ready and were left out.
 	More int
 	Sure bool
 }

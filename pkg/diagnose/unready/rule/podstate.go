@@ -15,7 +15,7 @@ func nameOf(p *corev1.Pod) types.NamespacedName {
 	return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
 }
 
-// stateOf tells Pods apart that wait for different things.
+// stateOf returns a key that differs for Pods that wait for different things.
 func stateOf(p *corev1.Pod) string {
 	words := []string{string(p.Status.Phase), PodCondition(p, corev1.PodScheduled).Reason, Revision(p)}
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
@@ -26,13 +26,13 @@ func stateOf(p *corev1.Pod) string {
 	return strings.Join(words, " ")
 }
 
-// Unstarted reports whether a container waits for what has to be there before it is
-// made.
+// Unstarted reports whether a container waits for something that has to exist before it is
+// created.
 func Unstarted(p *corev1.Pod) bool {
 	return WaitsFor(p, "ContainerCreating", "PodInitializing", "CreateContainerConfigError") || len(p.Status.ContainerStatuses) == 0
 }
 
-// WaitsFor reports whether a container of the Pod waits for one of the reasons.
+// WaitsFor reports whether a container of the Pod waits with one of the reasons.
 func WaitsFor(p *corev1.Pod, reasons ...string) bool {
 	return slices.ContainsFunc(slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses), func(s corev1.ContainerStatus) bool {
 		return s.State.Waiting != nil && slices.Contains(reasons, s.State.Waiting.Reason)
@@ -44,7 +44,7 @@ func Ready(p *corev1.Pod) bool {
 	return PodCondition(p, corev1.PodReady).Status == corev1.ConditionTrue
 }
 
-// PodCondition returns the condition of a type; an empty one where there is none.
+// PodCondition returns the condition of a type; an empty one if there is none.
 func PodCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
 	i := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
 	if i < 0 {
@@ -53,12 +53,12 @@ func PodCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodConditi
 	return p.Status.Conditions[i]
 }
 
-// Of makes a cause one of the Pod.
+// Of returns a cause as a finding about the Pod.
 func Of(p *corev1.Pod, rank Rank, c event.Cause) Finding {
 	return Finding{Cause: c, Rank: rank, Who: Name(Ref(Core("Pod"), p.Namespace, p.Name)), Noun: "Pod"}
 }
 
-// Started reports whether a container of the Pod runs, or ran.
+// Started reports whether a container of the Pod runs, or has run.
 func Started(p *corev1.Pod) bool {
 	all := slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses)
 	return slices.ContainsFunc(all, func(s corev1.ContainerStatus) bool {
@@ -66,5 +66,5 @@ func Started(p *corev1.Pod) bool {
 	})
 }
 
-// Revision tells the Pods of one template of a Deployment from those of another.
+// Revision identifies the template of a Deployment from which the Pod was made.
 func Revision(p *corev1.Pod) string { return p.Labels[appsv1.DefaultDeploymentUniqueLabelKey] }

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Kubectl returns a command, its words quoted for a shell where they have to be. The verb
-// has one word, but for those that group others.
+// Kubectl returns a command, with its words quoted for a shell where necessary. The verb
+// is the first word, or the first two if the first groups verbs.
 func Kubectl(namespace string, words ...string) string {
 	verb := 1
 	if slices.Contains([]string{"auth", "rollout", "create"}, words[0]) {
@@ -36,15 +36,15 @@ func Describe(ref object.Ref) string {
 	return Kubectl(ref.Namespace, "describe", ref.Resource())
 }
 
-// Stated returns the texts that say something, each once, in their order.
+// Stated returns the texts that are not empty, each once, in their order.
 func Stated(texts []string) []string {
 	return text.Distinct(slices.DeleteFunc(slices.Clone(texts), func(said string) bool { return said == "" }))
 }
 
-// Name is how messages call an object: as kubectl takes it.
+// Name returns an object's name for messages, in kubectl's notation.
 func Name(r object.Ref) string { return r.String() }
 
-// Line is a condition as evidence.
+// Line returns a condition as evidence.
 func Line(c object.Condition) string {
 	said := "condition " + text.Excerpt(c.Type) + "=" + text.Excerpt(c.Status)
 	if c.Reason != "" {

@@ -11,24 +11,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// View answers what the rules ask, in one run over what is known of one object.
+// View answers the questions of the rules, in one run over what is known about one object.
 type View struct {
 	*diagnose.Run
-	// Object is what does not get ready.
+	// Object is the object that does not get ready.
 	Object *unstructured.Unstructured
-	// Pods were read so far, in order; lists are those that they are from.
+	// Pods are those read so far, in order; lists are the lists that they are from.
 	Pods  []*corev1.Pod
 	lists map[diagnose.Question]Pods
 	// More is how many Pods that are not ready were left out.
 	More int
-	// detailed are Pods whose references are read. For the others they are only looked up.
+	// detailed are the Pods whose references are read. References of others are only
+	// looked up among what is known.
 	detailed map[types.NamespacedName]bool
-	// OnlyKnown: nothing more is asked, and what is known is looked up.
+	// OnlyKnown is set if nothing more is asked, and only what is known is used.
 	OnlyKnown bool
 	// events are the warnings that were read, by namespace, the newest first.
 	events map[string]map[types.UID][]*corev1.Event
-	// about are the objects whose warnings rules look for, by namespace. They are asked for
-	// last, and for all objects that are explained in one run.
+	// about are the objects whose warnings the rules use, by namespace. Warnings are asked
+	// for last, for all objects that are explained in one run.
 	about map[string]map[types.UID]bool
 }
 
@@ -44,13 +45,14 @@ func New(r *diagnose.Run, u *unstructured.Unstructured) *View {
 	}
 }
 
-// Find returns an object; nil where it is not there, or not known.
+// Find returns an object; nil if it does not exist, or is not known.
 func (v *View) Find(r object.Ref) *unstructured.Unstructured {
 	u, _ := v.Read(r)
 	return u
 }
 
-// Read reads an object. It is nil where there is none; then sure says that it is known.
+// Read reads an object. It is nil if it was not found; sure then says whether it is known
+// not to exist.
 func (v *View) Read(r object.Ref) (u *unstructured.Unstructured, sure bool) {
 	if r.Name == "" {
 		return nil, false
@@ -68,8 +70,7 @@ func Lookup[T any](v *View, r object.Ref) *T {
 	return t
 }
 
-// Absent reports whether it is known that the object is not there. Nothing of it is
-// read.
+// Absent reports whether the object is known not to exist. It does not read its contents.
 func (v *View) Absent(r object.Ref) bool {
 	if r.Name == "" {
 		return false
@@ -78,13 +79,13 @@ func (v *View) Absent(r object.Ref) bool {
 	return sure && !a.Yes
 }
 
-// There reports whether it is known that the object is there. Nothing of it is read.
+// There reports whether the object is known to exist. It does not read its contents.
 func (v *View) There(r object.Ref) bool {
 	a, sure := v.look(diagnose.Question{Verb: diagnose.Exists, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
 	return sure && a.Yes
 }
 
-// look asks, or only looks up.
+// look asks a question, or only looks it up if OnlyKnown is set.
 func (v *View) look(q diagnose.Question) (diagnose.Answer, bool) {
 	if v.OnlyKnown {
 		return v.Known(q)
@@ -100,16 +101,16 @@ func (v *View) Known(q diagnose.Question) (diagnose.Answer, bool) {
 	return v.Ask(q)
 }
 
-// OnlyKnownUnless says whether questions are asked from here on, and returns what ends
-// that.
+// OnlyKnownUnless stops asking from now on unless asked is true. It returns a function
+// that restores the previous setting.
 func (v *View) OnlyKnownUnless(asked bool) func() {
 	before := v.OnlyKnown
 	v.OnlyKnown = before || !asked
 	return func() { v.OnlyKnown = before }
 }
 
-// Select returns the objects of a kind that are meant, sorted by name. meant is called
-// what kept says.
+// Select returns the objects of a kind for which meant is true, sorted by name. The
+// question's Kept is a name for that choice.
 func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured) bool) (objects []*unstructured.Unstructured, sure bool) {
 	q.Verb = diagnose.List
 	if v.OnlyKnown {
@@ -120,14 +121,14 @@ func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured
 	return a.Objects, sure
 }
 
-// As reads an object as the struct of its kind. What does not fit is as good as
+// As converts an object to the struct of its kind. An object that does not fit counts as
 // absent: some other API has taken the name.
 func As[T any](u *unstructured.Unstructured) (*T, bool) {
 	t, ok := diagnose.As[T](u)
 	return &t, ok
 }
 
-// Since returns "for 3m" where both times are known.
+// Since returns "for 3m" if both times are known, and "" otherwise.
 func (v *View) Since(t metav1.Time) string {
 	if v.Now.IsZero() || t.IsZero() || t.After(v.Now) {
 		return ""

@@ -15,15 +15,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// keepEvents is how many warnings are kept, each kind of it once an object.
+// keepEvents is how many warnings are kept, each kind of warning once for each object.
 const keepEvents = 500
 
-// Warnings are the warning events about an object, the newest first. They are read
-// last, by one list for a namespace: then it is known whom they are to be about.
+// Warnings returns the warning events about an object, the newest first. They are read
+// last, by one list for each namespace: by then it is known whose warnings are needed.
 func (v *View) Warnings(u metav1.Object) []*corev1.Event {
 	namespace := u.GetNamespace()
 	if namespace == "" {
-		namespace = metav1.NamespaceDefault // where events of what has no namespace are
+		namespace = metav1.NamespaceDefault // where the events of objects without a namespace are
 	}
 	if v.about[namespace] == nil {
 		v.about[namespace] = map[types.UID]bool{}
@@ -56,13 +56,13 @@ func byObject(objects []*unstructured.Unstructured) map[types.UID][]*corev1.Even
 	return events
 }
 
-// NeedNoWarnings says that what the events of an object warn of adds nothing.
+// NeedNoWarnings says that the warnings about an object would add nothing.
 func (v *View) NeedNoWarnings(u metav1.Object) {
 	namespace := cmp.Or(u.GetNamespace(), metav1.NamespaceDefault)
 	delete(v.about[namespace], u.GetUID())
 }
 
-// AskWarnings asks for the warnings that rules have looked for.
+// AskWarnings asks for the warnings that the rules have used.
 func (v *View) AskWarnings() {
 	for namespace, about := range v.about {
 		if len(about) == 0 {
@@ -72,14 +72,14 @@ func (v *View) AskWarnings() {
 	}
 }
 
-// newest keeps of each kind of warning about some objects the newest.
+// newest keeps the newest warning of each kind about some objects.
 type newest struct {
 	about map[types.UID]bool
 	kept  map[warningKind]warning
 	order []warningKind
 }
 
-// warningKind tells warnings apart.
+// warningKind distinguishes warnings.
 type warningKind struct {
 	uid                types.UID
 	reason, path, word string
@@ -95,7 +95,7 @@ func (n *newest) Add(u *unstructured.Unstructured) {
 	if !ok || e.InvolvedObject.UID == "" || !n.about[e.InvolvedObject.UID] {
 		return
 	}
-	word, _, _ := strings.Cut(e.Message, " ") // It names the probe.
+	word, _, _ := strings.Cut(e.Message, " ") // The first word names the probe.
 	kind := warningKind{e.InvolvedObject.UID, e.Reason, e.InvolvedObject.FieldPath, word}
 	last, known := n.kept[kind]
 	switch {
@@ -124,7 +124,8 @@ func (v *View) Warning(u metav1.Object, reasons ...string) *corev1.Event {
 	return nil
 }
 
-// WarningAbout is warning for events whose message begins in one of several ways.
+// WarningAbout returns the newest event about an object with a reason for which fits is
+// true, or nil.
 func (v *View) WarningAbout(u metav1.Object, reason string, fits func(*corev1.Event) bool) *corev1.Event {
 	for _, e := range v.Warnings(u) {
 		if e.Reason == reason && fits(e) {
@@ -134,7 +135,7 @@ func (v *View) WarningAbout(u metav1.Object, reason string, fits func(*corev1.Ev
 	return nil
 }
 
-// Quoted is an event as evidence; nothing for nil.
+// Quoted returns an event as evidence; nothing for nil.
 func Quoted(e *corev1.Event) []string {
 	if e == nil {
 		return nil
@@ -142,8 +143,8 @@ func Quoted(e *corev1.Event) []string {
 	return []string{"event " + text.Excerpt(e.Reason) + ": " + text.Excerpt(e.Message)}
 }
 
-// LastSeen is when an event was last recorded. Old and new ways to record events keep it in
-// different fields.
+// LastSeen returns the time at which an event was last recorded. The old and the new API
+// for events keep it in different fields.
 func LastSeen(e *corev1.Event) time.Time {
 	at := e.LastTimestamp.Time
 	if e.Series != nil && e.Series.LastObservedTime.After(at) {

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Deadlock says that a rollout waits for itself: the new Pod for the volume that
-// the old one has, and the old one for the new one to be ready.
+// Deadlock says that a rollout waits for itself: the new Pod waits for the volume that the
+// old one has, and the old one goes only when the new one is ready.
 func (v Rules) Deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
 		return nil
@@ -37,9 +37,9 @@ func (v Rules) Deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding
 	return nil
 }
 
-// SharedVolume says that the new Pod of a rollout ends while an old one has its volume, on
-// the one node that may have it: databases lock their files. The crash itself is reported
-// as well; it may have another reason.
+// SharedVolume says that the new Pod of a rollout crashes while an old one uses the same
+// volume on the same node: databases lock their files. The crash itself is also reported;
+// it may have another reason.
 func (v Rules) SharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
 		return nil
@@ -103,7 +103,7 @@ func shared(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, failing, ho
 	})
 }
 
-// recreate is the command after which a rollout ends the old Pod first.
+// recreate returns the command that makes rollouts end the old Pod first.
 func recreate(d *appsv1.Deployment) string {
 	return rule.Kubectl(d.Namespace, "patch", rule.Ref(rule.Apps("Deployment"), d.Namespace, d.Name).Resource(), "--type=merge", "-p",
 		`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`)
@@ -145,8 +145,8 @@ func mayGoFirst(d *appsv1.Deployment) bool {
 	return err != nil || n > 0
 }
 
-// holder returns another Pod that has the claim, where only one Pod, or the Pods
-// of one node, may have it.
+// holder returns another Pod that has the claim, if only one Pod, or the Pods of one node,
+// may have it.
 func (v Rules) holder(waiting *corev1.Pod, pvc *corev1.PersistentVolumeClaim) *corev1.Pod {
 	if pvc == nil || accessMode(pvc) == "" {
 		return nil
@@ -165,7 +165,8 @@ func (v Rules) holder(waiting *corev1.Pod, pvc *corev1.PersistentVolumeClaim) *c
 	return nil
 }
 
-// accessMode returns the mode of a claim that is for one node or one Pod, or "".
+// accessMode returns the access mode of a claim if it is for one node or one Pod, and ""
+// otherwise.
 func accessMode(pvc *corev1.PersistentVolumeClaim) string {
 	for _, mode := range pvc.Spec.AccessModes {
 		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod {
@@ -185,7 +186,7 @@ func onNode(p *corev1.Pod) string {
 	return " on node " + p.Spec.NodeName
 }
 
-// Mounts tells which volume keeps a scheduled Pod from being started.
+// Mounts says which volume keeps a scheduled Pod from starting.
 func (v Rules) Mounts(p *corev1.Pod) []rule.Finding {
 	if rule.Started(p) {
 		return nil
@@ -230,7 +231,7 @@ func inUse(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim, holder *corev1.Pod)
 	})
 }
 
-// attachedElsewhere finds the volume attached to a node where no Pod has it any
+// attachedElsewhere says that the volume is attached to a node on which no Pod uses it any
 // more.
 func (v Rules) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim) (rule.Finding, bool) {
 	if pvc.Spec.VolumeName == "" || accessMode(pvc) == "" || p.Spec.NodeName == "" {

@@ -27,7 +27,7 @@ func claimNames(p *corev1.Pod) []string {
 	return rule.Stated(names)
 }
 
-// ClaimsOf tells which claims of a Pod keep it waiting.
+// ClaimsOf explains the claims for which a Pod waits.
 func (v Rules) ClaimsOf(p *corev1.Pod) []rule.Finding {
 	var found []rule.Finding
 	for _, claim := range claimNames(p) {
@@ -56,7 +56,7 @@ func (v Rules) ClaimsOf(p *corev1.Pod) []rule.Finding {
 	return found
 }
 
-// Claim tells why a claim has no volume.
+// Claim explains why a claim has no volume.
 func (v Rules) Claim(pvc *corev1.PersistentVolumeClaim) []rule.Finding {
 	r := rule.Ref(rule.Core("PersistentVolumeClaim"), pvc.Namespace, pvc.Name)
 	c := event.Cause{BlockedBy: r, Next: rule.Describe(r)}
@@ -76,7 +76,7 @@ func (v Rules) Claim(pvc *corev1.PersistentVolumeClaim) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Root, Who: r.String(), Noun: "PersistentVolumeClaim"}}
 }
 
-// unbound goes by the claim's storage class.
+// unbound completes the cause by the claim's storage class.
 func (v Rules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.Cause {
 	c.Evidence = []string{"phase " + text.Excerpt(cmp.Or(string(pvc.Status.Phase), "not set"))}
 	e := v.Warning(pvc, "ProvisioningFailed", "FailedBinding", "VolumeMismatch")
@@ -90,7 +90,7 @@ func (v Rules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.C
 		if v.Absent(c.BlockedBy) {
 			c.Evidence = append(c.Evidence, "PersistentVolume "+pvc.Spec.VolumeName+" does not exist")
 		}
-	case !ok: // Which class it is, or whether there is one, is not known.
+	case !ok: // The class is not known.
 		c.Code, c.Message = "ClaimUnbound", "is not bound to a volume"
 	case class.ref.Name == "":
 		c.Code, c.Message = "NoStorageClass", "names no storage class, there is no default one, and no PersistentVolume fits it"
@@ -117,15 +117,15 @@ func (v Rules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.C
 	return c
 }
 
-// Set by the scheduler and by the volume controller.
+// These annotations are set by the scheduler and by the volume controller.
 const (
 	selectedNode  = "volume.kubernetes.io/selected-node"
 	provisionerOf = "volume.kubernetes.io/storage-provisioner"
 	defaultClass  = "storageclass.kubernetes.io/is-default-class"
 )
 
-// claimClass is the storage class of a claim: without a name if there is none,
-// without a class if it does not exist.
+// claimClass is the storage class of a claim. The name is empty if the claim has none; the
+// class is nil if it does not exist.
 type claimClass struct {
 	ref   object.Ref
 	class *storagev1.StorageClass
@@ -136,7 +136,7 @@ func (c claimClass) firstConsumer() bool {
 	return mode != nil && *mode == storagev1.VolumeBindingWaitForFirstConsumer
 }
 
-// classOf returns the storage class of a claim; false where that is not known.
+// classOf returns the storage class of a claim; false if that is not known.
 func (v Rules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, bool) {
 	if pvc.Spec.StorageClassName == nil {
 		return claimClass{}, true // The server puts the default class into the claim, once there is one.

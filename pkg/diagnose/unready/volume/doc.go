@@ -1,10 +1,11 @@
-// Package volume says why a Pod does not get its volumes: claims that are not bound, volumes
-// that another Pod or node has, and rollouts that wait for their own old Pods to let go.
+// Package volume explains why a Pod does not get its volumes: claims that are not bound,
+// volumes that another Pod or node has, and rollouts that wait for a volume of their own
+// old Pods.
 package volume
 
 import "github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 
-// Rules are those about claims and volumes, over what is known.
+// Rules are the rules about claims and volumes, over a view of what is known.
 type Rules struct{ *rule.View }
 
 // On returns the rules over a view.

@@ -10,11 +10,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 )
 
-// exclusive are volumes that Pods wait for and that only one node or Pod can have. Who has
-// them is asked last, and for all objects that are explained in one run: before all else is
-// known, it is not known which volumes count.
+// exclusive are the volumes for which Pods wait and that only one node or Pod can have.
+// Their holders are asked for last, for all objects that are explained in one run: which
+// volumes count is known only once everything else is.
 type exclusive struct {
-	// claims are theirs, by namespace.
+	// claims are the claims of these volumes, by namespace.
 	claims  map[string][]string
 	volumes []string
 }
@@ -25,7 +25,7 @@ func (v Rules) exclusive() *exclusive {
 	})
 }
 
-// wantHolders notes a claim of which has to be known who has it.
+// wantHolders notes a claim whose holder has to be known.
 func (v Rules) wantHolders(pvc *corev1.PersistentVolumeClaim) {
 	if v.OnlyKnown || pvc.Status.Phase != corev1.ClaimBound {
 		return
@@ -35,8 +35,8 @@ func (v Rules) wantHolders(pvc *corev1.PersistentVolumeClaim) {
 	held.volumes = append(held.volumes, pvc.Spec.VolumeName)
 }
 
-// AskHolders asks who has the volumes that only one node or Pod can have: by one list
-// of the Pods of each namespace, and one of what is attached.
+// AskHolders asks who has the volumes that only one node or Pod can have: by one list of
+// the Pods of each namespace, and one of the attachments.
 func (v Rules) AskHolders() {
 	held := v.exclusive()
 	for namespace, claims := range held.claims {
@@ -61,7 +61,7 @@ func attachments() diagnose.Question {
 	return diagnose.Question{Verb: diagnose.List, GVK: rule.Storage("VolumeAttachment"), Kept: "held"}
 }
 
-// holders are the Pods that have an exclusive claim, as far as they are read.
+// holders returns the Pods that have an exclusive claim, as far as they have been read.
 func (v Rules) holders(namespace string) []*corev1.Pod {
 	a, _ := v.Known(holdersIn(namespace))
 	var pods []*corev1.Pod
