@@ -2,8 +2,8 @@ package readiness
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// About says in words when objects of a kind are ready, and whether the kind has a rule
-// of its own.
+// About returns in words when objects of a kind are ready, and reports whether the kind
+// has a rule of its own.
 func About(gk schema.GroupKind) (text string, own bool) {
 	if ruleOf(gk) == nil {
 		if isBuiltIn(gk.Group) {
@@ -14,8 +14,8 @@ func About(gk schema.GroupKind) (text string, own bool) {
 	return aboutOwn(gk), true
 }
 
-// OwnRules are the kinds that have a rule of their own, but for the routes of the Gateway API, whose
-// number is not known.
+// OwnRules returns the kinds that have a rule of their own, except the routes of the
+// Gateway API, which are an open set.
 func OwnRules() []schema.GroupKind {
 	var all []schema.GroupKind
 	for group, kinds := range map[string][]string{

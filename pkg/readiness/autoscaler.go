@@ -2,12 +2,12 @@ package readiness
 
 import "encoding/json"
 
-// autoscalerConditions is the annotation that holds an autoscaler's conditions where
-// it is read at autoscaling/v1, which has none (edge case 96).
+// autoscalerConditions is the annotation that holds an autoscaler's conditions at
+// autoscaling/v1, whose status has none (edge case 96).
 const autoscalerConditions = "autoscaling.alpha.kubernetes.io/conditions"
 
-// evaluateAutoscaler is content with one that has nothing to do because its target is
-// scaled to zero.
+// evaluateAutoscaler also calls an autoscaler ready that has nothing to do because its
+// target is scaled to zero.
 func evaluateAutoscaler(s *subject) Verdict {
 	s = withConditionsOfV1(s)
 	able, active := s.condition("AbleToScale"), s.condition("ScalingActive")
@@ -24,8 +24,8 @@ func evaluateAutoscaler(s *subject) Verdict {
 	return unmet("InProgress", "it does not scale"+active.told(), active.value())
 }
 
-// withConditionsOfV1 returns the autoscaler with the conditions of its annotation,
-// where its status has none.
+// withConditionsOfV1 returns the autoscaler with the conditions of its annotation, if its
+// status has none.
 func withConditionsOfV1(s *subject) *subject {
 	annotations, _ := at(s.obj, "metadata.annotations")
 	all, _ := annotations.(map[string]any)

@@ -7,24 +7,24 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 )
 
-// statusCondition is one of an object's conditions, or the zero value where there is
-// none of that type.
+// statusCondition is one of an object's conditions, or the zero value if there is none of
+// that type.
 type statusCondition struct {
 	kind, status, reason, message string
-	// path is the list that it is in: status.conditions.
+	// path is that of its list: status.conditions.
 	path string
-	// generation is the one that it was written for; zero where it does not say.
+	// generation is the one for which it was written; zero if it does not say.
 	generation int64
-	// old tells that it was written for another generation of the object than the
-	// present one, and says nothing of that (edge case 47,
+	// old is set if it was written for an earlier generation of the object, and says
+	// nothing about the present one (edge case 47,
 	// https://github.com/kubernetes/kubernetes/issues/97408).
 	old bool
-	// when is its last transition, updated the last time that it was written at all,
-	// which few kinds tell.
+	// when is the time of its last transition, updated that of its last write, which few
+	// kinds record.
 	when, updated time.Time
 }
 
-// conditionsAt reads the conditions at a path, as far as they look like some.
+// conditionsAt reads the conditions at a path. It skips what does not look like one.
 func conditionsAt(obj map[string]any, generation int64, path string) []statusCondition {
 	var out []statusCondition
 	list, _ := at(obj, path)
@@ -32,20 +32,21 @@ func conditionsAt(obj map[string]any, generation int64, path string) []statusCon
 		out = append(out, statusCondition{
 			kind: c.Type, status: c.Status, reason: c.Reason, message: c.Message,
 			path: path, when: c.Changed, updated: c.Updated, generation: c.ObservedGeneration,
-			// Some copy conditions from other objects, whose generation may be higher.
+			// Some controllers copy conditions from other objects, whose generation may be
+			// higher.
 			old: c.ObservedGeneration > 0 && c.ObservedGeneration < generation,
 		})
 	}
 	return out
 }
 
-// is reports whether the condition says so of the present generation.
+// is reports whether the condition has the status for the present generation.
 func (c statusCondition) is(status string) bool { return c.status == status && !c.old }
 
 // there reports whether there is such a condition.
 func (c statusCondition) there() bool { return c.status != "" }
 
-// told is what the condition says beside its status, to be put behind a sentence.
+// told returns the condition's reason and message, to be appended to a sentence.
 func (c statusCondition) told() string { return status.Told(c.reason, c.message) }
 
 func (c statusCondition) value() Value {

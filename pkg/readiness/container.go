@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// startGrace is how long a container may fail to start for a reason that may yet go
-	// away: a registry that comes back, a ConfigMap that is created. The kubelet tries at
-	// 0, 10, 30 and 70 seconds.
+	// startGrace is how long a container may fail to start for a reason that may yet pass:
+	// a registry is back soon, or a ConfigMap is created. The kubelet tries at 0, 10, 30
+	// and 70 seconds.
 	startGrace = time.Minute
-	// crashGrace and crashes say what persists of a crash loop. The kubelet waits 10
-	// seconds, then each time twice as long, up to 5 minutes, and starts over when
-	// a container has run for 10 minutes. So a container that was restarted this
-	// often and has waited for this long has crashed at least three times in a row.
+	// crashGrace and crashes say when a crash loop counts as lasting. The kubelet waits 10
+	// seconds, then twice as long each time, up to 5 minutes, and starts over once a
+	// container has run for 10 minutes. So a container that was restarted this often and
+	// has waited this long has crashed at least three times in a row.
 	crashGrace = 20 * time.Second
 	crashes    = 3
-	// unknownGrace is for a crash loop that does not tell when it crashed last.
+	// unknownGrace is for a crash loop whose last crash has no time.
 	unknownGrace = 90 * time.Second
 )
 
-// evaluateContainers finds the container that keeps a Pod from its start. One that has
-// failed comes before one that may still.
+// evaluateContainers finds the container that keeps a Pod from starting. One that has
+// failed takes precedence over one that may still start.
 func evaluateContainers(s *subject) (Verdict, bool) {
 	var first *Verdict
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
@@ -57,8 +57,8 @@ func evaluateContainer(s *subject, list string, c map[string]any) (Verdict, bool
 	return Verdict{}, false
 }
 
-// lastCrash tells of the container that is not ready and crashed before: between two
-// crashes it runs, and nothing waits.
+// lastCrash finds a container that is not ready and has crashed before: between two
+// crashes it runs, and its status shows no waiting.
 func lastCrash(s *subject) (Verdict, bool) {
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
 		for _, c := range s.maps(list) {
@@ -73,7 +73,7 @@ func lastCrash(s *subject) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// crashOf says of a container that it crashed, how often, and with which exit code.
+// crashOf adds to a verdict that a container crashed, how often, and with which exit code.
 func crashOf(v Verdict, c map[string]any, path string) Verdict {
 	restarts, counts := wholeAt(c, "restartCount")
 	v.Message = fmt.Sprintf("container %s has crashed, after %s", textAt(c, "name"), text.Count(int(restarts), "restart"))
@@ -97,12 +97,12 @@ func evaluateCrashLoop(s *subject, v Verdict, c map[string]any, path string) Ver
 		return s.lasting(podStart(s), unknownGrace, v)
 	}
 	if restarts < crashes {
-		return v // The next crash changes the object.
+		return v // No recheck: the next crash changes the object.
 	}
 	return s.lasting(crashed, crashGrace, v)
 }
 
-// podStart is when the kubelet took the Pod over.
+// podStart returns the time at which the kubelet accepted the Pod.
 func podStart(s *subject) time.Time {
 	return latest(s.time("status.startTime"), s.time("metadata.creationTimestamp"))
 }

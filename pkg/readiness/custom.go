@@ -10,12 +10,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// errorGrace is how long an object may say, with an error for its reason, that it is not
-// ready: controllers try again, and what they miss may just be on its way.
+// errorGrace is how long an object may say, with an error as the reason, that it is not
+// ready: controllers try again, and what they lack may be on its way.
 const errorGrace = 2 * time.Minute
 
-// conventions evaluate a kind that has no rule of its own by what its status says. That
-// nothing says otherwise does not make an object ready (edge case 48).
+// conventions evaluates a kind without a rule of its own by what its status says. A status
+// that says nothing does not make an object ready (edge case 48).
 func conventions(s *subject) Verdict {
 	said := s.said()
 	if v, decided := conclude(s, said); decided {
@@ -27,7 +27,7 @@ func conventions(s *subject) Verdict {
 	return quote(s, said)
 }
 
-// conventionsOrExists is for kinds that may never have a status.
+// conventionsOrExists evaluates kinds that may never have a status.
 func conventionsOrExists(s *subject) Verdict {
 	if v, decided := conclude(s, s.said()); decided {
 		return v
@@ -40,23 +40,23 @@ func isEmpty(status any) bool {
 	return status == nil || ok && len(m) == 0
 }
 
-// conclude weighs what an object says of itself (edge case 95): what is wrong, what is
-// stopped and what is under way come before what is well, whatever says that it is well.
+// conclude weighs an object's statements about itself (edge case 95): anything wrong,
+// stopped or under way takes precedence over any statement that all is well.
 func conclude(s *subject, said []status.Statement) (Verdict, bool) {
 	if v, found := objection(s, said); found {
 		return v, true
 	}
 	well := worst(said, status.Good)
 	sums := keep(well, func(one status.Statement) bool {
-		// To accept an object is not to have done what it asks for.
+		// A controller that has accepted an object may not have done what it asks for.
 		return one.Sum && one.Condition && one.IsPositive() && one.Name != "Accepted" && one.Name != "Valid"
 	})
 	if len(sums) == 0 {
 		if old := keep(said, isOldSum); len(old) > 0 {
 			return staleCondition(s, old[0]), true
 		}
-		// No condition sums the object up by convention: then everything there has to be
-		// understood, and to agree.
+		// No condition sums the object up by convention, so every statement has to be
+		// understood and to agree.
 		if doubt := worst(said, status.Odd, status.NotYet); len(doubt) > 0 {
 			if doubt[0].Meaning == status.Odd && len(well) == 0 {
 				return Verdict{}, false
@@ -70,7 +70,8 @@ func conclude(s *subject, said []status.Statement) (Verdict, bool) {
 	return met(sentence(well[0]), valuesOf(well)...), true
 }
 
-// objection is what speaks against that the object is ready, whatever else it says.
+// objection returns a statement that rules out that the object is ready, whatever else it
+// says.
 func objection(s *subject, said []status.Statement) (Verdict, bool) {
 	if over := worst(said, status.Failed); len(over) > 0 {
 		reason := "Failed"
@@ -79,7 +80,7 @@ func objection(s *subject, said []status.Statement) (Verdict, bool) {
 		}
 		return failed(reason, sentence(over[0])+others(said, over[0]), valuesOf(over)...), true
 	}
-	// The condition Ready is not asked where it is old: it says nothing of now.
+	// An old Ready condition does not count: it says nothing about the present.
 	if len(said) > 0 && isOldSum(said[0]) && said[0].Name == "Ready" {
 		return staleCondition(s, said[0]), true
 	}
@@ -105,8 +106,9 @@ func objection(s *subject, said []status.Statement) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// lastingError fails what has said for a while, with an error for its reason, that it is
-// not ready. Nothing else that is wrong fails: it may be part of a start that goes well.
+// lastingError fails an object that has said for a while, with an error as the reason,
+// that it is not ready. Nothing else that is wrong fails it: it may be part of a start
+// that goes well.
 func lastingError(s *subject, said []status.Statement, v Verdict) Verdict {
 	for _, one := range said {
 		if one.Sum && one.Condition && one.Meaning == status.Bad && one.Final && one.Value == "False" && isReady(one.Name) && !one.Since.IsZero() {
@@ -120,7 +122,7 @@ func isReady(kind string) bool {
 	return slices.Contains([]string{"Ready", "Available", "Healthy", "Succeeded"}, kind)
 }
 
-// notYet says that the object is not ready, and that another part of it says that it is.
+// notYet says that the object is not ready although another statement says that it is.
 func notYet(one status.Statement, well []status.Statement) Verdict {
 	message := sentence(one)
 	shown := []status.Statement{one}
@@ -131,7 +133,7 @@ func notYet(one status.Statement, well []status.Statement) Verdict {
 	return unmet("InProgress", message, valuesOf(shown)...)
 }
 
-// others are two more things that an object says for why it is not ready.
+// others returns up to two more statements about why an object is not ready.
 func others(said []status.Statement, but status.Statement) string {
 	var more []string
 	for _, one := range worst(said, status.Failed, status.Bad, status.Working) {
@@ -145,10 +147,10 @@ func others(said []status.Statement, but status.Statement) string {
 	return "; " + strings.Join(more[:min(2, len(more))], "; ")
 }
 
-// quoted is how much of a status is quoted where nothing in it decides.
+// quoted is the number of statements that are quoted if none of them decides.
 const quoted = 8
 
-// quote shows what there is, the worst of it first.
+// quote shows the statements, the worst first.
 func quote(s *subject, said []status.Statement) Verdict {
 	conditions := keep(said, func(one status.Statement) bool { return !one.Old })
 	slices.SortStableFunc(conditions, func(a, b status.Statement) int { return int(b.Meaning) - int(a.Meaning) })
@@ -171,7 +173,7 @@ func quote(s *subject, said []status.Statement) Verdict {
 	return unmet("NoCondition", "what its status says is not known to mean that it is ready: "+strings.Join(words, "; ")+advice, valuesOf(conditions)...)
 }
 
-// sentence is a statement as one sentence says it of the object.
+// sentence returns a statement as a sentence about the object.
 func sentence(one status.Statement) string {
 	switch {
 	case one.Condition && one.Within == "" && !slices.Contains([]any{"True", "False", "Unknown"}, one.Value):
@@ -195,7 +197,7 @@ func sentence(one status.Statement) string {
 	return one.String()
 }
 
-// isOldSum reports whether a statement would say that the object is ready, and is of an
+// isOldSum reports whether a statement would mean that the object is ready, but is of an
 // earlier generation.
 func isOldSum(one status.Statement) bool {
 	return one.Old && one.Sum && one.Condition && one.IsPositive()
@@ -207,8 +209,8 @@ func staleCondition(s *subject, one status.Statement) Verdict {
 		c.value(), c.generationValue(), Value{Expr: "self.metadata.generation", Value: s.generation})
 }
 
-// worst returns the statements of these meanings, those of an earlier one before those of
-// a later one, and the sums before the parts.
+// worst returns the statements with these meanings, in the order of the meanings, sums
+// before parts.
 func worst(said []status.Statement, meanings ...status.Meaning) []status.Statement {
 	var out []status.Statement
 	for _, m := range meanings {
@@ -227,7 +229,7 @@ func keep(said []status.Statement, wanted func(status.Statement) bool) []status.
 	return out
 }
 
-// valuesOf are what a verdict shows of statements.
+// valuesOf returns the values that a verdict shows for statements.
 func valuesOf(said []status.Statement) []Value {
 	out := make([]Value, 0, 4)
 	for _, one := range said[:min(4, len(said))] {
@@ -236,8 +238,8 @@ func valuesOf(said []status.Statement) []Value {
 	return out
 }
 
-// needs is the rule of a kind that is ready when all of some conditions are True, and
-// nothing that it says contradicts them.
+// needs returns a rule by which an object is ready if all of these conditions are True and
+// none of its statements contradicts them.
 func needs(kinds ...string) func(*subject) Verdict {
 	return func(s *subject) Verdict {
 		values := make([]Value, 0, len(kinds))
@@ -258,7 +260,8 @@ func needs(kinds ...string) func(*subject) Verdict {
 	}
 }
 
-// unopposed is a rule that holds only where the rest of the status does not contradict it.
+// unopposed returns a rule that calls an object ready only if the rest of the status does
+// not contradict it.
 func unopposed(rule func(*subject) Verdict) func(*subject) Verdict {
 	return func(s *subject) Verdict {
 		v := rule(s)

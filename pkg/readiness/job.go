@@ -2,12 +2,13 @@ package readiness
 
 import "fmt"
 
-// evaluateJob calls a Job ready when it has completed. One that runs is not.
+// evaluateJob calls a Job ready once it has completed. A running Job is not ready.
 func evaluateJob(s *subject) Verdict {
 	tally := fmt.Sprintf("Pods: %d succeeded, %d failed, %d running", s.count("status.succeeded"), s.count("status.failed"), s.count("status.active"))
 	counts := s.values("status.succeeded", "status.failed", "status.active")
 	for _, kind := range []string{"Failed", "FailureTarget"} {
-		// FailureTarget comes first: it is decided, and its Pods are being stopped.
+		// FailureTarget comes first: the failure is decided, and the Pods are being
+		// stopped.
 		if c := s.condition(kind); c.is("True") {
 			return failed("JobFailed", "it has failed"+c.told()+"; "+tally, append(counts, c.value())...)
 		}

@@ -21,7 +21,7 @@ func ruleOf(gk schema.GroupKind) func(*subject) Verdict {
 	case "Job.batch":
 		return evaluateJob
 	case "CronJob.batch":
-		return exists // Suspended or not: it is as its author wants it, and nothing comes of it by itself.
+		return exists // Suspended or not, it is as its author wants it, and has nothing to wait for.
 	case "CertificateSigningRequest.certificates.k8s.io":
 		return evaluateSigningRequest
 	case "HorizontalPodAutoscaler.autoscaling":
@@ -84,8 +84,8 @@ func gatewayRule(kind string) func(*subject) Verdict {
 	return nil
 }
 
-// isBuiltIn reports whether the kinds of a group are Kubernetes' own. The group of a
-// custom resource has a dot in it; of those with one, Kubernetes' are listed.
+// isBuiltIn reports whether a group is one of Kubernetes' own: it has no dot, which a
+// custom resource's group always has, or it is listed.
 func isBuiltIn(group string) bool {
 	return !strings.Contains(group, ".") || slices.Contains([]string{
 		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",

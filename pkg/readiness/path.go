@@ -7,7 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// at returns what is at a path.
+// at returns the value at a path.
 func at(obj map[string]any, path string) (any, bool) {
 	var v any = obj
 	for name := range strings.SplitSeq(path, ".") {
@@ -28,13 +28,13 @@ func textAt(obj map[string]any, path string) string {
 	return text
 }
 
-// wholeAt reads a whole number; false where there is none.
+// wholeAt reads a whole number; false if there is none.
 func wholeAt(obj map[string]any, path string) (int64, bool) {
 	v, _ := at(obj, path)
 	return object.WholeNumber(v)
 }
 
-// timeAt reads a time; zero where there is none.
+// timeAt reads a time; zero if there is none.
 func timeAt(obj map[string]any, path string) time.Time {
 	t, err := time.Parse(time.RFC3339, textAt(obj, path))
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// scheduleGrace is how long a Pod may be unschedulable before it has failed: new
-// Pods are while their volumes and nodes come. It is kstatus's ScheduleWindow.
+// scheduleGrace is how long a Pod may be unschedulable before it has failed: a new Pod is,
+// until its volumes and node are there. It equals kstatus's ScheduleWindow.
 const scheduleGrace = 15 * time.Second
 
 func evaluatePod(s *subject) Verdict {
@@ -38,7 +38,7 @@ func evaluatePod(s *subject) Verdict {
 	if len(all) > 0 && up < len(all) {
 		message = fmt.Sprintf("%d of %d containers ready", up, len(all))
 	} else if len(all) > 0 {
-		message += ready.told() // Its readiness gates are not.
+		message += ready.told() // Its readiness gates are not passed.
 	}
 	if last, crashed := lastCrash(s); crashed {
 		return unmet("InProgress", message+"; "+last.Message, append([]Value{ready.value()}, last.Values...)...)
@@ -46,7 +46,7 @@ func evaluatePod(s *subject) Verdict {
 	return unmet("InProgress", message, append(s.values("status.phase"), ready.value())...)
 }
 
-// podSaid is why the kubelet says that the Pod failed: Evicted, for instance.
+// podSaid returns the kubelet's reason for a failed Pod: Evicted, for instance.
 func podSaid(s *subject) string {
 	return statusCondition{reason: s.text("status.reason"), message: s.text("status.message")}.told()
 }
@@ -56,7 +56,7 @@ func evaluateUnscheduled(s *subject, c statusCondition) Verdict {
 	if c.reason == "" {
 		v.Reason = "InProgress"
 	}
-	// Where a node was nominated, others make room for it.
+	// If a node is nominated, other Pods are being evicted to make room.
 	if c.reason != "Unschedulable" || s.text("status.nominatedNodeName") != "" {
 		return v
 	}

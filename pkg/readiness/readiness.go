@@ -15,9 +15,8 @@ type Rule struct {
 	reads    [][]string
 }
 
-// For returns the rule of a kind. noStatus reports whether the kind is known to have no
-// status at all, as its schema tells; it matters to kinds that have no rule of their own:
-// see [NeedsSchema].
+// For returns the rule of a kind. Set noStatus if the kind's schema shows that it has no
+// status at all. It matters only for kinds without a rule of their own: see [NeedsSchema].
 func For(gvk schema.GroupVersionKind, noStatus bool) Rule {
 	if rule := ruleOf(gvk.GroupKind()); rule != nil {
 		return Rule{evaluate: rule, reads: readsOfKinds()}
@@ -29,15 +28,15 @@ func For(gvk schema.GroupVersionKind, noStatus bool) Rule {
 	return Rule{evaluate: conventions, reads: reads}
 }
 
-// NeedsSchema reports whether it matters to For whether a kind has a status. The rules of
-// many kinds are known by heart.
+// NeedsSchema reports whether [For] has to know whether the kind has a status. Many kinds
+// have a rule that does not depend on it.
 func NeedsSchema(gvk schema.GroupVersionKind) bool {
 	return ruleOf(gvk.GroupKind()) == nil && !isBuiltIn(gvk.Group)
 }
 
-// Reads returns what the rule reads of an object beside its name and version: paths of
-// fields from the root, each with all below it. Of its managed fields it reads when each
-// owner wrote, and whether it was the spec.
+// Reads returns the paths that the rule reads of an object besides its name and version,
+// each with everything below it. In the managed fields it reads when each owner wrote, and
+// whether it wrote the spec.
 func (r Rule) Reads() [][]string { return r.reads }
 
 func readsOfKinds() [][]string {
@@ -56,18 +55,19 @@ func readsOfKinds() [][]string {
 	}
 }
 
-// Evaluate says how ready one version of one object is; nil means that it does not exist.
-// With a zero now, nothing that is a matter of time fails, and there is no Recheck.
+// Evaluate returns the verdict on one version of an object; nil means that the object does
+// not exist. With a zero now, nothing fails for having lasted too long, and there is no
+// Recheck.
 //
 // Whatever the kind, an object is not ready while it is being deleted, while its
-// controller has not looked at its latest generation, and while its controller
-// says that it still works on it. What is Stalled has failed.
+// controller has not observed its latest generation, and while its controller says that it
+// is still working on it. An object that is Stalled has failed.
 func (r Rule) Evaluate(obj map[string]any, now time.Time) Verdict {
 	return r.EvaluateSince(obj, time.Time{}, now)
 }
 
-// EvaluateSince is Evaluate for a wait that began at a time. An error from before may have
-// been mended just then, so it has to last from then on.
+// EvaluateSince is [Rule.Evaluate] for a wait that began at the given time. Whatever began
+// the wait may have fixed an earlier error, so an error has to last from that time on.
 func (r Rule) EvaluateSince(obj map[string]any, began, now time.Time) Verdict {
 	if v, decided := Common(obj, now); decided {
 		return v
@@ -82,9 +82,9 @@ func (r Rule) EvaluateSince(obj map[string]any, began, now time.Time) Verdict {
 	return r.evaluate(s)
 }
 
-// Common evaluates what holds for every rule, including those stated elsewhere: what does
-// not exist, is being deleted, or has a status of another generation is not ready. It
-// reports whether that decides.
+// Common evaluates what applies to every rule, including rules stated elsewhere: an object
+// that does not exist, is being deleted, or has a status of another generation is not
+// ready. It reports whether that decides.
 func Common(obj map[string]any, now time.Time) (Verdict, bool) {
 	if obj == nil {
 		return unmet("Absent", "it does not exist"), true
@@ -105,8 +105,9 @@ func terminating(s *subject) (Verdict, bool) {
 	return unmet("Terminating", "it is being deleted", s.values("metadata.deletionTimestamp")...), true
 }
 
-// stale is edge case 47. A generation that is ahead of the object's own is of
-// another life of it: it was restored from a backup together with its status.
+// stale covers a status of another generation (edge case 47). An observed generation ahead
+// of the object's own is from an earlier life: the object was restored from a backup
+// together with its status.
 func stale(s *subject) (Verdict, bool) {
 	seen, found := s.whole("status.observedGeneration")
 	if !found || s.generation == 0 || seen == s.generation {
@@ -129,7 +130,7 @@ func reconciling(s *subject) (Verdict, bool) {
 	return unmet("InProgress", "its controller still works on it"+c.told(), c.value()), true
 }
 
-// stalled is kstatus's convention for a controller that does not try any more.
+// stalled covers kstatus's convention for a controller that has stopped trying.
 func stalled(s *subject) (Verdict, bool) {
 	c := s.condition("Stalled")
 	if !c.is("True") {

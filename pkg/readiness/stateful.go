@@ -2,8 +2,8 @@ package readiness
 
 import "fmt"
 
-// evaluateStatefulSet asks for all replicas, available, and of those that the update
-// strategy replaces by itself, that they are up to date.
+// evaluateStatefulSet requires that all replicas are available, and that those that the
+// update strategy replaces on its own are up to date.
 func evaluateStatefulSet(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
@@ -24,7 +24,7 @@ func evaluateStatefulSet(s *subject) Verdict {
 func statefulSetRevision(s *subject, want int64) Verdict {
 	updated, partition := s.count("status.updatedReplicas"), s.count("spec.updateStrategy.rollingUpdate.partition")
 	if s.text("status.currentRevision") == s.text("status.updateRevision") {
-		// Nothing is rolled out; all that is current is up to date.
+		// No rollout is under way, so the current replicas are up to date.
 		updated = max(updated, s.count("status.currentReplicas"))
 	}
 	if s.text("spec.updateStrategy.type") == "OnDelete" {
@@ -47,7 +47,7 @@ func onDelete(old int64) string {
 	return fmt.Sprintf("; %d old until deleted (OnDelete)", old)
 }
 
-// heldBack tells of Pods that stay old because of the partition.
+// heldBack reports Pods that stay old because of the partition.
 func heldBack(n int64) string {
 	if n <= 0 {
 		return ""
@@ -55,8 +55,8 @@ func heldBack(n int64) string {
 	return fmt.Sprintf("; the partition keeps %d old", n)
 }
 
-// evaluateDaemonSet is content with no Pod where no node is meant to run one
-// (edge case 52).
+// evaluateDaemonSet also calls a DaemonSet ready that has no Pods because no node is meant
+// to run one (edge case 52).
 func evaluateDaemonSet(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)

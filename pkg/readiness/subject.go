@@ -6,13 +6,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 )
 
-// subject is one version of one object, as the rules of readiness read it. Paths
-// are names with dots between them. What is not of the type that a rule expects is
-// as good as absent.
+// subject is one version of one object, as the rules of readiness read it. Paths are names
+// with dots between them. A value of a type that the rule does not expect counts as
+// absent.
 type subject struct {
 	obj map[string]any
 	now time.Time
-	// began is when the wait began; zero without one.
+	// began is the time at which the wait began; zero without a wait.
 	began      time.Time
 	generation int64
 	conditions []statusCondition
@@ -25,7 +25,7 @@ func newSubject(obj map[string]any, now time.Time) *subject {
 	return s
 }
 
-// said is all that the object says of itself.
+// said returns everything that the object says about itself.
 func (s *subject) said() []status.Statement { return status.Read(s.obj) }
 
 func (s *subject) text(path string) string { return textAt(s.obj, path) }
@@ -36,13 +36,13 @@ func (s *subject) time(path string) time.Time { return timeAt(s.obj, path) }
 
 func (s *subject) maps(path string) []map[string]any { return mapsAt(s.obj, path) }
 
-// count reads a number that the API leaves out where it is zero.
+// count reads a number that the API leaves out if it is zero.
 func (s *subject) count(path string) int64 {
 	n, _ := s.whole(path)
 	return n
 }
 
-// wanted reads a number that is 1 where it is left out, such as replicas.
+// wanted reads a number that is 1 if it is left out, such as replicas.
 func (s *subject) wanted(path string) int64 {
 	if n, found := s.whole(path); found {
 		return n
@@ -56,7 +56,7 @@ func (s *subject) yes(path string) bool {
 	return yes
 }
 
-// values are what is at some paths, for a verdict.
+// values returns the values at some paths, for a verdict.
 func (s *subject) values(paths ...string) []Value {
 	out := make([]Value, len(paths))
 	for i, path := range paths {
@@ -66,8 +66,8 @@ func (s *subject) values(paths ...string) []Value {
 	return out
 }
 
-// lasting evaluates what fails only when it has lasted for a while: soon is the verdict until
-// then. A time that was not written down is long ago.
+// lasting evaluates trouble that fails only once it has lasted for a while. Until then,
+// soon is the verdict. An unknown time counts as long ago.
 func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Verdict {
 	if s.now.IsZero() {
 		return soon
@@ -80,7 +80,7 @@ func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Ve
 	return soon
 }
 
-// condition returns the condition of a type, whatever generation it is of.
+// condition returns the condition of a type, of whatever generation.
 func (s *subject) condition(kind string) statusCondition {
 	for _, c := range s.conditions {
 		if c.kind == kind {
@@ -90,8 +90,8 @@ func (s *subject) condition(kind string) statusCondition {
 	return statusCondition{kind: kind, path: "status.conditions"}
 }
 
-// specChanged is when the spec was last written, as far as managedFields tell: the API
-// server gives no time for a write through /scale.
+// specChanged returns the time at which the spec was last written, as far as managedFields
+// show it: the API server records no time for a write through /scale.
 func specChanged(s *subject) time.Time {
 	var last time.Time
 	for _, entry := range s.maps("metadata.managedFields") {

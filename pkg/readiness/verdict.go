@@ -2,29 +2,30 @@ package readiness
 
 import "time"
 
-// Verdict is what a rule says of one version of one object.
+// Verdict is what a rule says about one version of one object.
 type Verdict struct {
 	Ready bool
-	// Failed is terminal: not ready, and it will not be until something is changed.
+	// Failed is terminal: the object is not ready, and will not be until something is
+	// changed.
 	Failed bool
 	// Reason is short and stable: InProgress, StaleStatus, JobFailed, Absent.
 	Reason string
 	// Message is one sentence for people. It may quote the cluster.
 	Message string
-	// Values are what the verdict rests on.
+	// Values are those on which the verdict rests.
 	Values []Value
-	// Recheck is the time after which the verdict may be another although the
-	// object is the same; zero where only a change of the object can change it.
+	// Recheck is the time after which the verdict may differ although the object is the
+	// same; zero if only a change of the object can change it.
 	Recheck time.Duration
 }
 
-// Value is one thing that was read of an object.
+// Value is one value that was read of an object.
 type Value struct {
-	// Expr is where it was read: self.status.readyReplicas.
+	// Expr says where it was read: self.status.readyReplicas.
 	Expr string
-	// Value is of JSON's types.
+	// Value has one of JSON's types.
 	Value any
-	// Absent reports that there is nothing there.
+	// Absent is set if there is nothing at that place.
 	Absent bool
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// evaluateDeployment asks for what "kubectl rollout status" asks for, and that the
+// evaluateDeployment requires what "kubectl rollout status" requires, and that the
 // controller has noticed it.
 func evaluateDeployment(s *subject) Verdict {
 	want, paused := s.wanted("spec.replicas"), s.yes("spec.paused")
@@ -43,11 +43,11 @@ func evaluateDeployment(s *subject) Verdict {
 	return met(ofReplicas(s.count("status.availableReplicas"), want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
 }
 
-// deadlineExceeded is the failure of a Deployment whose controller waits no longer,
-// unless that is of an older spec: the controller leaves the condition alone when
-// it looks at a new generation that makes it scale, or return to an old ReplicaSet,
-// until that makes progress (https://github.com/kubernetes/kubernetes/issues/40496).
-// The new spec has the whole deadline for that.
+// deadlineExceeded covers a Deployment whose controller has given up, unless it did so for
+// an older spec: the controller leaves the condition as it is when a new generation makes
+// it scale, or return to an old ReplicaSet, until that makes progress
+// (https://github.com/kubernetes/kubernetes/issues/40496). The new spec gets the whole
+// deadline.
 func deadlineExceeded(s *subject, want int64, progressing statusCondition) Verdict {
 	seconds := s.count("spec.progressDeadlineSeconds")
 	short, _ := deploymentShort(s, want)
@@ -63,7 +63,7 @@ func deadlineExceeded(s *subject, want int64, progressing statusCondition) Verdi
 	return v
 }
 
-// deploymentShort tells of replicas that are missing, old, or too many.
+// deploymentShort reports replicas that are missing, outdated or surplus.
 func deploymentShort(s *subject, want int64) (Verdict, bool) {
 	replicas, updated, available := s.count("status.replicas"), s.count("status.updatedReplicas"), s.count("status.availableReplicas")
 	switch {
@@ -83,14 +83,14 @@ func deploymentShort(s *subject, want int64) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// hasDeadline reports whether the controller keeps the condition Progressing up to
-// date; it takes the highest number for none.
+// hasDeadline reports whether the controller keeps the condition Progressing up to date.
+// It treats the highest number as no deadline.
 func hasDeadline(s *subject) bool {
 	seconds, set := s.whole("spec.progressDeadlineSeconds")
 	return set && seconds != math.MaxInt32
 }
 
-// evaluateReplicaSet serves ReplicationControllers as well: their status is the same.
+// evaluateReplicaSet also evaluates ReplicationControllers: their status is the same.
 func evaluateReplicaSet(s *subject) Verdict {
 	want, replicas, available := s.wanted("spec.replicas"), s.count("status.replicas"), s.count("status.availableReplicas")
 	ready, labelled := s.count("status.readyReplicas"), s.count("status.fullyLabeledReplicas")
@@ -113,7 +113,7 @@ func evaluateReplicaSet(s *subject) Verdict {
 	return met(ofReplicas(available, want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
 }
 
-// refused is why the API server did not let Pods be created.
+// refused returns the reason why the API server did not admit new Pods.
 func refused(s *subject) string {
 	if c := s.condition("ReplicaFailure"); c.is("True") {
 		return "; Pods cannot be created" + c.told()
@@ -132,7 +132,7 @@ func ofReplicas(n, of int64, are string) string {
 	return fmt.Sprintf("%d of %d replicas are %s", n, of, are)
 }
 
-// surplus says that Pods still have to go.
+// surplus says how many Pods still have to go.
 func surplus(n int64, which string) string {
 	if n == 1 {
 		return "1 " + which + " replica is still there"
