@@ -23,25 +23,25 @@ const (
 	scopeKey      = "scope"
 )
 
-// stale is how old the webhook's last note has to be for it not to run. It takes one
-// every minute, however little happens.
+// stale is the age of the webhook's last note beyond which the webhook counts as not
+// running. It writes one every minute, however little happens.
 const stale = 3 * time.Minute
 
-// note is what a webhook has noted down of what it watches.
+// note is a webhook's record of what it watches.
 type note struct {
 	namespace string // the webhook's own
 	scope     ownership.Scope
 	coverage  event.Coverage
 }
 
-// notes are those of all webhooks in the cluster, or why they are not known.
+// notes are the notes of all webhooks in the cluster, or the reason why they are not
+// known.
 type notes struct {
 	all []note
 	err error
 }
 
-// readNotes reads what webhooks have noted down. Not everybody may look into their
-// namespaces.
+// readNotes reads the notes of webhooks. Not all users may read their namespaces.
 func readNotes(ctx context.Context, reader Reader) notes {
 	var out notes
 	configMaps := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
@@ -92,8 +92,8 @@ func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event
 	return best, nil
 }
 
-// parseNote reads what is in a ConfigMap, if it was noted down in this very one: a copy
-// that a backup tool brought here from another cluster says nothing of this one.
+// parseNote reads the note in a ConfigMap. Noted is false for a copy that a backup tool
+// brought from another cluster: it says nothing about this one.
 func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 	data, _, _ := unstructured.NestedStringMap(u.Object, "data")
 	if data[coverageKey] == "" {
@@ -122,7 +122,7 @@ func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 		return n, false, nil
 	}
 	n.coverage.Until = checkpoint.Heard
-	for _, mark := range checkpoint.Resources { // An older webhook notes down no more than these.
+	for _, mark := range checkpoint.Resources { // An older webhook notes nothing beyond these.
 		if mark.Time.After(n.coverage.Until) {
 			n.coverage.Until = mark.Time
 		}

@@ -1,13 +1,12 @@
-// Package owners finds out who owns which field of an object, and who owned it
-// before.
+// Package owners finds out which manager owns which field of an object, and which ones
+// owned it before.
 //
 //	engine := owners.Engine{Reader: client, History: true}
 //	err := engine.Run(ctx, refs, printer.Print)
 //
-// The managed fields of the object say who owns a field now. Who owned it before stands in
-// the OwnershipRecord that the webhook keeps, where it is installed: nothing in the object
-// says so.
+// The managed fields of the object say who owns a field now. Nothing in the object says
+// who owned it before: this is in the OwnershipRecord that the webhook keeps, if it is
+// installed.
 //
-// It changes nothing, and lays nothing out: what it found is one [event.Owned] for
-// each object.
+// It changes nothing and formats nothing: it emits one [event.Owned] for each object.
 package owners

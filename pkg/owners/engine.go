@@ -16,28 +16,28 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// ErrHistoryUnknown says that the history of an object is not known; its [event.History]
+// ErrHistoryUnknown says that the history of an object is not known. Its [event.History]
 // says why.
 var ErrHistoryUnknown = errors.New("the history is not known")
 
-// Engine tells the owners of objects. Reader is needed.
+// Engine finds the owners of objects. Reader is required.
 type Engine struct {
 	Reader Reader
-	// Path limits the answer to what lies at or below it; empty is all.
+	// Path limits the answer to what lies at or below it; empty means everything.
 	Path fieldpath.Path
-	// Managers cut it down to the fields that one of these owns; nil is all.
+	// Managers limit it to the fields that one of them owns; nil means all fields.
 	Managers []string
 	// Status includes the status.
 	Status bool
-	// History is asked for, too.
+	// History includes the history.
 	History bool
-	// Now tells the time; nil is the clock's.
+	// Now returns the time; nil means the clock.
 	Now func() time.Time
 }
 
 // Run emits an [event.Owned] for each object, in their order. The error joins those of the
-// objects that could not be shown: not there, not readable, or without the path, which is a
-// *[PathError]. It is [ErrHistoryUnknown] where nothing but the history is missing.
+// objects that could not be shown: they do not exist, cannot be read, or do not have the
+// path, which is a *[PathError]. It is [ErrHistoryUnknown] if only the history is missing.
 func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Event)) error {
 	past := &past{reader: e.Reader, now: e.Now}
 	if past.now == nil {
@@ -71,7 +71,7 @@ func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Eve
 	return errors.Join(faults...)
 }
 
-// of returns the owners of an object's fields, or of those that were asked for.
+// of returns the owners of an object's fields, limited to what was asked for.
 func (e *Engine) of(u *unstructured.Unstructured) (event.Owned, error) {
 	owned, err := of(u, e.Path)
 	if err != nil {
@@ -96,7 +96,7 @@ func (e *Engine) of(u *unstructured.Unstructured) (event.Owned, error) {
 	return owned, nil
 }
 
-// of returns the owners of an object's fields, or of those at a path.
+// of returns the owners of an object's fields, or only of those at a path.
 func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) {
 	entries, err := managedfields.Entries(u)
 	if err != nil {
@@ -125,8 +125,8 @@ func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) 
 	return owned, nil
 }
 
-// anyOwnable reports whether there is anything that could have an owner: an object that has
-// nothing but a name has no managed fields, and lacks none.
+// anyOwnable reports whether anything could have an owner: an object with nothing but a
+// name has no managed fields, and lacks none.
 func anyOwnable(fields []managedfields.Node) bool {
 	found := false
 	managedfields.Walk(fields, func(n managedfields.Node) { found = found || n.Ownable() })

@@ -10,11 +10,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// ManagerError says that a manager that was asked for owns nothing of what was asked
-// for.
+// ManagerError says that a manager that the user named owns none of the fields that the
+// user asked for.
 type ManagerError struct {
 	Managers []string
-	// Others are the managers that own something of it.
+	// Others are the managers that own some of them.
 	Others []string
 }
 
@@ -46,7 +46,7 @@ func (e *ManagerError) Hint() string {
 	return "those who do: " + strings.Join(e.Others, ", ")
 }
 
-// shares counts the fields of each owner, and those without one.
+// holdingsOf counts the fields of each owner, and those without one.
 func holdingsOf(nodes []managedfields.Node) []event.Holding {
 	var out []event.Holding
 	count := func(o managedfields.Owner) {
@@ -79,8 +79,8 @@ func holdingsOf(nodes []managedfields.Node) []event.Holding {
 	return out
 }
 
-// ownedBy returns the nodes that one of the managers owns, with what stands above them. An
-// item keeps the fields of its key, whatever their owner: they identify it. A map or a list
+// ownedBy returns the nodes that one of the managers owns, with their parents. An item
+// keeps the fields of its key, whatever their owner: they identify it. A map or a list
 // stays, empty if need be.
 func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node {
 	var out []managedfields.Node
@@ -102,7 +102,7 @@ func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node
 	return out
 }
 
-// withKey returns those fields of an item, and those of its key, in the item's order.
+// withKey returns the fields together with those of the item's key, in the item's order.
 func withKey(item managedfields.Node, fields []managedfields.Node) []managedfields.Node {
 	var out []managedfields.Node
 	for _, n := range item.Below {
@@ -117,7 +117,8 @@ func withKey(item managedfields.Node, fields []managedfields.Node) []managedfiel
 	return out
 }
 
-// emptied is a map or a list without what is in it.
+// emptied returns an empty map or list in place of one with contents, and any other value
+// as it is.
 func emptied(v any) any {
 	switch v.(type) {
 	case map[string]any:

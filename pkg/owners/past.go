@@ -31,14 +31,14 @@ func (e *NoWebhookError) Hint() string {
 	return "install it, and what is taken from then on is recorded: " + build.Page("webhook.md#install")
 }
 
-// past reads histories, and what is the same for all of them once.
+// past reads histories. What all of them share is read once.
 type past struct {
 	reader Reader
 	now    func() time.Time
 	notes  *notes
 }
 
-// of reads the history of an object, cut down to what was asked for.
+// of reads the history of an object, limited to what was asked for.
 func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event.Owned) *event.History {
 	record, err := p.record(ctx, u)
 	if err != nil {
@@ -61,15 +61,15 @@ func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event
 	if len(h.Transitions) > 0 {
 		return h
 	}
-	// That nothing is recorded says that nothing was taken only of what is watched.
+	// An empty record means that nothing was taken only if the webhook watches the object.
 	if err := cmp.Or(unknown, unvouched(coverage, owned)); err != nil {
 		return &event.History{Err: err}
 	}
 	return h
 }
 
-// record reads an object's record; without one, it is empty. It lies beside the object, or,
-// for an object without a namespace, in the webhook's, which is not known here.
+// record reads an object's record; it is empty if there is none. It is in the object's
+// namespace or, for an object without one, in the webhook's, which is not known here.
 func (p *past) record(ctx context.Context, u *unstructured.Unstructured) (ownership.Record, error) {
 	var record ownership.Record
 	var found *unstructured.Unstructured
@@ -95,14 +95,14 @@ func (p *past) record(ctx context.Context, u *unstructured.Unstructured) (owners
 	return record, nil
 }
 
-// about reports whether a transition's path is what was asked for: at it or below, or
-// the value that has it as a part.
+// about reports whether a transition concerns what was asked for: its path is at or below
+// that, or is a value that contains it.
 func about(text string, owned event.Owned) bool {
 	if len(owned.Path) == 0 {
 		return true
 	}
 	path, err := fieldpath.ParsePath(text)
-	if err != nil { // It was cut, or is of a later version than we are: better to show it.
+	if err != nil { // It was cut, or a later version wrote it: it is better to show it.
 		return true
 	}
 	for _, n := range owned.Fields {

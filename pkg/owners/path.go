@@ -32,7 +32,7 @@ func newPathError(path fieldpath.Path, candidates []fieldpath.Path) *PathError {
 	return &PathError{Path: path, Nearest: nearest}
 }
 
-// meant are all paths that may have been meant: those of the owners come first, for
+// meant returns all paths that may have been meant. Those with owners come first, because
 // their keys are right.
 func meant(u *unstructured.Unstructured, owned event.Owned) []fieldpath.Path {
 	var paths []fieldpath.Path

@@ -25,7 +25,7 @@ func (e *UnknownError) Error() string { return e.Reason }
 // Hint says what to do about it.
 func (e *UnknownError) Hint() string { return e.hint }
 
-// newOmission says which rule of the webhook leaves an object out.
+// newOmission returns an error that says which rule of the webhook leaves an object out.
 func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own string) error {
 	never := build.Page("webhook.md#what-it-is-asked")
 	permissions := build.Page("webhook.md#permissions")
@@ -58,8 +58,8 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 	}
 }
 
-// unvouched says why nothing that is recorded of what was asked for does not mean that
-// nothing was taken; nil where it does.
+// unvouched says why an empty record does not mean that nothing was taken of what was
+// asked for; nil if it does mean that.
 func unvouched(c event.Coverage, owned event.Owned) error {
 	switch {
 	case onlyStatus(owned):
@@ -72,8 +72,8 @@ func unvouched(c event.Coverage, owned event.Owned) error {
 	return nil
 }
 
-// onlyStatus reports whether all that was asked for lies in the status and is owned by way
-// of the subresource alone: the rest is tracked.
+// onlyStatus reports whether everything that was asked for lies in the status and is owned
+// only through the subresource, which is not tracked.
 func onlyStatus(owned event.Owned) bool {
 	asked := slices.Concat(owned.Fields, owned.Absent)
 	if len(asked) == 0 {
