@@ -41,7 +41,7 @@ const (
 	Released ChangeKind = "released"
 )
 
-// Change is one path in which two projections differ.
+// Change is one path at which two projections differ.
 type Change struct {
 	Path     fieldpath.Path
 	From, To any

@@ -47,7 +47,7 @@ func (c *comparer) maps(path fieldpath.Path, before, after map[string]any, set *
 	}
 }
 
-// child compares both sides of one element of a set. Nil sets hold nothing.
+// child compares both sides at one element of a set. A nil set holds nothing.
 func (c *comparer) child(path fieldpath.Path, pe fieldpath.Element, before, after fieldpath.Optional, set *fieldpath.Set) {
 	var below *fieldpath.Set
 	if set != nil {
@@ -96,8 +96,8 @@ func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional,
 	return false
 }
 
-// lists compares lists by element. It gives up, and the list is compared as one value,
-// if an item has no element or two items have the same.
+// lists compares lists by element. If an item has no element, or two items have the same,
+// it gives up, and the lists are compared as one value.
 func (c *comparer) lists(path fieldpath.Path, before, after []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	b, ok := x.Index(before)

@@ -12,9 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Entries reads metadata.managedFields. An object without any has no entries; an
-// entry need not have a time. The error names the manager whose entry cannot be
-// read.
+// Entries reads metadata.managedFields. An object without managed fields has no entries;
+// an entry may have no time. The error names the manager whose entry cannot be read.
 func Entries(u *unstructured.Unstructured) ([]Entry, error) {
 	raw := rawEntries(u)
 	if len(raw) == 0 {
@@ -39,8 +38,8 @@ func Entries(u *unstructured.Unstructured) ([]Entry, error) {
 	return entries, nil
 }
 
-// EntriesOf reads managed fields in the form of typed clients and metadata watches,
-// with the promises of [Entries].
+// EntriesOf is [Entries] for managed fields in the form of typed clients and metadata
+// watches.
 func EntriesOf(fields []metav1.ManagedFieldsEntry) ([]Entry, error) {
 	entries := make([]Entry, 0, len(fields))
 	for i := range fields {
@@ -132,10 +131,10 @@ func Owners(entries []Entry, p fieldpath.Path) []Owner {
 	return owners
 }
 
-// HoldersOf returns, sorted, all owners of the path itself or of something below
-// it. It is for paths that have an owner: those end at what is atomic, so the owner
-// of a leaf above one has stated an empty parent ("labels: {}"), and nothing of
-// what others put into it.
+// HoldersOf returns, sorted, all owners of the path itself or of something below it. It is
+// for paths that have an owner. Such paths do not lead into atomic values, so an owner of
+// a path above has stated an empty parent ("labels: {}"), and nothing that others put into
+// it.
 func HoldersOf(entries []Entry, p fieldpath.Path) []Owner {
 	var owners []Owner
 	for _, e := range entries {

@@ -13,16 +13,17 @@ type Node struct {
 	Value any
 	// Owners hold the path itself, sorted; fields below have owners of their own.
 	Owners []Owner
-	// Below holds the parts of the value if they have owners of their own. Without it, the
-	// value is one: a scalar, an atomic list or map, an empty value, or one without owners
-	// anywhere in it.
+	// Below holds the parts of the value if they have owners of their own. If it is empty,
+	// the value is owned as one: a scalar, an atomic list or map, an empty value, or one
+	// without owners anywhere in it.
 	Below []Node
-	// Absent: the path has an owner, but the object does not have it at this API version.
+	// Absent is set if the path has an owner, but the object does not have it at this API
+	// version.
 	Absent bool
 }
 
-// Ownable reports whether the node's path can have an owner. The identity of the object
-// cannot, nor can what the API server keeps for itself, such as the resource version.
+// Ownable reports whether the node's path can have an owner. The object's identity cannot,
+// and neither can what the API server keeps for itself, such as the resource version.
 func (n Node) Ownable() bool { return !fieldpath.IsIdentity(n.Path) }
 
 // Walk calls visit for the nodes and for all below them, parents first.

@@ -7,7 +7,7 @@ import (
 // Project returns the part of an object that a field set holds. Atomic values come whole;
 // lists keep the order of the object; list items keep the fields of their key, so that
 // they can be told apart. A key that the object leaves to the server's defaults is
-// recognized if no other item can be meant. Project is idempotent.
+// recognized if only one item can be meant. Project is idempotent.
 //
 // The result has its own maps and lists down to what is held, and shares the rest with the
 // object: do not change it in place.

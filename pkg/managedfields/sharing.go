@@ -86,7 +86,7 @@ func (s Sharing) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Plus adds up two of them.
+// Plus returns the sum of both.
 func (s Sharing) Plus(other Sharing) Sharing {
 	out := Sharing{With: slices.Clone(s.With), Claimed: s.Claimed + other.Claimed, Dropped: s.Dropped + other.Dropped}
 	for _, with := range other.With {
