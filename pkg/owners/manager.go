@@ -41,9 +41,9 @@ func (e *ManagerError) Error() string {
 // Hint names the managers that there are.
 func (e *ManagerError) Hint() string {
 	if len(e.Others) == 0 {
-		return "nobody does"
+		return "no manager does"
 	}
-	return "those who do: " + strings.Join(e.Others, ", ")
+	return "managers that do: " + strings.Join(e.Others, ", ")
 }
 
 // holdingsOf counts the fields of each owner, and those without one.

@@ -101,12 +101,12 @@ func TestOnlyOneManager(t *testing.T) {
 	e.Managers = []string{"nobody-at-all"}
 	_, err = told(t, e, ref("Pod", "prod", "web"))
 	var none *owners.ManagerError
-	if !errors.As(err, &none) || none.Hint() != "those who do: edit, flux, injector, kubelet, setter" {
+	if !errors.As(err, &none) || none.Hint() != "managers that do: edit, flux, injector, kubelet, setter" {
 		t.Errorf("%v", err)
 	}
 }
 
-// ofKey reports whether a path is that of a field by which an item is told apart.
+// ofKey reports whether a path is that of a field of an item's key.
 func ofKey(path string) bool {
 	return regexp.MustCompile(`\](\.name|\.containerPort|\.protocol)$`).MatchString(path)
 }

@@ -41,7 +41,7 @@ func (e *ConflictError) Hint() string {
 
 func ownerNames(owners []managedfields.Owner) string {
 	if len(owners) == 0 {
-		return "somebody else"
+		return "another manager"
 	}
 	names := make([]string, len(owners))
 	for i, o := range owners {

@@ -19,7 +19,7 @@ func TestConflictError(t *testing.T) {
 	}{
 		"one":     {conflicts[:1], `conflict on deployment.apps/web: .spec.replicas is owned by kubectl (scale)`},
 		"two":     {conflicts, `conflict on deployment.apps/web: 2 paths are owned by others: .spec.replicas, ` + fieldstest.App + `.image`},
-		"no name": {[]managedfields.Conflict{{Path: fieldstest.Path(t, ".spec.x")}}, `conflict on deployment.apps/web: .spec.x is owned by somebody else`},
+		"no name": {[]managedfields.Conflict{{Path: fieldstest.Path(t, ".spec.x")}}, `conflict on deployment.apps/web: .spec.x is owned by another manager`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

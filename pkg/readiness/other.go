@@ -63,7 +63,7 @@ func evaluateSigningRequest(s *subject) Verdict {
 	if c := s.condition("Approved"); c.is("True") {
 		return unmet("InProgress", "it is approved, and its certificate is not issued yet", c.value())
 	}
-	return unmet("InProgress", "nobody has approved it yet", s.values("status.certificate")...)
+	return unmet("InProgress", "it is not approved yet", s.values("status.certificate")...)
 }
 
 func evaluateNamespace(s *subject) Verdict {

@@ -13,7 +13,7 @@ func evaluatePod(s *subject) Verdict {
 	phase, ready := s.text("status.phase"), s.condition("Ready")
 	switch {
 	case phase == "":
-		return unmet("NoStatus", "nobody has looked at it yet", s.values("status.phase")...)
+		return unmet("NoStatus", "it has no phase yet", s.values("status.phase")...)
 	case phase == "Succeeded":
 		return met("it has run to its end, with success", s.values("status.phase")...)
 	case phase == "Failed":

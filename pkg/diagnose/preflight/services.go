@@ -87,7 +87,7 @@ func (v *view) selectsNothing(o *Object, s *corev1.Service, selector labels.Sele
 	}
 	r := event.Remarked{
 		Ref: o.Ref, Code: "SelectorMatchesNothing", Path: ".spec.selector",
-		Text: fmt.Sprintf("matches no Pod (%s), neither of this set nor of the cluster: nobody answers at the Service", text.Excerpt(selector.String())),
+		Text: fmt.Sprintf("matches no Pod (%s), neither of this set nor of the cluster, so nothing answers at the Service", text.Excerpt(selector.String())),
 		Hint: "give the Pods' template these labels, or correct the selector",
 	}
 	if near := v.nearestLabels(o.Ref.Namespace, s.Spec.Selector); near != "" {
@@ -139,7 +139,7 @@ func (v *view) lacksPort(o *Object, s *corev1.Service, selector labels.Selector,
 		}
 		r := event.Remarked{
 			Ref: o.Ref, Code: "TargetPortMissing", Path: fmt.Sprintf(".spec.ports[port=%d,protocol=%q].targetPort", port.Port, protocol(port)),
-			Text: fmt.Sprintf("no container of the Pods that the Service selects has a port named %s: nobody answers at port %d", text.Excerpt(name), port.Port),
+			Text: fmt.Sprintf("no container of the Pods that the Service selects has a port named %s, so nothing answers at port %d", text.Excerpt(name), port.Port),
 			Hint: "name a port of the container so, or give its number",
 		}
 		if near := text.Nearest(name, ports(matching)); near != "" {
