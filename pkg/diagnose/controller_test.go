@@ -19,13 +19,13 @@ import (
 type shape struct {
 	// fields are managed fields of the widget, and status is its status.
 	fields, status string
-	// others are what else there is.
+	// others are further objects of the cluster.
 	others []string
-	// want is the controller, as all have to name it; empty where none is known.
+	// want is the controller that all have to name; empty if none is known.
 	want string
 }
 
-// widget is not looked at by its controller, and if it is dying, does not go.
+// widget is ignored by its controller, and does not go if it is dying.
 func (s shape) widget(dying bool) string {
 	metadata := `name: w, namespace: shop, uid: w-1, generation: 2, finalizers: [example.com/cleanup], managedFields: [` + s.fields + `]`
 	if dying {
@@ -34,7 +34,7 @@ func (s shape) widget(dying bool) string {
 	return `{apiVersion: example.com/v1, kind: Widget, metadata: {` + metadata + `}, status: {` + s.status + `}}`
 }
 
-// cluster holds the widget, and all else.
+// cluster holds the widget and all other objects.
 func (s shape) cluster(t *testing.T, dying bool) (*diagnosetest.Memory, *unstructured.Unstructured) {
 	t.Helper()
 	definition := `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com, labels: {app.kubernetes.io/name: widgets}},
@@ -44,8 +44,8 @@ func (s shape) cluster(t *testing.T, dying bool) (*diagnosetest.Memory, *unstruc
 	return &diagnosetest.Memory{Objects: objects, Answers: may}, objects[0]
 }
 
-// byWait is whom wait names, byDelete whom delete does, and stuck for an object that is
-// named, byStuck whom stuck -A does.
+// byWait returns the causes that wait reports, byDelete those of delete and of stuck with
+// a named object, byStuck those of stuck -A.
 func (s shape) byWait(t *testing.T) []event.Cause {
 	t.Helper()
 	m, live := s.cluster(t, false)
@@ -104,8 +104,8 @@ const (
 	plain = "registry.example/x:1"
 )
 
-// TestOneController: whoever tells of a cluster names the same controller, whatever it
-// is known by, and however it does.
+// TestOneController: all commands name the same controller, whatever identifies it, and
+// whatever its state.
 func TestOneController(t *testing.T) {
 	crashing := pod("op-1", "op: op", "op", "", `phase: Running, containerStatuses: [{name: c, restartCount: 9, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2, reason: Error}}}]`)
 	other := operator("other", "", "other", plain, 0, 0)

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
 )
 
-// Rules that never have enough come to an end, and what was not asked is known to be
-// unknown (edge case 67).
+// Rules that never stop asking come to an end, and what was not asked is marked as unknown
+// (edge case 67).
 func TestRulesThatAskOn(t *testing.T) {
 	gatherer := diagnose.Gatherer{Reader: &diagnosetest.Memory{}, Now: diagnosetest.Now}
 	facts := diagnose.NewFacts()

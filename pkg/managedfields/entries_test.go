@@ -80,8 +80,8 @@ func TestEntriesUnknownElement(t *testing.T) {
 	}
 }
 
-// Edge case 6: what a manager holds by updates or on a subresource is not what
-// it applied.
+// Edge case 6: what a manager holds through updates or a subresource is not what it
+// applied.
 func TestManaged(t *testing.T) {
 	live := fieldstest.Read(t, `
 metadata:

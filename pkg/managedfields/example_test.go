@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// scaled is a Deployment that somebody applied, and an autoscaler scaled.
+// scaled is a Deployment that a deployer applied and an autoscaler scaled.
 const scaled = `
 apiVersion: apps/v1
 kind: Deployment
@@ -45,7 +45,7 @@ func ExampleOwners() {
 	// .spec.minReadySeconds []
 }
 
-// What of an object does a manager own?
+// Which part of an object does a manager own?
 func ExampleProject() {
 	live := decode(scaled)
 	entries, err := managedfields.Entries(live)

@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// fieldsV1 are field sets as they may come: as the API server writes them, and in
-// all other ways.
+// fieldsV1 are field sets as the API server writes them, and in all other forms that may
+// occur.
 func fieldsV1() map[string]string {
 	return map[string]string{
 		"nothing":            `{}`,
@@ -49,8 +49,8 @@ func fieldsV1() map[string]string {
 	}
 }
 
-// checkSameSet fails unless a field set means the same to typed and to untyped
-// clients: the two read it each in its own way.
+// checkSameSet fails unless a field set means the same to typed and to untyped clients,
+// which read it in different ways.
 func checkSameSet(t *testing.T, text string) {
 	t.Helper()
 	typed, err := managedfields.EntriesOf([]metav1.ManagedFieldsEntry{{Manager: "m", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(text)}})
@@ -119,7 +119,7 @@ func TestFieldsV1(t *testing.T) {
 	}
 }
 
-// A set that is nested too deeply is an error; the process does not end for it.
+// A set that is nested too deeply is an error, and does not crash the process.
 func TestFieldsV1Depth(t *testing.T) {
 	text := strings.Repeat(`{"f:a":`, 2_000_000) + strings.Repeat(`}`, 2_000_000)
 	_, err := managedfields.EntriesOf([]metav1.ManagedFieldsEntry{{Manager: "m", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(text)}})
@@ -135,7 +135,7 @@ func FuzzFieldsV1(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var tree any
 		if json.Unmarshal([]byte(text), &tree) == nil {
-			again, err := json.Marshal(tree) // Of a key that comes twice, one is left.
+			again, err := json.Marshal(tree) // If a key occurs twice, one is left.
 			if err != nil {
 				t.Fatal(err)
 			}

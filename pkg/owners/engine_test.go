@@ -110,7 +110,7 @@ metadata: {name: tracker, namespace: webhook-system, labels: {k8sconnect.io/trac
 data: {coverage: '{"since":"2026-01-01T00:00:00Z","gaps":[{"from":"2026-01-02T00:00:00Z","to":"2026-01-02T01:00:00Z"}],"behind":{"changes":3,"since":"2026-01-04T00:00:00Z"}}', checkpoint: '{"resources":{"pods":{"version":"7","time":"2026-01-05T00:00:30Z"},"nodes":{"version":"7","time":"2026-01-05T00:00:00Z"}}}', scope: '{"kinds":{"ConfigMap":"2026-01-01T00:00:00Z","Node":"2026-01-01T00:00:00Z"},"never":["Event"],"excludedKinds":["Pod","Secret"],"excludedNamespaces":["kube-system","loud","webhook-system"],"refused":["Bird.example.com"]}'}`
 )
 
-// noted is a moment at which the webhook of tracker has just noted down how far it has come.
+// noted is a time at which the webhook of tracker has just written its note.
 func noted() time.Time { return time.Date(2026, 1, 5, 0, 1, 0, 0, time.UTC) }
 
 const status = `
@@ -136,7 +136,7 @@ func ref(kind, namespace, name string) object.Ref {
 	return object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: kind}, Namespace: namespace, Name: name}
 }
 
-// told runs an engine and returns what it tells.
+// told runs an engine and returns what it emits.
 func told(t *testing.T, e owners.Engine, refs ...object.Ref) ([]event.Owned, error) {
 	t.Helper()
 	var all []event.Owned
@@ -355,7 +355,7 @@ func TestHistoryWhole(t *testing.T) {
 	}
 }
 
-// Edge case 35: one object that cannot be told does not hide the others.
+// Edge case 35: an object that cannot be shown does not hide the others.
 func TestSeveral(t *testing.T) {
 	e := owners.Engine{Reader: fakeReader{objects: []string{configMap, node}}}
 	got, err := told(t, e, ref("ConfigMap", "prod", "nope"), ref("ConfigMap", "prod", "web"), ref("Node", "", "n1"))
@@ -367,7 +367,7 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// Edge case 41: no value of a Secret is told.
+// Edge case 41: no value of a Secret is shown.
 func TestSecret(t *testing.T) {
 	got, err := told(t, owners.Engine{Reader: fakeReader{objects: []string{secret}}}, ref("Secret", "prod", "login"))
 	if err != nil {

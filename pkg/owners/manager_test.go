@@ -44,7 +44,7 @@ func pods(objects ...string) owners.Engine {
 	return owners.Engine{Reader: fakeReader{objects: objects}, Status: true}
 }
 
-// leaves are the paths that stand for a value of their own, with their owners.
+// leaves are the paths that have a value of their own, with their owners.
 func leaves(o event.Owned) map[string][]string {
 	out := map[string][]string{}
 	managedfields.Walk(slices.Concat(o.Fields, o.Absent), func(n managedfields.Node) {
@@ -60,8 +60,8 @@ func leaves(o event.Owned) map[string][]string {
 	return out
 }
 
-// Of one manager everything is shown that it owns, and nothing that it does not, but
-// for what says which item of a list is meant.
+// With one manager named, everything that it owns is shown and nothing else, except the
+// keys of list items.
 func TestOnlyOneManager(t *testing.T) {
 	all, err := told(t, pods(pod), ref("Pod", "prod", "web"))
 	if err != nil {
@@ -111,7 +111,7 @@ func ofKey(path string) bool {
 	return regexp.MustCompile(`\](\.name|\.containerPort|\.protocol)$`).MatchString(path)
 }
 
-// On top stands how much each has: as many as are listed with the name.
+// The head says how many fields each owner has: as many as are listed with its name.
 func TestShares(t *testing.T) {
 	all, err := told(t, pods(pod), ref("Pod", "prod", "web"))
 	if err != nil {
@@ -127,7 +127,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// The status is shown to those who ask for it, and it is said that there is one.
+// The status is shown only on request; without that, the answer says that there is one.
 func TestStatusIsLeftOut(t *testing.T) {
 	for name, tt := range map[string]struct {
 		engine func(*owners.Engine)

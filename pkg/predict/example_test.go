@@ -32,8 +32,8 @@ func decode(text string) *unstructured.Unstructured {
 	return u
 }
 
-// What the live object alone tells of an apply, before a server is asked. What is doubtful
-// is for [predict.Predictor.Ask], which sends a dry run.
+// Evaluate predicts an apply from the live object alone, without asking a server. What it
+// calls doubtful is for [predict.Predictor.Ask], which sends a dry run.
 func ExamplePredictor_Evaluate() {
 	yield, err := predict.ParseChoices("deployment/web:.spec.replicas")
 	if err != nil {

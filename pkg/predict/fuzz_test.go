@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
-// Arbitrary objects with arbitrary managed fields: nothing panics, the
-// arguments stay as they are, and the promises between the functions hold.
+// With arbitrary objects and managed fields, nothing panics, the arguments stay as they
+// are, and the functions keep their promises to one another.
 func FuzzObjects(f *testing.F) {
 	stories := [][2]string{{fieldstest.WebLive, fieldstest.Web}, {fieldstest.DnsLive, fieldstest.Dns}, {fieldstest.ConfLive, fieldstest.Conf}, {fieldstest.DbLive, fieldstest.Db}, {fieldstest.OldLive, fieldstest.Conf}, {fieldstest.Web, fieldstest.WebLive}}
 	for _, s := range stories {
@@ -83,7 +83,7 @@ func checkProjections(t *testing.T, a, b map[string]any, held *fieldpath.Set) {
 	}
 }
 
-// checkVerdict: what is settled is clear of conflicts as well.
+// checkVerdict checks that what is settled also has no conflicts.
 func checkVerdict(t *testing.T, live, manifest *unstructured.Unstructured) {
 	verdict, conflicts := settle.Evaluate(live, manifest, fieldstest.Us)
 	if verdict != settle.Doubtful && len(conflicts) > 0 {
@@ -102,7 +102,7 @@ func checkVerdict(t *testing.T, live, manifest *unstructured.Unstructured) {
 	}
 }
 
-// checkChanges calls what takes two objects and a path.
+// checkChanges calls the functions that take two objects and a path.
 func checkChanges(t *testing.T, live, manifest *unstructured.Unstructured, text string, readable bool) {
 	names := adopt.From{Always: []string{managedfields.ClientSideApply, "kubectl-set"}}
 	adoption, err := adopt.Plan(live, fieldstest.Us, names)

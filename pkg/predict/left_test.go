@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// What is left by design and what an annotation leaves are one rule to a --take: of all
-// paths, the very one sets it, and no other does.
+// The same rule applies to what is left by design and to what an annotation leaves: only a
+// --take of exactly that path sets it.
 func TestTakeOfWhatIsLeft(t *testing.T) {
 	const admission = "apiVersion: admissionregistration.k8s.io/v1\nmetadata: {name: x}\nwebhooks: [{name: a, clientConfig: {caBundle: %s}}, {name: b}]\nkind: "
 	for _, tt := range []struct{ manifest, path, by string }{
@@ -75,8 +75,8 @@ func TestTakeOfWhatIsLeft(t *testing.T) {
 	}
 }
 
-// A path may be written in several ways; a --take in any of them is of the same field, and
-// of no other.
+// A path may be written in several ways; a --take of any of them means the same field, and
+// no other.
 func TestTakeInAnotherSpelling(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 4))
 	tried, same := 0, 0
@@ -112,7 +112,7 @@ type written struct {
 	text  string
 }
 
-// randomPorts returns an object with ports of distinct keys, some of which leave out their
+// randomPorts returns an object with ports of distinct keys, some of them without a
 // protocol, and all ways to write the paths in it.
 func randomPorts(r *rand.Rand) (map[string]any, []written) {
 	var ports []any

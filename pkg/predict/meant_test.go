@@ -12,7 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// Edge case 42: what a controller is meant to set is left to it, and to nobody else.
+// Edge case 42: what a controller is meant to set is left to that controller, and to no
+// one else.
 func TestLeft(t *testing.T) {
 	const (
 		role   = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: x}, aggregationRule: {}, rules: [{verbs: [get]}]}"

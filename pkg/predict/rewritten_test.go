@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// Edge case 15: what a mutating webhook makes of a field is recorded under the
-// name of who sent it. Edge case 11: the server's normal form is no rewriting.
+// Edge case 15: what a mutating webhook makes of a field is recorded under the sender's
+// name. Edge case 11: the server's normal form does not count as rewriting.
 func TestRewritten(t *testing.T) {
 	held := fieldstest.Entry(fieldstest.Us, "Apply", `{f:spec: {f:mode: {}, f:cpu: {}, f:wait: {}, f:count: {}, f:list: {}, f:gone: {}}}`)
 	tests := map[string]struct {

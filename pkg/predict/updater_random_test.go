@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// random makes objects of testdata/schema.yaml from a seed. They are small and of
-// few values, so that what several managers write overlaps.
+// random makes objects of testdata/schema.yaml from a seed. They are small and have few
+// values, so that what several managers write overlaps.
 type random struct{ *rand.Rand }
 
 func (r random) one(n int) bool { return r.IntN(n) == 0 }
@@ -35,7 +35,7 @@ func (r random) mapOf(value func() any) any {
 	return m
 }
 
-// listOf is a list without two items of one key, now and then null.
+// listOf is a list in which no two items have the same key, now and then null.
 func (r random) listOf(item func() any, key func(any) string) any {
 	if r.one(12) {
 		return nil
@@ -53,7 +53,7 @@ func (r random) listOf(item func() any, key func(any) string) any {
 
 func whole(v any) string { return fmt.Sprint(v) }
 
-// free is what a schema that knows nothing lets be anything.
+// free is an arbitrary value, for a field that the schema does not describe.
 func (r random) free(depth int) any {
 	switch r.IntN(7) {
 	case 0:

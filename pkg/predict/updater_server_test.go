@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// updater is one object as an API server keeps it: structured-merge-diff's own
-// Updater decides, and what the server does around it (defaults, fields that
-// nobody owns) is done here.
+// updater is one object as an API server keeps it: structured-merge-diff's own Updater
+// decides, and what the server does around it (defaults, fields without an owner) is done
+// here.
 type updater struct {
 	schema   typed.ParseableType
 	merge    *merge.Updater
@@ -102,7 +102,7 @@ func owned(managers fieldpath.ManagedFields) fieldpath.ManagedFields {
 	return out
 }
 
-// setDefaults sets what a server does: the protocol of a port.
+// setDefaults sets the server's one default: the protocol of a port.
 func setDefaults(v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
-// histories is how many objects, each with a random history, a test looks at.
+// histories is the number of objects, each with a random history, that a test checks.
 const histories = 1000
 
 // history is an object that several managers wrote, and what we are to apply.
@@ -36,7 +36,7 @@ func eachHistory(t *testing.T, see func(t *testing.T, h history)) {
 	for seed := range uint64(histories) {
 		h, err := newHistory(t, schema, seed)
 		if err != nil {
-			continue // Not everything that is random is valid.
+			continue // Not every random object is valid.
 		}
 		seen++
 		see(t, h)
@@ -89,7 +89,7 @@ func newHistory(t *testing.T, schema typed.ParseableType, seed uint64) (history,
 	}, nil
 }
 
-// wrong reports what does not hold of a history.
+// wrong reports what does not hold for a history.
 func (h history) wrong(t *testing.T, format string, args ...any) {
 	t.Helper()
 	live, err := json.Marshal(h.live.Object)
@@ -100,8 +100,8 @@ func (h history) wrong(t *testing.T, format string, args ...any) {
 	t.Errorf("history %d: "+format+"\nlive %s\nmanifest %s", append(append([]any{h.seed}, args...), live, manifest)...)
 }
 
-// What Judge promises of an apply is what structured-merge-diff's Updater makes of
-// it: Settled is a no-op, Clear meets no conflict.
+// structured-merge-diff's Updater confirms what Evaluate promises about an apply: Settled
+// is a no-op, and Clear meets no conflict.
 func TestJudgeKeepsItsPromises(t *testing.T) {
 	verdicts := map[settle.Verdict]int{}
 	eachHistory(t, func(t *testing.T, h history) {
@@ -127,9 +127,9 @@ func TestJudgeKeepsItsPromises(t *testing.T) {
 	}
 }
 
-// What Taken reports of a forced apply is what the same apply without force is
-// refused for. The one thing besides is what the server takes without a conflict:
-// what others own below a field that becomes another sort of value.
+// Taken reports of a forced apply what the same apply without force is refused for, and
+// one thing more, which the server takes without a conflict: what others own below a field
+// whose value changes its type.
 func TestTakenIsWhatWouldConflict(t *testing.T) {
 	met := 0
 	eachHistory(t, func(t *testing.T, h history) {
@@ -172,7 +172,7 @@ func isMap(v any) bool {
 	return is
 }
 
-// ownedBelow reports whether somebody owns what lies below a path.
+// ownedBelow reports whether anything below a path has an owner.
 func (h history) ownedBelow(p fieldpath.Path) bool {
 	for _, set := range h.managers {
 		if !isLeaf(set.Set(), p) {
@@ -205,7 +205,7 @@ func TestYieldKeepsTheLiveValue(t *testing.T) {
 			t.Fatal(err)
 		}
 		fieldpath.Each(ours, func(p fieldpath.Path) {
-			// Of a parent, what the manifest does not state leaves as it always does.
+			// What the manifest does not state of a parent leaves the object as usual.
 			single := isLeaf(ours, p) && isLeaf(present, p)
 			if len(p) > 1 && *p[0].FieldName == "spec" && yieldOne(t, h, p.Clone(), single) {
 				yielded++
@@ -217,7 +217,7 @@ func TestYieldKeepsTheLiveValue(t *testing.T) {
 	}
 }
 
-// yield yields one path. It returns false where there is nothing to yield.
+// yieldOne yields one path. It returns false if there is nothing to yield.
 func yieldOne(t *testing.T, h history, p fieldpath.Path, single bool) bool {
 	t.Helper()
 	body, yielded, err := yield.Paths(h.manifest, h.live, fieldstest.Us, []fieldpath.Path{p}, nil)

@@ -126,8 +126,8 @@ func TestReadyGateway(t *testing.T) {
 	})
 }
 
-// Whose schema is not asked for, is evaluated without: groups that end in k8s.io may
-// be of custom resources too.
+// A kind whose schema is not asked for is evaluated without it. Groups that end in k8s.io
+// may have custom resources too.
 func TestNeedsSchema(t *testing.T) {
 	for gk, want := range map[schema.GroupKind]bool{
 		{Kind: "ConfigMap"}:                                             false,

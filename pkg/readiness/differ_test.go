@@ -6,8 +6,8 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 )
 
-// The second table of docs/readiness.md: where we differ from kstatus, and its own
-// tests have no case. If it comes to answer like us, the page has to change.
+// The second table of docs/readiness.md: where we differ from kstatus in a case that its
+// own tests do not have. If kstatus changes to our answer, the page has to change.
 func TestReadyUnlikeKstatus(t *testing.T) {
 	custom := func(rest string) string {
 		return `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, status: ` + rest + `}`

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
-// A status that is of an older generation says nothing of the present one, however good
-// it looks.
+// A status of an older generation says nothing about the present one, however good it
+// looks.
 func ExampleRule_Evaluate() {
 	rule := readiness.For(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Database"}, false)
 	database := func(observed int64) map[string]any {
@@ -31,8 +31,8 @@ func ExampleRule_Evaluate() {
 	// true Ready
 }
 
-// The rule of a kind looks at what its controller really says: here, an old replica is
-// still there although all new ones are available.
+// A kind's rule knows what its controller's status means: here, an old replica still
+// exists although all new ones are available.
 func ExampleFor() {
 	rule := readiness.For(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, false)
 	verdict := rule.Evaluate(map[string]any{

@@ -6,8 +6,8 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 )
 
-// kstatusCases are the situations of kstatus's own tests, by the names that they
-// have there. differs says why ours is another verdict: docs/readiness.md.
+// kstatusCases are the situations of kstatus's own tests, under their names there. differs
+// says why our verdict differs (docs/readiness.md).
 func kstatusCases() map[string]kstatusCase {
 	const (
 		failedPod  = "a Pod that failed has not got ready"
@@ -126,8 +126,7 @@ type kstatusCase struct {
 	object, differs string
 }
 
-// kstatus itself is asked, so that a newer version of it that answers otherwise
-// shows here.
+// The test runs kstatus itself, so that it fails if a newer version answers differently.
 func TestReadyBesideKstatus(t *testing.T) {
 	for name, tc := range kstatusCases() {
 		t.Run(name, func(t *testing.T) {

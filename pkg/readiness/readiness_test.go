@@ -17,12 +17,12 @@ func noon() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 // readyCase is an object and the verdict on it.
 type readyCase struct {
 	object string
-	// noStatus: the kind has none.
+	// noStatus is set if the kind has no status.
 	noStatus bool
 	// timeless evaluates without a time.
 	timeless bool
 	want     string
-	// rests are the values, one a line; not compared where empty.
+	// rests are the values, one on each line; they are not compared if empty.
 	rests []string
 }
 
@@ -99,7 +99,7 @@ func TestReadyOfNothing(t *testing.T) {
 	}
 }
 
-// What holds for every kind.
+// These verdicts hold for every kind.
 func TestReadyAnyKind(t *testing.T) {
 	widget := func(rest string) string {
 		return `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 3}` + rest + "}"
@@ -176,7 +176,7 @@ func TestReadyAnyKind(t *testing.T) {
 	})
 }
 
-// A whole number may have come as a float, and then is one.
+// A whole number that was decoded as a float is a whole number.
 func TestReadyFloats(t *testing.T) {
 	u := parse(t, `{apiVersion: example.com/v1, kind: Widget, status: {conditions: [{type: Ready, status: "True"}]}}`)
 	u.Object["metadata"] = map[string]any{"generation": float64(2)}

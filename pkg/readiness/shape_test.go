@@ -2,8 +2,8 @@ package readiness
 
 import "testing"
 
-// A status that is shaped almost as it should be is not read as though it were, and the
-// message says what is odd about it.
+// A status of almost the right shape is not read as if it had it, and the message says
+// what is odd about it.
 func TestReadyAlmostAStatus(t *testing.T) {
 	balancer := func(ingress string) string {
 		return "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {type: LoadBalancer}, status: {loadBalancer: {ingress: [" + ingress + "]}}}"

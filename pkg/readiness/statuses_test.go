@@ -12,12 +12,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// recorded is a status of testdata/statuses*.yaml and what is to be said of it.
+// recorded is a status of testdata/statuses*.yaml with the expected verdict.
 type recorded struct {
 	Of     string         `json:"of"`
 	Want   string         `json:"want"`
 	Object map[string]any `json:"object"`
-	// Table: the conventions do not know it; the table of kinds does (pkg/condition).
+	// Table is set if only the table of kinds (pkg/condition) evaluates it, and the
+	// conventions do not.
 	Table bool `json:"table"`
 }
 
@@ -56,8 +57,8 @@ func (c *tally) add(ready bool, want string) {
 	}
 }
 
-// Edge case 95: nothing is ready that contradicts itself, and nothing healthy waits for
-// ever. kstatus and the one rule that everybody knows are asked beside us.
+// Edge case 95: an object that contradicts itself is not ready, and a healthy one does not
+// wait for ever. kstatus and the rule that everybody knows are evaluated for comparison.
 func TestRecordedStatuses(t *testing.T) {
 	var ours, theirs, oneLine tally
 	for _, one := range recordedStatuses(t) {

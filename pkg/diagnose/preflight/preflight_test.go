@@ -19,19 +19,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// forecast is a set, and what is told of it in a cluster.
+// forecast is a set with the remarks that it gets in a cluster.
 type forecast struct {
 	// set and cluster are YAML documents. What is in both, and the same, does not change.
 	set, cluster string
 	// unread are kinds that may not be read.
 	unread []string
-	// unasked: there is no reader.
+	// unasked is set if there is no reader.
 	unasked bool
-	// prunes: the run deletes what the set has no more.
+	// prunes is set if the run deletes what is no longer part of the set.
 	prunes bool
 	// want are the remarks, each as "Code object path"; none is silence.
 	want []string
-	// says has to be in the first of them.
+	// says has to be part of the first remark.
 	says string
 }
 
@@ -51,7 +51,7 @@ func (f forecast) foresee(t *testing.T) ([]event.Remarked, *diagnosetest.Memory)
 	return preflight.Foresee(t.Context(), reader, preflight.Set{Objects: changesOf(diagnosetest.Read(t, f.set), m.Objects), Prunes: f.prunes}), m
 }
 
-// changesOf are the objects of a set by what is there already.
+// changesOf returns the objects of a set, compared with those that exist already.
 func changesOf(set, live []*unstructured.Unstructured) []preflight.Object {
 	var objects []preflight.Object
 	for _, u := range set {
@@ -335,8 +335,8 @@ func TestServices(t *testing.T) {
 	})
 }
 
-// A set in which nothing changes, or nothing that is looked at, asks nothing; what is asked
-// for does not grow with the objects.
+// A set in which nothing relevant changes asks nothing, and the number of requests does
+// not grow with the objects.
 func TestRequests(t *testing.T) {
 	const spec = `containers: [{name: app, image: a, envFrom: [{configMapRef: {name: settings}}]}]`
 	config := "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: prod}, data: {a: b}}"
@@ -367,8 +367,9 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// What real projects publish works once it is applied to an empty cluster. What is told of
-// it is what their documentation says has to be there before, or an example that is only a part.
+// What real projects publish works once it is applied to an empty cluster. It gets remarks
+// only on what, according to its documentation, has to exist before, or on examples that
+// are incomplete.
 func TestRealManifests(t *testing.T) {
 	dir := os.Getenv("CORPUS")
 	if dir == "" {

@@ -2,8 +2,8 @@ package preflight_test
 
 import "testing"
 
-// A quota counts the Pods to which all of its scopes apply. Where that is not known, nothing
-// is told of it.
+// A quota counts the Pods to which all of its scopes apply. If that is not known, there is
+// no remark.
 func TestScopes(t *testing.T) {
 	quota := func(scopes string) string {
 		return "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 1}, " + scopes + "}, status: {hard: {pods: 1}}}"
@@ -58,7 +58,7 @@ func TestScopes(t *testing.T) {
 	forecasts(t, all)
 }
 
-// What one object gives back is there for the others, and told.
+// What one object frees is there for the others, and the remark says so.
 func TestQuotasBalance(t *testing.T) {
 	const quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 4}}, status: {hard: {pods: 4}, used: {pods: 4}}}"
 	const app = `containers: [{name: app, image: a}]`

@@ -27,7 +27,7 @@ func TestSilentAboutWhatWorks(t *testing.T) {
 			`{apiVersion: v1, kind: Pod, metadata: {name: db, namespace: prod}, spec: {`+app+`, volumes: [{name: data, ephemeral: {volumeClaimTemplate: {spec: {}}}}]}}`,
 			`{apiVersion: v1, kind: Pod, metadata: {name: look, namespace: prod}, spec: {`+app+`, volumes: [{name: d, persistentVolumeClaim: {claimName: db-data}}]}}`)},
 
-		// Who brings Secrets.
+		// Things that bring Secrets.
 		"a Secret is copied from another namespace": {set: docs(web(keyed),
 			`{apiVersion: v1, kind: Secret, metadata: {name: keys, namespace: vault, annotations: {reflector.v1.k8s.emberstack.com/reflection-auto-enabled: 'true'}}, data: {token: eA==}}`)},
 		"a program is bound to a role of the cluster": {set: docs(web(keyed),

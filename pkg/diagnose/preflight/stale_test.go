@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/preflight"
 )
 
-// Whether an unchanged object may lack the image that somebody just pushed.
+// An unchanged object may lack an image that was just pushed.
 func TestKeptImage(t *testing.T) {
 	for name, c := range map[string]struct {
 		containers  string
@@ -44,8 +44,8 @@ func TestKeptImage(t *testing.T) {
 	}
 }
 
-// However many objects there are, it is one remark; where something changed, only tags that
-// are there to move are worth one.
+// There is one remark, however many objects there are. If something else changed, only
+// tags that are meant to move are worth one.
 func TestImagesMayBeOld(t *testing.T) {
 	version := preflight.Kept{Image: "nginx:1.25"}
 	version.Ref.Name = "proxy"

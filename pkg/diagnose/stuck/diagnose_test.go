@@ -20,8 +20,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// situation is what a cluster holds, and what is to be found out. The first object
-// is the one that is asked about.
+// situation is what a cluster holds, and the expected diagnosis of its first object.
 type situation struct {
 	objects string
 	answers diagnosetest.Answers
@@ -68,8 +67,8 @@ func (s situation) run(t *testing.T) {
 	}
 }
 
-// blockedBy says who is in the way, as Kind/namespace/name: how that is spelt for people
-// is not what these tests are about.
+// blockedBy returns the object that has to change, as Kind/namespace/name: its spelling
+// for people is tested elsewhere.
 func blockedBy(c event.Cause) string {
 	ref := c.BlockedBy
 	if ref.Name == "" {
@@ -110,10 +109,10 @@ spec:
 status: %s`, replicas, status)
 }
 
-// by is held, with the finalizer set by somebody else.
+// by is held, with the finalizer set by another manager.
 func by(manager string) string { return strings.ReplaceAll(held, "widget-operator", manager) }
 
-// everything is a workload that may do everything, and so may be anybody.
+// everything is a workload that may do everything, and so may be any controller.
 const everything = `
 ---
 apiVersion: apps/v1
@@ -313,7 +312,8 @@ webhooks:
   sideEffects: None
   admissionReviewVersions: [v1]`
 
-// denial is what the server answers where the webhook says no, with the webhook's code.
+// denial is the server's answer when the webhook denies a request, with the webhook's
+// code.
 func denial(code int32, reason metav1.StatusReason) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: "Failure", Code: code, Reason: reason,

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Every code is told to users, with an example.
+// Every code is documented for users, with an example.
 func TestCodesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "stuck.md"))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 )
 
-// claimInUse is being deleted, and the Pod still mounts it.
+// claimInUse is being deleted while a Pod still mounts it.
 const claimInUse = `
 apiVersion: v1
 kind: List

@@ -332,7 +332,7 @@ func TestPods(t *testing.T) {
 	})
 }
 
-// Errors of the server come first: of what it does not answer, nothing is known.
+// Errors of the server come first: what it does not answer is unknown.
 func TestServer(t *testing.T) {
 	failing := func(err error) diagnosetest.Answers {
 		return diagnosetest.Answers{Failing: map[string]error{"Deployment": err, "Lease": err}}

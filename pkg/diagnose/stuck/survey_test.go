@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// What holds up many is read once, and is one root with a number.
+// What holds up many objects is read once, and is one root with their number.
 func TestSurvey(t *testing.T) {
 	text := operatorWith("{}", 0)
 	for i := range 50 {
@@ -52,7 +52,7 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// A pod is told with the same time whether somebody named it or not.
+// A pod is reported with the same time whether the user named it or not.
 func TestSurveyTellsTheServersTime(t *testing.T) {
 	m := diagnosetest.Memory{Objects: diagnosetest.Read(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, deletionTimestamp: "2026-01-01T11:50:00Z", deletionGracePeriodSeconds: 600}}`)}
 	_, objects, err := (&Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now}}).Survey(t.Context(), Scope{})
@@ -64,7 +64,7 @@ func TestSurveyTellsTheServersTime(t *testing.T) {
 	}
 }
 
-// Edge case 67: kinds that could not be looked at are told, and the rest counts.
+// Edge case 67: kinds that could not be read are reported, and the rest is valid.
 func TestSurveyUnread(t *testing.T) {
 	m := diagnosetest.Memory{
 		Objects: diagnosetest.Read(t, strings.TrimSpace(held)+"\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}}"),
@@ -78,7 +78,7 @@ func TestSurveyUnread(t *testing.T) {
 	}
 }
 
-// A budget that is spent is told, and bounds what is sent.
+// The budget bounds the requests, and is reported when it is spent.
 func TestBudget(t *testing.T) {
 	m := diagnosetest.Memory{Objects: diagnosetest.Read(t, strings.TrimSpace(held))}
 	g := Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now, Budget: 5}}
@@ -141,7 +141,7 @@ func (s *shrinking) Metadata(ctx context.Context, gvk schema.GroupVersionKind, s
 	return objects, err
 }
 
-// Edge case 58: what loses objects between two looks is slow.
+// Edge case 58: a namespace that loses objects between two looks is slow, not stuck.
 func TestProgress(t *testing.T) {
 	text := namespaced("", "kubernetes")
 	for i := range 10 {
@@ -167,7 +167,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// silence is a server of which no answer comes.
+// silence is a server that does not answer.
 type silence struct{ diagnosetest.Memory }
 
 func (s *silence) Get(context.Context, schema.GroupVersionKind, string, string) (*unstructured.Unstructured, error) {
@@ -180,7 +180,7 @@ func (s *silence) Select(context.Context, schema.GroupVersionKind, object.Select
 
 func (s *silence) Kinds(context.Context) ([]object.Kind, error) { return nil, diagnose.ErrSlow }
 
-// A server that does not answer is asked once, not round after round.
+// A server that does not answer is asked once, and not in every round.
 func TestSilence(t *testing.T) {
 	live := diagnosetest.Read(t, strings.TrimSpace(held))[0]
 	g := Explainer{Gatherer: diagnose.Gatherer{Reader: &silence{}, Now: diagnosetest.Now}}

@@ -15,14 +15,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
 )
 
-// unansweredError is an error that the client gives for what it tried for as long as it may.
+// unansweredError is the client's error for a request that it has retried for as long as
+// it may.
 type unansweredError struct{ error }
 
 func (e unansweredError) Unwrap() error   { return e.error }
 func (unansweredError) Unreachable() bool { return true }
 
-// What has no answer is told, whatever the error is, and however it is wrapped: nothing
-// that could not be looked at is taken for absent (edge case 67).
+// A question without an answer is reported, whatever the error is and however it is
+// wrapped: nothing that could not be read is taken for absent (edge case 67).
 func TestNoGapIsUntold(t *testing.T) {
 	code := func(code int32, reason metav1.StatusReason) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: code, Reason: reason, Message: "x"}}

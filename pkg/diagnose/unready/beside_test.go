@@ -9,9 +9,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// TestTroubleBesideEndsNothing: trouble that does not keep the object from getting ready is
-// told, and ends no wait: what is behind a load balancer that has no address yet, and Pods of
-// an older revision that are replaced when it is their turn.
+// TestTroubleBesideEndsNothing: trouble that does not keep the object from getting ready
+// is reported, and ends no wait: trouble behind a load balancer that has no address yet,
+// and Pods of an older revision that will be replaced in their turn.
 func TestTroubleBesideEndsNothing(t *testing.T) {
 	balancer := func(status, more string) string {
 		return `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod, uid: s-1}, spec: {type: LoadBalancer, selector: {app: web}, ports: [{port: 80, targetPort: http}]}, status: {loadBalancer: {` + status + `}}}` + more

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 )
 
-// What readiness calls ready does not complain, and what it calls failed does: hundreds of
-// statuses that were written for readiness, none of them for this.
+// What readiness calls ready does not complain, and what it calls failed does. The
+// hundreds of statuses were written for tests of readiness, not for this one.
 func TestComplainsAsReadinessJudges(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "readiness", "testdata", "statuses*.yaml"))
 	if err != nil || len(files) < 2 {
@@ -26,7 +26,8 @@ func TestComplainsAsReadinessJudges(t *testing.T) {
 		}
 		var cases []struct {
 			Of, Want string
-			// Table: a rule of the kind judges, not what the status says by itself.
+			// Table is set if a rule of the kind decides, rather than what the status
+			// says.
 			Table  bool
 			Object map[string]any
 		}
@@ -48,7 +49,7 @@ func TestComplainsAsReadinessJudges(t *testing.T) {
 	}
 }
 
-// What is on its way does not complain yet.
+// An object that is still in progress does not complain.
 func TestComplains(t *testing.T) {
 	for said, want := range map[string]bool{
 		`conditions: [{type: Available, status: "False", reason: MinimumReplicasUnavailable}, {type: Progressing, status: "True", reason: ReplicaSetUpdated}]`: false,

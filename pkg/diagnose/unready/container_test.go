@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// pod is a Pod on a node with one container, as a kubelet tells of it.
+// pod is a Pod on a node with one container, as a kubelet reports it.
 func pod(status string) string {
 	return `apiVersion: v1
 kind: Pod
@@ -198,8 +198,8 @@ status:
 `
 }
 
-// What a registry or the network between says of a moment is no word about the image:
-// a wait would end for it, and it passes.
+// A passing failure of a registry or a network says nothing about the image: otherwise a
+// wait would end for what passes.
 func TestPullsThatMayPass(t *testing.T) {
 	for said, image := range map[string]string{
 		`429 Too Many Requests: denied: Quota exceeded for quota metric 'Requests per project'`:          "registry.example/app:1",

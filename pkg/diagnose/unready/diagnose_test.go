@@ -20,23 +20,24 @@ import (
 
 // story is what a cluster holds, and what follows from it.
 type story struct {
-	// facts are YAML documents: the object, then all others. What they name and is not
-	// among them is there, and nothing is wrong with it.
+	// facts are YAML documents: the object, then all others. Objects that they only name
+	// exist, and nothing is wrong with them.
 	facts string
-	// absent are not there; unread may not be read, and broken cannot be. They are
-	// objects, or kinds, as in "Secret/prod/keys".
+	// absent do not exist, unread may not be read, and broken cannot be read. They are
+	// objects or kinds, written "Secret/prod/keys".
 	absent, unread, broken []string
 	// want are the causes, each as "Code: message".
 	want []string
-	// brief: it passes as time goes by, so that nobody is told of it while it lasts.
+	// brief is set if the cause passes with time alone, so that it is not reported
+	// meanwhile.
 	brief bool
 	// next and blocked are those of the first cause, where a story is about them.
 	next, blocked string
-	// evidence has to be in that of the first cause, line by line.
+	// evidence has lines that the first cause's evidence must contain.
 	evidence []string
 }
 
-// everyPod is a selector of all Pods: whose they are, the stories tell by their owners.
+// everyPod selects all Pods: the stories use owners to say whose they are.
 const everyPod = `selector: {matchExpressions: [{key: nothing, operator: DoesNotExist}]}`
 
 func (s story) run(t *testing.T) {
@@ -73,7 +74,7 @@ func (s story) run(t *testing.T) {
 	}
 }
 
-// sane: whatever the cluster said, a cause is fit for a line each.
+// sane checks that each text of a cause fits on a line, whatever the cluster said.
 func sane(t *testing.T, causes []event.Cause) {
 	t.Helper()
 	for _, c := range causes {
@@ -115,8 +116,8 @@ func (s story) teller(t *testing.T) *teller {
 	return m
 }
 
-// teller is a cluster in which what a story does not tell of is there, and nothing is
-// wrong with it.
+// teller is a cluster in which everything that a story does not mention exists, and
+// nothing is wrong with it.
 type teller struct {
 	diagnosetest.Memory
 	absent []string

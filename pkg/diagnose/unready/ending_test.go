@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// frame is what a cluster holds from a time on: the object that is waited for, then all
+// frame is what a cluster holds from a certain time on: the object of the wait, then all
 // others.
 type frame struct {
 	at     time.Duration
@@ -23,7 +23,7 @@ type frame struct {
 	absent []string
 }
 
-// usual is what a wait ends for where nobody says otherwise.
+// usual are the causes that end a wait by default.
 func usual(c event.Cause) time.Duration {
 	if l, _ := unready.LastingOf(c.Code); l.Ends {
 		return l.After
@@ -52,7 +52,8 @@ func replay(t *testing.T, frames []frame, timeout time.Duration) heard {
 	})
 }
 
-// deployment is one at a revision, of which so many Pods of one are ready.
+// deployment is a Deployment of one replica at a revision; ready is the number of its
+// ready Pods.
 func deployment(ready int, spec string) string {
 	available := "False"
 	if ready == 1 {
@@ -108,8 +109,8 @@ func importing(failed int, active int, complete bool) string {
   status: {active: %d, failed: %d, succeeded: %d, conditions: [%s]}}`, active, failed, succeeded, conditions)
 }
 
-// TestHealthyRolloutsAreNotEnded: what gets ready in the end, however slowly and with
-// whatever trouble on its way, is waited for.
+// TestHealthyRolloutsAreNotEnded: a wait does not end before an object that gets ready in
+// the end, however slowly and with whatever trouble on the way.
 func TestHealthyRolloutsAreNotEnded(t *testing.T) {
 	const notFound = `Failed to pull image "registry.example/app:1": manifest unknown`
 	creating := rolling(waitingFor("ContainerCreating", ""))
@@ -212,8 +213,8 @@ func TestHealthyRolloutsAreNotEnded(t *testing.T) {
 	}
 }
 
-// TestFailingRolloutsAreEnded: what does not pass ends the wait when its time is over, and
-// not before, and with its name.
+// TestFailingRolloutsAreEnded: a cause that does not pass ends the wait once its time is
+// over, not before, and the result names it.
 func TestFailingRolloutsAreEnded(t *testing.T) {
 	notFound := waitingFor("ImagePullBackOff", "rpc error: manifest unknown")
 	keys := []string{"Secret/prod/keys"}
@@ -250,8 +251,8 @@ func TestFailingRolloutsAreEnded(t *testing.T) {
 	}
 }
 
-// TestEndingLooksAnew: what ends a wait was there when it ended. The Secret comes where
-// nobody has to look for it any more.
+// TestEndingLooksAnew: the cause that ends a wait still exists when the wait ends. The
+// Secret comes when nothing looks for it any more.
 func TestEndingLooksAnew(t *testing.T) {
 	stuck := rolling(waitingFor("CreateContainerConfigError", ""))
 	lasting, _ := unready.LastingOf("SecretMissing")
@@ -266,7 +267,7 @@ func TestEndingLooksAnew(t *testing.T) {
 	}
 }
 
-// hearsay are refusals that a controller writes down, which nobody can check.
+// hearsay are refusals that a controller recorded and that no rule can check.
 func hearsay() map[string]string {
 	return map[string]string{
 		"LimitRangeViolation":  `pods "web-x" is forbidden: maximum cpu usage per Container is 1, but limit is 4`,
@@ -284,8 +285,8 @@ func triedAt(message string, at time.Duration) string {
 		message, diagnosetest.Now().Add(at).Format(time.RFC3339))
 }
 
-// TestOldRefusalEndsNothing: a controller that was refused tries again ever more rarely. What
-// it was refused for may be gone meanwhile, and its words still stand there.
+// TestOldRefusalEndsNothing: a refused controller tries again less and less often. The
+// reason may be gone while its message is still there.
 func TestOldRefusalEndsNothing(t *testing.T) {
 	const minute = time.Minute
 	for code, message := range hearsay() {
@@ -307,8 +308,8 @@ func TestOldRefusalEndsNothing(t *testing.T) {
 	}
 }
 
-// TestLastingRefusalEnds: it ends the wait once the controller was refused again when the
-// time was over, however late it tries.
+// TestLastingRefusalEnds: a refusal ends the wait once the controller is refused again
+// after the time is over, however late it tries.
 func TestLastingRefusalEnds(t *testing.T) {
 	for code, message := range hearsay() {
 		t.Run(code, func(t *testing.T) {

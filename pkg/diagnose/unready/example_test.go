@@ -25,7 +25,7 @@ status:
   - {type: PodScheduled, status: "False", reason: Unschedulable, message: "0/3 nodes are available: 3 Insufficient cpu."}
 `
 
-// Gather asks a Reader for what the rules want to know; Diagnose is pure.
+// Gather reads what the rules ask for; Diagnose is pure.
 func ExampleDiagnose() {
 	pod := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(roomless), &pod.Object); err != nil {

@@ -64,7 +64,7 @@ func TestGatherManyPods(t *testing.T) {
 	}
 }
 
-// TestGatherOnlyWhatIsAskedFor: of Pods that are ready, nothing is read.
+// TestGatherOnlyWhatIsAskedFor: nothing more is read about Pods that are ready.
 func TestGatherOnlyWhatIsAskedFor(t *testing.T) {
 	live, objects := web(t, 500, `{nodeName: node-1, containers: [{name: app, envFrom: [{secretRef: {name: keys}}]}]}`,
 		`{phase: Running, conditions: [{type: Ready, status: "True"}]}`)
@@ -76,8 +76,8 @@ func TestGatherOnlyWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestGatherController: who the controller is, is looked for where nothing else explains
-// it, and not before.
+// TestGatherController: the controller is searched for only if nothing else explains the
+// object.
 func TestGatherController(t *testing.T) {
 	const definition = `
 ---
@@ -104,7 +104,7 @@ func TestGatherController(t *testing.T) {
 		"a condition explains it": {said, made},
 		// Its Pod's events may tell more of the Pod.
 		"what it made explains it": {nobodysWidget + itsPod, append(slices.Clip(made), "list Event type!=Normal")},
-		// Of the cluster's workloads, those that it made are some: one list does for both.
+		// The cluster's workloads include those that it made: one list serves both.
 		"its controller lags behind": {stale + definition, slices.Concat(controllers, apart, []string{"get Namespace prod", "list Event type!=Normal"})},
 		"nothing explains it":        {nobodysWidget, slices.Concat(made, controllers)},
 	} {
@@ -120,8 +120,8 @@ func TestGatherController(t *testing.T) {
 	}
 }
 
-// TestGatherForbidden: what may not be read, or cannot, is unknown and not none
-// (edge case 67).
+// TestGatherForbidden: what may not or cannot be read is unknown, not absent (edge case
+// 67).
 func TestGatherForbidden(t *testing.T) {
 	forbidden, broken := diagnosetest.Forbidden("these"), errors.New("the server is on fire")
 	tests := map[string]struct {
@@ -149,8 +149,8 @@ func TestGatherForbidden(t *testing.T) {
 	}
 }
 
-// TestGatherInterrupted: the facts go as far as the time, what is beyond it is
-// unknown, and the error says why.
+// TestGatherInterrupted: the facts are those gathered in time, the rest is unknown, and
+// the error says why.
 func TestGatherInterrupted(t *testing.T) {
 	live, objects := web(t, 3, "{}", "{}")
 	over := errors.New("over")
@@ -163,7 +163,7 @@ func TestGatherInterrupted(t *testing.T) {
 	}
 }
 
-// TestGatherNeverReadsSecrets: of Secrets, only whether they are there is asked.
+// TestGatherNeverReadsSecrets: only the existence of Secrets is asked for.
 func TestGatherNeverReadsSecrets(t *testing.T) {
 	live, objects := web(t, 1, `{nodeName: node-1, imagePullSecrets: [{name: pull}], initContainers: [{name: i}], volumes: [{name: v, secret: {secretName: vol}}, {name: w, projected: {sources: [{secret: {name: proj}}]}}], containers: [{name: app, env: [{name: A, valueFrom: {secretKeyRef: {name: env, key: k}}}]}]}`,
 		`{phase: Pending, initContainerStatuses: [{name: i, state: {waiting: {reason: ImagePullBackOff}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}`)
@@ -181,8 +181,8 @@ func TestGatherNeverReadsSecrets(t *testing.T) {
 	}
 }
 
-// TestGatherControllerUnlisted: whoever may not list workloads is told so, once, and nothing
-// else is asked for that would only lead to one.
+// TestGatherControllerUnlisted: without the right to list workloads, the cause says so
+// once, and nothing is read that would only lead to a workload.
 func TestGatherControllerUnlisted(t *testing.T) {
 	forbidden := diagnosetest.Forbidden("these")
 	const stale = `, generation: 3, managedFields: [{manager: widget-operator, operation: Update, subresource: status, time: "2026-01-01T11:55:00Z"}]`

@@ -21,23 +21,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// scene is a cluster in virtual time in which a wait waits for an object: what it holds
-// is another thing from one moment to the next.
+// scene is a cluster in virtual time in which a wait waits for an object. Its contents
+// change while the wait runs.
 type scene struct {
 	mu     sync.Mutex
 	reader *teller
 	live   *unstructured.Unstructured
 	tell   func(object.Change)
 	began  time.Time
-	// own and all are when requests came: about what has a namespace, but for the
-	// warnings of that, and all of them.
+	// own and all are the times of requests: own of those about objects with a namespace,
+	// except their warnings, and all of every request.
 	own, all []time.Time
 }
 
 // now is the time of the stories, from which they go on.
 func (s *scene) now() time.Time { return diagnosetest.Now().Add(time.Since(s.began)) }
 
-// show makes the cluster hold something else. The object is told anew if it is another.
+// show replaces what the cluster holds. It announces the object again if it has changed.
 func (s *scene) show(r *teller, live *unstructured.Unstructured) {
 	s.mu.Lock()
 	s.reader = r
@@ -105,7 +105,7 @@ func (s *scene) Watch(ctx context.Context, _ object.Kind, _ object.Selection, te
 	return context.Cause(ctx)
 }
 
-// told is what a wait said, and when.
+// told is what a wait reported, and when.
 type told struct {
 	at time.Duration
 	event.Stalled
@@ -119,7 +119,7 @@ type heard struct {
 	err     error
 }
 
-// wait waits in virtual time for what never comes, beside what happens.
+// wait waits in virtual time for what never comes, while the scene plays.
 func (s *scene) wait(t *testing.T, ref object.Ref, timeout time.Duration, endsFor func(event.Cause) time.Duration, happens func()) heard {
 	t.Helper()
 	never, err := condition.Parse("condition=NeverToCome")
@@ -176,11 +176,11 @@ func (s *scene) waitFor(t *testing.T, ref object.Ref, goal condition.Spec, timeo
 	return out
 }
 
-// told soon: whatever is the matter, it is on the screen 20 s after it is in the cluster.
+// soon is the time after which any trouble in the cluster has to be on the screen.
 const soon = 20 * time.Second
 
-// hangs plays a story to a wait that is under way: what it tells of is there from one
-// moment on, and then nothing moves any more.
+// hangs plays a story to a wait that is under way: its facts are there from one moment on,
+// and then nothing changes any more.
 func (s story) hangs(t *testing.T, causes []event.Cause) {
 	t.Helper()
 	const from, timeout = 7 * time.Second, 6 * time.Minute
@@ -198,7 +198,7 @@ func (s story) hangs(t *testing.T, causes []event.Cause) {
 	}
 }
 
-// tellsOnce: causes are told soon after they are there, and not again.
+// tellsOnce: causes are reported soon after they appear, and only once.
 func (s *scene) tellsOnce(t *testing.T, out heard, codes string, from time.Duration) {
 	t.Helper()
 	if len(out.stalled) == 0 {
@@ -218,9 +218,9 @@ func (s *scene) tellsOnce(t *testing.T, out heard, codes string, from time.Durat
 	}
 }
 
-// bounded: the requests about an object are no more than ten a minute, but for the ten
-// that it may spend at once and what its dearest look takes beyond that. All requests of
-// a run are bounded in the same way.
+// bounded checks that there are at most ten requests a minute about an object, apart from
+// the ten that it may spend at once and what its most expensive look takes beyond that.
+// All requests of a run are bounded in the same way.
 func (s *scene) bounded(t *testing.T) {
 	t.Helper()
 	for _, bound := range []struct {
@@ -247,7 +247,7 @@ func (s *scene) bounded(t *testing.T) {
 	}
 }
 
-// codesOf tells causes apart as a wait does.
+// codesOf returns the codes by which a wait distinguishes causes.
 func codesOf(causes []event.Cause) string {
 	var codes []string
 	for _, c := range causes {
@@ -256,8 +256,8 @@ func codesOf(causes []event.Cause) string {
 	return strings.Join(codes, ", ")
 }
 
-// TestLateTrouble: what goes wrong below an object that hangs already, and in which
-// nothing moves, is told as soon as what was wrong from the beginning.
+// TestLateTrouble: trouble below an object that already hangs, and in which nothing
+// changes, is reported as soon as trouble that was there from the beginning.
 func TestLateTrouble(t *testing.T) {
 	pod := func(state string) string {
 		return `{phase: Pending, containerStatuses: [{name: app, state: {waiting: ` + state + `}}]}`
@@ -279,8 +279,8 @@ func TestLateTrouble(t *testing.T) {
 	}
 }
 
-// TestInterruptedWait: who ends a wait is told at once what is known, and the server is
-// not asked again.
+// TestEndedWaitTellsWhatIsKnown: an interrupted wait reports at once what is known, and
+// does not ask the server again.
 func TestEndedWaitTellsWhatIsKnown(t *testing.T) {
 	live, others := web(t, 1, `{nodeName: node-1, containers: [{name: app, envFrom: [{secretRef: {name: keys}}]}]}`,
 		`{phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: CreateContainerConfigError}}}]}`)
@@ -297,7 +297,7 @@ func TestEndedWaitTellsWhatIsKnown(t *testing.T) {
 	}
 }
 
-// TestCodesOfTheTable: the table of what a wait may end for has each code, and no other.
+// TestLastings: the table of causes that may end a wait has every code, and no other.
 func TestLastings(t *testing.T) {
 	want := listed(t)
 	slices.Sort(want)

@@ -34,8 +34,8 @@ func (c *crowd) Watch(ctx context.Context, _ object.Kind, _ object.Selection, te
 	return context.Cause(ctx)
 }
 
-// TestFiftyThatHang: of two hundred Deployments, fifty hang. Each is told of soon, and all
-// of them together cost no more than the bound.
+// TestFiftyThatHang: fifty of two hundred Deployments hang. Each is explained soon, and
+// all together cost no more requests than the bound.
 func TestFiftyThatHang(t *testing.T) {
 	const all, hanging = 200, 50
 	c := &crowd{scene: scene{reader: &teller{}}}

@@ -26,8 +26,8 @@ const (
 	otherDigest = "registry.example/web@sha256:2222222222222222222222222222222222222222222222222222222222222222"
 )
 
-// What the Pods of a workload run is told by what their nodes say, and that they differ
-// although all are ready.
+// The images that the Pods of a workload run are those that their nodes report. If they
+// differ, there is a remark although all Pods are ready.
 func TestRunning(t *testing.T) {
 	const workload = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod}, spec: {selector: {matchLabels: {app: web}},
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: "web:dev"}]}}}}`
@@ -70,7 +70,8 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// However many workloads there are, few are asked about; what may not be read is not told.
+// However many workloads there are, only a few are read, and what may not be read is left
+// out.
 func TestRunningAsksLittle(t *testing.T) {
 	m := &diagnosetest.Memory{}
 	refs := slices.Repeat([]object.Ref{{GVK: named("Deployment.apps/prod/web").GVK, Namespace: "prod", Name: "web"}}, 300)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// unscheduled is a Pod of which the scheduler says what message says.
+// unscheduled is a Pod with this message of the scheduler.
 func unscheduled(message string) string {
 	return `apiVersion: v1
 kind: Pod

@@ -198,9 +198,9 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// What the apply changes stays its owner's until then. A value that the server only takes
-// because it is spelled differently moves with the rest, so that an entry of which nothing
-// changes moves as a whole.
+// What the apply changes stays with its owner until then. A value that the manifest only
+// spells differently moves with the rest, so that an entry whose values do not change
+// moves as a whole.
 func TestLeave(t *testing.T) {
 	us := fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}, f:b: {}, f:c: {}}}`)
 	live := fieldstest.Thing(t, "", []string{fieldstest.Entry("helm", "Update", `{f:data: {f:a: {}, f:b: {}, f:c: {}, f:d: {}}}`)}, `{a: "1", b: "1", c: "1", d: "1"}`)
@@ -230,7 +230,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// What is adopted is as new as the newest that went into it.
+// The adopted entry has the time of the newest entry that went into it.
 func TestAdoptTime(t *testing.T) {
 	got, err := adopt.Plan(fieldstest.Read(t, fieldstest.OldLive), fieldstest.Us, adopt.From{Always: []string{managedfields.ClientSideApply}})
 	if err != nil {

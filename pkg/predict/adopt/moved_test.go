@@ -66,8 +66,8 @@ spec:
 	}
 }
 
-// Edge case 30: a map that only the adopted manager held goes as a whole, so that
-// the server fills it in again; one that somebody else holds, too, stays.
+// Edge case 30: a map that only the adopted manager held goes as a whole, so that the
+// server fills it in again; one that others also hold stays.
 func TestMovedEmptied(t *testing.T) {
 	live := fieldstest.Read(t, `
 apiVersion: apiextensions.k8s.io/v1

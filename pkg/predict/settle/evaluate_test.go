@@ -15,7 +15,7 @@ import (
 // edits maps paths to values.
 type edits map[string]any
 
-// webOurs is what of the manifest of web is still ours.
+// webOurs is the part of web's manifest that is still ours.
 var webOurs = edits{".spec.replicas": fieldstest.Absent, fieldstest.App + ".image": fieldstest.Absent}
 
 func with(all ...edits) edits {
@@ -201,7 +201,7 @@ spec:
 	}
 }
 
-// Conflicts that are likely come with both values and all owners.
+// Likely conflicts come with both values and all owners.
 func TestJudgeConflicts(t *testing.T) {
 	_, got := settle.Evaluate(fieldstest.Read(t, fieldstest.WebLive), fieldstest.Read(t, fieldstest.Web), fieldstest.Us)
 	if len(got) != 2 {
@@ -215,7 +215,7 @@ func TestJudgeConflicts(t *testing.T) {
 	}
 }
 
-// Who else states stringData is in conflict with each apply of it, since it is
+// Another manager that states stringData conflicts with each apply of it, since it is
 // never live (edge case 12).
 func TestJudgeSharedStringData(t *testing.T) {
 	live := fieldstest.Read(t, fieldstest.DbLive)
@@ -228,8 +228,8 @@ func TestJudgeSharedStringData(t *testing.T) {
 	}
 }
 
-// The API server rewrites the last-applied annotation for the manager kubectl,
-// so that nothing is settled where there is one.
+// The API server rewrites the last-applied annotation for the manager kubectl, so that
+// nothing is settled if there is one.
 func TestJudgeKubectl(t *testing.T) {
 	text := `
 apiVersion: v1
@@ -252,8 +252,8 @@ data: {a: "1"}
 	}
 }
 
-// A set into which an Update entry was moved holds parents that no apply would:
-// the next apply changes who owns what.
+// A set into which an Update entry was moved has parents that no apply produces: the next
+// apply changes the owners.
 func TestJudgeAfterAdoption(t *testing.T) {
 	live := fieldstest.Read(t, fieldstest.OldLive)
 	adoption, err := adopt.Plan(live, fieldstest.Us, adopt.From{Always: []string{managedfields.ClientSideApply}})

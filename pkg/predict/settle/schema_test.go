@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 )
 
-// What a schema settles that the sets leave open. Whether it is so on a server is held
-// by TestManagedFields in test/e2e, over real manifests and random edits.
+// A schema settles what the sets leave open. TestManagedFields in test/e2e checks the same
+// against a server, with real manifests and random edits.
 func TestSettledByTypes(t *testing.T) {
 	const schema = `
 id: io.k8s.api.test.v1.Thing
@@ -95,8 +95,8 @@ properties:
 	}
 }
 
-// In what a definition keeps without knowing it, a list is one field with all that is in it:
-// the values of a chart, for one.
+// In a part of an object that its definition keeps without describing it, such as a
+// chart's values, a list is one field with everything in it.
 func TestSettledInUnknownParts(t *testing.T) {
 	const schema = `
 type: object

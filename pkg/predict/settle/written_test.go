@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// TestWritten holds the names against Kubernetes' own Go types.
+// TestWritten compares the names with Kubernetes' own Go types.
 func TestWritten(t *testing.T) {
 	pointers, plain := map[string]bool{}, map[string]bool{}
 	seen := map[string]bool{}

@@ -255,7 +255,7 @@ func TestYieldCreation(t *testing.T) {
 	}
 }
 
-// After a yield of all that is contested, an apply of web meets nobody.
+// After everything contested is yielded, an apply of web meets no conflict.
 func TestYieldStory(t *testing.T) {
 	live := fieldstest.Read(t, fieldstest.WebLive)
 	got, _, err := yield.Paths(fieldstest.Read(t, fieldstest.Web), live, fieldstest.Us, fieldstest.Paths(t, ".spec.replicas", fieldstest.App+".image"), nil)
@@ -267,8 +267,8 @@ func TestYieldStory(t *testing.T) {
 	}
 }
 
-// What an item is known by stays with it: without it, the item would be another
-// one, or none.
+// A field of an item's key stays with the item: without it, the item would be another one,
+// or invalid.
 func TestYieldOfAKey(t *testing.T) {
 	live := fieldstest.Read(t, "apiVersion: v1\nkind: Thing\nmetadata: {name: a}\nspec: {ports: [{port: 80, name: x}]}")
 	for text, hint := range map[string]string{
@@ -285,7 +285,7 @@ func TestYieldOfAKey(t *testing.T) {
 	}
 }
 
-// A default of the server's tells two items of one port number apart.
+// Only a default of the server distinguishes two items with one port number.
 func TestYieldOfItemsWithDefaults(t *testing.T) {
 	const list = `
   - {port: 1, name: a}
@@ -311,7 +311,7 @@ spec:
 	}
 }
 
-// Of .metadata is yielded what somebody can own; what the object is known by stays.
+// Yielding .metadata yields what can have an owner; the object's identity stays.
 func TestYieldMetadata(t *testing.T) {
 	live := fieldstest.Read(t, `
 apiVersion: v1
