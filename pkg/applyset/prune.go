@@ -40,6 +40,8 @@ type Decision struct {
 	Kept   []Kept
 	// Stay is how many members the input has, Inputs how much is in it.
 	Stay, Inputs int
+
+	of Set
 }
 
 // Kept is a member that left the input and stays.
@@ -67,6 +69,8 @@ const (
 	Copied Reason = "copied"
 	// Unshown: it was not shown before the run began.
 	Unshown Reason = "unshown"
+	// Gone: it is no member any more.
+	Gone Reason = "gone"
 )
 
 // Text says it to people.
@@ -84,6 +88,8 @@ func (k Kept) Text() string {
 		return "it was made for " + k.By + ", and goes with it"
 	case Unshown:
 		return "it left the set while this run was under way: the next run prunes it"
+	case Gone:
+		return "it left the set while this run was under way"
 	}
 	return string(k.Reason)
 }
@@ -101,7 +107,7 @@ func Protected() []schema.GroupKind {
 // Decide decides which members of a set are pruned. An object of the input, in whatever
 // version, and an object that is claimed elsewhere are never among them.
 func Decide(set Set, members []Member) Decision {
-	d := Decision{ID: ID(set.Parent), Inputs: len(set.Input)}
+	d := Decision{ID: ID(set.Parent), Inputs: len(set.Input), of: set}
 	input := map[object.Key]bool{}
 	for _, in := range set.Input {
 		input[in.Ref.Key()] = true
@@ -220,6 +226,21 @@ func (d Decision) Within(shown Decision) Decision {
 	}
 	slices.SortFunc(d.Kept, func(a, b Kept) int { return a.Ref.Compare(b.Ref) })
 	return d
+}
+
+// Again decides once more about a doomed member, as it is now, when these others turned out
+// to stay. It reports whether the member still goes; if not, why it is kept.
+func (d Decision) Again(m Member, stayed []Kept) (why Kept, goes bool) {
+	if m.Set() != d.ID {
+		return Kept{m, Gone, ""}, false
+	}
+	again := Decision{ID: d.ID, of: d.of, Kept: slices.Clone(stayed)}
+	again.add(d.of, m)
+	again.keepHolders(d.of)
+	if len(again.Doomed) > 0 {
+		return Kept{}, true
+	}
+	return again.Kept[len(again.Kept)-1], false
 }
 
 // Left is the promise that covers the members which stay although they left the input.

@@ -328,6 +328,21 @@ func TestDecideIsSafe(t *testing.T) {
 			}
 		}
 		d := Decide(set, members)
+		for _, m := range d.Doomed {
+			if why, again := d.Again(m, d.Kept); !again {
+				t.Fatalf("%s is doomed, and asked again it is kept: %s", m.Ref, why.Text())
+			}
+		}
+		for _, k := range d.Kept {
+			if why, again := d.Again(k.Member, nil); again && k.Reason != Holds || !again && why.Reason != k.Reason {
+				t.Fatalf("%s is kept: %s; asked again: %t, %s", k.Ref, k.Text(), again, why.Text())
+			}
+			m := k.Member
+			m.labels = nil
+			if why, again := d.Again(m, d.Kept); again || why.Reason != Gone {
+				t.Fatalf("%s has left the set, and goes: %t, %s", k.Ref, again, why.Text())
+			}
+		}
 		goes := map[object.Key]bool{}
 		for _, m := range d.Doomed {
 			goes[m.Ref.Key()] = true

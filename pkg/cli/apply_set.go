@@ -39,12 +39,13 @@ func (o *applyOptions) applySet(
 	run := &sets.Run{
 		Server: client, Namespace: namespace, DryRun: o.engine.DryRun, Manager: o.engine.Predictor.Manager,
 		Ask: o.ask, Emit: emit, Former: past.Promised(client),
-		Delete: func(ctx context.Context, set *sets.Set, doomed []applyset.Member) error {
-			departing, err := sets.Order(ctx, client, set, doomed)
+		Delete: func(ctx context.Context, set *sets.Set, d applyset.Decision) ([]applyset.Kept, error) {
+			departing, err := sets.Order(ctx, client, set, d)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			return deleteMembers(ctx, c, o.run, client, o.engine.DryRun, o.noting(departing, sets.Pruned(emit)), departing.Phases)
+			err = deleteMembers(ctx, c, o.run, client, o.engine.DryRun, o.noting(departing, sets.Pruned(emit)), departing.Phases)
+			return departing.Stayed(), err
 		},
 	}
 	if o.approve != nil {
@@ -94,7 +95,7 @@ func (o *applyOptions) noting(departing *sets.Departing, emit func(event.Event))
 		}
 	}
 	return func(e event.Event) {
-		if d, ok := e.(event.Deleted); ok && d.Action != event.Absent && d.Action != event.Failed {
+		if d, ok := e.(event.Deleted); ok && d.Action != event.Absent && d.Action != event.Failed && d.Action != event.Kept {
 			if item, known := items[d.Ref.Key()]; known {
 				o.journal.Pruned(item, departing.Live[d.Ref.Key()])
 			}

@@ -33,11 +33,10 @@ func (o *diffOptions) diffSet(
 		return compared
 	}
 	leaves := false
-	run.Delete = func(ctx context.Context, _ *sets.Set, doomed []applyset.Member) error {
+	if err := run.Leaving(ctx, func(ctx context.Context, doomed []applyset.Member) error {
 		leaves = true
 		return sets.Show(ctx, client, doomed, o.emit)
-	}
-	if err := run.Leaving(ctx); err != nil {
+	}); err != nil {
 		return err
 	}
 	if compared == nil && leaves {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -205,23 +206,47 @@ func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection
 			o.out.Print(event.Warned{Ref: k.Ref, Text: "is kept: " + k.Text()})
 		}
 	}
-	departing, err := sets.Order(ctx, client, set, decision.Doomed)
+	departing, err := sets.Order(ctx, client, set, decision)
 	if err != nil {
 		return err
 	}
 	phases := departing.Phases
 	if kept == 0 {
-		parent := deletion.Item{Ref: set.Record.Parent, UID: set.Live.GetUID()}
+		parent := deletion.Item{
+			Ref: set.Record.Parent, UID: set.Live.GetUID(),
+			Stays: func(live *unstructured.Unstructured) string { return parentStays(set, live, len(departing.Stayed())) },
+		}
 		phases = append(phases, deletion.Phase{Name: "parent", Sets: []deletion.Set{{
 			Kind: set.Kind, Selection: object.Selection{Namespace: parent.Ref.Namespace}, Items: []deletion.Item{parent},
 		}}})
 	}
-	if err := deleteMembers(ctx, c, o.run, client, o.dryRun, o.out.Print, phases); err != nil {
+	parentKept := false
+	emit := func(e event.Event) {
+		if d, ok := e.(event.Deleted); ok && d.Action == event.Kept && d.Ref == set.Record.Parent {
+			parentKept = true
+		}
+		o.out.Print(e)
+	}
+	if err := deleteMembers(ctx, c, o.run, client, o.dryRun, emit, phases); err != nil {
 		return err
 	}
 	if kept > 0 {
 		o.out.Print(event.Warned{Text: fmt.Sprintf("%s stays, as it has %s that are kept", set.Record.Parent, text.Count(kept, "member"))})
+	}
+	if kept > 0 || parentKept {
 		return verb.ErrNo
 	}
 	return nil
+}
+
+// parentStays says why the parent, as it is now, is not to be deleted when all members are
+// dealt with.
+func parentStays(set *sets.Set, live *unstructured.Unstructured, stayed int) string {
+	switch {
+	case stayed > 0:
+		return "it has " + text.Count(stayed, "member") + " that stayed"
+	case !applyset.Read(live).Promise.Equal(applyset.Read(set.Live).Promise):
+		return "others have changed what it promises while this run was under way: run it again"
+	}
+	return ""
 }

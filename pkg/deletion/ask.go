@@ -15,7 +15,7 @@ import (
 
 // attempts bounds how often one object is asked for anew because it changes while
 // it is written.
-const attempts = 5
+const attempts = 10
 
 // ask asks for the deletion of a target.
 func (e *Engine) ask(ctx context.Context, t *target) {
@@ -26,18 +26,24 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 		e.askUnseen(ctx, t)
 		return
 	}
+	live := e.take(t)
 	if e.DryRun == object.DryRunClient {
-		e.end(t, event.Deleted{Action: event.Gone})
+		if e.goesAt(t, live, &object.Deletion{}) {
+			e.end(t, event.Deleted{Action: event.Gone})
+		}
 		return
 	}
 	how := object.Deletion{
 		UID: t.uid, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer,
 	}
 	for range attempts {
-		live, err := e.Server.Delete(ctx, t.kind, t.Ref, how)
+		if !e.goesAt(t, live, &how) {
+			return
+		}
+		left, err := e.Server.Delete(ctx, t.kind, t.Ref, how)
 		switch {
 		case err == nil:
-			e.accepted(t, live)
+			e.accepted(t, left)
 			return
 		case apierrors.IsNotFound(err), isUnserved(err):
 			e.end(t, event.Deleted{Action: event.Gone})
@@ -49,11 +55,34 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 			e.fail(ctx, t, "delete", err)
 			return
 		}
-		if e.still(ctx, t) == nil {
+		if live = e.still(ctx, t); live == nil {
 			return
 		}
 	}
 	e.fail(ctx, t, "delete", errChanging)
+}
+
+// take returns the object as it was seen last, if its item asks about that.
+func (e *Engine) take(t *target) *unstructured.Unstructured {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	live := t.seen
+	t.seen = nil
+	return live
+}
+
+// goesAt reports whether the object is to be deleted as it is, and binds the deletion to that
+// version. If the object stays, it is reported.
+func (e *Engine) goesAt(t *target, live *unstructured.Unstructured, how *object.Deletion) bool {
+	if t.Stays == nil || live == nil {
+		return true
+	}
+	if why := t.Stays(live); why != "" {
+		e.end(t, event.Deleted{Action: event.Kept, Reason: why})
+		return false
+	}
+	how.ResourceVersion = live.GetResourceVersion()
+	return true
 }
 
 // lost finds out what became of a request to which no answer came: the object tells,

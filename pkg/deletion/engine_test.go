@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -194,6 +196,52 @@ func TestReplaced(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What an item says about its object holds for the version that is deleted: an object that
+// changes in between is asked about once more, and one that stays holds nothing back.
+func TestStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(config("a"), config("b"), config("c"))
+		changes := map[string]int{"a": 1, "b": 2}
+		f.refuse = func(verb, name string) error {
+			if verb != "delete" || changes[name] == 0 {
+				return nil
+			}
+			changes[name]--
+			u := f.objects[name].DeepCopy()
+			f.version++
+			u.SetResourceVersion(fmt.Sprint(f.version))
+			if name == "a" {
+				u.SetLabels(map[string]string{"stay": "here"})
+			}
+			f.objects[name] = u
+			return apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, name, errors.New("it has changed"))
+		}
+		first := named(configMaps, "a", "b")
+		asked := map[string]int{}
+		var mu sync.Mutex
+		for i, it := range first.Sets[0].Items {
+			first.Sets[0].Items[i].Stays = func(live *unstructured.Unstructured) string {
+				mu.Lock()
+				defer mu.Unlock()
+				asked[it.Ref.Name]++
+				return live.GetLabels()["stay"]
+			}
+		}
+		r := start(t.Context(), &Engine{Wait: true}, f, first, named(configMaps, "c"))
+		if d := r.result(t, "a"); d.Action != event.Kept || d.Reason != "here" || f.objects["a"] == nil {
+			t.Errorf("a: %+v", d)
+		}
+		for _, name := range []string{"b", "c"} {
+			if d := r.result(t, name); d.Action != event.Gone || f.objects[name] != nil {
+				t.Errorf("%s: %+v", name, d)
+			}
+		}
+		if r.err != nil || asked["a"] != 2 || asked["b"] != 3 {
+			t.Errorf("%v, asked %v", r.err, asked)
+		}
+	})
 }
 
 // Edge case 57: five minutes of nothing but errors are no deletion; they are told

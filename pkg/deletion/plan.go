@@ -3,6 +3,7 @@ package deletion
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -36,6 +37,10 @@ type Item struct {
 	// UID is that of the object that is meant, where it was seen before. Another one that
 	// has its name by now is left alone. Empty means the object that is found.
 	UID types.UID
+	// Stays says why the object, as it is now, is not to be deleted after all; empty if it
+	// is. The deletion is bound to the version about which it was asked, and an object that
+	// has changed since is asked about once more. Nil lets the UID alone decide.
+	Stays func(live *unstructured.Unstructured) string
 }
 
 // Reverse returns the phases of a plan, the last first. Objects whose definition is

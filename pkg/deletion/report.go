@@ -37,7 +37,7 @@ func (e *Engine) finish(t *target, d event.Deleted) {
 	if d.Err != nil {
 		d.Err = redact.Refusal(t.Ref, d.Err)
 	}
-	t.live = nil
+	t.live, t.seen = nil, nil
 	e.Emit(d)
 	if t.started {
 		if e.pending--; e.pending == 0 {
@@ -125,10 +125,10 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 
 // inTheWay reports whether a target was seen and is still there, so that what goes after it
 // has to stay. A target that was never seen holds nothing back: one unknown object is no
-// reason to delete none.
+// reason to delete none. Nor does one that is meant to stay: who decides that knows what goes.
 func (e *Engine) inTheWay(t *target) bool {
 	switch t.result {
-	case event.Gone, event.Absent:
+	case event.Gone, event.Absent, event.Kept:
 		return false
 	case event.Remains:
 		return e.Wait

@@ -57,10 +57,11 @@ func (e *Engine) classify(t *target) {
 }
 
 // mayAskUnseen reports whether a target that we may not look at can be deleted all the
-// same: the user named it, and the right to delete does not include the right to look.
+// same: the user named it, and the right to delete does not include the right to look. What has
+// to be looked at first cannot be.
 func (e *Engine) mayAskUnseen(t *target) bool {
 	return t.view.ended != nil && apierrors.IsForbidden(t.view.ended) && !t.view.open &&
-		e.Finalizer == "" && e.DryRun != object.DryRunClient
+		t.Stays == nil && e.Finalizer == "" && e.DryRun != object.DryRunClient
 }
 
 // absent reports an object that is not there, which is what was wanted, or a slip

@@ -28,6 +28,9 @@ type target struct {
 	uid    types.UID
 	// live is the object as it was seen last, kept once it is terminating.
 	live *unstructured.Unstructured
+	// seen is the object as it was seen last, of an item that says whether it Stays, until
+	// its deletion is requested.
+	seen *unstructured.Unstructured
 	// started: from now on, that it goes is the result.
 	started bool
 	// lost: it was seen no more by those who look for its labels.
@@ -52,10 +55,14 @@ type target struct {
 	explanation explanation
 }
 
-// keep keeps an object that is terminating; of all others, nothing more is asked.
+// keep keeps an object that is terminating, or about which a question is left; of all others,
+// nothing more is asked.
 func (t *target) keep(u *unstructured.Unstructured) {
 	if u.GetDeletionTimestamp() != nil {
 		t.live = u
+	}
+	if t.Stays != nil && t.asked.IsZero() {
+		t.seen = u
 	}
 }
 

@@ -26,7 +26,7 @@ type Deleted struct {
 	// Since is when deletion was requested of an object that Remains, by the
 	// server's clock; zero if unknown.
 	Since time.Time
-	// Reason is a remark: that another object has the name by now.
+	// Reason is a remark: that another object has the name by now, or why it is Kept.
 	Reason string
 	// Err is set with Failed and Unknown; with Skipped it says why.
 	Err error

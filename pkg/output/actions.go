@@ -17,7 +17,7 @@ func DiffActions() []event.Action {
 
 // DeleteActions are the results of a delete.
 func DeleteActions() []event.Action {
-	return []event.Action{event.Gone, event.Remains, event.Absent, event.Failed, event.Skipped, event.Unknown}
+	return []event.Action{event.Gone, event.Remains, event.Absent, event.Failed, event.Skipped, event.Unknown, event.Kept}
 }
 
 // WaitActions are the results of a wait.

@@ -146,14 +146,14 @@ func (w *world) run(input []object.Key) error {
 		p.Phases[0].Items = append(p.Phases[0].Items, plan.Item{Ref: ref, Object: u, Kind: kindOf(ref.GVK)})
 	}
 	r := &Run{Server: w, Namespace: "home", Emit: func(event.Event) {}}
-	r.Delete = func(_ context.Context, _ *Set, doomed []applyset.Member) error {
-		for _, m := range doomed {
+	r.Delete = func(_ context.Context, _ *Set, d applyset.Decision) ([]applyset.Kept, error) {
+		for _, m := range d.Doomed {
 			if err := w.step(); err != nil {
-				return err
+				return nil, err
 			}
 			delete(w.members, m.Ref.Key())
 		}
-		return w.step()
+		return nil, w.step()
 	}
 	ctx := w.t.Context()
 	if err := (Options{Name: "set", Prune: true, yes: true}).Begin(ctx, r, p); err != nil {

@@ -3,6 +3,7 @@ package sets
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,12 +30,39 @@ type Departing struct {
 	Plan   *plan.Plan
 	// Live are the members as they were read.
 	Live map[object.Key]*unstructured.Unstructured
+
+	decision applyset.Decision
+	mu       sync.Mutex
+	stayed   []applyset.Kept
+}
+
+// Stayed are the members that were to be deleted and turned out to stay in the set.
+func (d *Departing) Stayed() []applyset.Kept {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.stayed)
+}
+
+// stays says why a member, as it is now, is not to be deleted after all.
+func (d *Departing) stays(kind object.Kind, live *unstructured.Unstructured) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	kept, goes := d.decision.Again(applyset.MemberOf(kind, live), d.stayed)
+	if goes {
+		return ""
+	}
+	if kept.Reason != applyset.Gone {
+		d.stayed = append(d.stayed, kept)
+	}
+	return kept.Text()
 }
 
 // Order puts members into the order in which they are deleted, the reverse of that in
-// which they would be applied. Each deletion is bound to the member's UID, and happens
-// only if it is still a member. Members that are gone in the meantime are left out.
-func Order(ctx context.Context, reader Reader, set *Set, members []applyset.Member) (*Departing, error) {
+// which they would be applied. Each deletion is bound to the member's UID and to a version of
+// it about which the decision is the same: what is no member any more, or kept by now, stays.
+// Members that are gone in the meantime are left out.
+func Order(ctx context.Context, reader Reader, set *Set, decision applyset.Decision) (*Departing, error) {
+	members := decision.Doomed
 	manifests, kinds, err := read(ctx, reader, members)
 	if err != nil {
 		return nil, err
@@ -59,17 +87,18 @@ func Order(ctx context.Context, reader Reader, set *Set, members []applyset.Memb
 	for _, m := range members {
 		known[m.Ref.Key()] = m
 	}
-	phases := deletion.Reverse(p)
-	for _, ph := range phases {
+	departing := &Departing{Phases: deletion.Reverse(p), Plan: p, Live: live, decision: decision}
+	for _, ph := range departing.Phases {
 		for i := range ph.Sets {
 			ph.Sets[i].Selection.Labels = applyset.Selector(set.ID())
 			for j := range ph.Sets[i].Items {
 				item := &ph.Sets[i].Items[j]
 				item.UID = known[item.Ref.Key()].UID
+				item.Stays = func(live *unstructured.Unstructured) string { return departing.stays(ph.Sets[i].Kind, live) }
 			}
 		}
 	}
-	return &Departing{Phases: phases, Plan: p, Live: live}, nil
+	return departing, nil
 }
 
 // read reads the members, whose specs say what they need of one another.
@@ -142,6 +171,8 @@ func prunedOf(d event.Deleted) (event.Applied, bool) {
 		a.Action = event.Pruned
 	case event.Skipped:
 		a.Action = event.Skipped
+	case event.Kept:
+		a.Action = event.Kept
 	default:
 		a.Action = event.Failed
 		if a.Err == nil {

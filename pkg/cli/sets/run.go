@@ -34,9 +34,9 @@ type Run struct {
 	// Approve is called once it is known who goes, and before anything is written: an error
 	// ends the run. Nil approves of all.
 	Approve func(ctx context.Context, d applyset.Decision) error
-	// Delete deletes doomed members, with delete's engine, and returns nil once all of
-	// them are gone.
-	Delete func(ctx context.Context, set *Set, doomed []applyset.Member) error
+	// Delete deletes the doomed members, with delete's engine, and returns nil once they are
+	// gone; those that turned out to stay are returned.
+	Delete func(ctx context.Context, set *Set, d applyset.Decision) (stayed []applyset.Kept, err error)
 	// Lock is called before anything of the set is read that matters to a decision; nil
 	// if nothing is written. brings creates the namespace of the parent, if the plan has
 	// it.
@@ -280,7 +280,8 @@ func (r *Run) End(ctx context.Context, applied error, leftOut bool) error {
 		return applied
 	}
 	if r.DryRun != object.DryRunNone || !r.set.Exists {
-		return r.prune(ctx, r.shown)
+		_, err := r.prune(ctx, r.shown)
+		return err
 	}
 	if len(r.shown.Doomed)+len(r.shown.Kept) == 0 && r.left(r.shown).Equal(r.set.Record.Promise) {
 		return nil
@@ -291,9 +292,11 @@ func (r *Run) End(ctx context.Context, applied error, leftOut bool) error {
 		return err
 	}
 	now := decided.Within(r.shown)
-	if err := r.prune(ctx, now); err != nil {
+	stayed, err := r.prune(ctx, now)
+	if err != nil {
 		return err
 	}
+	now.Kept = append(now.Kept, stayed...)
 	left := r.left(now)
 	if left.Equal(r.set.Record.Promise) {
 		return nil
@@ -318,15 +321,16 @@ func (r *Run) whyNot(applied error, leftOut bool) string {
 	return ""
 }
 
-// prune reports what is kept, and deletes what is doomed.
-func (r *Run) prune(ctx context.Context, d applyset.Decision) error {
+// prune reports what is kept, and deletes what is doomed. It returns the members that turned
+// out to stay.
+func (r *Run) prune(ctx context.Context, d applyset.Decision) ([]applyset.Kept, error) {
 	for _, k := range d.Kept {
 		if k.Reason != applyset.Copied {
 			r.Emit(event.Applied{Ref: k.Ref, Action: event.Kept, Departed: true, DryRun: r.DryRun != object.DryRunNone, Reason: k.Text()})
 		}
 	}
 	if len(d.Doomed) == 0 {
-		return nil
+		return nil, nil
 	}
-	return r.Delete(ctx, r.set, d.Doomed)
+	return r.Delete(ctx, r.set, d)
 }

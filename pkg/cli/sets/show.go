@@ -12,9 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Leaving reports, for a diff, what a prune would do. It deletes nothing: Delete has to
-// show what is doomed.
-func (r *Run) Leaving(ctx context.Context) error {
+// Leaving reports, for a diff, what a prune would do: show shows what is doomed.
+func (r *Run) Leaving(ctx context.Context, show func(context.Context, []applyset.Member) error) error {
 	for _, k := range r.shown.Kept {
 		if k.Reason != applyset.Copied {
 			r.Emit(event.Compared{Ref: k.Ref, Action: event.None, Departed: true, Reason: "left the input, and stays: " + k.Text()})
@@ -23,7 +22,7 @@ func (r *Run) Leaving(ctx context.Context) error {
 	if len(r.shown.Doomed) == 0 {
 		return nil
 	}
-	return r.Delete(ctx, r.set, r.shown.Doomed)
+	return show(ctx, r.shown.Doomed)
 }
 
 // Show reports members that would be deleted, as they are. The values of Secrets are

@@ -1,0 +1,114 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// What is looked at is what is deleted: a member that others take out of its set, keep, or
+// claim in the last moment, when the run has decided about it and sends the request, stays.
+// The parent still covers what is a member.
+func TestMemberThatLeavesInTheLastMoment(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	for name, change := range map[string]struct {
+		args []string
+		says string
+		// left: it is no member any more.
+		left bool
+	}{
+		"no member":    {[]string{"label", "applyset.kubernetes.io/part-of-"}, "it left the set while this run was under way", true},
+		"another set":  {[]string{"label", "--overwrite", "applyset.kubernetes.io/part-of=applyset-other-v1"}, "it left the set while this run was under way", true},
+		"kept":         {[]string{"annotate", "k8sconnect.io/prune=disabled"}, "its annotation k8sconnect.io/prune: disabled keeps it", false},
+		"claimed":      {[]string{"label", "argocd.argoproj.io/instance=other"}, "it belongs to Argo CD Application other", false},
+		"just changed": {[]string{"annotate", "example.com/anything=else"}, "", false},
+	} {
+		for _, verb := range []string{"prune", "delete"} {
+			t.Run(name+"/"+verb, func(t *testing.T) {
+				ns := namespace(t, c)
+				all := configMaps(3, 1, "1")
+				k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, all))...).ends(t, 0)
+				uid := uids(t, c, ns)["cm-0001"]
+				before(p, cluster.Path("DELETE", "/api/v1/namespaces/"+ns+"/configmaps/cm-0001"), func() {
+					kubectl(t, c, append([]string{change.args[0], "configmap", "cm-0001", "-n", ns}, change.args[1:]...)...)
+				})
+				t.Cleanup(p.Heal)
+				args, status := applySet(ns, file(t, without(all, "cm-0001"))), 0
+				if verb == "delete" {
+					args = []string{"sets", "delete", "shop", "-n", ns, "--yes"}
+					if change.says != "" && !change.left {
+						status = 1
+					}
+				}
+				r := k8sconnect(t, kubeconfig, args...).ends(t, status)
+				if change.says == "" {
+					if there := uids(t, c, ns)["cm-0001"]; there != "" {
+						t.Errorf("it is still there: %s", r)
+					}
+					return
+				}
+				r.says(t, change.says)
+				if there := uids(t, c, ns)["cm-0001"]; there != uid {
+					t.Errorf("its UID was %s, and is %q: %s", uid, there, r)
+				}
+				parent := strings.TrimSpace(kubectl(t, c, "get", "secret", "shop", "-n", ns, "--ignore-not-found", "-o", "name"))
+				if gone := verb == "delete" && change.left; (parent == "") != gone {
+					t.Errorf("the parent is %q: %s", parent, r)
+				}
+			})
+		}
+	}
+}
+
+// A namespace that is pruned with the set is not deleted over a member in it that turns out
+// to stay.
+func TestNamespaceWithAMemberThatStays(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	home, other := namespace(t, c), namespace(t, c)
+	bring := "{apiVersion: v1, kind: Namespace, metadata: {name: " + other + "}}\n---\n" +
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: inside, namespace: " + other + "}}\n"
+	set := configMaps(3, 1, "1")
+	kubectl(t, c, "delete", "namespace", other)
+	kubeconfig = inNamespace(t, c, kubeconfig, home)
+	args := func(text string) []string {
+		return []string{"apply", "-f", file(t, text), "--apply-set=shop", "--prune", "--prune-allow=Namespace"}
+	}
+	k8sconnect(t, kubeconfig, args(bring+set)...).ends(t, 0)
+	before(p, cluster.Path("DELETE", "/api/v1/namespaces/"+other+"/configmaps/inside"), func() {
+		kubectl(t, c, "annotate", "configmap", "inside", "-n", other, "k8sconnect.io/prune=disabled")
+	})
+	k8sconnect(t, kubeconfig, args(set)...).ends(t, 0).
+		says(t, "kept        configmap/inside").says(t, "it holds configmap/inside -n "+other+", which stays")
+	if phase := kubectl(t, c, "get", "namespace", other, "-o", "jsonpath={.status.phase}"); phase != "Active" {
+		t.Errorf("the namespace is %s", phase)
+	}
+	p.Heal()
+	// The parent still says where it is: once it may go, it does.
+	kubectl(t, c, "annotate", "configmap", "inside", "-n", other, "k8sconnect.io/prune-")
+	k8sconnect(t, kubeconfig, args(set)...).ends(t, 0).says(t, "pruned      configmap/inside").says(t, "pruned      namespace/"+other)
+}
+
+// A parent to which others have promised more in the last moment stays: its promise is how
+// those members are found.
+func TestParentThatGrowsInTheLastMoment(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(2, 1, "1")))...).ends(t, 0)
+	before(p, cluster.Path("DELETE", "/api/v1/namespaces/"+ns+"/secrets/shop"), func() {
+		kubectl(t, c, "annotate", "secret", "shop", "-n", ns, "--overwrite", "applyset.kubernetes.io/contains-group-kinds=ConfigMap,ServiceAccount")
+	})
+	k8sconnect(t, kubeconfig, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 1).says(t, "others have changed what it promises")
+	p.Heal()
+	k8sconnect(t, kubeconfig, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0)
+}
+
+// inNamespace returns the kubeconfig, which has the namespace in its context from now on.
+func inNamespace(t *testing.T, c *cluster.Cluster, kubeconfig, ns string) string {
+	t.Helper()
+	kubectl(t, c, "config", "set-context", "--current", "--namespace="+ns, "--kubeconfig="+kubeconfig)
+	return kubeconfig
+}
