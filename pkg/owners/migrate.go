@@ -1,0 +1,137 @@
+package owners
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// MigrationServer is what a [Migrator] needs of a server.
+type MigrationServer interface {
+	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
+	// SetManagedFields replaces the managed fields of the object at that version; if it has
+	// another by now, the error is a conflict.
+	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
+}
+
+// Knowledge is what a schema knows of a path.
+type Knowledge int
+
+// What a schema knows of a path.
+const (
+	// SchemaUnknown: there is no schema to ask.
+	SchemaUnknown Knowledge = iota
+	PathKnown
+	PathUnknown
+)
+
+// Migrator rewrites owners whose fields are of versions that the server does not serve: the
+// next apply of such a manager would remove nothing, and the next write of another would
+// drop it from the managed fields.
+type Migrator struct {
+	Server MigrationServer
+	// Served reports whether the server serves a kind at a version.
+	Served func(schema.GroupVersionKind) bool
+	// Has says whether a kind has a path, at the kind's version.
+	Has func(object.Kind, fieldpath.Path) Knowledge
+	// Managers that are rewritten; nil is all.
+	Managers []string
+	// DryRun writes nothing.
+	DryRun bool
+}
+
+// migrations bounds how often an object is looked at anew because it changed between the
+// read and the write.
+const migrations = 5
+
+// Migrate rewrites the owners of one object to the version of the kind. It has no event if
+// there is nothing to rewrite. An owner moves as a whole or stays: of one that holds a path
+// which the kind does not have at that version, it is unknown what it means.
+func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref) (event.Migrated, bool) {
+	for range migrations {
+		told, again := m.once(ctx, kind, ref)
+		if !again {
+			return told, told.Err != nil || len(told.Rewritten)+len(told.Left) > 0
+		}
+	}
+	return event.Migrated{Ref: ref, Err: errors.New("the object changes faster than it can be read")}, true
+}
+
+// once looks at the object and writes it. It reports whether somebody came in between.
+func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref) (told event.Migrated, again bool) {
+	told = event.Migrated{Ref: ref, To: kind.GVK.GroupVersion().String()}
+	live, err := m.Server.Get(ctx, kind, ref)
+	if apierrors.IsNotFound(err) {
+		return told, false // It went since it was listed.
+	}
+	if err != nil {
+		told.Err = err
+		return told, false
+	}
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		told.Err = err
+		return told, false
+	}
+	for _, e := range entries {
+		if !Stale(kind.GVK.Kind, e.Owner, m.Managers, m.Served) {
+			continue
+		}
+		if unknown, movable := m.movable(kind, e.Fields); !movable {
+			told.Left = append(told.Left, event.LeftOwner{Owner: e.Owner, Unknown: unknown})
+			continue
+		}
+		told.Rewritten = append(told.Rewritten, e.Owner)
+	}
+	if len(told.Rewritten) == 0 || m.DryRun {
+		return told, false
+	}
+	fields, err := managedfields.Encode(managedfields.Reversion(entries, told.Rewritten, told.To))
+	if err != nil {
+		told.Rewritten, told.Err = nil, err
+		return told, false
+	}
+	_, err = m.Server.SetManagedFields(ctx, kind, live, fields)
+	if apierrors.IsConflict(err) {
+		return told, true
+	}
+	if err != nil {
+		told.Rewritten, told.Err = nil, err
+	}
+	return told, false
+}
+
+// movable reports whether all that an owner holds is there at the kind's version, and what
+// is not.
+func (m *Migrator) movable(kind object.Kind, fields *fieldpath.Set) (unknown []event.FieldName, movable bool) {
+	movable = true
+	fieldpath.Each(fields, func(p fieldpath.Path) {
+		switch m.Has(kind, p) {
+		case PathKnown:
+		case PathUnknown:
+			movable = false
+			unknown = append(unknown, event.FieldName(p.String()))
+		case SchemaUnknown:
+			movable = false
+		}
+	})
+	return unknown, movable
+}
+
+// Stale reports whether an owner of an object of a kind is one of the managers, all if nil,
+// and at a version that is not served.
+func Stale(kind string, owner managedfields.Owner, managers []string, served func(schema.GroupVersionKind) bool) bool {
+	if managers != nil && !slices.Contains(managers, owner.Manager) {
+		return false
+	}
+	return !served(schema.FromAPIVersionAndKind(owner.APIVersion, kind))
+}
