@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -28,7 +27,8 @@ type ownersFlags struct {
 	status   bool
 	history  bool
 	output   string
-	set      target.Flags // only the flag for a set
+	target   target.Flags
+	survey   surveyFlags
 }
 
 type ownersOptions struct {
@@ -41,15 +41,19 @@ type ownersOptions struct {
 func newOwners(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var flags ownersFlags
 	cmd := &cobra.Command{
-		Use:   "owners TYPE/NAME… | TYPE NAME…",
-		Short: "Show who owns each field of an object",
+		Use:   "owners [TYPE/NAME… | TYPE [NAME…]]",
+		Short: "Show who owns which field, or count it for many objects",
 		Long: `Show an object with the owners of each field beside it: the field manager, how
 it wrote (Apply, Update, or a subresource), and when it last wrote anything of
 the object. On top stands how many fields each of them has. Nothing is changed.
 
 --history tells who owned a path before, as the webhook recorded it.
 
-Exit status: 0 shown, 2 could not tell.`,
+Without a name, who owns what is counted, by managers and kinds: in the
+namespace, of one TYPE, of what -l selects or -f names, or with -A everywhere.
+
+Exit status: 0 shown, 1 somebody owns something whom --expect does not name, 2
+could not tell.`,
 		Example: `  # Whose are the fields of this Deployment?
   kubectl k8sconnect owners deploy/web
 
@@ -59,23 +63,40 @@ Exit status: 0 shown, 2 could not tell.`,
   # What of it is kubectl edit's?
   kubectl k8sconnect owners deploy/web --manager=kubectl-edit
 
+  # Who owns anything in the cluster that neither Flux nor Kubernetes should?
+  kubectl k8sconnect owners -A --expect=flux,kube-*
+
+  # What would have no owner without kubectl apply?
+  kubectl k8sconnect owners -n shop --from=kubectl-client-side-apply
+
   # All that the autoscaler owns of it
   kubectl k8sconnect owners deploy/web -o json | jq -r '.objects[].fields[] |
     select(any(.owners[]; .subresource == "scale")).path'`,
 		ValidArgsFunction: completion.Targets(c),
-		RunE:              verb.Runner(c, streams, flags.toOptions),
+		RunE:              verb.Runner(c, streams, flags.choose),
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&flags.path, "path", "", "Only this path and what lies below it, such as .spec.replicas")
 	cmd.Flags().StringSliceVar(&flags.managers, "manager", nil, "Only what this field manager owns, including the status. Repeatable")
 	cmd.Flags().BoolVar(&flags.status, "status", false, "The status, too; -o yaml and -o json always have it")
 	cmd.Flags().BoolVar(&flags.history, "history", false, "Which paths changed owners; needs the webhook")
-	flags.set.AddSet(cmd)
-	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Form of the results: table, yaml or json")
-	help.Words(cmd, "output", output.Table, output.YAML, output.JSON)
+	flags.target.AddSet(cmd)
+	flags.target.Add(cmd)
+	flags.survey.add(cmd)
+	cmd.Flags().Lookup("all-namespaces").Usage = "Count in all namespaces, and objects without one"
+	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Form of the results: table, yaml or json; of many objects kyaml and html as well")
+	help.Words(cmd, "output", output.Table, output.YAML, output.JSON, output.KYAML, output.HTML)
 	help.Words(cmd, "path")
 	help.Words(cmd, "manager")
 	return cmd
+}
+
+// choose tells objects that are shown from those that are counted.
+func (f *ownersFlags) choose(in verb.Invocation) (verb.Options, error) {
+	if f.surveys(in.Args) {
+		return f.toSurvey(in)
+	}
+	return f.toOptions(in)
 }
 
 func (f *ownersFlags) toOptions(in verb.Invocation) (*ownersOptions, error) {
@@ -83,10 +104,10 @@ func (f *ownersFlags) toOptions(in verb.Invocation) (*ownersOptions, error) {
 		Managers: f.managers, Status: f.status || f.output != output.Table, History: f.history,
 	}}
 	var targetsErr error
-	if f.set.Set != "" {
-		o.targets, targetsErr = f.set.ToTargets(in.Args, in.Streams)
+	if f.target.Set != "" {
+		o.targets, targetsErr = f.target.ToTargets(in.Args, in.Streams)
 	} else {
-		targetsErr = o.name(in.Args)
+		targetsErr = o.targets.Read(in.Args)
 	}
 	var pathErr error
 	if f.path != "" {
@@ -106,22 +127,6 @@ func (f *ownersFlags) toOptions(in verb.Invocation) (*ownersOptions, error) {
 func (o *ownersOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	err := o.work(ctx, in.Connection)
 	return verb.Finish(err, o.out.Close(ctx))
-}
-
-// name parses the arguments. It accepts only named objects, because the output for a
-// single object is long enough.
-func (o *ownersOptions) name(args []string) error {
-	const hint = "name it as TYPE/NAME, or as TYPE NAME"
-	if len(args) == 0 {
-		return &object.HintedError{Err: errors.New("no object named"), Advice: hint}
-	}
-	if err := o.targets.Read(args); err != nil {
-		return err
-	}
-	if len(o.targets.Types) > 0 {
-		return &object.HintedError{Err: fmt.Errorf("no %s named", args[0]), Advice: hint}
-	}
-	return nil
 }
 
 // work reads, and reports to the printer.

@@ -13,6 +13,8 @@ import (
 // A field counts as shared if another manager holds it, or something below it. All others
 // are the manager's alone: if it let go of them, nothing would own them.
 type Surveyed struct {
+	// Where says which objects were meant, as a part of a sentence.
+	Where string
 	// Objects is how many were looked at, Unmanaged how many of them have no managed fields.
 	Objects, Unmanaged int
 	// Managers has one row for each manager, Holdings one for each owner and kind.

@@ -13,6 +13,8 @@ const (
 	// Wide is a table with more columns, of sets.
 	Wide  = "wide"
 	JUnit = "junit"
+	// HTML is one file for a browser, of a survey.
+	HTML = "html"
 )
 
 // Formats of the objects themselves, not of a report about them. The last two are

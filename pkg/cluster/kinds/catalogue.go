@@ -189,6 +189,29 @@ func (t catalogue) listable() []object.Kind {
 	return kinds
 }
 
+// Serves returns what reports whether the server serves a kind at a version now. A version
+// of which nothing is known, its server being away, counts as served.
+func (d *Discovery) Serves(ctx context.Context) (func(schema.GroupVersionKind) bool, error) {
+	if err := d.refresh(ctx); err != nil {
+		return nil, err
+	}
+	served := map[schema.GroupVersionKind]bool{}
+	unknown := map[schema.GroupVersion]bool{}
+	err := d.look(ctx, "", func(t catalogue) error {
+		for _, group := range t.groups {
+			for _, v := range group.Group.Versions {
+				gv := schema.GroupVersion{Group: group.Group.Name, Version: v.Version}
+				unknown[gv] = len(group.VersionedResources[v.Version]) == 0
+				for _, r := range group.VersionedResources[v.Version] {
+					served[gv.WithKind(r.Kind)] = true
+				}
+			}
+		}
+		return nil
+	})
+	return func(gvk schema.GroupVersionKind) bool { return served[gvk] || unknown[gvk.GroupVersion()] }, err
+}
+
 func sortedOnce(names []string) []string {
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -11,6 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/document"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/listing"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/owned"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/page"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/progress"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/table"
 )
@@ -143,6 +144,25 @@ func ForOwners(o output.Options) (*Printer, error) {
 			return owned.NewCommented(b), nil
 		default:
 			return owned.NewTable(b), nil
+		}
+	})
+}
+
+// ForSurvey returns a printer for a survey of owners. The error names a format that there is
+// not.
+func ForSurvey(o output.Options) (*Printer, error) {
+	if !slices.Contains([]string{"", output.Table, output.JSON, output.YAML, output.KYAML, output.HTML}, o.Format) {
+		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s, %s or %s",
+			o.Format, output.Table, output.JSON, output.YAML, output.KYAML, output.HTML)
+	}
+	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+		switch b.Format {
+		case output.JSON, output.YAML, output.KYAML:
+			return document.NewSurvey(b), nil
+		case output.HTML:
+			return page.NewSurvey(b), nil
+		default:
+			return table.NewSurvey(b), nil
 		}
 	})
 }

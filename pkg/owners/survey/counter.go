@@ -133,6 +133,7 @@ func (c *Counter) countManager(ref object.Ref, m manager) {
 	held := tally(m.fields, m.others, told)
 	at(c.managers, managerKey{m.name, ref.GVK.GroupKind()}).add(1, held)
 	if leaves {
+		slices.Sort(sole)
 		c.leaving = append(c.leaving, event.ObjectHolding{Ref: ref, Manager: m.name, Fields: held, Paths: sole})
 	}
 	if !c.question.expects(m.name) {
@@ -155,6 +156,7 @@ func (c *Counter) surprise(ref object.Ref, m manager) {
 		paths = append(paths, c.intern(w.path.String()))
 	})
 	if fields.All > 0 {
+		slices.Sort(paths)
 		c.unexpected = append(c.unexpected, event.ObjectHolding{Ref: ref, Manager: m.name, Fields: fields, Paths: paths})
 	}
 }

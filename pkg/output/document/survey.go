@@ -1,0 +1,143 @@
+package document
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+)
+
+// surveyResult is the document of a survey of owners.
+type surveyResult struct {
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Run        string         `json:"run,omitempty"`
+	Objects    int            `json:"objects"`
+	Unmanaged  int            `json:"unmanaged"`
+	Managers   []surveyTotal  `json:"managers"`
+	Holdings   []surveyRow    `json:"holdings"`
+	Unexpected []surveyObject `json:"unexpected,omitempty"`
+	Leaving    []surveyObject `json:"leaving,omitempty"`
+	Unserved   []surveyStale  `json:"unserved,omitempty"`
+	Unread     []surveyUnread `json:"unread,omitempty"`
+}
+
+// surveyFields counts fields; shared and sole add up to all of them.
+type surveyFields struct {
+	Fields int `json:"fields"`
+	Shared int `json:"shared"`
+	Sole   int `json:"sole"`
+}
+
+func fieldsOfSurvey(f event.Fields) surveyFields {
+	return surveyFields{Fields: f.All, Shared: f.Shared, Sole: f.Sole()}
+}
+
+// surveyTotal is what one manager holds.
+type surveyTotal struct {
+	Manager string `json:"manager"`
+	Kinds   int    `json:"kinds"`
+	Objects int    `json:"objects"`
+	surveyFields
+	// Expected is left out where nobody said who is.
+	Expected *bool `json:"expected,omitempty"`
+}
+
+// surveyRow is what one owner holds in objects of one kind.
+type surveyRow struct {
+	ownerEntry
+	Of      surveyKind `json:"of"`
+	Objects int        `json:"objects"`
+	surveyFields
+}
+
+type surveyKind struct {
+	Group string `json:"group,omitempty"`
+	Kind  string `json:"kind"`
+}
+
+// surveyObject is what one manager holds of one object.
+type surveyObject struct {
+	objectName
+	Manager string `json:"manager"`
+	surveyFields
+	Paths []event.FieldName `json:"paths"`
+}
+
+// surveyStale is what is held at a version that is not served.
+type surveyStale struct {
+	ownerEntry
+	Of      surveyKind `json:"of"`
+	Objects int        `json:"objects"`
+}
+
+type surveyUnread struct {
+	objectName
+	Error *fault `json:"error"`
+}
+
+// surveyDocument writes a survey at the end.
+type surveyDocument struct {
+	output.Base
+	surveys []event.Surveyed
+}
+
+// NewSurvey returns the document of a survey of owners.
+func NewSurvey(b output.Base) output.Results { return &surveyDocument{Base: b} }
+
+func (d *surveyDocument) Take(e event.Event) {
+	if s, ok := e.(event.Surveyed); ok {
+		d.surveys = append(d.surveys, s)
+	}
+}
+
+func (d *surveyDocument) Flush() {}
+
+func (d *surveyDocument) Finish(context.Context) error {
+	for _, s := range d.surveys {
+		if err := writeDocument(d.Base, surveyOf(d.Run, s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func surveyOf(run string, s event.Surveyed) surveyResult {
+	out := surveyResult{
+		APIVersion: apiVersion, Kind: "SurveyResult", Run: run, Objects: s.Objects, Unmanaged: s.Unmanaged,
+		Managers: []surveyTotal{}, Holdings: []surveyRow{},
+		Unexpected: surveyObjectsOf(s.Unexpected), Leaving: surveyObjectsOf(s.Leaving),
+	}
+	for _, m := range s.Managers {
+		total := surveyTotal{Manager: m.Manager, Kinds: m.Kinds, Objects: m.Objects, surveyFields: fieldsOfSurvey(m.Fields)}
+		if s.Expecting {
+			total.Expected = &m.Expected
+		}
+		out.Managers = append(out.Managers, total)
+	}
+	for _, h := range s.Holdings {
+		out.Holdings = append(out.Holdings, surveyRow{
+			ownersOf([]managedfields.Owner{h.Owner})[0], kindOfSurvey(h.Kind), h.Objects, fieldsOfSurvey(h.Fields),
+		})
+	}
+	for _, v := range s.Unserved {
+		out.Unserved = append(out.Unserved, surveyStale{ownersOf([]managedfields.Owner{v.Owner})[0], kindOfSurvey(v.Kind), v.Objects})
+	}
+	for _, u := range s.Unread {
+		out.Unread = append(out.Unread, surveyUnread{nameOf(u.Ref), faultOf(u.Err)})
+	}
+	return out
+}
+
+func kindOfSurvey(kind schema.GroupKind) surveyKind { return surveyKind{kind.Group, kind.Kind} }
+
+func surveyObjectsOf(holdings []event.ObjectHolding) []surveyObject {
+	var out []surveyObject
+	for _, h := range holdings {
+		out = append(out, surveyObject{nameOf(h.Ref), h.Manager, fieldsOfSurvey(h.Fields), append([]event.FieldName{}, h.Paths...)})
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+package page
+
+// markup is the page. Without its script it is the same, and neither sorts nor filters.
+const markup = `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+{{.Policy}}
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:,">
+<title>{{.Title}}</title>
+<style>{{.Style}}</style>
+</head>
+<body>
+<header>
+<h1>{{.Title}}</h1>
+<p>{{.Summary}}. Written {{.Written}}.</p>
+<label id="filter" hidden>Show rows with <input type="search" autocomplete="off" spellcheck="false"></label>
+</header>
+<main>
+{{- range .Tables}}
+<section>
+<h2>{{.Name}} <small>{{len .Rows}}</small></h2>
+{{- if .Note}}
+<p>{{.Note}}</p>
+{{- end}}
+<table>
+<thead><tr>{{range .Columns}}<th scope="col"{{if .Number}} class="number"{{end}}>{{.Name}}</th>{{end}}</tr></thead>
+<tbody>
+{{- $columns := .Columns}}
+{{- range .Rows}}
+<tr{{if .Marked}} class="marked"{{end}}>{{range $i, $cell := .Cells}}{{with index $columns $i}}<td data-name="{{.Name}}"{{if .Number}} class="number"{{end}}>{{$cell}}</td>{{end}}{{end}}</tr>
+{{- end}}
+</tbody>
+</table>
+</section>
+{{- end}}
+</main>
+<script>{{.Script}}</script>
+</body>
+</html>
+`
+
+// style fits a screen, a phone and paper.
+const style = `
+:root { color-scheme: light dark; --line: #8884; --mark: #f5a62333; }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 1.5rem auto; max-width: 75rem; padding: 0 1rem; }
+h1 { font-size: 1.4rem; margin: 0; }
+h2 { font-size: 1.1rem; margin: 1.6rem 0 .3rem; }
+small { font-weight: normal; opacity: .7; }
+p { margin: .3rem 0; }
+input { font: inherit; padding: .3rem .5rem; width: 18rem; max-width: 100%; box-sizing: border-box; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; padding: .25rem .6rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
+th button { font: inherit; font-weight: bold; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
+th[aria-sort=ascending] button::after { content: " \2191"; }
+th[aria-sort=descending] button::after { content: " \2193"; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.marked { background: var(--mark); }
+[hidden] { display: none; }
+@media (max-width: 40rem) {
+  body { margin: .8rem auto; }
+  thead th { display: inline-block; border: 0; }
+  tr, td { display: block; text-align: left; }
+  tbody tr { border-bottom: 1px solid var(--line); padding: .4rem 0; }
+  td { border: 0; padding: 0; white-space: normal; }
+  td::before { content: attr(data-name) ": "; opacity: .7; }
+  tr[hidden] { display: none; }
+  td.number { display: inline-block; text-align: left; margin-right: .8rem; }
+}
+@media print {
+  body { margin: 0; max-width: none; font-size: 10pt; }
+  #filter { display: none; }
+  thead { display: table-header-group; }
+  tr { break-inside: avoid; }
+}
+`
+
+// script sorts by the head of a column that is clicked, and hides the rows without the text
+// that is typed. It handles cells as text alone.
+const script = `
+'use strict';
+for (const table of document.querySelectorAll('table')) {
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, column) => {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.textContent = head.textContent;
+    head.replaceChildren(button);
+    button.addEventListener('click', () => {
+      const number = head.classList.contains('number');
+      const before = head.getAttribute('aria-sort');
+      const up = before ? before === 'descending' : !number;
+      for (const other of heads) other.removeAttribute('aria-sort');
+      head.setAttribute('aria-sort', up ? 'ascending' : 'descending');
+      const body = table.tBodies[0];
+      const key = row => row.cells[column].textContent;
+      const rows = [...body.rows].sort((a, b) => {
+        const order = number ? Number(key(a)) - Number(key(b)) : key(a).localeCompare(key(b));
+        return up ? order : -order;
+      });
+      body.append(...rows);
+    });
+  });
+}
+const filter = document.getElementById('filter');
+filter.hidden = false;
+filter.querySelector('input').addEventListener('input', event => {
+  const words = event.target.value.toLowerCase().split(/\s+/).filter(word => word);
+  for (const section of document.querySelectorAll('section')) {
+    let shown = 0;
+    for (const row of section.querySelector('tbody').rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every(word => text.includes(word));
+      if (!row.hidden) shown++;
+    }
+    section.querySelector('small').textContent = shown;
+  }
+});
+`

@@ -1,0 +1,208 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// surveyPage writes a survey of owners as a page.
+type surveyPage struct {
+	output.Base
+	surveys []event.Surveyed
+}
+
+// NewSurvey returns a survey of owners as one HTML file.
+func NewSurvey(b output.Base) output.Results { return &surveyPage{Base: b} }
+
+func (p *surveyPage) Take(e event.Event) {
+	if s, ok := e.(event.Surveyed); ok {
+		p.surveys = append(p.surveys, s)
+	}
+}
+
+func (p *surveyPage) Flush() {}
+
+func (p *surveyPage) Finish(context.Context) error {
+	for _, s := range p.surveys {
+		html, err := render(s, p.Now())
+		if err != nil {
+			return fmt.Errorf("write results: %w", err)
+		}
+		p.Screen.Result(html)
+	}
+	return nil
+}
+
+// document is what the template shows.
+type document struct {
+	Title, Summary, Written string
+	Policy                  template.HTML
+	Style                   template.CSS
+	Script                  template.JS
+	Tables                  []table
+}
+
+// table is one table of a page.
+type table struct {
+	Name, Note string
+	Columns    []column
+	Rows       []row
+}
+
+type column struct {
+	Name string
+	// Number: it is sorted as one.
+	Number bool
+}
+
+type row struct {
+	// Marked: it is what nobody expected.
+	Marked bool
+	Cells  []string
+}
+
+// render makes the page of a survey.
+func render(s event.Surveyed, now time.Time) (string, error) {
+	d := document{
+		Title:   "Who owns what" + text.Printable(s.Where),
+		Summary: summary(s), Written: phrase.Stamp(now),
+		Policy: policy(), Style: style, Script: script,
+		Tables: tables(s),
+	}
+	t, err := template.New("survey").Parse(markup)
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, d)
+	return b.String(), err
+}
+
+// policy forbids the browser every request, and every script and style but the page's own:
+// they are known by their hash.
+func policy() template.HTML {
+	hash := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	content := "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src " + hash(script) + "; style-src " + hash(style)
+	return template.HTML(`<meta http-equiv="Content-Security-Policy" content="` + content + `">`) //nolint:gosec // made of constants
+}
+
+func summary(s event.Surveyed) string {
+	parts := []string{text.Count(s.Objects, "object"), text.Count(len(s.Managers), "manager")}
+	if s.Unmanaged > 0 {
+		parts = append(parts, text.Count(s.Unmanaged, "object")+" without managed fields")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func tables(s event.Surveyed) []table {
+	all := []table{managers(s), holdings(s)}
+	if len(s.Unexpected) > 0 {
+		all = append(all, objects("Not expected", "Fields outside the status, of managers that nobody expected.", s.Unexpected))
+	}
+	if len(s.Leaving) > 0 {
+		all = append(all, objects("If they went", "What would have no owner without "+manager(s.From...)+".", s.Leaving))
+	}
+	if len(s.Unserved) > 0 {
+		all = append(all, unserved(s))
+	}
+	if len(s.Unread) > 0 {
+		all = append(all, unread(s))
+	}
+	return all
+}
+
+func managers(s event.Surveyed) table {
+	t := table{
+		Name: "Managers", Note: "Shared: another manager holds the field, or something below it. Sole: it would have no owner without this one.",
+		Columns: []column{{Name: "Manager"}, {"Kinds", true}, {"Objects", true}, {"Fields", true}, {"Shared", true}, {"Sole", true}},
+	}
+	for _, m := range s.Managers {
+		t.Rows = append(t.Rows, row{!m.Expected, append([]string{manager(m.Manager), fmt.Sprint(m.Kinds), fmt.Sprint(m.Objects)}, counts(m.Fields)...)})
+	}
+	return t
+}
+
+func holdings(s event.Surveyed) table {
+	t := table{
+		Name:    "Managers and kinds",
+		Columns: []column{{Name: "Manager"}, {Name: "How"}, {Name: "Kind"}, {"Objects", true}, {"Fields", true}, {"Shared", true}, {"Sole", true}},
+	}
+	for _, h := range s.Holdings {
+		how := h.Owner.Operation
+		if h.Owner.Subresource != "" {
+			how += " " + h.Owner.Subresource
+		}
+		cells := []string{manager(h.Owner.Manager), text.Printable(how), kind(h.Kind), fmt.Sprint(h.Objects)}
+		t.Rows = append(t.Rows, row{Cells: append(cells, counts(h.Fields)...)})
+	}
+	return t
+}
+
+func objects(name, note string, of []event.ObjectHolding) table {
+	t := table{
+		Name: name, Note: note,
+		Columns: []column{{Name: "Object"}, {Name: "Manager"}, {"Fields", true}, {"Shared", true}, {"Sole", true}, {Name: "Paths"}},
+	}
+	for _, h := range of {
+		paths := make([]string, len(h.Paths))
+		for i, path := range h.Paths {
+			paths[i] = text.Printable(string(path))
+		}
+		cells := append([]string{phrase.Name(h.Ref), manager(h.Manager)}, counts(h.Fields)...)
+		t.Rows = append(t.Rows, row{Cells: append(cells, strings.Join(paths, ", "))})
+	}
+	return t
+}
+
+func unserved(s event.Surveyed) table {
+	t := table{
+		Name: "At versions that are not served", Note: "The next write of another manager drops them from the managed fields.",
+		Columns: []column{{Name: "Manager"}, {Name: "Version"}, {Name: "Kind"}, {"Objects", true}},
+	}
+	for _, v := range s.Unserved {
+		t.Rows = append(t.Rows, row{Cells: []string{manager(v.Owner.Manager), text.Printable(v.Owner.APIVersion), kind(v.Kind), fmt.Sprint(v.Objects)}})
+	}
+	return t
+}
+
+func unread(s event.Surveyed) table {
+	t := table{Name: "Not read", Columns: []column{{Name: "What"}, {Name: "Why"}}}
+	for _, u := range s.Unread {
+		t.Rows = append(t.Rows, row{Cells: []string{phrase.Name(u.Ref), text.OneLine(u.Err.Error())}})
+	}
+	return t
+}
+
+func counts(f event.Fields) []string {
+	return []string{fmt.Sprint(f.All), fmt.Sprint(f.Shared), fmt.Sprint(f.Sole())}
+}
+
+func manager(names ...string) string {
+	shown := make([]string, len(names))
+	for i, name := range names {
+		shown[i] = phrase.Owner(managedfields.Owner{Manager: name}, time.Time{})
+	}
+	return strings.Join(shown, ", ")
+}
+
+func kind(k schema.GroupKind) string {
+	return phrase.Name(object.Ref{GVK: schema.GroupVersionKind{Group: k.Group, Kind: k.Kind}})
+}

@@ -1,0 +1,196 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// surveyTable is what a person reads of a survey: who owns what, and below it the objects
+// that were asked about.
+type surveyTable struct {
+	output.Base
+	surveys []event.Surveyed
+}
+
+// NewSurvey returns the table of a survey of owners.
+func NewSurvey(b output.Base) output.Results { return &surveyTable{Base: b} }
+
+func (t *surveyTable) Take(e event.Event) {
+	if s, ok := e.(event.Surveyed); ok {
+		t.surveys = append(t.surveys, s)
+	}
+}
+
+func (t *surveyTable) Flush() {}
+
+func (t *surveyTable) Finish(context.Context) error {
+	for _, s := range t.surveys {
+		t.Screen.Result(t.survey(s))
+	}
+	return nil
+}
+
+func (t *surveyTable) survey(s event.Surveyed) string {
+	var b strings.Builder
+	switch {
+	case len(s.Managers) == 0:
+	case s.Holdings == nil:
+		b.WriteString(aligned(managerRows(s)) + "\n")
+	default:
+		b.WriteString(aligned(holdingRows(s)) + "\n")
+	}
+	t.leaving(&b, s)
+	t.unexpected(&b, s)
+	t.unserved(&b, s)
+	b.WriteString(surveySummary(s) + "\n")
+	return b.String()
+}
+
+// holdingRows are owners by kinds.
+func holdingRows(s event.Surveyed) [][]string {
+	rows := [][]string{{"MANAGER", "KIND", "OBJECTS", "FIELDS", "SHARED", "SOLE"}}
+	for _, h := range s.Holdings {
+		row := []string{phrase.Owner(h.Owner, time.Time{}), kindName(h.Kind), strconv.Itoa(h.Objects)}
+		rows = append(rows, append(row, countsOf(h.Fields)...))
+	}
+	return rows
+}
+
+// managerRows are managers alone.
+func managerRows(s event.Surveyed) [][]string {
+	rows := [][]string{{"MANAGER", "KINDS", "OBJECTS", "FIELDS", "SHARED", "SOLE"}}
+	for _, m := range s.Managers {
+		row := []string{managerName(m.Manager), strconv.Itoa(m.Kinds), strconv.Itoa(m.Objects)}
+		rows = append(rows, append(row, countsOf(m.Fields)...))
+	}
+	return rows
+}
+
+func countsOf(f event.Fields) []string {
+	return []string{strconv.Itoa(f.All), strconv.Itoa(f.Shared), strconv.Itoa(f.Sole())}
+}
+
+func kindName(kind schema.GroupKind) string {
+	return phrase.Name(object.Ref{GVK: schema.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}})
+}
+
+func managerName(name string) string {
+	return phrase.Owner(managedfields.Owner{Manager: name}, time.Time{})
+}
+
+// leaving tells what would have no owner if managers went.
+func (t *surveyTable) leaving(b *strings.Builder, s event.Surveyed) {
+	for _, manager := range s.From {
+		var of []event.ObjectHolding
+		var fields event.Fields
+		for _, h := range s.Leaving {
+			if h.Manager == manager {
+				of, fields = append(of, h), fields.Plus(h.Fields)
+			}
+		}
+		if len(of) == 0 {
+			fmt.Fprintf(b, "%s owns nothing\n\n", managerName(manager))
+			continue
+		}
+		title := fmt.Sprintf("%s owns %s of %s; without it, %d would have no owner",
+			managerName(manager), text.Count(fields.All, "field"), text.Count(len(of), "object"), fields.Sole())
+		t.objects(b, title, of, func(h event.ObjectHolding) string {
+			if h.Fields.Sole() == 0 {
+				return fmt.Sprintf("all %s shared", text.Count(h.Fields.All, "field"))
+			}
+			return fmt.Sprintf("%d of %s", h.Fields.Sole(), text.Count(h.Fields.All, "field"))
+		})
+	}
+}
+
+// unexpected tells what is owned by managers that nobody expected.
+func (t *surveyTable) unexpected(b *strings.Builder, s event.Surveyed) {
+	if len(s.Unexpected) == 0 {
+		return
+	}
+	t.objects(b, "not expected", s.Unexpected, func(h event.ObjectHolding) string {
+		return managerName(h.Manager) + ", " + text.Count(h.Fields.All, "field")
+	})
+}
+
+// objects lists what is told of objects, and their paths below.
+func (t *surveyTable) objects(b *strings.Builder, title string, holdings []event.ObjectHolding, say func(event.ObjectHolding) string) {
+	const some, somePaths = 20, 4
+	brief := t.Width != nil && !t.Verbose
+	b.WriteString(t.Paint.Bold.Sprint(title) + "\n")
+	for i, h := range holdings {
+		if brief && i == some {
+			fmt.Fprintf(b, "  and %s more; -v 1 shows all\n", text.Count(len(holdings)-some, "object"))
+			break
+		}
+		fmt.Fprintf(b, "  %s  %s\n", phrase.Name(h.Ref), say(h))
+		var lines []string
+		for j, path := range h.Paths {
+			if brief && j == somePaths && len(h.Paths) > somePaths+1 {
+				lines = append(lines, fmt.Sprintf("and %d more", len(h.Paths)-j))
+				break
+			}
+			lines = append(lines, text.Printable(string(path)))
+		}
+		layout.Below(b, lines, "    ", t.Width)
+	}
+	b.WriteString("\n")
+}
+
+// unserved tells of owners at versions that the server does not serve.
+func (t *surveyTable) unserved(b *strings.Builder, s event.Surveyed) {
+	if len(s.Unserved) == 0 {
+		return
+	}
+	b.WriteString(t.Paint.Bold.Sprint("owned at versions that the server does not serve") + "\n")
+	var rows [][]string
+	for _, v := range s.Unserved {
+		owner := v.Owner
+		owner.APIVersion = ""
+		rows = append(rows, []string{"  " + phrase.Owner(owner, time.Time{}) + " at " + text.Printable(v.Owner.APIVersion), kindName(v.Kind), text.Count(v.Objects, "object")})
+	}
+	b.WriteString(aligned(rows) + "\n")
+}
+
+// surveySummary is the last line.
+func surveySummary(s event.Surveyed) string {
+	parts := []string{text.Count(s.Objects, "object") + s.Where, text.Count(len(s.Managers), "manager")}
+	if s.Unmanaged > 0 {
+		parts = append(parts, text.Count(s.Unmanaged, "object")+" without managed fields")
+	}
+	if s.Expecting {
+		if len(s.Unexpected) == 0 {
+			parts = append(parts, "nothing unexpected")
+		} else {
+			parts = append(parts, fmt.Sprintf("%d with unexpected owners", countObjects(s.Unexpected)))
+		}
+	}
+	if len(s.Unread) > 0 {
+		parts = append(parts, fmt.Sprintf("%d not read", len(s.Unread)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// countObjects counts objects, of which there is one holding for each manager.
+func countObjects(sorted []event.ObjectHolding) int {
+	n := 0
+	for i, h := range sorted {
+		if i == 0 || sorted[i-1].Ref.Key() != h.Ref.Key() {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,228 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// surveyResult is what owners -o json prints of many objects.
+type surveyResult struct {
+	Objects             int
+	Managers            []surveyCount
+	Holdings            []surveyCount
+	Unexpected, Leaving []surveyCount
+	Unread              []any
+}
+
+type surveyCount struct {
+	Manager, Operation, Subresource string
+	Of                              struct{ Group, Kind string }
+	Kind, Name                      string // of an object
+	Objects                         int
+	Fields, Shared, Sole            int
+	Paths                           []string
+}
+
+// ownersResult is what owners -o json prints of objects that are named.
+type ownersResult struct {
+	Objects []struct {
+		APIVersion, Kind, Name string
+		Fields                 []struct {
+			Path   string
+			Owners []struct{ Manager, Operation, Subresource string }
+		}
+	}
+}
+
+// What owners counts in a namespace is what one adds up from owners of each object in it.
+func TestSurveyIsTheSumOfOwners(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := surveyed(t, c)
+	deadline := time.Now().Add(3 * time.Minute)
+	for {
+		before, parts, after := surveyOf(t, c, ns), ownersOf(t, c, ns), surveyOf(t, c, ns)
+		if cmp.Equal(before, after) {
+			want, objects := addUp(parts)
+			got := countsOf(before)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-the sum +the survey):\n%s", diff)
+			}
+			if before.Objects != objects || len(before.Unread) > 0 {
+				t.Errorf("%d objects in the survey, %d in the namespace; not read: %v", before.Objects, objects, before.Unread)
+			}
+			if len(before.Unexpected) == 0 || len(before.Leaving) == 0 {
+				t.Error("nothing is unexpected, or nothing leaves: the test proves nothing of it")
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the namespace never holds still")
+		}
+	}
+}
+
+// surveyed makes a namespace with objects that several managers share.
+func surveyed(t *testing.T, c *cluster.Cluster) string {
+	t.Helper()
+	ns := namespace(t, c)
+	web := file(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {team: shop}}, spec: {replicas: 2, selector: {matchLabels: {app: web}},
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: "registry.example/web:1", ports: [{containerPort: 80}], env: [{name: A, value: a}]}]}}}}`)
+	label := file(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {team: shop, tier: front}}}`)
+	config := file(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: app}, data: {a: '1', b: '2'}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: app}, stringData: {k: v}}")
+	kubectl(t, c, "apply", "--server-side", "--field-manager=flux", "-n", ns, "-f", web)
+	kubectl(t, c, "apply", "--server-side", "--field-manager=platform", "-n", ns, "-f", label)
+	kubectl(t, c, "scale", "-n", ns, "deploy/web", "--replicas=3")
+	kubectl(t, c, "set", "image", "-n", ns, "deploy/web", "app=registry.example/web:2", "--field-manager=kubectl-edit")
+	kubectl(t, c, "apply", "-n", ns, "-f", config)
+	kubectl(t, c, "patch", "-n", ns, "cm/app", "--field-manager=kubectl-edit", "-p", `{"data":{"a":"by hand","c":"3"}}`)
+	kubectl(t, c, "wait", "-n", ns, "deploy/web", "--for=condition=Available", "--timeout=5m")
+	return ns
+}
+
+func surveyOf(t *testing.T, c *cluster.Cluster, ns string) surveyResult {
+	t.Helper()
+	r := k8sconnect(t, c.KubeconfigPath, "owners", "-n", ns, "-o", "json", "--expect=flux,kube-*", "--from=kubectl-client-side-apply,platform")
+	r.ends(t, 1)
+	var out surveyResult
+	if err := json.Unmarshal(r.stdout.Bytes(), &out); err != nil {
+		t.Fatalf("%v: %s", err, r)
+	}
+	return out
+}
+
+// ownersOf asks for each object of the namespace by its name.
+func ownersOf(t *testing.T, c *cluster.Cluster, ns string) ownersResult {
+	t.Helper()
+	types := slices.DeleteFunc(strings.Fields(kubectl(t, c, "api-resources", "--namespaced", "--verbs=list", "-o", "name")), func(name string) bool {
+		return strings.HasPrefix(name, "events.events.") // the Events again
+	})
+	names := strings.Fields(kubectl(t, c, "get", strings.Join(types, ","), "-n", ns, "-o", "name", "--ignore-not-found"))
+	r := k8sconnect(t, c.KubeconfigPath, append([]string{"owners", "-n", ns, "-o", "json"}, names...)...)
+	var out ownersResult
+	if err := json.Unmarshal(r.stdout.Bytes(), &out); err != nil {
+		t.Fatalf("%v: %s", err, r)
+	}
+	return out
+}
+
+// addUp counts the fields of objects one by one, by the texts of their paths.
+func addUp(parts ownersResult) (counts map[string]surveyCount, objects int) {
+	counts = map[string]surveyCount{}
+	add := func(key string, all, shared int, paths []string) {
+		n := counts[key]
+		n.Objects++
+		n.Fields, n.Shared, n.Sole, n.Paths = n.Fields+all, n.Shared+shared, n.Sole+all-shared, paths
+		counts[key] = n
+	}
+	for _, o := range parts.Objects {
+		group, _, _ := strings.Cut(o.APIVersion, "/")
+		if !strings.Contains(o.APIVersion, "/") {
+			group = ""
+		}
+		managers := map[string][]string{} // the paths of each
+		rows := map[string][]string{}
+		outside := map[string][]string{} // written otherwise than through the status
+		of := map[string]string{}
+		for _, f := range o.Fields {
+			for _, owner := range f.Owners {
+				row := fmt.Sprintf("%s %s %s %s/%s", owner.Manager, owner.Operation, owner.Subresource, group, o.Kind)
+				of[row] = owner.Manager
+				rows[row] = append(rows[row], f.Path)
+				if !slices.Contains(managers[owner.Manager], f.Path) {
+					managers[owner.Manager] = append(managers[owner.Manager], f.Path)
+				}
+				inStatus := f.Path == ".status" || strings.HasPrefix(f.Path, ".status.")
+				if owner.Subresource != "status" && !inStatus && !slices.Contains(outside[owner.Manager], f.Path) {
+					outside[owner.Manager] = append(outside[owner.Manager], f.Path)
+				}
+			}
+		}
+		isShared := func(path, manager string) bool {
+			for other, paths := range managers {
+				for _, theirs := range paths {
+					if other != manager && (theirs == path || strings.HasPrefix(theirs, path+".") || strings.HasPrefix(theirs, path+"[")) {
+						return true
+					}
+				}
+			}
+			return false
+		}
+		sum := func(key, manager string, paths, told []string) {
+			shared := 0
+			for _, path := range paths {
+				if isShared(path, manager) {
+					shared++
+				}
+			}
+			add(key, len(paths), shared, told)
+		}
+		for row, paths := range rows {
+			sum("row "+row, of[row], paths, nil)
+		}
+		for manager, paths := range managers {
+			sum("manager "+manager, manager, paths, nil)
+			if slices.Contains([]string{"kubectl-client-side-apply", "platform"}, manager) {
+				sole := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return isShared(path, manager) })
+				slices.Sort(sole)
+				sum(fmt.Sprintf("leaving %s %s %s", manager, o.Kind, o.Name), manager, paths, sole)
+			}
+			if told := outside[manager]; manager != "flux" && !strings.HasPrefix(manager, "kube-") && len(told) > 0 {
+				slices.Sort(told)
+				sum(fmt.Sprintf("unexpected %s %s %s", manager, o.Kind, o.Name), manager, told, told)
+			}
+		}
+	}
+	return counts, len(parts.Objects)
+}
+
+// countsOf are those of a survey, under the same keys.
+func countsOf(s surveyResult) map[string]surveyCount {
+	counts := map[string]surveyCount{}
+	put := func(key string, n surveyCount) {
+		counts[key] = surveyCount{Objects: max(n.Objects, 1), Fields: n.Fields, Shared: n.Shared, Sole: n.Sole, Paths: n.Paths}
+	}
+	for _, n := range s.Holdings {
+		put(fmt.Sprintf("row %s %s %s %s/%s", n.Manager, n.Operation, n.Subresource, n.Of.Group, n.Of.Kind), n)
+	}
+	for _, n := range s.Managers {
+		put("manager "+n.Manager, n)
+	}
+	for what, list := range map[string][]surveyCount{"leaving": s.Leaving, "unexpected": s.Unexpected} {
+		for _, n := range list {
+			if n.Paths == nil || len(n.Paths) == 0 {
+				n.Paths = []string{}
+			}
+			put(fmt.Sprintf("%s %s %s %s", what, n.Manager, n.Kind, n.Name), n)
+		}
+	}
+	return counts
+}
+
+// Many objects are counted by pages of their metadata, none of which is kept.
+func TestMemoryOfSurvey(t *testing.T) {
+	if os.Getenv("TEST_LONG") == "" {
+		t.Skip("ten thousand objects take minutes to create: TEST_LONG is not set")
+	}
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	const objects, limit = 10_000, 150
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, configMaps(objects, 1000, "1")), "--field-manager=flux").ends(t, 0)
+	r := start(t, c.KubeconfigPath, "owners", "-n", ns, "-o", "json")
+	began := time.Now()
+	got := r.memory(t)
+	took := time.Since(began)
+	r.ends(t, 0).says(t, fmt.Sprintf(`"objects": %d`, objects))
+	if got > limit {
+		t.Errorf("%d MB, want at most %d", got, limit)
+	}
+	t.Logf("%d MB, %v", got, took)
+}
