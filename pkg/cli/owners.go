@@ -93,10 +93,16 @@ could not tell.`,
 
 // choose tells objects that are shown from those that are counted.
 func (f *ownersFlags) choose(in verb.Invocation) (verb.Options, error) {
-	if f.surveys(in.Args) {
+	switch {
+	case in.Cmd.Flags().Changed("dry-run") && !f.survey.migrate:
+		return nil, errors.New("--dry-run goes with --migrate-versions: all else changes nothing")
+	case f.survey.migrate:
+		return f.toMigration(in)
+	case f.surveys(in.Args):
 		return f.toSurvey(in)
+	default:
+		return f.toOptions(in)
 	}
-	return f.toOptions(in)
 }
 
 func (f *ownersFlags) toOptions(in verb.Invocation) (*ownersOptions, error) {

@@ -27,6 +27,8 @@ type surveyFlags struct {
 	summary bool
 	expect  []string
 	from    []string
+	migrate bool
+	dryRun  string
 }
 
 func (f *surveyFlags) add(cmd *cobra.Command) {
@@ -35,6 +37,10 @@ func (f *surveyFlags) add(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.expect, "expect", nil,
 		"Count, tell what managers other than these own outside the status, and exit with 1 if there is any; kube-* is a pattern. Repeatable")
 	flags.StringSliceVar(&f.from, "from", nil, "Count, and tell what would have no owner without this manager, object by object. Repeatable")
+	flags.BoolVar(&f.migrate, "migrate-versions", false,
+		"Rewrite owners at API versions that the server does not serve to the one that it does, where that has all their paths")
+	flags.StringVar(&f.dryRun, "dry-run", "none", "With --migrate-versions: none, or client (only tell what would be rewritten)")
+	help.Words(cmd, "dry-run", "none", "client")
 	help.Words(cmd, "expect")
 	help.Words(cmd, "from")
 }
@@ -54,7 +60,7 @@ type surveyOptions struct {
 // are shown.
 func (f *ownersFlags) surveys(args []string) bool {
 	t := f.target
-	counting := f.survey.summary || f.survey.expect != nil || f.survey.from != nil || f.output == output.HTML || f.output == output.KYAML
+	counting := f.survey.summary || f.survey.migrate || f.survey.expect != nil || f.survey.from != nil || f.output == output.HTML || f.output == output.KYAML
 	selecting := t.AllNamespaces || t.All || t.Selector != "" || t.Fields != "" || len(t.Filenames) > 0 || t.Kustomize != "" || t.Recursive
 	return counting || selecting || t.Set == "" && (len(args) == 0 || !namesOne(args))
 }

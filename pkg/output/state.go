@@ -82,7 +82,7 @@ func (s *State) Take(e event.Event) {
 		s.share(e.Sharing)
 	case event.Deleted:
 		s.result(e.Ref, e.Action)
-	case event.Owned, event.Set, event.Surveyed:
+	case event.Owned, event.Set, event.Surveyed, event.Migrated:
 		s.Begun = true
 	case event.LeftOut:
 		s.LeftOut = append(s.LeftOut, e.Err)

@@ -167,6 +167,17 @@ func ForSurvey(o output.Options) (*Printer, error) {
 	})
 }
 
+// ForMigration returns a printer for owners that move to a version that is served. The error
+// names a format that there is not.
+func ForMigration(o output.Options) (*Printer, error) {
+	if !slices.Contains([]string{"", output.Table, output.JSON, output.YAML, output.KYAML}, o.Format) {
+		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s or %s", o.Format, output.Table, output.JSON, output.YAML, output.KYAML)
+	}
+	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+		return report(b, table.NewMigration, document.NewMigration, nil), nil
+	})
+}
+
 // ForSets returns a printer for sets; members: for one set, with a line for each member.
 // The error names an unknown format.
 func ForSets(o output.Options, members bool) (*Printer, error) {

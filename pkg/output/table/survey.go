@@ -155,7 +155,7 @@ func (t *surveyTable) unserved(b *strings.Builder, s event.Surveyed) {
 	if len(s.Unserved) == 0 {
 		return
 	}
-	b.WriteString(t.Paint.Bold.Sprint("owned at versions that the server does not serve") + "\n")
+	b.WriteString(t.Paint.Bold.Sprint("owned at versions that the server does not serve; --migrate-versions rewrites them") + "\n")
 	var rows [][]string
 	for _, v := range s.Unserved {
 		owner := v.Owner

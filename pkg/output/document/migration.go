@@ -1,0 +1,61 @@
+package document
+
+import (
+	"context"
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+)
+
+// migrationResult is the document of owners that move to a version that is served.
+type migrationResult struct {
+	APIVersion string           `json:"apiVersion"`
+	Kind       string           `json:"kind"`
+	Run        string           `json:"run,omitempty"`
+	DryRun     bool             `json:"dryRun,omitempty"`
+	Objects    []migratedObject `json:"objects"`
+}
+
+type migratedObject struct {
+	objectName
+	Rewritten []ownerEntry `json:"rewritten"`
+	Left      []leftEntry  `json:"left,omitempty"`
+	Error     *fault       `json:"error,omitempty"`
+}
+
+// leftEntry is an owner that stays, with the paths that the served version lacks.
+type leftEntry struct {
+	ownerEntry
+	Unknown []event.FieldName `json:"unknown,omitempty"`
+}
+
+type migrationDocument struct {
+	output.Base
+	migrated []event.Migrated
+}
+
+// NewMigration returns the document of owners that move to a version that is served.
+func NewMigration(b output.Base) output.Results { return &migrationDocument{Base: b} }
+
+func (d *migrationDocument) Take(e event.Event) {
+	if m, ok := e.(event.Migrated); ok {
+		d.migrated = append(d.migrated, m)
+	}
+}
+
+func (d *migrationDocument) Flush() {}
+
+func (d *migrationDocument) Finish(context.Context) error {
+	slices.SortFunc(d.migrated, func(a, b event.Migrated) int { return a.Ref.Compare(b.Ref) })
+	out := migrationResult{APIVersion: apiVersion, Kind: "MigrationResult", Run: d.Run, DryRun: d.DryRun, Objects: []migratedObject{}}
+	for _, m := range d.migrated {
+		one := migratedObject{objectName: nameOf(m.Ref), Rewritten: ownersOf(m.Rewritten), Error: faultOf(m.Err)}
+		for _, left := range m.Left {
+			one.Left = append(one.Left, leftEntry{ownersOf([]managedfields.Owner{left.Owner})[0], left.Unknown})
+		}
+		out.Objects = append(out.Objects, one)
+	}
+	return writeDocument(d.Base, out)
+}
