@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/census"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
@@ -28,7 +29,7 @@ type ownersFlags struct {
 	history  bool
 	output   string
 	target   target.Flags
-	survey   surveyFlags
+	many     census.Flags
 }
 
 type ownersOptions struct {
@@ -45,15 +46,17 @@ func newOwners(c *connection.Connection, streams genericiooptions.IOStreams) *co
 		Short: "Show who owns which field, or count it for many objects",
 		Long: `Show an object with the owners of each field beside it: the field manager, how
 it wrote (Apply, Update, or a subresource), and when it last wrote anything of
-the object. On top stands how many fields each of them has. Nothing is changed.
+the object. On top stands how many fields each of them has.
 
 --history tells who owned a path before, as the webhook recorded it.
 
 Without a name, who owns what is counted, by managers and kinds: in the
 namespace, of one TYPE, of what -l selects or -f names, or with -A everywhere.
 
-Exit status: 0 shown, 1 somebody owns something whom --expect does not name, 2
-could not tell.`,
+Nothing is changed, except with --migrate-versions.
+
+Exit status: 0 shown or rewritten, 1 a manager that --expect does not name owns
+something, or an owner was not rewritten, 2 could not tell.`,
 		Example: `  # Whose are the fields of this Deployment?
   kubectl k8sconnect owners deploy/web
 
@@ -82,7 +85,7 @@ could not tell.`,
 	cmd.Flags().BoolVar(&flags.history, "history", false, "Which paths changed owners; needs the webhook")
 	flags.target.AddSet(cmd)
 	flags.target.Add(cmd)
-	flags.survey.add(cmd)
+	flags.many.Add(cmd)
 	cmd.Flags().Lookup("all-namespaces").Usage = "Count in all namespaces, and objects without one"
 	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Form of the results: table, yaml or json; of many objects kyaml and html as well")
 	help.Words(cmd, "output", output.Table, output.YAML, output.JSON, output.KYAML, output.HTML)
@@ -93,16 +96,19 @@ could not tell.`,
 
 // choose tells objects that are shown from those that are counted.
 func (f *ownersFlags) choose(in verb.Invocation) (verb.Options, error) {
-	switch {
-	case in.Cmd.Flags().Changed("dry-run") && !f.survey.migrate:
-		return nil, errors.New("--dry-run goes with --migrate-versions: all else changes nothing")
-	case f.survey.migrate:
-		return f.toMigration(in)
-	case f.surveys(in.Args):
-		return f.toSurvey(in)
-	default:
-		return f.toOptions(in)
+	asked := census.Asked{Target: f.target, Managers: f.managers, Output: f.output, Named: len(in.Args) > 0 && namesOne(in.Args)}
+	for _, flag := range []string{"path", "history", "status"} {
+		if in.Cmd.Flags().Changed(flag) {
+			asked.Shown = append(asked.Shown, "--"+flag)
+		}
 	}
+	if err := f.many.Check(in.Cmd); err != nil {
+		return nil, err
+	}
+	if f.many.Means(asked) {
+		return f.many.ToOptions(in, asked)
+	}
+	return f.toOptions(in)
 }
 
 func (f *ownersFlags) toOptions(in verb.Invocation) (*ownersOptions, error) {

@@ -162,7 +162,7 @@ func ForSurvey(o output.Options) (*Printer, error) {
 		case output.HTML:
 			return page.NewSurvey(b), nil
 		default:
-			return table.NewSurvey(b), nil
+			return owned.NewSurvey(b), nil
 		}
 	})
 }
@@ -174,7 +174,7 @@ func ForMigration(o output.Options) (*Printer, error) {
 		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s or %s", o.Format, output.Table, output.JSON, output.YAML, output.KYAML)
 	}
 	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
-		return report(b, table.NewMigration, document.NewMigration, nil), nil
+		return report(b, owned.NewMigration, document.NewMigration, nil), nil
 	})
 }
 

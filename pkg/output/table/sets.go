@@ -53,7 +53,7 @@ func (t *setsTable) Finish(context.Context) error {
 		rows = append(rows, t.row(s))
 	}
 	var b strings.Builder
-	b.WriteString(aligned(rows))
+	b.WriteString(layout.Aligned(rows))
 	for _, s := range t.sets {
 		if t.members && s.Err == nil {
 			b.WriteString("\n" + t.memberLines(s))
@@ -134,28 +134,6 @@ func (t *setsTable) memberLines(s event.Set) string {
 			line += ": " + reason
 		}
 		b.WriteString(line + "\n")
-	}
-	return b.String()
-}
-
-// aligned writes rows in columns.
-func aligned(rows [][]string) string {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], layout.Cells(cell))
-		}
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			line.WriteString(layout.Pad(cell, widths[i]) + "   ")
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	return b.String()
 }

@@ -1,4 +1,4 @@
-package table
+package owned
 
 import (
 	"context"
@@ -48,9 +48,9 @@ func (t *surveyTable) survey(s event.Surveyed) string {
 	switch {
 	case len(s.Managers) == 0:
 	case s.Holdings == nil:
-		b.WriteString(aligned(managerRows(s)) + "\n")
+		b.WriteString(layout.Aligned(managerRows(s)) + "\n")
 	default:
-		b.WriteString(aligned(holdingRows(s)) + "\n")
+		b.WriteString(layout.Aligned(holdingRows(s)) + "\n")
 	}
 	t.leaving(&b, s)
 	t.unexpected(&b, s)
@@ -162,7 +162,7 @@ func (t *surveyTable) unserved(b *strings.Builder, s event.Surveyed) {
 		owner.APIVersion = ""
 		rows = append(rows, []string{"  " + phrase.Owner(owner, time.Time{}) + " at " + text.Printable(v.Owner.APIVersion), kindName(v.Kind), text.Count(v.Objects, "object")})
 	}
-	b.WriteString(aligned(rows) + "\n")
+	b.WriteString(layout.Aligned(rows) + "\n")
 }
 
 // surveySummary is the last line.

@@ -1,4 +1,4 @@
-package cli
+package census
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
@@ -21,9 +22,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// surveyFlags are those flags of owners that count many objects, in the place of showing
-// one after the other.
-type surveyFlags struct {
+// Flags are those flags of owners that are about many objects, which are counted or
+// rewritten, rather than shown one after the other.
+type Flags struct {
 	summary bool
 	expect  []string
 	from    []string
@@ -31,7 +32,8 @@ type surveyFlags struct {
 	dryRun  string
 }
 
-func (f *surveyFlags) add(cmd *cobra.Command) {
+// Add adds the flags to a command's.
+func (f *Flags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.summary, "summary", false, "Count the fields of each manager, in whatever kind")
 	flags.StringSliceVar(&f.expect, "expect", nil,
@@ -56,39 +58,67 @@ type surveyOptions struct {
 	out        *printer.Printer
 }
 
-// surveys reports whether many objects are meant, which are counted, rather than some that
-// are shown.
-func (f *ownersFlags) surveys(args []string) bool {
-	t := f.target
-	counting := f.survey.summary || f.survey.migrate || f.survey.expect != nil || f.survey.from != nil || f.output == output.HTML || f.output == output.KYAML
-	selecting := t.AllNamespaces || t.All || t.Selector != "" || t.Fields != "" || len(t.Filenames) > 0 || t.Kustomize != "" || t.Recursive
-	return counting || selecting || t.Set == "" && (len(args) == 0 || !namesOne(args))
+// Asked is what the other flags of owners say.
+type Asked struct {
+	Target   target.Flags
+	Managers []string
+	Output   string
+	// Shown are flags that were given although they show a part of an object.
+	Shown []string
+	// Named: the arguments name objects, rather than a TYPE alone, or nothing.
+	Named bool
 }
 
-func (f *ownersFlags) toSurvey(in verb.Invocation) (*surveyOptions, error) {
-	o := &surveyOptions{
-		summary:  f.survey.summary,
-		question: survey.Question{Managers: f.managers, From: f.survey.from, Expected: f.survey.expect},
+// Means reports whether many objects are meant, rather than some that are shown.
+func (f *Flags) Means(a Asked) bool {
+	t := a.Target
+	counting := f.summary || f.migrate || f.expect != nil || f.from != nil || a.Output == output.HTML || a.Output == output.KYAML
+	selecting := t.AllNamespaces || t.All || t.Selector != "" || t.Fields != "" || len(t.Filenames) > 0 || t.Kustomize != "" || t.Recursive
+	return counting || selecting || t.Set == "" && !a.Named
+}
+
+// ToOptions reads what was typed.
+func (f *Flags) ToOptions(in verb.Invocation, a Asked) (verb.Options, error) {
+	if f.migrate {
+		return f.toMigration(in, a)
 	}
-	targetsErr := o.target(&f.target, in)
-	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
+	return f.toSurvey(in, a)
+}
+
+// Check finds fault with flags that go with others which were not given.
+func (f *Flags) Check(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("dry-run") && !f.migrate {
+		return errors.New("--dry-run goes with --migrate-versions: all else changes nothing")
+	}
+	return nil
+}
+
+func (f *Flags) toSurvey(in verb.Invocation, a Asked) (*surveyOptions, error) {
+	o := &surveyOptions{
+		summary:  f.summary,
+		question: survey.Question{Managers: a.Managers, From: f.from, Expected: f.expect},
+	}
+	targetsErr := o.target(a, in)
+	print, printErr := verb.Printing(in.Connection, in.Streams, a.Output)
 	o.run = print.Run
 	var outErr error
 	o.out, outErr = printer.ForSurvey(print)
-	return o, errors.Join(targetsErr, f.countable(), printErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(targetsErr, f.countable(a), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 // target reads which objects are meant.
-func (o *surveyOptions) target(flags *target.Flags, in verb.Invocation) error {
+func (o *surveyOptions) target(a Asked, in verb.Invocation) error {
+	flags := a.Target
 	o.everything = len(in.Args) == 0 && flags.Set == "" && len(flags.Filenames) == 0 && flags.Kustomize == "" && !flags.Recursive
 	if o.everything {
 		if flags.Fields != "" {
 			return errors.New("--field-selector goes with a TYPE: each kind has fields of its own")
 		}
 		o.targets = target.Targets{Labels: flags.Selector, Everywhere: flags.AllNamespaces}
-		return checkSelector(flags.Selector)
+		_, err := labels.Parse(flags.Selector)
+		return verb.FlagError("-l", err)
 	}
-	if len(in.Args) > 0 && !namesOne(in.Args) {
+	if len(in.Args) > 0 && !a.Named {
 		// A TYPE alone is all of it: to count more than was meant does no harm.
 		flags.All = flags.Selector == "" && flags.Fields == ""
 	}
@@ -98,20 +128,15 @@ func (o *surveyOptions) target(flags *target.Flags, in verb.Invocation) error {
 }
 
 // countable finds fault with flags that show a part of an object.
-func (f *ownersFlags) countable() error {
+func (f *Flags) countable(a Asked) error {
 	var faults []error
-	for _, one := range []struct {
-		flag  string
-		given bool
-	}{{"--path", f.path != ""}, {"--history", f.history}, {"--status", f.status}} {
-		if one.given {
-			faults = append(faults, &object.HintedError{
-				Err:    errors.New(one.flag + " goes with objects that are named: many are counted, and not shown"),
-				Advice: "name them as TYPE/NAME",
-			})
-		}
+	for _, flag := range a.Shown {
+		faults = append(faults, &object.HintedError{
+			Err:    errors.New(flag + " goes with objects that are named: many are counted, and not shown"),
+			Advice: "name them as TYPE/NAME",
+		})
 	}
-	for _, pattern := range f.survey.expect {
+	for _, pattern := range f.expect {
 		if _, err := path.Match(pattern, ""); err != nil {
 			faults = append(faults, verb.FlagError("--expect", errors.New(text.Printable(pattern)+" is not a pattern")))
 		}
@@ -119,7 +144,7 @@ func (f *ownersFlags) countable() error {
 	for _, one := range []struct {
 		flag  string
 		names []string
-	}{{"--expect", f.survey.expect}, {"--from", f.survey.from}, {"--manager", f.managers}} {
+	}{{"--expect", f.expect}, {"--from", f.from}, {"--manager", a.Managers}} {
 		if one.names != nil && (len(one.names) == 0 || slices.Contains(one.names, "")) {
 			faults = append(faults, errors.New(one.flag+" is empty"))
 		}

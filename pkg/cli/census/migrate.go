@@ -1,4 +1,4 @@
-package cli
+package census
 
 import (
 	"context"
@@ -25,26 +25,26 @@ type migrateOptions struct {
 	dryRun object.DryRun
 }
 
-func (f *ownersFlags) toMigration(in verb.Invocation) (*migrateOptions, error) {
+func (f *Flags) toMigration(in verb.Invocation, a Asked) (*migrateOptions, error) {
 	o := &migrateOptions{}
-	o.question.Managers = f.managers
-	targetsErr := o.target(&f.target, in)
+	o.question.Managers = a.Managers
+	targetsErr := o.target(a, in)
 	var flagErr, dryRunErr error
-	if f.survey.summary || f.survey.expect != nil || f.survey.from != nil {
+	if f.summary || f.expect != nil || f.from != nil {
 		flagErr = errors.New("--migrate-versions writes, and counts nothing: --summary, --expect and --from do not go with it")
 	}
-	if o.dryRun, dryRunErr = verb.DryRunOf(f.survey.dryRun); o.dryRun == object.DryRunServer {
+	if o.dryRun, dryRunErr = verb.DryRunOf(f.dryRun); o.dryRun == object.DryRunServer {
 		dryRunErr = &object.HintedError{
 			Err:    errors.New("--dry-run=server does not go with --migrate-versions: no value changes that the server could check"),
 			Advice: "--dry-run=client reads, and tells what would be rewritten",
 		}
 	}
-	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
+	print, printErr := verb.Printing(in.Connection, in.Streams, a.Output)
 	print.DryRun = o.dryRun != object.DryRunNone
 	o.run = print.Run
 	var outErr error
 	o.out, outErr = printer.ForMigration(print)
-	return o, errors.Join(targetsErr, f.countable(), flagErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(targetsErr, f.countable(a), flagErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 // Execute implements [verb.Options].
