@@ -96,7 +96,7 @@ something, or an owner was not rewritten, 2 could not tell.`,
 
 // choose tells objects that are shown from those that are counted.
 func (f *ownersFlags) choose(in verb.Invocation) (verb.Options, error) {
-	asked := census.Asked{Target: f.target, Managers: f.managers, Output: f.output, Named: len(in.Args) > 0 && namesOne(in.Args)}
+	asked := census.Asked{Target: f.target, Managers: f.managers, Output: f.output, Named: census.Named(in.Args)}
 	for _, flag := range []string{"path", "history", "status"} {
 		if in.Cmd.Flags().Changed(flag) {
 			asked.Shown = append(asked.Shown, "--"+flag)

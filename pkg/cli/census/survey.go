@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -67,6 +68,11 @@ type Asked struct {
 	Shown []string
 	// Named: the arguments name objects, rather than a TYPE alone, or nothing.
 	Named bool
+}
+
+// Named reports whether arguments name objects, rather than a TYPE alone, or nothing.
+func Named(args []string) bool {
+	return len(args) > 1 || len(args) == 1 && strings.Contains(args[0], "/")
 }
 
 // Means reports whether many objects are meant, rather than some that are shown.
