@@ -84,3 +84,20 @@ func ExampleDelete() {
 	// Output:
 	// map[ports:[map[name:dns-tcp port:53]]]
 }
+
+// [*] stands for any item of a list, or any key of a map.
+func ExampleParsePattern() {
+	object := map[string]any{"webhooks": []any{
+		map[string]any{"name": "a.example.com", "clientConfig": map[string]any{"caBundle": "Cg=="}},
+		map[string]any{"name": "b.example.com", "clientConfig": map[string]any{"url": "https://b.example.com"}},
+	}}
+	pattern, err := fieldpath.ParsePattern(".webhooks[*].clientConfig.caBundle")
+	if err != nil {
+		panic(err)
+	}
+	for _, path := range pattern.In(object) {
+		fmt.Println(path)
+	}
+	// Output:
+	// .webhooks[name="a.example.com"].clientConfig.caBundle
+}

@@ -19,10 +19,15 @@ func ParsePath(s string) (Path, error) {
 	p := parser{text: s}
 	path, err := p.path()
 	if err != nil {
-		column := utf8.RuneCountInString(s[:min(p.pos, len(s))]) + 1
-		return nil, fmt.Errorf("path %q, column %d: %w", s, column, err)
+		return nil, p.fault(err)
 	}
 	return path, nil
+}
+
+// fault says at which column the text stops making sense.
+func (p *parser) fault(err error) error {
+	column := utf8.RuneCountInString(p.given[:min(p.pos, len(p.given))]) + 1
+	return fmt.Errorf("path %q, column %d: %w", p.given, column, err)
 }
 
 // ParseItem reads the element of a list item at the beginning of a text, and returns what
@@ -37,8 +42,11 @@ func ParseItem(text string) (pe Element, rest string, ok bool) {
 }
 
 type parser struct {
-	text string
-	pos  int
+	// given is the whole text, and text what is read of it.
+	given, text string
+	pos         int
+	// wild: elements may be left open.
+	wild bool
 }
 
 // syntaxError says what is wrong at the parser's position.
@@ -59,6 +67,7 @@ const (
 )
 
 func (p *parser) path() (Path, error) {
+	p.given = p.text
 	p.text = strings.TrimRight(p.text, " \t\r\n")
 	p.space()
 	if p.end() || p.text[p.pos:] == "." {
@@ -93,6 +102,8 @@ func (p *parser) element(first bool) (Element, error) {
 	switch {
 	case !ok && name == "":
 		return Element{}, errName
+	case !ok && name == "*" && p.wild:
+		return Element{}, nil
 	case !ok && name == "*":
 		p.pos--
 		return Element{}, errWildcard
@@ -129,6 +140,8 @@ func (p *parser) bracket() (Element, error) {
 		switch i, err := strconv.Atoi(name); {
 		case err == nil:
 			return smd.IndexElement(i), nil
+		case name == "*" && p.wild:
+			return Element{}, nil
 		case name == "*":
 			p.pos = start
 			return Element{}, errWildcard

@@ -1,0 +1,138 @@
+package fieldpath
+
+import (
+	"maps"
+	"slices"
+)
+
+// Pattern names fields as a [Path] does, and may leave elements open: [*] stands for any
+// item of a list, or any key of a map. A path is a pattern that leaves nothing open.
+//
+//	.webhooks[*].clientConfig.caBundle
+//	.spec.template.spec.containers[*].image
+//	.metadata.annotations[*]
+type Pattern []Element
+
+// ParsePattern reads the text form of a pattern, as [ParsePath] reads that of a path. It
+// takes .* for [*].
+func ParsePattern(s string) (Pattern, error) {
+	p := parser{text: s, wild: true}
+	path, err := p.path()
+	if err != nil {
+		return nil, p.fault(err)
+	}
+	return Pattern(path), nil
+}
+
+// isOpen reports whether an element stands for any.
+func isOpen(pe Element) bool {
+	return pe.FieldName == nil && pe.Key == nil && pe.Value == nil && pe.Index == nil
+}
+
+// Path returns the path that a pattern is, and whether it leaves nothing open.
+func (p Pattern) Path() (Path, bool) {
+	return Path(p), !slices.ContainsFunc(p, isOpen)
+}
+
+// String returns the text form. Two patterns have the same text only if they are equal.
+func (p Pattern) String() string {
+	var b []byte
+	for _, pe := range p {
+		if isOpen(pe) {
+			b = append(b, "[*]"...)
+		} else {
+			b = appendElement(b, pe)
+		}
+	}
+	return string(b)
+}
+
+// Covers reports whether a path is one that the pattern names, or lies below one.
+func (p Pattern) Covers(path Path) bool {
+	return len(path) >= len(p) && p.Matches(path[:len(p)])
+}
+
+// Matches reports whether a path is one that the pattern names.
+func (p Pattern) Matches(path Path) bool {
+	if len(p) != len(path) {
+		return false
+	}
+	for i, pe := range p {
+		if !isOpen(pe) && !pe.Equals(path[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Means is [Pattern.Matches] for a path of an object, where either may leave out a part of
+// a key that the other has, as in [SameField].
+func (p Pattern) Means(object map[string]any, path Path) bool {
+	if exact, ok := p.Path(); ok {
+		return SameField(object, exact, path)
+	}
+	return p.Matches(path) || slices.ContainsFunc(p.In(object), func(in Path) bool { return SameField(object, in, path) })
+}
+
+// In returns the paths of an object that the pattern names, in the object's order, keys of
+// maps sorted. Each of them names one value of the object; a list item that no key tells
+// from another one is left out.
+//
+// The sets are what owners hold: their keys are those of the items. Where they know nothing
+// of an item, it has the key that such an item has in Kubernetes' own kinds.
+func (p Pattern) In(object map[string]any, sets ...*Set) []Path {
+	x := expansion{object: object}
+	x.walk(nil, p, object, sets)
+	return x.found
+}
+
+// expansion finds the paths of an object that a pattern names.
+type expansion struct {
+	object map[string]any
+	found  []Path
+}
+
+func (x *expansion) walk(at Path, rest Pattern, v any, sets []*Set) {
+	if len(rest) == 0 {
+		x.found = append(x.found, at)
+		return
+	}
+	pe := rest[0]
+	switch v := v.(type) {
+	case map[string]any:
+		names := slices.Sorted(maps.Keys(v))
+		if !isOpen(pe) {
+			names = slices.DeleteFunc(names, func(name string) bool { return pe.FieldName == nil || *pe.FieldName != name })
+		}
+		for _, name := range names {
+			below := FieldElement(name)
+			x.walk(at.Child(below), rest[1:], v[name], BelowEach(sets, below))
+		}
+	case []any:
+		if !isOpen(pe) {
+			if i := Find(v, pe); i >= 0 {
+				x.walk(at.Child(pe), rest[1:], v[i], BelowEach(sets, pe))
+			}
+			return
+		}
+		elements := elementsOf(v, ItemsOf(sets...))
+		for i, below := range elements {
+			alone := !slices.ContainsFunc(elements[:i], below.Equals) && !slices.ContainsFunc(elements[i+1:], below.Equals)
+			if alone && Find(v, below) == i {
+				x.walk(at.Child(below), rest[1:], v[i], BelowEach(sets, below))
+			}
+		}
+	}
+}
+
+// elementsOf returns the elements by which the items of a list are held, or likely would be.
+func elementsOf(list []any, items Items) []Element {
+	out := make([]Element, len(list))
+	for i, item := range list {
+		var known bool
+		if out[i], known = items.Held(item, list); !known {
+			out[i] = likelyElement(item)
+		}
+	}
+	return out
+}
