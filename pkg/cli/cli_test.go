@@ -223,7 +223,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"yield without a path": {
 			[]string{"apply", "-f", "x.yaml", "--yield=all"},
-			"error: --yield: \"all\": name the path to leave\n" + strings.ReplaceAll(help, "%s", "apply "),
+			"error: --yield: \"all\": name the path to leave, or its manager\n" + strings.ReplaceAll(help, "%s", "apply "),
 		},
 		"completion": {
 			[]string{"completion", "tcsh"},

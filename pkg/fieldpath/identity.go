@@ -25,3 +25,12 @@ func IsIdentity(p Path) bool {
 	}
 	return false
 }
+
+// IsKeyField reports whether a path names a field of the key of a list item.
+func IsKeyField(p Path) bool {
+	if len(p) < 2 || p[len(p)-2].Key == nil || p[len(p)-1].FieldName == nil {
+		return false
+	}
+	_, is := KeyField(p[len(p)-2], *p[len(p)-1].FieldName)
+	return is
+}

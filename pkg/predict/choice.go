@@ -1,34 +1,43 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // YieldAnnotation on an object names paths, separated by commas, that are left to their
 // owners, as --yield does.
 const YieldAnnotation = "k8sconnect.io/yield"
 
-// Choice is the user's decision about a contested path, for one object or for all of them.
+// Choice is the user's decision about contested paths. What it leaves empty may be any; what
+// it names, except the path, may be a glob.
 type Choice struct {
 	// Kind is a kind, a resource or its short name, with its group or without
-	// ("deployment", "deployments.apps", "deploy"), in lower case; empty means any
-	// object.
+	// ("deployment", "deployments.apps", "deploy"), in lower case.
 	Kind string
-	// Namespace of the object; empty means any.
-	Namespace string
-	Name      string
-	// Path is meant with everything below it. An empty path means every path.
-	Path fieldpath.Path
+	// Namespace and Name of the object.
+	Namespace, Name string
+	// Manager of the owners that are meant. A choice with a manager speaks of nothing
+	// that such an owner does not hold; without one, it does not matter who owns a path.
+	Manager string
+	// Path that is meant, and all below it. An empty path means every path.
+	Path fieldpath.Pattern
+	// From is where the choice is written: a file, with the line. Empty for a flag.
+	From string
 }
 
-// ParseChoices reads [KIND/[NAMESPACE/]NAME:]PATH[,PATH…]. The word "all" for a path means
-// every path. A path belongs to the object that was named last; commas inside brackets and
-// quotes belong to the path.
+// ParseChoices reads [KIND[/[NAMESPACE/]NAME]:][manager=MANAGER[:]][PATH], and several of
+// them parted by commas. The word "all" for a path means every path. Paths are of the object
+// that was named last; commas inside brackets and quotes belong to the path.
 func ParseChoices(text string) ([]Choice, error) {
 	parts := splitList(text)
 	if len(parts) == 0 {
@@ -52,21 +61,31 @@ func ParseChoices(text string) ([]Choice, error) {
 
 func parseChoice(text string) (Choice, error) {
 	var c Choice
-	object, path := splitChoice(text)
+	object, rest := splitChoice(text)
 	if object != "" {
 		parts := strings.Split(object, "/")
-		if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
+		if len(parts) > 3 || slices.Contains(parts, "") {
 			return Choice{}, fmt.Errorf("%q: write KIND/NAME or KIND/NAMESPACE/NAME before the path, such as deployment.apps/web", text)
 		}
-		c.Kind, c.Name = strings.ToLower(parts[0]), parts[len(parts)-1]
+		c.Kind = strings.ToLower(parts[0])
+		if len(parts) > 1 {
+			c.Name = parts[len(parts)-1]
+		}
 		if len(parts) == 3 {
 			c.Namespace = parts[1]
 		}
 	}
-	if path == "all" {
+	manager, path, named := splitManager(rest)
+	if c.Manager = manager; named && manager == "" {
+		return Choice{}, fmt.Errorf("%q: no manager named after manager=", text)
+	}
+	if err := c.checkGlobs(); err != nil {
+		return Choice{}, fmt.Errorf("%q: %w", text, err)
+	}
+	if path == "all" || named && path == "" {
 		return c, nil
 	}
-	p, err := fieldpath.ParsePath(path)
+	p, err := fieldpath.ParsePattern(path)
 	if err != nil {
 		return Choice{}, fmt.Errorf("%q: %w", text, err)
 	}
@@ -74,45 +93,93 @@ func parseChoice(text string) (Choice, error) {
 	return c, nil
 }
 
-// splitChoice cuts what names an object off a path. Names may contain colons
-// (system:node-reader), so the path begins at its leading dot or bracket; without one, it
-// is what follows the last colon.
-func splitChoice(text string) (object, path string) {
-	slash := strings.IndexByte(text, '/')
-	if slash < 0 || strings.IndexByte(".[", text[0]) >= 0 {
-		return "", text
-	}
-	if quote := strings.IndexAny(text, `["'`); quote >= 0 && quote < slash {
-		return "", text
-	}
-	for _, start := range []string{":.", ":["} {
-		if i := strings.Index(text, start); i > slash {
-			return text[:i], text[i+1:]
+// checkGlobs finds fault with what the choice names by patterns.
+func (c Choice) checkGlobs() error {
+	for _, glob := range []string{c.Kind, c.Namespace, c.Name, c.Manager} {
+		if !text.IsGlob(glob) {
+			return fmt.Errorf("%s is not a pattern: a bracket is open or empty, or a backslash ends it", glob)
 		}
 	}
-	if i := strings.LastIndexByte(text, ':'); i > slash {
-		return text[:i], text[i+1:]
+	return nil
+}
+
+const managerIs = "manager="
+
+// aKind is what names all objects of a kind, before the colon.
+var aKind = regexp.MustCompile(`^[A-Za-z*][A-Za-z0-9.*-]*$`)
+
+// splitChoice cuts what names an object off a path. Names may hold colons
+// (system:node-reader), so the path's leading dot or bracket, or the word manager, tells
+// where it begins; where it has neither, it is what follows the last colon.
+func splitChoice(text string) (object, path string) {
+	if text == "" || strings.HasPrefix(text, managerIs) || strings.IndexByte(".[", text[0]) >= 0 {
+		return "", text
 	}
-	return text, ""
+	slash := strings.IndexByte(text, '/')
+	if quote := strings.IndexAny(text, `["'`); quote >= 0 && quote < slash {
+		slash = -1
+	}
+	first := -1
+	for _, start := range []string{":.", ":[", ":" + managerIs} {
+		if i := strings.Index(text, start); i > 0 && (first < 0 || i < first) && (i > slash || slash < 0) {
+			first = i
+		}
+	}
+	if first < 0 && strings.HasSuffix(text, ":all") {
+		first = len(text) - len(":all")
+	}
+	switch last := strings.LastIndexByte(text, ':'); {
+	case first > 0 && (slash >= 0 && first > slash || aKind.MatchString(text[:first])):
+		return text[:first], text[first+1:]
+	case slash < 0:
+		return "", text
+	case last > slash:
+		return text[:last], text[last+1:]
+	default:
+		return text, ""
+	}
+}
+
+// splitManager cuts the manager off a path: up to the colon before the path's leading dot or
+// bracket, or the whole. Quotes may be around it.
+func splitManager(text string) (manager, path string, named bool) {
+	rest, named := strings.CutPrefix(text, managerIs)
+	if !named {
+		return "", text, false
+	}
+	if quoted, err := strconv.QuotedPrefix(rest); err == nil {
+		manager, _ = strconv.Unquote(quoted)
+		return manager, strings.TrimPrefix(rest[len(quoted):], ":"), true
+	}
+	for _, start := range []string{":.", ":["} {
+		if i := strings.Index(rest, start); i >= 0 {
+			return rest[:i], rest[i+1:], true
+		}
+	}
+	if manager, found := strings.CutSuffix(rest, ":all"); found {
+		return manager, "all", true
+	}
+	return rest, "", true
 }
 
 // Names reports whether the choice applies to the object.
 func (c Choice) Names(ref object.Ref, as object.Kind) bool {
-	if c.Kind == "" {
+	if c.Name != "" && !text.Glob(c.Name, ref.Name) || c.Namespace != "" && !text.Glob(c.Namespace, ref.Namespace) {
+		return false
+	}
+	if c.Kind == "" || c.Kind == "*" {
 		return true
 	}
-	if c.Name != ref.Name || c.Namespace != "" && c.Namespace != ref.Namespace {
-		return false
-	}
 	kind, group, grouped := strings.Cut(c.Kind, ".")
-	if grouped && group != ref.GVK.Group {
+	if grouped && !text.Glob(group, ref.GVK.Group) {
 		return false
 	}
-	return kind == strings.ToLower(ref.GVK.Kind) || kind == as.Resource || slices.Contains(as.ShortNames, kind)
+	is := func(name string) bool { return text.Glob(kind, name) }
+	return is(strings.ToLower(ref.GVK.Kind)) || as.Resource != "" && is(as.Resource) || slices.ContainsFunc(as.ShortNames, is)
 }
 
 // ParseObject reads KIND[/[NAMESPACE/]NAME]. Without a name, all objects of the kind are
-// meant: see [Choice.Includes].
+// meant.
 func ParseObject(text string) (Choice, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) > 3 || slices.Contains(parts, "") || strings.ContainsAny(text, " :=,") {
@@ -128,57 +195,76 @@ func ParseObject(text string) (Choice, error) {
 	return c, nil
 }
 
-// Includes is [Choice.Names], except that a choice without a name applies to all objects
-// of its kind.
-func (c Choice) Includes(ref object.Ref, as object.Kind) bool {
-	if c.Name == "" {
-		c.Name = ref.Name
-	}
-	return c.Names(ref, as)
-}
-
-// Object is the part of the choice that names an object; empty for any.
+// Object is the part of the choice that names objects; empty for any.
 func (c Choice) Object() string {
 	switch {
-	case c.Kind == "":
+	case c.Kind == "" && c.Name == "" && c.Namespace == "":
 		return ""
-	case c.Name == "":
+	case c.Name == "" && c.Namespace == "":
 		return c.Kind
 	case c.Namespace == "":
-		return c.Kind + "/" + c.Name
+		return cmp.Or(c.Kind, "*") + "/" + c.Name
 	default:
-		return c.Kind + "/" + c.Namespace + "/" + c.Name
+		return cmp.Or(c.Kind, "*") + "/" + c.Namespace + "/" + cmp.Or(c.Name, "*")
 	}
 }
 
-// covers reports whether the choice applies to the path.
-func (c Choice) covers(path fieldpath.Path) bool {
-	return len(c.Path) == 0 || path.HasPrefix(c.Path)
+// covers reports whether the choice applies to a path that these own.
+func (c Choice) covers(path fieldpath.Path, owners []managedfields.Owner) bool {
+	return c.Path.Covers(path) && c.meansAll(owners)
+}
+
+// meansAll reports whether the choice means all of the owners; one that names no manager
+// means whomever.
+func (c Choice) meansAll(owners []managedfields.Owner) bool {
+	if c.Manager == "" {
+		return true
+	}
+	return len(owners) > 0 && !slices.ContainsFunc(owners, func(o managedfields.Owner) bool { return !text.Glob(c.Manager, o.Manager) })
 }
 
 // String is the choice as it is typed.
 func (c Choice) String() string {
-	path := c.Path.String()
-	if len(c.Path) == 0 {
-		path = "all"
+	var parts []string
+	if object := c.Object(); object != "" {
+		parts = append(parts, object)
 	}
-	if c.Kind == "" {
-		return path
+	if c.Manager != "" {
+		manager := c.Manager
+		if strings.ContainsAny(manager, ":,\"' []") {
+			manager = strconv.Quote(manager)
+		}
+		parts = append(parts, managerIs+manager)
 	}
-	return c.Object() + ":" + path
+	switch {
+	case len(c.Path) > 0:
+		parts = append(parts, c.Path.String())
+	case c.Manager == "":
+		parts = append(parts, "all")
+	}
+	return strings.Join(parts, ":")
 }
 
-// yieldedBy returns the paths that the object's own annotation yields.
-func yieldedBy(annotation string) ([]fieldpath.Path, error) {
-	var paths []fieldpath.Path
+// yieldedBy returns what the object's own annotation yields: [manager=MANAGER[:]][PATH].
+func yieldedBy(annotation string) ([]Choice, error) {
+	var all []Choice
 	for _, text := range splitList(annotation) {
-		path, err := fieldpath.ParsePath(text)
+		c := Choice{}
+		manager, path, named := splitManager(text)
+		c.Manager = manager
+		err := c.checkGlobs()
+		if named && manager == "" {
+			err = fmt.Errorf("%q: no manager named after manager=", text)
+		}
+		if err == nil && !(named && (path == "" || path == "all")) {
+			c.Path, err = fieldpath.ParsePattern(path)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("annotation %s: %w", YieldAnnotation, err)
 		}
-		paths = append(paths, path)
+		all = append(all, c)
 	}
-	return paths, nil
+	return all, nil
 }
 
 // splitList splits at commas outside of brackets and quotes, where keys of list

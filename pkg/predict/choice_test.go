@@ -32,6 +32,18 @@ func TestParseChoices(t *testing.T) {
 		"several paths":          {text: ".a,.b", want: []string{"   .a", "   .b"}},
 		"several paths of one":   {text: `service/web:.p[port=53,protocol="UDP"], .b`, want: []string{`service  web .p[port=53,protocol="UDP"]`, "service  web .b"}},
 		"several objects":        {text: "service/a/b:.c,secret/d:all", want: []string{"service a b .c", "secret  d "}},
+		"a kind":                 {text: "ValidatingWebhookConfiguration:.webhooks[*].clientConfig.caBundle", want: []string{"validatingwebhookconfiguration   .webhooks[*].clientConfig.caBundle"}},
+		"all of a kind":          {text: "deployment.apps:all", want: []string{"deployment.apps   "}},
+		"globs":                  {text: "*.example.com/team-*/web*:.spec", want: []string{"*.example.com team-* web* .spec"}},
+		"a manager":              {text: "manager=kube-controller-manager", want: []string{"   @kube-controller-manager"}},
+		"a manager's path":       {text: "manager=kube-controller-manager:.spec.replicas", want: []string{"   @kube-controller-manager.spec.replicas"}},
+		"all of a manager":       {text: "manager=system:node:all", want: []string{"   @system:node"}},
+		"a manager in a kind":    {text: "deploy:manager=*-autoscaler:.spec.replicas", want: []string{"deploy   @*-autoscaler.spec.replicas"}},
+		"a manager of one":       {text: "deploy/a/web:manager=x,.spec", want: []string{"deploy a web @x", "deploy a web .spec"}},
+		"an odd manager":         {text: `manager="a:.b, c":.spec`, want: []string{"   @a:.b, c.spec"}},
+		"no manager":             {text: "manager=", wrong: true},
+		"no manager, a path":     {text: "manager=:.spec", wrong: true},
+		"no glob":                {text: "manager=[a:.spec", wrong: true},
 		"no path":                {text: "deployment/web", wrong: true},
 		"no name":                {text: "deployment/:.spec", wrong: true},
 		"no namespace":           {text: "deployment//web:.spec", wrong: true},
@@ -55,7 +67,11 @@ func TestParseChoices(t *testing.T) {
 			}
 			var got []string
 			for _, c := range choices {
-				got = append(got, strings.Join([]string{c.Kind, c.Namespace, c.Name, c.Path.String()}, " "))
+				path := c.Path.String()
+				if c.Manager != "" {
+					path = "@" + c.Manager + path
+				}
+				got = append(got, strings.Join([]string{c.Kind, c.Namespace, c.Name, path}, " "))
 				again, err := ParseChoices(c.String())
 				if err != nil || len(again) != 1 || again[0].String() != c.String() {
 					t.Errorf("%q does not survive: %v, %v", c, again, err)
@@ -86,6 +102,13 @@ func TestChoiceNames(t *testing.T) {
 		"statefulset/web:.spec":       false,
 		"sts/web:.spec":               false,
 		"statefulset.apps/prod/web:a": false,
+		"deployment:.spec":            true,
+		"deploy.apps:all":             true,
+		"*.apps/pr*/w*:.spec":         true,
+		"*.batch:.spec":               false,
+		"dep*/api*:.spec":             false,
+		"*/staging/*:.spec":           false,
+		"*/prod/*:manager=x":          true,
 	} {
 		choices, err := ParseChoices(text)
 		if err != nil {

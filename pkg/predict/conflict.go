@@ -55,10 +55,10 @@ func ownerNames(owners []managedfields.Owner) string {
 func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
 	in.Conflicts = p.open(in, contested)
 	for _, c := range contested {
-		switch {
-		case in.adopted(c):
+		if in.adopted(c) {
 			in.Overwritten = append(in.Overwritten, c)
-		case p.takes(in.Item, c.Path):
+		} else if by, takes := p.taker(in.Item, c); takes {
+			p.tell(in.Item, c.Path, Taking, by)
 			in.Taken = append(in.Taken, c)
 		}
 	}
@@ -68,7 +68,10 @@ func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
 func (p Predictor) open(in *Prediction, contested []managedfields.Conflict) []managedfields.Conflict {
 	var out []managedfields.Conflict
 	for _, c := range contested {
-		if !in.adopted(c) && !p.takes(in.Item, c.Path) {
+		if in.adopted(c) {
+			continue
+		}
+		if _, takes := p.taker(in.Item, c); !takes {
 			out = append(out, c)
 		}
 	}

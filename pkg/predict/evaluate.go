@@ -18,14 +18,17 @@ import (
 // means that there is none.
 func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
 	out := Prediction{Item: item, Live: live}
-	paths, err := p.yields(item)
-	if err != nil {
-		return out, err
-	}
+	var err error
 	if live != nil {
 		if out.Adoption, err = adopt.Plan(live, p.Manager, p.AdoptFrom); err != nil {
 			return out, err
 		}
+	}
+	paths, err := p.yields(item, live, out.Adoption.Adopted)
+	if err != nil {
+		return out, err
+	}
+	if live != nil {
 		if out.Left, err = p.left(item, live, paths, out.Adoption.Adopted); err != nil {
 			return out, err
 		}
@@ -74,28 +77,13 @@ func (p Predictor) settleByTypes(in *Prediction) {
 // Check returns an error if what the item itself says about ownership is wrong. It asks no
 // server.
 func (p Predictor) Check(item plan.Item) error {
-	if _, err := p.yields(item); err != nil {
-		return err
+	if _, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation]); err != nil {
+		return fmt.Errorf("%s: %s: %w", item.Source, item.Ref, err)
 	}
 	if err := p.checkRecreate(item); err != nil {
 		return err
 	}
 	return p.checkPositions(item)
-}
-
-// yields collects the paths of the item that flags and its annotation yield.
-func (p Predictor) yields(item plan.Item) ([]fieldpath.Path, error) {
-	paths, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", item.Source, item.Ref, err)
-	}
-	paths = slices.DeleteFunc(paths, func(path fieldpath.Path) bool { return p.takesByName(item, path) })
-	for _, c := range p.Yield {
-		if c.Names(item.Ref, item.Kind) {
-			paths = append(paths, c.Path)
-		}
-	}
-	return paths, nil
 }
 
 // distinct returns paths once each, in their order.

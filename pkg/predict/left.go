@@ -28,20 +28,30 @@ func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded
 	var out []managedfields.Conflict
 	for _, path := range fieldpath.StatedPaths(item.Object.Object) {
 		i := slices.IndexFunc(rows, func(m convention.Meant) bool { return m.Is(path) })
-		if i < 0 || path.Same(item.Object.Object, live.Object) || p.takesByName(item, path) ||
-			slices.ContainsFunc(yielded, path.HasPrefix) {
+		if i < 0 || path.Same(item.Object.Object, live.Object) || slices.ContainsFunc(yielded, path.HasPrefix) {
 			continue
 		}
 		owners := managedfields.Owners(others, path)
+		if p.setsByName(item, path, owners) {
+			continue
+		}
 		if !rows[i].SetBy(owners) || slices.ContainsFunc(owners, func(o managedfields.Owner) bool { return slices.Contains(adopted, o) }) {
 			continue
 		}
 		c := managedfields.Conflict{Path: path, Owners: owners}
 		c.Yours, _ = path.Get(item.Object.Object)
 		c.Live, c.HasLive = path.Get(live.Object)
+		p.tell(item, path, Left, said{})
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// setsByName reports whether the user takes this very path of what others are meant to set.
+func (p Predictor) setsByName(item plan.Item, path fieldpath.Path, owners []managedfields.Owner) bool {
+	_, now := p.takerByName(p.Take, item, path, owners)
+	_, always := p.takerByName(p.Standing.Take, item, path, owners)
+	return now || always
 }
 
 // leave returns the manifest without what other components are meant to set.

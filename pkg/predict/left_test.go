@@ -59,12 +59,12 @@ func TestTakeOfWhatIsLeft(t *testing.T) {
 			takes = append(takes, path[:n])
 		}
 		for _, take := range takes {
-			p := Predictor{Manager: "k8sconnect", Take: []Choice{{Path: take}}}
+			p := Predictor{Manager: "k8sconnect", Take: []Choice{{Path: fieldpath.Pattern(take)}}}
 			left, err := p.left(designed, live, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			yielded, err := p.yields(annotated)
+			yielded, err := p.yields(annotated, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,7 @@ func TestTakeInAnotherSpelling(t *testing.T) {
 					t.Fatal(err)
 				}
 				p := Predictor{Take: choices}
-				got := p.takesByName(item, mustParse(t, one.text))
+				_, got := p.takerByName(p.Take, item, mustParse(t, one.text), nil)
 				if want := one.field == other.field; got != want {
 					t.Fatalf("%v: %s is left, and --take=%s: %v, want %v", stated, one.text, other.text, got, want)
 				}

@@ -39,7 +39,8 @@ func (e *PositionError) Hint() string {
 	return "you may mean " + e.Key.String()
 }
 
-// said is one choice with the flag or annotation that has it.
+// said is one choice with the flag, annotation or file that has it; an empty choice stands for
+// the built-in table.
 type said struct {
 	Choice
 	by string
@@ -47,8 +48,13 @@ type said struct {
 
 // text is the choice as it is typed.
 func (s said) text() string {
-	if s.by == YieldAnnotation {
-		return "annotation " + s.by + ": " + s.Path.String()
+	switch {
+	case s.by == "":
+		return ""
+	case s.by == YieldAnnotation:
+		return "annotation " + s.by + ": " + s.String()
+	case s.From != "":
+		return s.String()
 	}
 	return s.by + "=" + s.String()
 }
@@ -66,12 +72,14 @@ func (p Predictor) said(item plan.Item) []said {
 		all = append(all, said{c, "--yield"})
 	}
 	all = slices.DeleteFunc(all, func(s said) bool { return len(s.Path) == 0 || !s.Names(item.Ref, item.Kind) })
-	paths, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
+	annotated, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
 	if err != nil {
 		return all // Check reports it.
 	}
-	for _, path := range paths {
-		all = append(all, said{Choice{Path: path}, YieldAnnotation})
+	for _, c := range annotated {
+		if len(c.Path) > 0 {
+			all = append(all, said{c, YieldAnnotation})
+		}
 	}
 	return all
 }
@@ -85,11 +93,11 @@ func (p Predictor) Misses(items []plan.Item) []Miss {
 	for _, item := range items {
 		for _, s := range p.said(item) {
 			body := convention.WithoutStringData(item.Object).Object
-			if _, stated := s.Path.Get(body); stated {
+			if s.isStated(body) {
 				hit[s.text()] = true
 				continue
 			}
-			meant, _ := s.Path.Nearest(fieldpath.StatedPaths(body))
+			meant, _ := s.nearest(fieldpath.StatedPaths(body))
 			if s.by == YieldAnnotation {
 				misses = append(misses, Miss{item.Ref, s.unstated("the object does not state it", meant)})
 				continue
@@ -107,6 +115,29 @@ func (p Predictor) Misses(items []plan.Item) []Miss {
 		}
 	}
 	return misses
+}
+
+// isStated reports whether an object states what the choice names.
+func (s said) isStated(body map[string]any) bool {
+	if path, exact := s.Path.Path(); exact {
+		_, stated := path.Get(body)
+		return stated
+	}
+	return len(s.Path.In(body)) > 0
+}
+
+// nearest returns the candidate that was most likely meant, if the choice names one path.
+func (s said) nearest(candidates []fieldpath.Path) (fieldpath.Path, bool) {
+	path, exact := s.Path.Path()
+	if !exact {
+		return nil, false
+	}
+	return path.Nearest(candidates)
+}
+
+// isInside reports whether the choice names something inside of a path.
+func (s said) isInside(path fieldpath.Path) bool {
+	return len(s.Path) >= len(path) && s.Path[:len(path)].Matches(path)
 }
 
 // ordered returns the texts of choices.
@@ -135,16 +166,16 @@ func (p Predictor) NearMisses(in *Prediction) []Miss {
 	}
 	var misses []Miss
 	for _, s := range p.said(in.Item) {
-		if slices.ContainsFunc(slices.Concat(in.Conflicts, in.Taken), func(c managedfields.Conflict) bool { return s.covers(c.Path) }) ||
-			slices.ContainsFunc(in.Yielded, s.Path.Equal) {
+		if slices.ContainsFunc(slices.Concat(in.Conflicts, in.Taken), func(c managedfields.Conflict) bool { return s.Path.Covers(c.Path) }) ||
+			slices.ContainsFunc(in.Yielded, s.Path.Covers) {
 			continue
 		}
 		text := s.text() + " does not reach "
-		if i := slices.IndexFunc(paths, s.Path.HasPrefix); i >= 0 {
+		if i := slices.IndexFunc(paths, s.isInside); i >= 0 {
 			misses = append(misses, Miss{in.Item.Ref, text + paths[i].String() + ", which is one value"})
 		} else if s.anyObject() {
 			continue // It was perhaps meant for another.
-		} else if meant, ok := s.Path.Nearest(paths); ok {
+		} else if meant, ok := s.nearest(paths); ok {
 			misses = append(misses, Miss{in.Item.Ref, text + "any contested path; did you mean " + meant.String() + "?"})
 		}
 	}
@@ -155,13 +186,13 @@ func (p Predictor) NearMisses(in *Prediction) []Miss {
 // position.
 func (p Predictor) checkPositions(item plan.Item) error {
 	for _, s := range p.said(item) {
-		if s.Path.Positional() {
-			key, _ := s.Path.ByKey(item.Object.Object)
+		if path := fieldpath.Path(s.Path); path.Positional() {
+			key, _ := path.ByKey(item.Object.Object)
 			by := s.by
 			if by == YieldAnnotation {
 				by = item.Source.String() + ": " + item.String() + ": annotation " + by
 			}
-			return &PositionError{Said: by, Path: s.Path, Key: key}
+			return &PositionError{Said: by, Path: path, Key: key}
 		}
 	}
 	return nil

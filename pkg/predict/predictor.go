@@ -26,8 +26,13 @@ type Server interface {
 type Predictor struct {
 	// Manager is who we are.
 	Manager string
-	// Take and Yield are the user's choices.
+	// Take and Yield are the user's choices for this run.
 	Take, Yield []Choice
+	// Standing are choices that hold for many runs.
+	Standing Standing
+	// Tell is told what choices decide, each time that an object is looked at; nil if
+	// nobody wants to know. It may be called by many at once.
+	Tell func(Decision)
 	// Recreate are the objects that the user wants deleted and created anew if the
 	// manifest changes an immutable field.
 	Recreate []Choice
@@ -83,21 +88,31 @@ func (p Predictor) schemaOf(item plan.Item) func() openapi.Type {
 	return func() openapi.Type { return p.Schema(item.Kind) }
 }
 
-// takes reports whether the user takes the path of the item.
-func (p Predictor) takes(item plan.Item, path fieldpath.Path) bool {
-	return slices.ContainsFunc(p.Take, func(c Choice) bool {
-		return c.Names(item.Ref, item.Kind) && c.covers(path)
-	})
+// taker returns the choice by which the user takes a contested path of the item, if there is
+// one: what was said for this run before what is standing.
+func (p Predictor) taker(item plan.Item, c managedfields.Conflict) (said, bool) {
+	takes := func(choice Choice) bool { return choice.Names(item.Ref, item.Kind) && choice.covers(c.Path, c.Owners) }
+	if i := slices.IndexFunc(p.Take, takes); i >= 0 {
+		return said{p.Take[i], "--take"}, true
+	}
+	if i := slices.IndexFunc(p.Standing.Take, takes); i >= 0 {
+		return said{p.Standing.Take[i], p.Standing.Take[i].From}, true
+	}
+	return said{}, false
 }
 
-// takesByName reports whether the user takes this very path of the item. Only that
-// overrides, for one run, what is otherwise always left to others: by the object's
-// annotation, or because something in the cluster is meant to set it. A user who takes a
+// takerByName returns the choice that takes this very path of the item. Only that overrides,
+// for one run, what is otherwise always left to others: by the object's annotation, by a
+// standing rule, or because something in the cluster is meant to set it. A user who takes a
 // parent of the path may not know that it is left.
-func (p Predictor) takesByName(item plan.Item, path fieldpath.Path) bool {
-	return slices.ContainsFunc(p.Take, func(c Choice) bool {
-		return len(c.Path) > 0 && c.Names(item.Ref, item.Kind) && fieldpath.SameField(item.Object.Object, c.Path, path)
+func (p Predictor) takerByName(choices []Choice, item plan.Item, path fieldpath.Path, owners []managedfields.Owner) (Choice, bool) {
+	i := slices.IndexFunc(choices, func(c Choice) bool {
+		return len(c.Path) > 0 && c.Names(item.Ref, item.Kind) && c.meansAll(owners) && c.Path.Means(item.Object.Object, path)
 	})
+	if i < 0 {
+		return Choice{}, false
+	}
+	return choices[i], true
 }
 
 // Locator finds a manifest's field in its file. It returns the field's source and its

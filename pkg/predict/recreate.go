@@ -57,7 +57,7 @@ func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction
 // recreates reports whether the user wants the item deleted and created anew if need be.
 func (p Predictor) recreates(item plan.Item) bool {
 	return item.Object.GetAnnotations()[RecreateAnnotation] == whenImmutable ||
-		slices.ContainsFunc(p.Recreate, func(c Choice) bool { return c.Includes(item.Ref, item.Kind) })
+		slices.ContainsFunc(p.Recreate, func(c Choice) bool { return c.Names(item.Ref, item.Kind) })
 }
 
 // checkRecreate returns an error if the item's annotation has an unknown value, or if the

@@ -33,7 +33,7 @@ func TestTakeAgainstAnnotation(t *testing.T) {
 			}
 			p.Take = choices
 		}
-		if got, err := p.yields(item); err != nil || len(got) != want {
+		if got, err := p.yields(item, nil, nil); err != nil || len(got) != want {
 			t.Errorf("--take=%s: %v, %v; want %d", take, got, err, want)
 		}
 	}

@@ -122,7 +122,7 @@ func TestYieldedIsKept(t *testing.T) {
 		}
 		path := stated[h.IntN(len(stated))]
 		before := h.get(t)
-		p := predict.Predictor{Manager: us, Take: []predict.Choice{{}}, Yield: []predict.Choice{{Path: path}}}
+		p := predict.Predictor{Manager: us, Take: []predict.Choice{{}}, Yield: []predict.Choice{{Path: fieldpath.Pattern(path)}}}
 		did, err := applied(t, h.Server, h.manifest, p)
 		after := h.get(t)
 		if err != nil {

@@ -142,11 +142,7 @@ func parseOwnGoal(text string) (ownGoal, error) {
 
 // names reports whether the goal is one of the item's.
 func (g ownGoal) names(item plan.Item) bool {
-	which := g.which
-	if which.Name == "" {
-		which.Name = item.Name
-	}
-	return which.Names(item.Ref, item.Kind)
+	return g.which.Names(item.Ref, item.Kind)
 }
 
 // goalOf returns what to wait for of an object; nil for nothing. Several conditions for

@@ -42,7 +42,7 @@ func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) er
 		choices []predict.Choice
 	}{{"--take", predictor.Take}, {"--yield", predictor.Yield}, {"--recreate", predictor.Recreate}} {
 		for _, c := range group.choices {
-			if c.Kind != "" && !slices.ContainsFunc(items, func(item plan.Item) bool { return c.Includes(item.Ref, item.Kind) }) {
+			if c.Kind != "" && !slices.ContainsFunc(items, func(item plan.Item) bool { return c.Names(item.Ref, item.Kind) }) {
 				errs = append(errs, noObject(group.flag, c, items))
 			}
 		}
@@ -72,7 +72,7 @@ func noObject(flag string, c predict.Choice, items []plan.Item) error {
 	for _, item := range items {
 		as := c
 		as.Name, as.Namespace = item.Name, item.Namespace
-		if meant == "" && as.Names(item.Ref, item.Kind) && (c.Name == as.Name || text.Similar(c.Name, as.Name)) { // The kind is right.
+		if c.Name != "" && meant == "" && as.Names(item.Ref, item.Kind) && (c.Name == as.Name || text.Similar(c.Name, as.Name)) { // The kind is right.
 			if c.Namespace == "" {
 				as.Namespace = ""
 			}

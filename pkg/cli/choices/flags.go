@@ -33,8 +33,8 @@ type Flags struct {
 // Add adds the flags to a command's.
 func (f *Flags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.manager, "field-manager", "k8sconnect", "Our name to the server: the owner of what is applied")
-	flags.StringArrayVar(&f.take, "take", nil, "Contested [KIND/NAME:]PATH to become the owner of; all for every one. Repeatable")
-	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND/NAME:]PATH to leave to its owner, or at its live value. Repeatable")
+	flags.StringArrayVar(&f.take, "take", nil, "Contested [KIND[/NAME]:][manager=OWNER:]PATH to become the owner of; [*] for any item, all for every path. Repeatable")
+	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND[/NAME]:][manager=OWNER:]PATH to leave to its owner, or at its live value. Repeatable")
 	flags.StringSliceVar(&f.adoptFrom, adoptFromFlag, []string{managedfields.ClientSideApply},
 		"Managers whose fields become ours in this run, so that what leaves the manifest leaves the cluster. "+
 			"Those of kubectl apply become ours automatically, once: with our first apply of the object. Empty for none")
@@ -104,8 +104,8 @@ func (f *Flags) ToPredictor() (predict.Predictor, error) {
 	p.Take, takeErr = choices("--take", f.take)
 	p.Yield, yieldErr = choices("--yield", f.yield)
 	for _, c := range p.Yield {
-		if len(c.Path) == 0 {
-			yieldErr = errors.Join(yieldErr, fmt.Errorf("--yield: %q: name the path to leave", c))
+		if len(c.Path) == 0 && c.Manager == "" {
+			yieldErr = errors.Join(yieldErr, fmt.Errorf("--yield: %q: name the path to leave, or its manager", c))
 		}
 	}
 	var recreateErr error

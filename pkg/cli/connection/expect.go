@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -73,7 +72,7 @@ func (c *Connection) checkGuards() error {
 		}
 	}
 	for _, want := range c.expectations(ExpectContext) {
-		if _, err := path.Match(pattern(want.value), ""); err != nil {
+		if !text.IsGlob(want.value) {
 			errs = append(errs, fmt.Errorf("%s: not a pattern: a bracket is open or empty, or a backslash ends it", want))
 		}
 	}
@@ -98,7 +97,7 @@ func (c *Connection) ExpectedContext() error {
 				Err:    fmt.Errorf("no context is in use, but %s expects one", want),
 				Advice: "choose one with --context; where there is no kubeconfig, as in a pod, guard with --" + ExpectCluster,
 			}
-		case !matches(want.value, name):
+		case !text.Glob(want.value, name):
 			return &object.HintedError{
 				Err:    fmt.Errorf("wrong context: %q is not what %s expects; nothing was sent to it", name, want),
 				Advice: contextHint(raw, want),
@@ -118,41 +117,11 @@ func (c *Connection) ExpectedContext() error {
 
 func contextHint(raw api.Config, want expectation) string {
 	known := slices.Sorted(maps.Keys(raw.Contexts))
-	known = slices.DeleteFunc(known, func(name string) bool { return !matches(want.value, name) })
+	known = slices.DeleteFunc(known, func(name string) bool { return !text.Glob(want.value, name) })
 	if len(known) == 0 {
 		return "no context of the kubeconfig matches"
 	}
 	return "choose it with --context: " + strings.Join(known, ", ")
-}
-
-// matches reports whether a name matches a pattern. A star matches slashes too, which
-// names of contexts are full of.
-func matches(glob, name string) bool {
-	flat := strings.NewReplacer("/", "\x00")
-	ok, err := path.Match(flat.Replace(pattern(glob)), flat.Replace(name))
-	return ok && err == nil
-}
-
-// pattern returns a glob as package path reads it. A shell negates a bracket with [!…],
-// which would mean the opposite there: the exclamation mark, and everything that should
-// be refused.
-func pattern(glob string) string {
-	out := []byte(glob)
-	within := false
-	for i := 0; i < len(out); i++ {
-		switch {
-		case out[i] == '\\':
-			i++
-		case within:
-			within = out[i] != ']'
-		case out[i] == '[':
-			within = true
-			if i+1 < len(out) && out[i+1] == '!' {
-				out[i+1] = '^'
-			}
-		}
-	}
-	return string(out)
 }
 
 // expectedCluster refuses a cluster that was not expected, by the first request of

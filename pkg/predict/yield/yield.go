@@ -48,7 +48,7 @@ func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fi
 	var yielded []fieldpath.Path
 	for _, p := range ownable(paths, object) {
 		if _, stated := p.Get(object); stated && !fieldpath.IsIdentity(p) {
-			if isKey(p) {
+			if fieldpath.IsKeyField(p) {
 				return nil, nil, &KeyError{Path: p}
 			}
 			if _, _, found := root.at(p); found {
@@ -90,13 +90,4 @@ func (e *KeyError) Error() string {
 // Hint names the item, which can be yielded.
 func (e *KeyError) Hint() string {
 	return "yield the whole item: " + e.Path[:len(e.Path)-1].String()
-}
-
-// isKey reports whether a path names a field of the key of a list item.
-func isKey(p fieldpath.Path) bool {
-	if len(p) < 2 || p[len(p)-2].Key == nil || p[len(p)-1].FieldName == nil {
-		return false
-	}
-	_, is := fieldpath.KeyField(p[len(p)-2], *p[len(p)-1].FieldName)
-	return is
 }

@@ -1,10 +1,14 @@
-package connection
+package text_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
 
 // A bracket means what it means to a shell: with any other meaning, it would let through
 // what it should refuse.
-func TestExpectedPattern(t *testing.T) {
+func TestGlob(t *testing.T) {
 	for _, c := range []struct {
 		glob, name string
 		want       bool
@@ -19,9 +23,12 @@ func TestExpectedPattern(t *testing.T) {
 		{"team-[!0-9]/[!p]*", "team-a/prod", false},
 		{"team-[!0-9]/[!p]*", "team-a/dev", true},
 		{"team-[!0-9]/[!p]*", "team-1/dev", false},
+		{"prod", "prod", true},
+		{"prod", "prod-1", false},
+		{"*.example.com", "a.b.example.com", true},
 		{"arn:*/prod-*", "arn:aws:eks:eu:1:cluster/prod-1", true},
 	} {
-		if got := matches(c.glob, c.name); got != c.want {
+		if got := text.Glob(c.glob, c.name); got != c.want {
 			t.Errorf("%s, %s: %t", c.glob, c.name, got)
 		}
 	}
