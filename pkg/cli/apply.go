@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/images"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
@@ -33,6 +34,7 @@ type applyFlags struct {
 	input       input.Flags
 	lock        locking.Flags
 	choices     choices.Flags
+	config      config.Flags
 	await       await.Flags
 	set         sets.Flags
 	strict      verb.StrictFlags
@@ -51,6 +53,7 @@ type applyOptions struct {
 	strict  verb.StrictFlags
 	engine  apply.Engine
 	awaited await.Awaited
+	rules   *config.Rules
 	// journal records what may have to be taken back; nil without --atomic.
 	journal *restore.Journal
 	// pruned is what the run deleted of its set, in the order in which it would be applied.
@@ -106,6 +109,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	cmd.Flags().SortFlags = false
 	flags.input.Add(cmd)
 	flags.choices.Add(cmd.Flags())
+	flags.config.Add(cmd, true)
 	flags.await.Add(cmd)
 	flags.set.Add(cmd.Flags(), true)
 	flags.lock.Add(cmd.Flags())
@@ -132,7 +136,10 @@ each contested field is shown with both values, its owners, and the ways out.`,
 
 func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	input, inErr := f.input.ToOptions(in.Streams)
+	settings, settingsErr := f.config.Read(in, input.Files.Filenames, input.Files.Kustomize)
+	f.await.Standing(settings.TimeoutFor)
 	predictor, predictorErr := f.choices.ToPredictor()
+	rules := f.config.Ruled(settings, &predictor)
 	awaited, awaitedErr := f.await.ToAwaited(in.Cmd.Flags(), await.IsUnattended(in.Streams))
 	set, setErr := f.set.ToOptions(in.Cmd.Flags().Changed, f.input.Selector != "")
 	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, set.Name != "")
@@ -146,6 +153,7 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 		strict:      f.strict,
 		engine:      apply.Engine{Predictor: predictor, DryRun: dryRun, AwaitKinds: f.awaitKinds, PastConflicts: f.goOn, Objects: output.IsOfObjects(f.output)},
 		awaited:     awaited,
+		rules:       rules,
 		set:         set,
 		lockWithin:  within,
 		ask:         sets.Asking(in.Streams, out.Pause),
@@ -185,7 +193,7 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	if f.awaitKinds < 0 {
 		kindsErr = errors.New("--await-kinds must not be negative")
 	}
-	return o, errors.Join(inErr, predictorErr, awaitedErr, setErr, lockErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(inErr, settingsErr, predictorErr, awaitedErr, setErr, lockErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 func (o *applyOptions) Execute(ctx context.Context, in verb.Invocation) error {
@@ -200,6 +208,7 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 		return o.input.Incomplete(verb.Finish(manifests{&o.input, o.engine.Predictor, o.out}.print(ctx, in.Connection, in.Streams)))
 	}
 	err := o.work(ctx, in.Cmd.Context(), in.Connection)
+	defer o.rules.Explain(in.Streams.ErrOut)
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
@@ -229,7 +238,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	o.engine.Remove = remover{client, o.out.Print}.ofItem
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.input.Scope, forecasting(until, o.out.Print)
 	run := func(ctx context.Context) error {
-		err := o.engine.Run(ctx, p)
+		err := o.rules.Watch(p, o.out.Print, o.engine.Run(ctx, p))
 		foresight.tell(ctx, p, o.asked(client))
 		if o.engine.DryRun == object.DryRunNone {
 			foresight.tellKept(ctx)

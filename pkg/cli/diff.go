@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
@@ -25,6 +26,7 @@ import (
 type diffFlags struct {
 	input   input.Flags
 	choices choices.Flags
+	config  config.Flags
 	strict  verb.StrictFlags
 	set     sets.Flags
 	output  string
@@ -34,6 +36,7 @@ type diffOptions struct {
 	input  input.Options
 	strict verb.StrictFlags
 	engine diff.Engine
+	rules  *config.Rules
 	set    sets.Options
 	run    string
 	// tap is shown what is told, too; nil if nobody else wants it.
@@ -65,6 +68,7 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 	cmd.Flags().SortFlags = false
 	flags.input.Add(cmd)
 	flags.choices.Add(cmd.Flags())
+	flags.config.Add(cmd, true)
 	flags.set.Add(cmd.Flags(), false)
 	flags.strict.Add(cmd.Flags())
 	verb.OutputFlag(cmd, &flags.output)
@@ -73,7 +77,9 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 
 func (f *diffFlags) toOptions(in verb.Invocation) (*diffOptions, error) {
 	input, inErr := f.input.ToOptions(in.Streams)
+	settings, settingsErr := f.config.Read(in, input.Files.Filenames, input.Files.Kustomize)
 	predictor, predictorErr := f.choices.ToPredictor()
+	rules := f.config.Ruled(settings, &predictor)
 	set, setErr := f.set.ToOptions(in.Cmd.Flags().Changed, f.input.Selector != "")
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	var externalErr error
@@ -83,12 +89,13 @@ func (f *diffFlags) toOptions(in verb.Invocation) (*diffOptions, error) {
 		input:  input,
 		strict: f.strict,
 		engine: diff.Engine{Predictor: predictor},
+		rules:  rules,
 		set:    set,
 		run:    print.Run,
 		out:    out,
 	}
 	o.input.Files.Empty = set.Prune
-	return o, errors.Join(inErr, predictorErr, setErr, printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(inErr, settingsErr, predictorErr, setErr, printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 // externalDiff returns the user's own diff program, nil if there is none.
@@ -114,6 +121,7 @@ func (o *diffOptions) diff(ctx context.Context, in verb.Invocation) error {
 		return verb.Finish(err, o.out.Close(ctx))
 	}
 	err := o.work(ctx, in.Connection)
+	defer o.rules.Explain(in.Streams.ErrOut)
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
@@ -142,7 +150,7 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error 
 	var leavers sets.Leavers
 	o.engine.Seen = seeing(foresight.see, leavers.See)
 	run := func(ctx context.Context) error {
-		err := o.engine.Run(ctx, p)
+		err := o.rules.Watch(p, o.out.Print, o.engine.Run(ctx, p))
 		foresight.tell(ctx, p, client.NoRetry())
 		const would = true
 		leavers.Tell(ctx, client, would, o.out.Print)

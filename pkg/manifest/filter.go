@@ -29,6 +29,9 @@ func (s *filter) add(file []*outcome) []error {
 		holdsObject = holdsObject || o.holdsObject
 	}
 	if len(foreign) > 0 && !holdsObject {
+		if isConfig(foreign[0].source.File) {
+			return nil // It is beside the manifests, and no slip.
+		}
 		// The file is something else altogether: report one line, not one for each
 		// document.
 		if s.skip {

@@ -123,6 +123,13 @@ func isConfiguration(fields map[string]any) bool {
 	return strings.HasSuffix(group, ".config.k8s.io")
 }
 
+// ConfigFile is the name of the file with our own settings.
+const ConfigFile = "k8sconnect.yaml"
+
+// isConfig reports whether a file holds our own settings, by its name; an object may have a
+// file of that name as well.
+func isConfig(file string) bool { return filepath.Base(file) == ConfigFile }
+
 // kustomizationFile describes a file that kustomize reads.
 const kustomizationFile = "a kustomization, which -k reads"
 

@@ -99,22 +99,57 @@ func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopt
 	return paths, nil
 }
 
-// tellMatched tells which standing choices speak of what others hold of the item.
+// tellMatched tells which standing choices speak of what owners of theirs hold of the item.
 func (p Predictor) tellMatched(item plan.Item, held holdings) {
 	for _, c := range slices.Concat(p.Standing.Take, p.Standing.Yield) {
-		if !c.Names(item.Ref, item.Kind) {
-			continue
+		if c.namesManager() && c.Names(item.Ref, item.Kind) && len(held.paths(c)) > 0 {
+			p.tell(item, nil, Matched, said{c, c.From})
 		}
-		if c.Manager == "" || c.Manager == Anybody {
-			c.Manager = ""
-			if len(c.Path) > 0 && len(c.Path.In(held.stated)) == 0 {
-				continue
-			}
-		} else if len(held.paths(c)) == 0 {
-			continue
-		}
-		p.tell(item, nil, Matched, said{c, c.From})
 	}
+}
+
+// namesManager reports whether the choice depends on who is an owner.
+func (c Choice) namesManager() bool { return c.Manager != "" && c.Manager != Anybody }
+
+// Idle returns the standing choices that speak of nothing in a run: of no object, of no path
+// that those state, or of a manager that holds none of what they state. matched reports
+// whether a choice that is written there was told of as one that matched or decided.
+func (p Predictor) Idle(items []plan.Item, matched func(from string) bool) []Miss {
+	var idle []Miss
+	group := func(verb string, choices []Choice) {
+		for at := 0; at < len(choices); {
+			next := at + 1 // The choices of one rule are written at one place.
+			for next < len(choices) && choices[next].From == choices[at].From {
+				next++
+			}
+			if why := idleRule(choices[at:next], items); why != "" && !matched(choices[at].From) {
+				idle = append(idle, Miss{Text: fmt.Sprintf("%s: the rule to %s %s matched nothing: %s", choices[at].From, verb, choices[at], why)})
+			}
+			at = next
+		}
+	}
+	group("yield", p.Standing.Yield)
+	group("take", p.Standing.Take)
+	return idle
+}
+
+// idleRule says why the choices of a rule have nothing to speak of; empty if they have.
+func idleRule(rule []Choice, items []plan.Item) string {
+	why := "no object of the input is meant"
+	for _, c := range rule {
+		for _, item := range items {
+			switch {
+			case !c.Names(item.Ref, item.Kind):
+			case len(c.Path) > 0 && len(c.Path.In(item.Object.Object)) == 0:
+				why = "no object of the input states the path"
+			case c.namesManager():
+				return "the manager holds nothing that the input states"
+			default:
+				return ""
+			}
+		}
+	}
+	return why
 }
 
 // Anybody is the manager of a choice that means what any other manager holds.

@@ -64,6 +64,9 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	f.HangFlags.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off")
 }
 
+// Standing sets times that hold for many runs.
+func (f *Flags) Standing(times []string) { f.times.Standing = times }
+
 // ToAwaited parses the flags; unattended is set if no user can end a wait by hand.
 func (f *Flags) ToAwaited(flags *pflag.FlagSet, unattended bool) (Awaited, error) {
 	rules, rulesErr := f.readiness.ToRules()

@@ -15,7 +15,12 @@ import (
 )
 
 // TimesFlag gives kinds and conditions times of their own.
-type TimesFlag struct{ given []string }
+type TimesFlag struct {
+	given []string
+	// Standing are times that hold for many runs, in the same form; what is given counts
+	// before them.
+	Standing []string
+}
 
 // Add adds the flag to a command's.
 func (f *TimesFlag) Add(cmd *cobra.Command) {
@@ -42,7 +47,8 @@ func (f *TimesFlag) ToLimits(awaited []condition.Spec) (limit.Limits, error) {
 			Advice: "write the condition as it is waited for, or create for the time to exist",
 		})
 	}
-	return limits, errors.Join(faults...)
+	limits, err = limits.With(f.Standing)
+	return limits, errors.Join(append(faults, err)...)
 }
 
 // Given reports whether the flag was given.

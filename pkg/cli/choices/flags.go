@@ -63,18 +63,25 @@ const adoptFromFlag = "adopt-from"
 // maxManager is the server's bound on the length of a field manager's name, in bytes.
 const maxManager = 128
 
-// checkManager rejects names that the server would reject, and invisible ones, which most
-// often come from a variable that is not set.
-func checkManager(name string) error {
-	fault := ""
+// ManagerFault says what is wrong with the name of a manager; empty if nothing is. Wrong are
+// names that the server would reject, and invisible ones, which most often come from a
+// variable that is not set.
+func ManagerFault(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":
-		fault = "is empty"
+		return "is empty"
 	case len(name) > maxManager:
-		fault = fmt.Sprintf("has %d bytes, and the server takes %d", len(name), maxManager)
+		return fmt.Sprintf("has %d bytes, and the server takes %d", len(name), maxManager)
 	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		fault = fmt.Sprintf("is %q, and the server takes printable characters only", name)
-	default:
+		return fmt.Sprintf("is %q, and the server takes printable characters only", name)
+	}
+	return ""
+}
+
+// checkManager refuses the names at which there is a fault.
+func checkManager(name string) error {
+	fault := ManagerFault(name)
+	if fault == "" {
 		return nil
 	}
 	return &object.HintedError{

@@ -56,6 +56,8 @@ type Connection struct {
 	// ended returns why the run is over, and nil while it is not; it is nil before the
 	// run begins.
 	ended func() error
+	// expected are what guards expect beside their flags and variables.
+	expected map[string][]expectation
 	// recognised: this is the cluster that was expected.
 	recognised bool
 }

@@ -47,8 +47,8 @@ func (c *Connection) addGuards(flags *pflag.FlagSet) {
 		"Refuse any cluster whose kube-system namespace has another UID; also $"+variable(ExpectCluster))
 }
 
-// expectations are the values of a guard on the command line and in the environment: both
-// have to be met, so that neither removes the other's demand.
+// expectations are the values of a guard on the command line, in the environment and in a
+// file: all have to be met, so that none removes another's demand.
 func (c *Connection) expectations(flag string) []expectation {
 	var all []expectation
 	if f := c.flags.Lookup(flag); f.Changed {
@@ -57,7 +57,29 @@ func (c *Connection) expectations(flag string) []expectation {
 	if value, set := os.LookupEnv(variable(flag)); set {
 		all = append(all, expectation{variable(flag), value})
 	}
-	return all
+	return append(all, c.expected[flag]...)
+}
+
+// ExpectContext adds an expectation of the context, with where it is written.
+func (c *Connection) ExpectContext(from, glob string) { c.expect(ExpectContext, from, glob) }
+
+// ExpectCluster adds an expectation of the cluster, with where it is written.
+func (c *Connection) ExpectCluster(from, uid string) { c.expect(ExpectCluster, from, uid) }
+
+func (c *Connection) expect(flag, from, value string) {
+	if c.expected == nil {
+		c.expected = map[string][]expectation{}
+	}
+	c.expected[flag] = append(c.expected[flag], expectation{from, value})
+}
+
+// ContextName returns the name of the context in use; empty where there is none, as in a pod.
+func (c *Connection) ContextName() (string, error) {
+	raw, err := c.config.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return "", c.explain(err)
+	}
+	return c.contextName(raw), nil
 }
 
 // checkGuards rejects guards that guard nothing. An empty one is most likely a variable

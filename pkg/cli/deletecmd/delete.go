@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
@@ -32,6 +33,7 @@ type deleteFlags struct {
 	dryRun       string
 	timeout      time.Duration
 	timeoutFor   []string
+	config       config.Flags
 	explain      bool
 	stuckAfter   time.Duration
 	finalizer    string
@@ -94,6 +96,7 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.ignoreAbsent, "ignore-not-found", false, "Treat an absent object as success; the default with -l and --all")
 	flags.BoolVar(&f.wait, "wait", true, "Wait until everything is gone")
 	f.strict.Add(flags)
+	f.config.Add(cmd, false)
 	flags.StringVar(&f.dryRun, "dry-run", "none", "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout,
 		"How long an object may take to go away; 20m for namespaces and definitions, unless given. 0 is unlimited")
@@ -115,7 +118,8 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 	grace, graceErr := f.grace()
 	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
 	propagation, cascadeErr := propagationOf(f.cascade)
-	limits, limitsErr := parseLimits(f.timeout, given("timeout"), f.timeoutFor)
+	settings, settingsErr := f.config.Read(in, targets.Files.Files.Filenames, targets.Files.Files.Kustomize)
+	limits, limitsErr := parseLimits(f.timeout, given("timeout"), f.timeoutFor, settings.TimeoutFor)
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.DryRun = f.dryRun != "none"
 	out, outErr := printer.ForDelete(print)
@@ -139,7 +143,7 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 	if f.stuckAfter <= 0 {
 		stuckErr = errors.New("--stuck-after must be more than 0")
 	}
-	return o, errors.Join(targetsErr, graceErr, dryRunErr, cascadeErr, limitsErr, stuckErr,
+	return o, errors.Join(targetsErr, settingsErr, graceErr, dryRunErr, cascadeErr, limitsErr, stuckErr,
 		f.checkFinalizer(targets, in.Streams), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 

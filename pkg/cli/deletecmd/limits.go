@@ -3,6 +3,7 @@ package deletecmd
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/limit"
@@ -20,7 +21,9 @@ type limits struct {
 	kinds       limit.Limits
 }
 
-func parseLimits(timeout time.Duration, given bool, each []string) (limits, error) {
+// parseLimits reads --timeout-for, and the times of kinds that are standing. Those of
+// conditions are for a wait, and a delete has none.
+func parseLimits(timeout time.Duration, given bool, each, standing []string) (limits, error) {
 	kinds, err := limit.Parse(each)
 	l := limits{usual: timeout, long: longTimeout, kinds: kinds}
 	if given {
@@ -35,7 +38,9 @@ func parseLimits(timeout time.Duration, given bool, each []string) (limits, erro
 			errs = append(errs, fmt.Errorf("--timeout-for=%s: a delete waits for no condition; give KIND=DURATION, such as namespace=30m", one))
 		}
 	}
-	return l, errors.Join(errs...)
+	with, err := kinds.With(standing)
+	l.kinds = slices.DeleteFunc(with, func(one limit.Limit) bool { return one.IsStanding && one.Condition != nil })
+	return l, errors.Join(append(errs, err)...)
 }
 
 // of returns how long objects of the kind may take.

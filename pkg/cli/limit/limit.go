@@ -24,6 +24,8 @@ type Limit struct {
 	// Condition is which condition has to be met in time; nil for the object as a whole.
 	Condition *condition.Spec
 	Most      time.Duration
+	// IsStanding: it holds for many runs, and may be idle in some.
+	IsStanding bool
 }
 
 // String returns the flag's value before the time.
@@ -41,6 +43,16 @@ func Parse(given []string) (Limits, error) {
 		}
 	}
 	return all, errors.Join(faults...)
+}
+
+// With returns the limits with those that hold for many runs after them, where they count
+// less.
+func (all Limits) With(standing []string) (Limits, error) {
+	more, err := Parse(standing)
+	for i := range more {
+		more[i].IsStanding = true
+	}
+	return append(slices.Clone(all), more...), err
 }
 
 // parted parts limits at the commas that come after a time: an expression may have some.
@@ -154,7 +166,7 @@ func (l Limit) Means(kind object.Kind) bool {
 func (all Limits) Unknown(awaited []condition.Spec) []Limit {
 	var idle []Limit
 	for _, l := range all {
-		if l.Condition == nil || l.Condition.Kind == condition.Create || slices.ContainsFunc(awaited, l.of) {
+		if l.IsStanding || l.Condition == nil || l.Condition.Kind == condition.Create || slices.ContainsFunc(awaited, l.of) {
 			continue
 		}
 		idle = append(idle, l)
@@ -166,7 +178,7 @@ func (all Limits) Unknown(awaited []condition.Spec) []Limit {
 func (all Limits) Idle(kinds []object.Kind) []Limit {
 	var idle []Limit
 	for _, l := range all {
-		if l.Kind != "" && !slices.ContainsFunc(kinds, l.Means) {
+		if !l.IsStanding && l.Kind != "" && !slices.ContainsFunc(kinds, l.Means) {
 			idle = append(idle, l)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/limit"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/rules"
@@ -15,6 +16,7 @@ type waitFlags struct {
 	target     target.Flags
 	hang       await.HangFlags
 	times      await.TimesFlag
+	config     config.Flags
 	conditions []string
 	any        bool
 	failOn     []string

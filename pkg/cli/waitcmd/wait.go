@@ -79,6 +79,7 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 		"How long an object, or its kind, may be absent; defaults to --timeout, 0 means not at all")
 	f.times.Add(cmd)
 	f.readiness.Add(flags)
+	f.config.Add(cmd, false)
 	flags.StringVar(&f.explain, "explain-ready", "", "KIND of which to print when its objects are ready, and where that rule comes from; waits for nothing")
 	flags.BoolVar(&f.local, "local", false, "Judge the objects as they stand in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
 	f.hang.Add(cmd, "Off unless given")
@@ -97,6 +98,10 @@ func waitFormats() []string {
 
 func (f *waitFlags) toOptions(in verb.Invocation) (*waitOptions, error) {
 	targets, targetsErr := f.target.ToTargets(in.Args, in.Streams)
+	settings, settingsErr := f.config.Read(in, targets.Files.Files.Filenames, targets.Files.Files.Kustomize)
+	if f.timeout != 0 { // Nothing takes time otherwise.
+		f.times.Standing = settings.TimeoutFor
+	}
 	goal, goalErr := f.toGoal()
 	limits, limitsErr := f.times.ToLimits(goal.For)
 	hanging, hangErr := f.hang.ToHanging(in.Cmd.Flags(), false)
@@ -127,7 +132,7 @@ func (f *waitFlags) toOptions(in verb.Invocation) (*waitOptions, error) {
 	if f.times.Given() && f.timeout == 0 {
 		limitsErr = errors.Join(limitsErr, errors.New("--timeout-for means nothing with --timeout=0, which checks once"))
 	}
-	return o, errors.Join(targetsErr, goalErr, existenceErr, limitsErr, hangErr, printErr, verb.FlagError("-o", outErr), rulesErr,
+	return o, errors.Join(targetsErr, settingsErr, goalErr, existenceErr, limitsErr, hangErr, printErr, verb.FlagError("-o", outErr), rulesErr,
 		f.checkLocal(in.Cmd.Flags().Changed), in.Check())
 }
 
@@ -142,7 +147,9 @@ func (f *waitFlags) toGoal() (*wait.Goal, error) {
 }
 
 func (f *waitFlags) toExplanation(in verb.Invocation) (*await.Explanation, error) {
+	_, settingsErr := f.config.Read(in, nil, "") // It may name the rules.
 	rules, err := f.readiness.ToRules()
+	err = errors.Join(settingsErr, err)
 	if len(in.Args) > 0 || f.target.Set != "" || len(f.target.Filenames) > 0 || f.target.Kustomize != "" {
 		err = errors.Join(err, errors.New("--explain-ready KIND goes without objects"))
 	}

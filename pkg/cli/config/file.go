@@ -1,0 +1,263 @@
+package config
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/limit"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Expected is one value that a guard has to meet, and where it is written.
+type Expected struct{ Value, From string }
+
+// Settings are what a file sets for a context.
+type Settings struct {
+	// File is the one that was read; empty without any.
+	File string
+	// Contexts are the patterns of the sections that apply.
+	Contexts []string
+
+	Rules        predict.Standing
+	FieldManager string
+	AdoptFrom    []string
+	Recreate     []string
+	// Readiness is a file with rules.
+	Readiness string
+	// TimeoutFor are times as --timeout-for takes them.
+	TimeoutFor []string
+	// ExpectContext and ExpectCluster have to be met, each of them.
+	ExpectContext, ExpectCluster []Expected
+}
+
+// keys of a section, and of the file, in the order of the manual.
+func keys() []string {
+	return []string{"yield", "take", "adoptFrom", "recreate", "fieldManager", "readiness", "timeoutFor", "expect"}
+}
+
+// widening reports whether a key may widen what a run takes from others or deletes. Such a
+// key counts only in a file that the user named: a file that is merely found beside manifests
+// comes with them, from whoever wrote those.
+func widening(key string) bool {
+	switch key {
+	case "take", "adoptFrom", "recreate", "fieldManager":
+		return true
+	}
+	return false
+}
+
+// Parse reads a file for the context of that name. named: the user named the file. It finds
+// fault with every section, whether it is one of the context or not.
+func Parse(file string, data []byte, context string, named bool) (*Settings, error) {
+	r := &reader{file: file}
+	s := &sections{reader: r, named: named, folder: filepath.Dir(file)}
+	out := Settings{File: file}
+	if root := r.root(data); root != nil {
+		all := r.fields(root, "the file", append(keys(), "contexts"))
+		s.read(all, &out)
+		for _, f := range all {
+			if f.name == "contexts" {
+				s.contexts(f.value, context, &out)
+			}
+		}
+	}
+	return &out, errors.Join(r.faults...)
+}
+
+// sections reads what the file sets, for all contexts and for some.
+type sections struct {
+	*reader
+	named  bool
+	folder string
+}
+
+func (s *sections) contexts(n *yaml.Node, context string, out *Settings) {
+	for _, f := range s.fields(n, "contexts", nil) {
+		if !text.IsGlob(f.name) || f.name == "" {
+			s.fault(f.key, "", "%q is not a pattern: it is empty, a bracket is open or empty, or a backslash ends it", f.name)
+			continue
+		}
+		section := &Settings{} // The others are read for their faults alone.
+		if text.Glob(f.name, context) {
+			section = out
+			out.Contexts = append(out.Contexts, f.name)
+		}
+		s.read(s.fields(f.value, "the section of a context", keys()), section)
+	}
+}
+
+// read adds what a section sets: lists grow, and a later value is the one that counts.
+func (s *sections) read(section []field, out *Settings) {
+	for _, f := range section {
+		if widening(f.name) && !s.named {
+			s.fault(f.key, "name the file with --config="+text.ShellQuote(s.file)+" if you trust it, or use none with --config=",
+				"%s counts only in a file that you name: this one was found beside the input", f.name)
+			continue
+		}
+		switch f.name {
+		case "yield":
+			out.Rules.Yield = append(out.Rules.Yield, s.rules(f, predict.Anybody)...)
+		case "take":
+			out.Rules.Take = append(out.Rules.Take, s.rules(f, "")...)
+		case "adoptFrom":
+			s.texts(f.name, f.value, func(name string, _ *yaml.Node) { out.AdoptFrom = append(out.AdoptFrom, name) })
+		case "recreate":
+			s.texts(f.name, f.value, func(object string, at *yaml.Node) {
+				if _, err := predict.ParseObject(object); err != nil {
+					s.fault(at, "", "%w", err)
+				}
+				out.Recreate = append(out.Recreate, object)
+			})
+		case "fieldManager":
+			if name, ok := s.text(f.name, f.value); ok {
+				if fault := choices.ManagerFault(name); fault != "" {
+					s.fault(f.value, "", "fieldManager %s", fault)
+				}
+				out.FieldManager = name
+			}
+		case "readiness":
+			s.readiness(f, out)
+		case "timeoutFor":
+			s.times(f, out)
+		case "expect":
+			s.expect(f, out)
+		}
+	}
+}
+
+// readiness names a file beside this one. One that was found may not name others elsewhere:
+// what cannot be read as rules is quoted in errors.
+func (s *sections) readiness(f field, out *Settings) {
+	path, ok := s.text(f.name, f.value)
+	if !ok {
+		return
+	}
+	if !s.named && !filepath.IsLocal(path) {
+		s.fault(f.value, "name this file with --config="+text.ShellQuote(s.file)+" if you trust it",
+			"readiness names %s, and a file that was found beside the input may name only what is beside it", path)
+		return
+	}
+	if out.Readiness = path; !filepath.IsAbs(path) {
+		out.Readiness = filepath.Join(s.folder, path)
+	}
+}
+
+func (s *sections) times(f field, out *Settings) {
+	for _, one := range s.fields(f.value, f.name, nil) {
+		most, ok := s.text("the time of "+one.name, one.value)
+		if !ok {
+			continue
+		}
+		given := one.name + "=" + most
+		switch limits, err := limit.Parse([]string{given}); {
+		case err != nil || len(limits) != 1:
+			s.fault(one.key, `such as namespace: 30m, create: 1m or "job:condition=Complete": 20m`, "not KIND, CONDITION or KIND:CONDITION with a time: %s: %s", one.name, most)
+		case limits[0].Most == 0:
+			s.fault(one.value, "", "the time of %s must be more than 0", one.name)
+		default:
+			out.TimeoutFor = append(out.TimeoutFor, given)
+		}
+	}
+}
+
+func (s *sections) expect(f field, out *Settings) {
+	for _, one := range s.fields(f.value, f.name, []string{"context", "cluster"}) {
+		value, ok := s.text(one.name, one.value)
+		switch want := (Expected{Value: value, From: s.place(one.key) + ": expect." + one.name}); {
+		case !ok:
+		case one.name == "cluster":
+			out.ExpectCluster = append(out.ExpectCluster, want)
+		case !text.IsGlob(value):
+			s.fault(one.value, "", "%s is not a pattern: a bracket is open or empty, or a backslash ends it", value)
+		default:
+			out.ExpectContext = append(out.ExpectContext, want)
+		}
+	}
+}
+
+// rules reads a list of rules. otherwise is the manager of those that name none.
+func (s *sections) rules(f field, otherwise string) []predict.Choice {
+	var all []predict.Choice
+	for _, item := range s.list(f.name, f.value) {
+		item = resolved(item)
+		c := predict.Choice{From: s.place(item)}
+		var paths []fieldpath.Pattern
+		given := s.fields(item, "a rule", []string{"kind", "namespace", "name", "manager", "path"})
+		for _, one := range given {
+			if one.name == "path" {
+				paths = s.paths(one.value)
+				continue
+			}
+			value, ok := s.text(one.name, one.value)
+			if ok && !text.IsGlob(value) {
+				s.fault(one.value, "", "%s is not a pattern: a bracket is open or empty, or a backslash ends it", value)
+			}
+			switch one.name {
+			case "kind":
+				c.Kind = strings.ToLower(value)
+			case "namespace":
+				c.Namespace = value
+			case "name":
+				c.Name = value
+			case "manager":
+				c.Manager = value
+			}
+		}
+		if has := func(name string) bool {
+			for _, one := range given {
+				if one.name == name {
+					return true
+				}
+			}
+			return false
+		}; item.Kind == yaml.MappingNode && !has("path") && !has("manager") {
+			s.fault(item, `to mean everything that others hold, write manager: "*"`, "a rule has to have a path or a manager")
+			continue
+		}
+		if c.Manager == "" {
+			c.Manager = otherwise
+		}
+		if len(paths) == 0 {
+			paths = []fieldpath.Pattern{nil}
+		}
+		for _, path := range paths {
+			c.Path = path
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// paths reads one path or a list of them.
+func (s *sections) paths(n *yaml.Node) []fieldpath.Pattern {
+	var all []fieldpath.Pattern
+	read := func(given string, at *yaml.Node) {
+		path, err := fieldpath.ParsePattern(given)
+		switch {
+		case err != nil:
+			s.fault(at, "", "%w", err)
+		case fieldpath.Path(path).Positional():
+			s.fault(at, `such as .spec.template.spec.containers[name="app"].image, or [*] for all items`,
+				"%s: items of lists are named by their key, not by their position", path)
+		default:
+			all = append(all, path)
+		}
+	}
+	if n.Kind == yaml.ScalarNode {
+		if given, ok := s.text("path", n); ok {
+			read(given, n)
+		}
+		return all
+	}
+	s.texts("path", n, read)
+	if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
+		s.fault(n, "", "path names none")
+	}
+	return all
+}

@@ -1,0 +1,141 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// whole has every key.
+const whole = `
+yield:
+- {manager: kube-controller-manager}
+- kind: ValidatingWebhookConfiguration
+  path: .webhooks[*].clientConfig.caBundle
+take:
+- {kind: Deployment.apps, namespace: shop, name: web-*, path: [.spec.replicas, .spec.paused], manager: kubectl-*}
+adoptFrom: [helm]
+recreate: [job/migrate]
+fieldManager: team-shop
+readiness: ready.yaml
+timeoutFor: {namespace: 30m, "job:condition=Complete": 20m}
+expect: {context: "*shop*", cluster: 6f2a}
+contexts:
+  "prod-*":
+    fieldManager: team-shop-prod
+    expect: {cluster: 77aa}
+  "dev-*":
+    yield: [{path: .spec}]
+`
+
+// told is what settings come to, in a form to compare.
+func told(s *Settings) []string {
+	var out []string
+	for _, c := range s.Rules.Yield {
+		out = append(out, c.From+" yield "+c.String())
+	}
+	for _, c := range s.Rules.Take {
+		out = append(out, c.From+" take "+c.String())
+	}
+	out = append(out, fmt.Sprint(s.AdoptFrom, s.Recreate, " ", s.FieldManager, " ", s.Readiness, " ", s.TimeoutFor), fmt.Sprint(s.Contexts, s.ExpectContext, s.ExpectCluster))
+	return out
+}
+
+func TestParse(t *testing.T) {
+	s, err := Parse("app/k8sconnect.yaml", []byte(whole), "prod-1", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"app/k8sconnect.yaml:3:3 yield manager=kube-controller-manager",
+		"app/k8sconnect.yaml:4:3 yield validatingwebhookconfiguration:manager=*:.webhooks[*].clientConfig.caBundle",
+		"app/k8sconnect.yaml:7:3 take deployment.apps/shop/web-*:manager=kubectl-*:.spec.replicas",
+		"app/k8sconnect.yaml:7:3 take deployment.apps/shop/web-*:manager=kubectl-*:.spec.paused",
+		"[helm] [job/migrate] team-shop-prod app/ready.yaml [namespace=30m job:condition=Complete=20m]",
+		"[prod-*] [{*shop* app/k8sconnect.yaml:13:10: expect.context}] [{6f2a app/k8sconnect.yaml:13:29: expect.cluster} {77aa app/k8sconnect.yaml:17:14: expect.cluster}]",
+	}
+	if diff := cmp.Diff(want, told(s)); diff != "" {
+		t.Error(diff)
+	}
+	if s, err = Parse("f", []byte(whole), "staging", true); err != nil || s.FieldManager != "team-shop" || len(s.Contexts) > 0 || len(s.ExpectCluster) != 1 || len(s.Rules.Yield) != 2 {
+		t.Errorf("in a context without a section: %v, %v", told(s), err)
+	}
+}
+
+// What is wrong is told with file, line and column, all of it at once, and with what was
+// probably meant; in the sections of other contexts as well.
+func TestParseFaults(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                {"f: the file sets nothing | remove it, or use none with --config="},
+		"# a comment\n":   {"f: the file sets nothing | remove it, or use none with --config="},
+		"- yield":         {"f:1:1: the file has to be a mapping"},
+		"yield: [":        {"f:1: not YAML: did not find expected node content"},
+		"a: 1\n---\nb: 2": {"f:2:1: a second document: the file has to be one", `f:1:1: unknown key "a" | the keys are yield, take, adoptFrom, recreate, fieldManager, readiness, timeoutFor, expect, contexts`},
+		"yeild: []":       {`f:1:1: unknown key "yeild" | did you mean yield?`},
+		"fieldmanager: x": {`f:1:1: unknown key "fieldmanager" | did you mean fieldManager?`},
+		"yield:":          {"f:1:1: yield has no value | leave the key out to set nothing"},
+		"yield: .spec":    {"f:1:8: yield has to be a list"},
+		"yield: [.spec]":  {"f:1:9: a rule has to be a mapping"},
+		"yield: [{}]":     {`f:1:9: a rule has to have a path or a manager | to mean everything that others hold, write manager: "*"`},
+		"yield:\n- kind: A\n  paht: .spec": {
+			`f:3:3: unknown key "paht" | did you mean path?`,
+			`f:2:3: a rule has to have a path or a manager | to mean everything that others hold, write manager: "*"`,
+		},
+		"yield: [{path: .spec[}]":                  {"f:1: not YAML: did not find expected ',' or '}'"},
+		"take: [{path: '.a['}]":                    {`f:1:15: path ".a[", column 4: expected a field name`},
+		"take: [{path: '.a[0]'}]":                  {`f:1:15: .a[0]: items of lists are named by their key, not by their position | such as .spec.template.spec.containers[name="app"].image, or [*] for all items`},
+		"take: [{path: []}]":                       {"f:1:15: path names none"},
+		"take: [{manager: '[', path: .a}]":         {"f:1:18: [ is not a pattern: a bracket is open or empty, or a backslash ends it"},
+		"fieldManager: 1":                          {"f:1:15: fieldManager has to be a text, not 1 | put it in quotes"},
+		"fieldManager: ''":                         {"f:1:15: fieldManager is empty | leave the key out to set nothing"},
+		"fieldManager: \"a\\u0007b\"":              {`f:1:15: fieldManager is "a\ab", and the server takes printable characters only`},
+		"take: []\ntake: []":                       {"f:2:1: take is there twice"},
+		"recreate: [job=a]":                        {`f:1:12: "job=a": not KIND[/NAME], such as job/migrate`},
+		"timeoutFor: {job: soon}":                  {`f:1:14: not KIND, CONDITION or KIND:CONDITION with a time: job: soon | such as namespace: 30m, create: 1m or "job:condition=Complete": 20m`},
+		"timeoutFor: {job: 0s}":                    {"f:1:19: the time of job must be more than 0"},
+		"expect: {contxt: a}":                      {`f:1:10: unknown key "contxt" | did you mean context?`},
+		"contexts: {'[': {take: []}}":              {`f:1:12: "[" is not a pattern: it is empty, a bracket is open or empty, or a backslash ends it`},
+		"contexts: {other: {contexts: {}}}":        {`f:1:20: unknown key "contexts" | the keys are yield, take, adoptFrom, recreate, fieldManager, readiness, timeoutFor, expect`},
+		"contexts: {other: {take: [{path: '.'}]}}": {`f:1:34: path ".", column 1: the path is empty`},
+	} {
+		_, err := Parse("f", []byte(text), "prod", true)
+		var got []string
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range joined.Unwrap() {
+				got = append(got, strings.TrimSuffix(e.Error()+" | "+e.(*Error).Hint(), " | "))
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}
+
+// A file that nobody named may hold back and refuse, and may not widen what is taken,
+// deleted or read.
+func TestFoundMayNotWiden(t *testing.T) {
+	for key, text := range map[string]string{
+		"take": "take: [{path: .spec}]", "adoptFrom": "adoptFrom: [helm]", "recreate": "recreate: [job]", "fieldManager": "fieldManager: argocd-controller",
+		"readiness": "readiness: ../../.ssh/id_rsa", "an absolute readiness": "readiness: /etc/passwd",
+		"take, in a section": "contexts: {'*': {take: [{path: .spec}]}}",
+	} {
+		if _, err := Parse("f", []byte(text), "c", true); err != nil {
+			t.Errorf("%s, named: %v", key, err)
+		}
+		s, err := Parse("f", []byte(text), "c", false)
+		if err == nil || !strings.Contains(err.Error(), "found beside the input") {
+			t.Errorf("%s, found: %v", key, err)
+		}
+		if diff := cmp.Diff(told(&Settings{Contexts: s.Contexts}), told(s)); diff != "" {
+			t.Errorf("%s, found: %s", key, diff)
+		}
+	}
+	if _, err := Parse("f", []byte("yield: [{path: .spec}]\nreadiness: sub/r.yaml\ntimeoutFor: {job: 1m}\nexpect: {context: a}"), "c", false); err != nil {
+		t.Errorf("what only holds back: %v", err)
+	}
+}

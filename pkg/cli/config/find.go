@@ -1,0 +1,96 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// longest is how many bytes a file may have.
+const longest = 1 << 20
+
+// find returns the file beside the input; empty if there is none. Beside a file is its
+// folder, beside a folder the folder itself; a URL and standard input have no place. A file
+// speaks for the whole run, so it has to be beside everything that has a place.
+func find(filenames []string, kustomize string) (string, error) {
+	if kustomize != "" {
+		filenames = []string{kustomize}
+	}
+	found, without := "", ""
+	seen := map[string]bool{}
+	for _, name := range filenames {
+		if name == "-" || strings.Contains(name, "://") {
+			continue
+		}
+		folder := name
+		if info, err := os.Stat(name); err != nil || !info.IsDir() {
+			if kustomize != "" { // A repository, most likely.
+				return "", nil
+			}
+			folder = filepath.Dir(name)
+		}
+		file := filepath.Join(folder, manifest.ConfigFile)
+		if seen[file] {
+			continue
+		}
+		seen[file] = true
+		switch ours, err := isOurs(file); {
+		case err != nil:
+			return "", err
+		case !ours:
+			without = name
+		case found != "":
+			return "", &object.HintedError{Err: fmt.Errorf("%s and %s are both beside the input", found, file), Advice: choose(found)}
+		default:
+			found = file
+		}
+	}
+	if found != "" && without != "" {
+		return "", &object.HintedError{Err: fmt.Errorf("%s is beside a part of the input, and not beside %s", found, without), Advice: choose(found)}
+	}
+	return found, nil
+}
+
+func choose(file string) string {
+	return "name the one that counts with --config=" + text.ShellQuote(file) + ", or use none with --config="
+}
+
+// isOurs reports whether there is a file, and it is none that Kubernetes is to have.
+func isOurs(file string) (bool, error) {
+	data, err := read(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var top struct {
+		APIVersion yaml.Node `yaml:"apiVersion"`
+		Kind       yaml.Node `yaml:"kind"`
+	}
+	_ = yaml.Unmarshal(data, &top) // What is not YAML is ours: Parse says where it is wrong.
+	return top.APIVersion.IsZero() && top.Kind.IsZero(), nil
+}
+
+func read(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, longest+1))
+	if err == nil && len(data) > longest {
+		err = &Error{File: file, Err: fmt.Errorf("it has more than %d bytes", longest)}
+	}
+	return data, err
+}

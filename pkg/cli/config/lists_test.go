@@ -1,0 +1,148 @@
+package config_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+)
+
+// What people have Argo CD and Flux ignore, as public repositories say it, can be said in a
+// rule: it yields what they ignore, and not what stands beside it.
+//
+// Two of what was found cannot be said, and are not here: a regular expression over the keys of
+// list items (Kyverno's autogen rules), and an object that is created and never applied again
+// (kustomize.toolkit.fluxcd.io/ssa: IfNotPresent), for which there is no field to name.
+func TestIgnoreListsOfOthers(t *testing.T) {
+	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop, annotations: {a: b}}\n"
+	for from, tt := range map[string]struct {
+		rules, object string
+		// held are by manager what others set; want is yielded of it.
+		held map[string][]string
+		want []string
+	}{
+		"Hulk322/resume-argo: replicas of Deployments": {
+			"[{kind: Deployment.apps, path: .spec.replicas}, {kind: StatefulSet.apps, name: some, path: [.spec.replicas, .spec.template.metadata.labels.bar]}]",
+			deployment + "spec: {replicas: 1, paused: true}",
+			map[string][]string{"keda": {".spec.replicas", ".spec.paused"}}, []string{".spec.replicas"},
+		},
+		"Hulk322/resume-argo: of one StatefulSet": {
+			"[{kind: StatefulSet.apps, name: some, path: [.spec.replicas, .spec.template.metadata.labels.bar]}]",
+			"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: some}\nspec: {replicas: 1, template: {metadata: {labels: {foo: a, bar: b}}}}",
+			map[string][]string{"x": {".spec.replicas", ".spec.template.metadata.labels.foo", ".spec.template.metadata.labels.bar"}},
+			[]string{".spec.replicas", ".spec.template.metadata.labels.bar"},
+		},
+		"marfeel-challenge/terraform-install-apps: secrets of ServiceAccounts": {
+			"[{kind: ServiceAccount, path: [.imagePullSecrets, .secrets]}]",
+			"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a, labels: {x: y}}\nsecrets: [{name: t}]\nimagePullSecrets: [{name: p}]",
+			map[string][]string{"openshift": {`.imagePullSecrets`, ".metadata.labels.x"}}, []string{".imagePullSecrets"},
+		},
+		"jharmison-redhat/framework-okd: how applications sync": {
+			"[{kind: Application.argoproj.io, path: [.spec.syncPolicy.automated, .metadata.finalizers]}]",
+			"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a, finalizers: [f]}\nspec: {project: p, syncPolicy: {automated: {prune: true, selfHeal: true}}}",
+			map[string][]string{"argocd-server": {`.metadata.finalizers[="f"]`, ".spec.syncPolicy.automated.prune", ".spec.project"}},
+			[]string{`.metadata.finalizers[="f"]`, ".spec.syncPolicy.automated.prune"},
+		},
+		"timothywashburn/timothyw-system: parameters of a chart": {
+			"[{kind: Application.argoproj.io, path: .spec.source.helm.parameters}]",
+			"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec: {source: {path: x, helm: {parameters: [{name: tag, value: a}]}}}",
+			map[string][]string{"image-updater": {".spec.source.helm.parameters", ".spec.source.path"}}, []string{".spec.source.helm.parameters"},
+		},
+		"LTD-Beget/kaas-helm-charts: policies of webhooks, by position there": {
+			"[{kind: ValidatingWebhookConfiguration, path: '.webhooks[*].failurePolicy'}]",
+			"apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: istiod}\nwebhooks: [{name: a, failurePolicy: Ignore, sideEffects: None}, {name: b, failurePolicy: Ignore}]",
+			map[string][]string{"pilot-discovery": {`.webhooks[name="a"].failurePolicy`, `.webhooks[name="a"].sideEffects`}}, []string{`.webhooks[name="a"].failurePolicy`},
+		},
+		"zsmn/k8scd: a list in a list, of one Deployment": {
+			"[{kind: Deployment.apps, name: istiod, path: '.spec.template.spec.containers[*].env[*].valueFrom.resourceFieldRef.divisor'}]",
+			"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: istiod}\nspec: {template: {spec: {containers: [{name: c, env: [{name: e, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: '0'}}}]}]}}}",
+			map[string][]string{"x": {`.spec.template.spec.containers[name="c"].env[name="e"].valueFrom.resourceFieldRef.divisor`, `.spec.template.spec.containers[name="c"].env[name="e"].valueFrom.resourceFieldRef.resource`}},
+			[]string{`.spec.template.spec.containers[name="c"].env[name="e"].valueFrom.resourceFieldRef.divisor`},
+		},
+		"argoproj/argo-cd, its manual: an injected container": {
+			"[{kind: Deployment.apps, path: '.spec.template.spec.initContainers[name=injected]'}]",
+			deployment + "spec: {template: {spec: {initContainers: [{name: injected, image: a}, {name: mine, image: b}]}}}",
+			map[string][]string{"x": {`.spec.template.spec.initContainers[name="injected"].image`, `.spec.template.spec.initContainers[name="mine"].image`}},
+			[]string{`.spec.template.spec.initContainers[name="injected"].image`},
+		},
+		"argoproj/argo-cd, its manual: all of a manager": {
+			"[{manager: kube-controller-manager}]",
+			deployment + "spec: {replicas: 1, paused: true}",
+			map[string][]string{"kube-controller-manager": {".spec.replicas"}, "kubectl": {".spec.paused"}}, []string{".spec.replicas"},
+		},
+		"argoproj-labs/argocd-operator, its manual: certificate authorities": {
+			"[{kind: MutatingWebhookConfiguration, path: '.webhooks[*].clientConfig.caBundle'}]",
+			"apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: x}\nwebhooks: [{name: a, clientConfig: {url: u, caBundle: c}}]",
+			map[string][]string{"cainjector": {`.webhooks[name="a"].clientConfig.caBundle`}}, []string{`.webhooks[name="a"].clientConfig.caBundle`},
+		},
+		"fluxcd/helm-controller, its manual: replicas in drift detection": {
+			"[{kind: Deployment, namespace: shop, path: .spec.replicas}]",
+			deployment + "spec: {replicas: 1}",
+			map[string][]string{"kube-controller-manager": {".spec.replicas"}}, []string{".spec.replicas"},
+		},
+		"a Secret's keys with dots, as for Argo CD's own": {
+			`[{kind: Secret, name: argocd-secret, path: ['.data["oidc.clientSecret"]', '.data["server.secretkey"]']}]`,
+			"apiVersion: v1\nkind: Secret\nmetadata: {name: argocd-secret}\ndata: {server.secretkey: a, admin.password: b}",
+			map[string][]string{"argocd-server": {`.data["server.secretkey"]`, `.data["admin.password"]`}}, []string{`.data["server.secretkey"]`},
+		},
+	} {
+		t.Run(from, func(t *testing.T) {
+			settings, err := config.Parse("k8sconnect.yaml", []byte("yield: "+tt.rules), "", false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			item, live := objectsOf(t, tt.object, tt.held)
+			p := predict.Predictor{Manager: "k8sconnect", Standing: settings.Rules}
+			out, err := p.Evaluate(item, live)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, path := range out.Yielded {
+				got = append(got, path.String())
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// objectsOf returns an object as an item and as it is live, where others hold some of it.
+func objectsOf(t *testing.T, text string, held map[string][]string) (plan.Item, *unstructured.Unstructured) {
+	t.Helper()
+	stated := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &stated.Object); err != nil {
+		t.Fatal(err)
+	}
+	live := stated.DeepCopy()
+	var entries []any
+	for manager, paths := range held {
+		set := fieldpath.NewSet()
+		for _, text := range paths {
+			path, err := fieldpath.ParsePath(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fieldpath.Insert(set, path)
+		}
+		tree, err := fieldpath.ToTree(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, map[string]any{
+			"manager": manager, "operation": "Update", "apiVersion": live.GetAPIVersion(), "fieldsType": "FieldsV1", "fieldsV1": tree,
+		})
+	}
+	live.Object["metadata"].(map[string]any)["managedFields"] = entries
+	return plan.Item{Ref: object.RefOf(stated), Object: stated, Kind: object.Kind{GVK: stated.GroupVersionKind()}}, live
+}

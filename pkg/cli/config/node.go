@@ -1,0 +1,168 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Error is a fault of the file, with its place.
+type Error struct {
+	File         string
+	Line, Column int
+	Err          error
+	// Advice is what to do about it; empty if the error says it.
+	Advice string
+}
+
+func (e *Error) Error() string { return e.place() + ": " + e.Err.Error() }
+
+func (e *Error) place() string {
+	switch {
+	case e.Line == 0:
+		return e.File
+	case e.Column == 0:
+		return fmt.Sprintf("%s:%d", e.File, e.Line)
+	}
+	return fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Hint says what to do about it.
+func (e *Error) Hint() string { return e.Advice }
+
+// reader reads the nodes of a file, and collects what is wrong with them.
+type reader struct {
+	file   string
+	faults []error
+}
+
+func (r *reader) fault(at *yaml.Node, advice, format string, args ...any) {
+	r.faults = append(r.faults, &Error{File: r.file, Line: at.Line, Column: at.Column, Err: fmt.Errorf(format, args...), Advice: advice})
+}
+
+// place is where a node is.
+func (r *reader) place(at *yaml.Node) string {
+	return (&Error{File: r.file, Line: at.Line, Column: at.Column}).place()
+}
+
+// root returns the mapping that the file is; nil where it is at fault.
+func (r *reader) root(data []byte) *yaml.Node {
+	var document, second yaml.Node
+	documents := yaml.NewDecoder(bytes.NewReader(data))
+	err := documents.Decode(&document)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.faults = append(r.faults, syntaxOf(r.file, data, err))
+		return nil
+	}
+	if len(document.Content) == 0 || document.Content[0].Tag == "!!null" {
+		r.faults = append(r.faults, &Error{File: r.file, Err: errors.New("the file sets nothing"), Advice: "remove it, or use none with --config="})
+		return nil
+	}
+	if documents.Decode(&second) == nil {
+		r.fault(&second, "", "a second document: the file has to be one")
+	}
+	return document.Content[0]
+}
+
+// syntaxOf places what the YAML parser says: it has no column, and the line in its text alone,
+// from the second one on.
+func syntaxOf(file string, data []byte, err error) error {
+	e := &Error{File: file, Err: err}
+	words := strings.TrimPrefix(err.Error(), "yaml: ")
+	if n, scanErr := fmt.Sscanf(words, "line %d:", &e.Line); n == 1 && scanErr == nil {
+		_, words, _ = strings.Cut(words, ": ")
+	} else if !bytes.Contains(bytes.TrimSpace(data), []byte("\n")) {
+		e.Line = 1
+	}
+	e.Err = errors.New("not YAML: " + words)
+	return e
+}
+
+// field is one key of a mapping with its value.
+type field struct {
+	name       string
+	key, value *yaml.Node
+}
+
+// fields returns the keys of a mapping in their order. Each has to be one of the known, and
+// to have a value.
+func (r *reader) fields(n *yaml.Node, what string, known []string) []field {
+	n = resolved(n)
+	if n.Kind != yaml.MappingNode {
+		r.fault(n, "", "%s has to be a mapping", what)
+		return nil
+	}
+	var all []field
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		f := field{name: n.Content[i].Value, key: n.Content[i], value: resolved(n.Content[i+1])}
+		switch {
+		case slices.ContainsFunc(all, func(other field) bool { return other.name == f.name }):
+			r.fault(f.key, "", "%s is there twice", f.name)
+		case known != nil && !slices.Contains(known, f.name):
+			r.fault(f.key, nearest(f.name, known), "unknown key %q", f.name)
+		case f.value.Tag == "!!null":
+			r.fault(f.key, "leave the key out to set nothing", "%s has no value", f.name)
+		default:
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func nearest(name string, known []string) string {
+	if meant := text.Nearest(name, known); meant != "" {
+		return "did you mean " + meant + "?"
+	}
+	return "the keys are " + strings.Join(known, ", ")
+}
+
+// resolved is a node, or the one that an alias stands for.
+func resolved(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// text returns a scalar; what is not a text in YAML has to be in quotes.
+func (r *reader) text(what string, n *yaml.Node) (string, bool) {
+	n = resolved(n)
+	switch {
+	case n.Kind != yaml.ScalarNode:
+		r.fault(n, "", "%s has to be a text", what)
+	case n.Tag != "!!str":
+		r.fault(n, "put it in quotes", "%s has to be a text, not %s", what, n.Value)
+	case n.Value == "":
+		r.fault(n, "leave the key out to set nothing", "%s is empty", what)
+	default:
+		return n.Value, true
+	}
+	return "", false
+}
+
+// list returns the items of a sequence.
+func (r *reader) list(what string, n *yaml.Node) []*yaml.Node {
+	if n.Kind != yaml.SequenceNode {
+		r.fault(n, "", "%s has to be a list", what)
+		return nil
+	}
+	return n.Content
+}
+
+// texts returns a sequence of texts with their nodes.
+func (r *reader) texts(what string, n *yaml.Node, each func(string, *yaml.Node)) {
+	for _, item := range r.list(what, n) {
+		if s, ok := r.text("an item of "+what, item); ok {
+			each(s, item)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A file beside the manifests leaves what others hold, for each object as it is: the replicas
+// of the Deployment that is scaled, and not of the other one. A file that takes has to be
+// named. Guards of the file refuse before anything is sent.
+func TestRulesOfAFile(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const app = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: NAME}
+spec:
+  replicas: REPLICAS
+  selector: {matchLabels: {app: NAME}}
+  template:
+    metadata: {labels: {app: NAME}}
+    spec: {containers: [{name: app, image: "registry.example/app:1"}]}
+---`
+	set := func(replicas string) {
+		write("apps.yaml", strings.NewReplacer("NAME", "scaled", "REPLICAS", replicas).Replace(app)+
+			strings.NewReplacer("NAME", "plain", "REPLICAS", replicas).Replace(app))
+	}
+	apply := func(args ...string) *run {
+		return k8sconnect(t, c.KubeconfigPath, append([]string{"apply", "-n", ns, "-f", folder}, args...)...)
+	}
+	replicas := func() string {
+		return kubectl(t, c, "get", "deployments", "-n", ns, "-o", "jsonpath={range .items[*]}{.metadata.name}={.spec.replicas} {end}")
+	}
+	set("2")
+	apply().ends(t, 0)
+	kubectl(t, c, "scale", "deployment/scaled", "-n", ns, "--replicas=5")
+	set("3")
+	apply().ends(t, 1)
+
+	config := write("k8sconnect.yaml", "yield:\n- {manager: kubectl}\n- {kind: StatefulSet, path: .spec.replicas}\n")
+	r := apply("--explain-rules").ends(t, 0)
+	if got := replicas(); got != "plain=3 scaled=5 " {
+		t.Errorf("replicas: %s\n%s", got, r)
+	}
+	for _, want := range []string{
+		"using " + config + "\n",
+		"deployment.apps/scaled -n " + ns + ": .spec.replicas yielded by " + config + ":2:3",
+		config + ":3:3: the rule to yield statefulset:manager=*:.spec.replicas matched nothing: no object of the input is meant",
+	} {
+		if !strings.Contains(unwrapped(r.stderr.String()), want) {
+			t.Errorf("no %q on stderr:\n%s", want, r.stderr.String())
+		}
+	}
+	if strings.Contains(r.stderr.String(), "plain") {
+		t.Errorf("a rule decided of an object of which its manager holds nothing:\n%s", r.stderr.String())
+	}
+	k8sconnect(t, c.KubeconfigPath, "diff", "-n", ns, "-f", folder).ends(t, 0)
+
+	write("k8sconnect.yaml", "take: [{kind: Deployment, path: .spec.replicas}]\n")
+	if r := apply().ends(t, 2); !strings.Contains(r.stderr.String(), "k8sconnect.yaml:1:1: take counts only in a file that you name") {
+		t.Error(r)
+	}
+	apply("--config=").ends(t, 1)
+	write("k8sconnect.yaml", "expect: {context: another}\n")
+	if r := apply().ends(t, 2); !strings.Contains(r.stderr.String(), "wrong context") || !strings.Contains(r.stderr.String(), "k8sconnect.yaml:1:10: expect.context=another") {
+		t.Error(r)
+	}
+	write("k8sconnect.yaml", "take: [{kind: Deployment, path: .spec.replicas}]\n")
+	apply("--config=" + config).ends(t, 0)
+	if got := replicas(); got != "plain=3 scaled=3 " {
+		t.Errorf("replicas: %s", got)
+	}
+}
+
+// unwrapped is a text without the line breaks that a width put in.
+func unwrapped(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
