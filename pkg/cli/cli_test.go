@@ -50,6 +50,7 @@ func TestHelp(t *testing.T) {
 		"wait":               {"wait", "--help"},
 		"stuck":              {"stuck", "--help"},
 		"owners":             {"owners", "--help"},
+		"give":               {"give", "--help"},
 		"sets":               {"sets", "--help"},
 		"sets-delete":        {"sets", "delete", "--help"},
 		"version":            {"version", "-h"},

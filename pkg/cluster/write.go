@@ -85,6 +85,15 @@ func (c *Client) Update(ctx context.Context, kind object.Kind, obj *unstructured
 // SetManagedFields replaces the managed fields of the object, if it still is the
 // version that was read; if not, the error is a conflict.
 func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error) {
+	return c.PutManagedFields(ctx, kind, live, fields, object.Write{})
+}
+
+// PutManagedFields is SetManagedFields as a manager, or as a dry run. The manager becomes the
+// owner of what the server itself changes along the way; without a name, that is this
+// program's.
+func (c *Client) PutManagedFields(
+	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
+) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal([]map[string]any{
 		{"op": "replace", "path": "/metadata/managedFields", "value": fields},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
@@ -94,7 +103,14 @@ func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *u
 	}
 	q := request.Request{Ref: object.RefOf(live), Guarded: true}
 	return c.object(ctx, kind, q, func() *rest.Request {
-		return c.rest.Patch(types.JSONPatchType).AbsPath(request.ResourcePath(kind, live.GetNamespace(), live.GetName())...).Body(body)
+		r := c.rest.Patch(types.JSONPatchType).AbsPath(request.ResourcePath(kind, live.GetNamespace(), live.GetName())...).Body(body)
+		if how.Manager != "" {
+			r = r.Param("fieldManager", how.Manager)
+		}
+		if how.DryRun {
+			r = r.Param("dryRun", metav1.DryRunAll)
+		}
+		return r
 	})
 }
 

@@ -20,6 +20,11 @@ func DeleteActions() []event.Action {
 	return []event.Action{event.Gone, event.Remains, event.Absent, event.Failed, event.Skipped, event.Unknown, event.Kept}
 }
 
+// GiveActions are the results of a give.
+func GiveActions() []event.Action {
+	return []event.Action{event.Handed, event.Unchanged, event.Failed, event.Unknown}
+}
+
 // WaitActions are the results of a wait.
 func WaitActions() []event.Action {
 	return []event.Action{event.Met, event.Failed, event.TimedOut, event.Unmet, event.Gone, event.Unselected, event.Unknown}

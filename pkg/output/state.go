@@ -82,6 +82,8 @@ func (s *State) Take(e event.Event) {
 		s.share(e.Sharing)
 	case event.Deleted:
 		s.result(e.Ref, e.Action)
+	case event.Given:
+		s.result(e.Ref, e.Action)
 	case event.Owned, event.Set, event.Surveyed, event.Migrated:
 		s.Begun = true
 	case event.LeftOut:

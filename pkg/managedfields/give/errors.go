@@ -12,13 +12,29 @@ import (
 // ErrUnmanaged says that an object has no managed fields, so that nobody owns anything of it.
 var ErrUnmanaged error = unmanagedError{}
 
+// ErrLast says that nobody would own anything of an object any more. The API server then
+// takes all of it for what was there before the first apply, and each apply conflicts with
+// that.
+var ErrLast error = lastError{}
+
+type lastError struct{}
+
+func (lastError) Error() string { return "nobody would own any of it" }
+
+// Hint says what to do instead.
+func (lastError) Hint() string {
+	return "the server assigns an object without managed fields to before-first-apply at the next apply; " +
+		"give the fields to a manager, with --to, rather than to nobody"
+}
+
 type unmanagedError struct{}
 
 func (unmanagedError) Error() string { return "it has no managed fields: nobody owns any of it" }
 
 // Hint says how an object gets managed fields again.
 func (unmanagedError) Hint() string {
-	return "somebody cleared them; the next apply of any manager records owners anew, and meets no conflict"
+	return "somebody cleared them, so the next apply conflicts with before-first-apply over all that differs; " +
+		"where the receiver's manifest is known (-f, --helm-release), --from=before-first-apply gives it what it states"
 }
 
 // SharedError says that several managers own a path, and the wish does not say whose part is
@@ -99,8 +115,8 @@ func (e *StrangerError) Error() string {
 
 // Hint says how to tell.
 func (e *StrangerError) Hint() string {
-	return "--as=apply if it uses server-side apply: its next apply removes what it does not state; " +
-		"--as=update if not. Known to this object: " + strings.Join(e.Managers, ", ")
+	return "--as-operation=apply if it uses server-side apply: its next apply removes what it does not state; " +
+		"--as-operation=update if not. Known to this object: " + strings.Join(e.Managers, ", ")
 }
 
 // ReceiverError says that a manager cannot receive anything.

@@ -101,7 +101,11 @@ func Give(entries []managedfields.Entry, w Wish) (Outcome, error) {
 	if to.Manager != "" && to.APIVersion == "" {
 		to.APIVersion = newest(meant)
 	}
-	return w.carryOut(entries, meant, to), nil
+	out := w.carryOut(entries, meant, to)
+	if len(out.Entries) == 0 {
+		return Outcome{}, ErrLast
+	}
+	return out, nil
 }
 
 // carryOut moves what is meant to the receiver.

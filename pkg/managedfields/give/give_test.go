@@ -175,7 +175,7 @@ func TestRefused(t *testing.T) {
 		"nobody's":                     {[]string{helm}, give.Wish{To: "helm"}, ".data.z", "nobody owns .data.z", "next"},
 		"somebody else's":              {[]string{helm}, give.Wish{To: "x", As: "Update", From: []string{"edit"}}, ".data.a", "edit does not own .data.a: helm (Apply) does", ""},
 		"a part of a whole":            {[]string{helm}, give.Wish{To: "x", As: "Update"}, ".data.m.b", ".data.m is owned as one value by helm (Apply), and .data.m.b is only a part of it", "give .data.m"},
-		"a stranger":                   {[]string{helm}, give.Wish{To: "x"}, ".data.a", `"x" owns nothing of it yet`, "--as=apply"},
+		"a stranger":                   {[]string{helm}, give.Wish{To: "x"}, ".data.a", `"x" owns nothing of it yet`, "--as-operation=apply"},
 		"the server's own bookkeeping": {[]string{helm}, give.Wish{To: "before-first-apply"}, ".data.a", "bookkeeping", ""},
 		"the status":                   {[]string{helm}, give.Wish{To: "helm"}, ".status.x", "belongs to the status", ""},
 		"the identity":                 {[]string{helm}, give.Wish{To: "helm"}, ".metadata.name", "identity", ""},

@@ -65,6 +65,8 @@ func (s *stream) Take(e event.Event) {
 		s.write(streamLine{Type: "applied", Object: appliedOf(e)})
 	case event.Compared:
 		s.write(streamLine{Type: "compared", Object: comparedOf(e)})
+	case event.Given:
+		s.write(streamLine{Type: "given", Object: givenOf(e)})
 	case event.Deleted:
 		s.write(streamLine{Type: "deleted", Object: deletedOf(e)})
 	case event.Going:

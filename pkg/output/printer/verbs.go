@@ -178,6 +178,19 @@ func ForMigration(o output.Options) (*Printer, error) {
 	})
 }
 
+// ForGive returns a printer for the events of a give. The error names an unknown
+// format.
+func ForGive(o output.Options) (*Printer, error) {
+	if o.Format == output.Name {
+		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s, %s, %s or %s",
+			o.Format, output.Table, output.JSON, output.YAML, output.KYAML, output.Stream, output.JUnit)
+	}
+	given := output.Word{Text: "given", Good: []event.Action{event.Handed, event.Unchanged}}
+	return newPrinter(o, output.NewState(given, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+		return report(b, table.NewGiven, document.NewGiven, output.GiveActions()), nil
+	})
+}
+
 // ForSets returns a printer for sets; members: for one set, with a line for each member.
 // The error names an unknown format.
 func ForSets(o output.Options, members bool) (*Printer, error) {

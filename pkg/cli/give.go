@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helm"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/handover"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/give"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+type giveFlags struct {
+	target         target.Flags
+	to, as         string
+	from           []string
+	share, release bool
+	helmRelease    string
+	dryRun         string
+	output         string
+}
+
+type giveOptions struct {
+	giveScope
+	engine handover.Engine
+	run    string
+	out    *printer.Printer
+}
+
+func newGive(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
+	var flags giveFlags
+	cmd := &cobra.Command{
+		Use:   "give (TYPE/NAME… | -f FILE) [PATH…] --to=MANAGER",
+		Short: "Change who owns fields, and nothing else",
+		Long: `Move fields from their owner to another field manager, share them, or release
+them. No value changes, no generation, and no other owner: what is written is
+metadata.managedFields, for the version that was read, and again if somebody
+came between.
+
+Each PATH is meant with all that lies below it; without any, all that the
+managers in --from own is. With several owners of a path, --from says whose
+part is meant.
+
+With -f or --helm-release, what the receiver applies is known: give shows what
+its next apply meets, before and after, and without a PATH it leaves fields
+which that apply would remove.
+
+Exit status: 0 given, 1 refused, 2 could not tell.`,
+		Example: `  # helm upgrade conflicts with what kubectl apply once wrote
+  kubectl k8sconnect give --helm-release=shop/web \
+    --from=kubectl-client-side-apply
+
+  # The chart no longer states replicas: keep the autoscaler's
+  kubectl k8sconnect give deploy/web .spec.replicas \
+    --from=helm --to=kube-controller-manager
+
+  # Let flux own a hotfix beside its author
+  kubectl k8sconnect give deploy/web --share --to=flux \
+    '.spec.template.spec.containers[name="web"].image'
+
+  # What would change hands?
+  kubectl k8sconnect give deploy -A --all --from=kubectl-edit --to=helm \
+    --dry-run=server`,
+		ValidArgsFunction: completion.Targets(c),
+		RunE:              verb.Runner(c, streams, flags.toOptions),
+	}
+	cmd.Flags().SortFlags = false
+	flags.add(cmd)
+	return cmd
+}
+
+func (f *giveFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.to, "to", "", "The field manager that receives the fields; helm with --helm-release")
+	flags.StringSliceVar(&f.from, "from", nil, "The field managers that own them now. Repeatable")
+	flags.StringVar(&f.as, "as-operation", "",
+		"apply or update: how a receiver writes that owns nothing of the object yet. One that applies removes at its next apply what it does not state")
+	flags.BoolVar(&f.share, "share", false, "The present owners keep the fields")
+	flags.BoolVar(&f.release, "release", false, "Nobody receives the fields: they stay, and whoever applies them next owns them without a conflict")
+	flags.StringVar(&f.helmRelease, "helm-release", "", "The objects of a Helm release, NAMESPACE/NAME, as its Secret has them")
+	f.target.Add(cmd)
+	flags.StringVar(&f.dryRun, "dry-run", "none", "none, server (ask the server what would happen) or client (only read what exists)")
+	flags.StringVarP(&f.output, "output", "o", output.Table, "Form of the results: table, json, yaml, kyaml, stream or junit")
+	help.Words(cmd, "output", output.Table, output.JSON, output.YAML, output.KYAML, output.Stream, output.JUnit)
+	help.Words(cmd, "as-operation", "apply", "update")
+	for _, name := range []string{"to", "from", "helm-release"} {
+		help.Words(cmd, name)
+	}
+}
+
+func (f *giveFlags) toOptions(in verb.Invocation) (*giveOptions, error) {
+	names, paths, pathErr := pathsAmong(in.Args)
+	o := &giveOptions{giveScope: giveScope{helmRelease: f.helmRelease}}
+	var targetsErr error
+	if f.helmRelease != "" {
+		targetsErr = f.onlyRelease(names)
+	} else {
+		o.targets, targetsErr = f.target.ToTargets(names, in.Streams)
+	}
+	wish, wishErr := f.wish(paths)
+	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
+	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
+	print.DryRun = dryRun != object.DryRunNone
+	out, outErr := printer.ForGive(print)
+	o.engine = handover.Engine{Wish: wish, DryRun: dryRun, Lenient: len(o.targets.Named) == 0}
+	o.run, o.out = print.Run, out
+	return o, errors.Join(targetsErr, pathErr, wishErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
+}
+
+// onlyRelease refuses other objects beside those of a release.
+func (f *giveFlags) onlyRelease(names []string) error {
+	namespace, name, ok := strings.Cut(f.helmRelease, "/")
+	switch {
+	case !ok || namespace == "" || name == "" || strings.Contains(name, "/"):
+		return &object.HintedError{
+			Err:    fmt.Errorf("--helm-release=%s: not NAMESPACE/NAME", f.helmRelease),
+			Advice: "helm list -A shows both",
+		}
+	case len(names)+len(f.target.Filenames) > 0 || f.target.Kustomize != "" || f.target.Selector != "" || f.target.All || f.target.AllNamespaces:
+		return errors.New("--helm-release means the objects of a release, and nothing beside them")
+	}
+	return nil
+}
+
+// wish is what the flags wish of each object.
+func (f *giveFlags) wish(paths []fieldpath.Path) (give.Wish, error) {
+	w := give.Wish{Paths: paths, From: f.from, To: f.to, Mode: give.Move}
+	if f.helmRelease != "" && w.To == "" {
+		w.To = helm.Manager
+	}
+	switch {
+	case f.share && f.release:
+		return w, errors.New("--share and --release exclude each other")
+	case f.release && f.to != "":
+		return w, errors.New("--release and --to exclude each other: what is released, nobody receives")
+	case f.release:
+		w.Mode, w.To = give.Release, ""
+	case f.share:
+		w.Mode = give.Share
+	}
+	switch f.as {
+	case "":
+	case "apply":
+		w.As = managedfields.Apply
+	case "update":
+		w.As = managedfields.Update
+	default:
+		return w, fmt.Errorf("--as-operation must be apply or update, not %q", f.as)
+	}
+	switch {
+	case w.Mode != give.Release && w.To == "":
+		return w, &object.HintedError{Err: errors.New("no receiver named"), Advice: "name it with --to=MANAGER, or use --release"}
+	case slices.Contains(f.from, ""):
+		return w, errors.New("--from is empty")
+	case len(w.Paths) == 0 && len(w.From) == 0:
+		return w, &object.HintedError{
+			Err:    errors.New("no fields named"),
+			Advice: "name paths such as .spec.replicas, or with --from=MANAGER all that it owns; owners shows both",
+		}
+	}
+	return w, nil
+}
+
+// pathsAmong tells paths, which begin with a dot, from names.
+func pathsAmong(args []string) (names []string, paths []fieldpath.Path, err error) {
+	for _, arg := range args {
+		if !strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "./") {
+			names = append(names, arg)
+			continue
+		}
+		p, fault := fieldpath.ParsePath(arg)
+		if fault != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", arg, fault))
+			continue
+		}
+		paths = append(paths, p)
+	}
+	return names, paths, err
+}
+
+func (o *giveOptions) Execute(ctx context.Context, in verb.Invocation) error {
+	err := o.give(ctx, in)
+	return endOfGive(err, o.out.Close(ctx))
+}
+
+func (o *giveOptions) give(ctx context.Context, in verb.Invocation) error {
+	if o.targets.InFiles {
+		if err := o.targets.Files.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
+			return err
+		}
+	}
+	const pace = 0 // as the server allows
+	client, err := in.Connect(ctx, o.run, pace, o.out.Print)
+	if err != nil {
+		return err
+	}
+	targets, err := o.resolve(ctx, in.Connection, client, o.out.Print)
+	if err != nil {
+		return err
+	}
+	if o.engine.Wish.Mode == give.Release && o.engine.DryRun == object.DryRunNone {
+		o.out.Print(event.Warned{Text: "released fields stay as they are, and nobody guards them: the next apply that states one overwrites it without a conflict"})
+	}
+	o.engine.Server, o.engine.Emit = client, o.out.Print
+	return o.engine.Run(ctx, targets)
+}
+
+// endOfGive turns the end of the engine and of the printer into the verb's.
+func endOfGive(ran, closed error) error {
+	incomplete, ok := errors.AsType[*handover.IncompleteError](ran)
+	switch {
+	case closed != nil && !verb.Unread(closed):
+		return closed
+	case ok && incomplete.Unknown > 0:
+		return verb.ErrUnknown
+	case ok:
+		return verb.ErrNo
+	}
+	return ran
+}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helm"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/handover"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// giveScope is which objects are meant.
+type giveScope struct {
+	targets target.Targets
+	// helmRelease is namespace/name of a release whose objects are meant; empty for none.
+	helmRelease string
+}
+
+// resolve finds the objects that are meant, with what the receiver applies where that is
+// known.
+func (o *giveScope) resolve(
+	ctx context.Context, c *connection.Connection, client *cluster.Client, emit func(event.Event),
+) ([]handover.Target, error) {
+	switch {
+	case o.helmRelease != "":
+		return released(ctx, c, client, o.helmRelease)
+	case o.targets.InFiles:
+		p, err := o.targets.Files.Order(ctx, c, client, emit)
+		if err != nil {
+			return nil, err
+		}
+		return plannedTargets(ctx, client, p)
+	}
+	found, err := o.targets.Resolve(ctx, c, client)
+	if err != nil {
+		return nil, err
+	}
+	var all []handover.Target
+	for _, t := range found {
+		if t.Name != "" {
+			all = append(all, handover.Target{Kind: t.Kind, Ref: object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}})
+			continue
+		}
+		some, err := selected(ctx, client, t)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	if len(all) == 0 {
+		return nil, &object.HintedError{Err: errors.New("no object matches"), Advice: "check the selector and the namespace; -A looks into all of them"}
+	}
+	return all, nil
+}
+
+// selected are the objects that match, by their names alone.
+func selected(ctx context.Context, client *cluster.Client, t target.Target) ([]handover.Target, error) {
+	var all []handover.Target
+	seen := map[object.Key]bool{}
+	err := client.Metadata(ctx, t.Kind, t.Selection, func(u *unstructured.Unstructured) {
+		ref := object.Ref{GVK: t.Kind.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}
+		if !seen[ref.Key()] {
+			seen[ref.Key()] = true
+			all = append(all, handover.Target{Kind: t.Kind, Ref: ref})
+		}
+	})
+	return all, err
+}
+
+// plannedTargets are the objects of manifests, as far as their kinds are served.
+func plannedTargets(ctx context.Context, client *cluster.Client, p *plan.Plan) ([]handover.Target, error) {
+	var all []handover.Target
+	var faults []error
+	for _, ph := range p.Phases {
+		for _, it := range ph.Items {
+			if it.Kind.Resource == "" {
+				faults = append(faults, client.Unserved(ctx, it.GVK))
+				continue
+			}
+			all = append(all, handover.Target{Kind: it.Kind, Ref: it.Ref, Stated: it.Object})
+		}
+	}
+	return all, errors.Join(faults...)
+}
+
+// released are the objects of a Helm release, as Helm applied them last.
+func released(ctx context.Context, c *connection.Connection, client *cluster.Client, named string) ([]handover.Target, error) {
+	namespace, name, _ := strings.Cut(named, "/")
+	secrets := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+	var all []*unstructured.Unstructured
+	err := client.Select(ctx, secrets, object.Selection{Namespace: namespace, Labels: helm.Labels(name)}, "", func(u *unstructured.Unstructured) {
+		all = append(all, u)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the release %s: %w", named, err)
+	}
+	newest := helm.Newest(all)
+	if newest == nil {
+		return nil, &object.HintedError{
+			Err:    fmt.Errorf("there is no Helm release %s", named),
+			Advice: "helm list -A shows those that there are. Releases that Helm keeps elsewhere than in Secrets cannot be read: give their manifest with -f and --to=helm",
+		}
+	}
+	release, err := helm.Decode(newest)
+	if err != nil {
+		return nil, fmt.Errorf("the release %s: %w", named, err)
+	}
+	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), Secrets: c.Vault})
+	if err != nil {
+		return nil, fmt.Errorf("the manifest of the release %s: %w", named, err)
+	}
+	var targets []handover.Target
+	var faults []error
+	for _, m := range read.Objects {
+		kind, err := client.Kind(ctx, m.Object.GroupVersionKind())
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		stated := release.Applied(m.Object)
+		if kind.Namespaced && stated.GetNamespace() == "" {
+			stated.SetNamespace(release.Namespace)
+		}
+		ref := object.RefOf(stated)
+		ref.GVK = kind.GVK
+		targets = append(targets, handover.Target{Kind: kind, Ref: ref, Stated: stated})
+	}
+	return targets, errors.Join(faults...)
+}

@@ -1,0 +1,114 @@
+// Package helm reads a Helm release from the Secret in which Helm keeps it, without Helm.
+package helm
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Manager is the field manager as which Helm applies.
+const Manager = "helm"
+
+// SecretType is the type of the Secrets that hold releases.
+const SecretType = "helm.sh/release.v1"
+
+// Release is one revision of a release.
+type Release struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	Version   int    `json:"version"`
+	// Manifest is what was rendered, without hooks.
+	Manifest string `json:"manifest"`
+	Info     struct {
+		Status string `json:"status"`
+	} `json:"info"`
+}
+
+// Labels select the Secrets of a release.
+func Labels(name string) string { return "owner=helm,name=" + name }
+
+// Newest returns the Secret of the newest revision, nil of none. A revision that failed counts
+// as well: Helm applied its manifest, as far as it came.
+func Newest(secrets []*unstructured.Unstructured) *unstructured.Unstructured {
+	var newest *unstructured.Unstructured
+	most := -1
+	for _, s := range secrets {
+		if kind, _, _ := unstructured.NestedString(s.Object, "type"); kind != SecretType {
+			continue
+		}
+		if n, err := strconv.Atoi(s.GetLabels()["version"]); err == nil && n > most {
+			newest, most = s, n
+		}
+	}
+	return newest
+}
+
+// Decode reads a release from its Secret.
+func Decode(secret *unstructured.Unstructured) (Release, error) {
+	var out Release
+	text, found, err := unstructured.NestedString(secret.Object, "data", "release")
+	if err != nil || !found {
+		return out, errors.New("the Secret has no release in it")
+	}
+	raw, err := base64.StdEncoding.DecodeString(text) // As every value of a Secret.
+	if err == nil {
+		raw, err = base64.StdEncoding.DecodeString(string(raw)) // As Helm writes it.
+	}
+	if err != nil {
+		return out, fmt.Errorf("the release is not base64: %w", err)
+	}
+	if raw, err = plain(raw); err != nil {
+		return out, err
+	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return out, errors.New("the release is not JSON") // The error would quote what may be secret.
+	}
+	return out, nil
+}
+
+// plain undoes Helm's compression, which its oldest releases do without.
+func plain(raw []byte) ([]byte, error) {
+	const most = 64 << 20 // A Secret has at most a megabyte; no manifest is so much larger.
+	if !bytes.HasPrefix(raw, []byte{0x1f, 0x8b}) {
+		return raw, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("the release cannot be decompressed: %w", err)
+	}
+	out, err := io.ReadAll(io.LimitReader(r, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the release cannot be decompressed: %w", err)
+	case len(out) > most:
+		return nil, errors.New("the release is larger than 64 MB")
+	}
+	return out, nil
+}
+
+// Applied returns an object of the manifest as Helm applies it: with the label and the
+// annotations by which it knows its own.
+func (r Release) Applied(rendered *unstructured.Unstructured) *unstructured.Unstructured {
+	u := rendered.DeepCopy()
+	labels, annotations := u.GetLabels(), u.GetAnnotations()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	labels["app.kubernetes.io/managed-by"] = "Helm"
+	annotations["meta.helm.sh/release-name"] = r.Name
+	annotations["meta.helm.sh/release-namespace"] = r.Namespace
+	u.SetLabels(labels)
+	u.SetAnnotations(annotations)
+	return u
+}

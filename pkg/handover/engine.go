@@ -1,0 +1,234 @@
+package handover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/give"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Manager is the field manager under which managed fields are sent. By it the webhook tells
+// a hand-over from other edits of managed fields.
+const Manager = "k8sconnect-give"
+
+// attempts bounds how often one object is looked at anew because it changed between the read
+// and the write.
+const attempts = 5
+
+// atOnce is how many objects are worked on at the same time.
+const atOnce = 8
+
+// Server is what the engine needs of a cluster.
+type Server interface {
+	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
+	// PutManagedFields replaces the managed fields of the object, if it still is the version
+	// that was read; if not, the error is a conflict.
+	PutManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (*unstructured.Unstructured, error)
+	// Apply is asked by dry runs alone.
+	Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+}
+
+// Target is one object.
+type Target struct {
+	Kind object.Kind
+	Ref  object.Ref
+	// Stated is what the receiver applies; nil if that is not known.
+	Stated *unstructured.Unstructured
+}
+
+// Engine hands fields over. Server and Emit are needed.
+type Engine struct {
+	Server Server
+	// Wish is what is to become of each object. Its Stated is set from the target's.
+	Wish   give.Wish
+	DryRun object.DryRun
+	// Lenient: an object of which the giver owns nothing is none of our business, as among
+	// many that were selected.
+	Lenient bool
+	// Emit is called for each event, one at a time.
+	Emit func(event.Event)
+}
+
+// IncompleteError counts the objects with which it did not go as was wished. Events have
+// reported why.
+type IncompleteError struct {
+	// Refused cannot be given as was wished, Unknown could not be read or written.
+	Refused, Unknown int
+}
+
+func (e *IncompleteError) Error() string {
+	return fmt.Sprintf("%d objects were refused, and %d are unknown", e.Refused, e.Unknown)
+}
+
+var errChanging = errors.New("the object changes faster than it can be read")
+
+// Run hands the fields of all targets over. It returns an *IncompleteError if that is not
+// so of some of them, and ctx's error when it was interrupted.
+func (e *Engine) Run(ctx context.Context, targets []Target) error {
+	refs := make([]object.Ref, len(targets))
+	for i, t := range targets {
+		refs[i] = t.Ref
+	}
+	e.Emit(event.Planned{Phases: []event.Phase{{Name: "objects", Total: len(refs), Refs: refs}}})
+	e.Emit(event.PhaseStarted{Index: 0})
+	var mu sync.Mutex
+	var incomplete IncompleteError
+	var work errgroup.Group
+	work.SetLimit(atOnce)
+	for _, t := range targets {
+		work.Go(func() error {
+			if ctx.Err() != nil {
+				return nil
+			}
+			out := e.one(ctx, t)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case out.Action == event.Failed, len(out.Left) > 0 && len(out.Moves) == 0:
+				incomplete.Refused++
+			case out.Action == event.Unknown:
+				incomplete.Unknown++
+			}
+			e.Emit(out)
+			return nil
+		})
+	}
+	_ = work.Wait() // results are events
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case incomplete != IncompleteError{}:
+		return &incomplete
+	}
+	return nil
+}
+
+// one hands over what is wished of one object.
+func (e *Engine) one(ctx context.Context, t Target) event.Given {
+	out := event.Given{Ref: t.Ref, DryRun: e.DryRun != object.DryRunNone}
+	for range attempts {
+		live, err := e.Server.Get(ctx, t.Kind, t.Ref)
+		if err != nil {
+			return e.unknown(out, err)
+		}
+		wish, done, entries, err := e.wish(ctx, live, t)
+		if err != nil {
+			return e.refused(out, err)
+		}
+		out.Moves, out.Left = movesOf(done.Given), keptOf(done.Left)
+		if len(done.Given) == 0 {
+			out.Action = event.Unchanged
+			return out
+		}
+		out.Next = e.foresee(ctx, t, live, wish, entries, done)
+		err = e.send(ctx, t, live, done.Entries)
+		if apierrors.IsConflict(err) {
+			continue
+		}
+		if err != nil {
+			return e.unknown(out, err)
+		}
+		out.Action = event.Handed
+		return out
+	}
+	return e.unknown(out, errChanging)
+}
+
+// wish works out what is wished of an object as it is, and returns its owners as well.
+func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Target) (give.Wish, give.Outcome, []managedfields.Entry, error) {
+	w := e.Wish
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return w, give.Outcome{}, nil, err
+	}
+	w.Paths = make([]fieldpath.Path, len(e.Wish.Paths))
+	for i, p := range e.Wish.Paths {
+		if w.Paths[i], err = give.At(live.Object, entries, p); err != nil {
+			return w, give.Outcome{}, nil, err
+		}
+	}
+	if t.Stated != nil {
+		w.Stated = t.Stated.Object
+		if len(entries) == 0 && slices.Contains(w.From, managedfields.BeforeFirstApply) {
+			if entries, err = e.first(ctx, t); err != nil {
+				return w, give.Outcome{}, nil, err
+			}
+		}
+	}
+	done, err := give.Give(entries, w)
+	return w, done, entries, err
+}
+
+// first returns the managed fields that an object without any has at the receiver's next
+// apply: the API server takes all that is there for another manager's, before-first-apply, and
+// refuses what differs.
+func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, error) {
+	answer, err := e.Server.Apply(ctx, t.Kind, t.Stated, object.Write{
+		Manager: e.Wish.To, Force: true, DryRun: true, Validation: metav1.FieldValidationIgnore,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return managedfields.Entries(answer)
+}
+
+// send writes the entries for the version that was read. A default that storage drops is set
+// anew by every write, and credited to whoever wrote: where that makes us an owner, the same
+// is sent as the manager that received the fields.
+func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstructured, entries []managedfields.Entry) error {
+	if e.DryRun == object.DryRunClient {
+		return nil
+	}
+	fields, err := managedfields.Encode(entries)
+	if err != nil {
+		return err
+	}
+	how := object.Write{Manager: Manager, DryRun: e.DryRun == object.DryRunServer}
+	answer, err := e.Server.PutManagedFields(ctx, t.Kind, live, fields, how)
+	if err != nil || e.DryRun != object.DryRunNone {
+		return err
+	}
+	now, err := managedfields.Entries(answer)
+	if err != nil {
+		return err
+	}
+	strayed := slices.ContainsFunc(now, func(o managedfields.Entry) bool { return o.Manager == Manager })
+	if !strayed || e.Wish.Mode == give.Release {
+		return nil
+	}
+	how.Manager = e.Wish.To
+	_, err = e.Server.PutManagedFields(ctx, t.Kind, answer, fields, how)
+	if apierrors.IsConflict(err) {
+		return nil // What was wished is done; the next writer sets the default anew as well.
+	}
+	return err
+}
+
+// unknown is the result where nobody can tell what the server would have done.
+func (e *Engine) unknown(out event.Given, err error) event.Given {
+	out.Action, out.Err = event.Unknown, err
+	out.Moves, out.Left, out.Next = nil, nil, nil
+	return out
+}
+
+// refused is the result where the wish cannot be fulfilled.
+func (e *Engine) refused(out event.Given, err error) event.Given {
+	if e.Lenient && (give.Missing(err) || errors.Is(err, give.ErrUnmanaged) || errors.As(err, new(*give.PathError))) {
+		out.Action, out.Reason = event.Unchanged, err.Error()
+		return out
+	}
+	out.Action, out.Err = event.Failed, err
+	return out
+}

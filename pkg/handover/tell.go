@@ -1,0 +1,70 @@
+package handover
+
+import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/give"
+)
+
+// movesOf gathers fields that went the same way. Of what only holds others, nothing is told:
+// it goes along with what it holds.
+func movesOf(given []give.Given) []event.Move {
+	var out []event.Move
+	for _, inner := range []bool{false, true} {
+		for _, g := range given {
+			if g.Inner == inner {
+				out = add(out, g)
+			}
+		}
+		if len(out) > 0 { // Else all there is only holds others.
+			break
+		}
+	}
+	return out
+}
+
+func add(out []event.Move, g give.Given) []event.Move {
+	for i := range out {
+		if m := &out[i]; m.From.Equal(g.From) && m.To.Equal(g.To) && m.Shared == g.Shared {
+			m.Paths = append(m.Paths, g.Path)
+			return out
+		}
+	}
+	return append(out, event.Move{Paths: []fieldpath.Path{g.Path}, From: g.From, To: g.To, Shared: g.Shared})
+}
+
+// keptOf gathers fields that stay for the same reason.
+func keptOf(left []give.Left) []event.Withheld {
+	var out []event.Withheld
+next:
+	for _, l := range left {
+		why := whyKept(l)
+		for i := range out {
+			if out[i].Owner.Equal(l.Owner) && out[i].Why == why {
+				out[i].Paths = append(out[i].Paths, l.Path)
+				continue next
+			}
+		}
+		out = append(out, event.Withheld{Paths: []fieldpath.Path{l.Path}, Owner: l.Owner, Why: why})
+	}
+	return out
+}
+
+func whyKept(l give.Left) string {
+	if l.Why == give.OtherVersion {
+		return "held at " + l.Owner.APIVersion + ", another version than the receiver's"
+	}
+	return "the receiver does not state it, and would remove it"
+}
+
+// remaining are those of a conflict who remain once fields were given away.
+func remaining(c managedfields.Conflict, entries []managedfields.Entry, to string) []managedfields.Owner {
+	var out []managedfields.Owner
+	for _, o := range managedfields.HoldersOf(entries, c.Path) {
+		if !o.Is(to) {
+			out = append(out, o)
+		}
+	}
+	return out
+}

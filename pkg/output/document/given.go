@@ -1,0 +1,122 @@
+package document
+
+import (
+	"fmt"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+)
+
+// NewGiven returns the document of a give.
+func NewGiven(b output.Base) output.Results {
+	r := newResult[givenObject](b, "GiveResult")
+	r.DryRun = b.DryRun
+	return &gathered[givenObject]{
+		Base: b, result: r, actions: output.GiveActions(), warnings: warnings{},
+		of: func(e event.Event) (object.Ref, *givenObject) {
+			given, ok := e.(event.Given)
+			if !ok {
+				return object.Ref{}, nil
+			}
+			o := givenOf(given)
+			return given.Ref, &o
+		},
+		complete: func(o *givenObject, _ object.Ref, t told) { o.Warnings = t.warnings },
+		suite:    giveSuite,
+	}
+}
+
+// givenObject is one object of a GiveResult, and of the stream.
+type givenObject struct {
+	objectName
+	Action   event.Action `json:"action"`
+	Reason   string       `json:"reason,omitempty"`
+	Error    *fault       `json:"error,omitempty"`
+	Warnings []string     `json:"warnings,omitempty"`
+	Fields   []movedField `json:"fields,omitempty"`
+	Left     []leftField  `json:"left,omitempty"`
+	Next     *nextApply   `json:"nextApply,omitempty"`
+}
+
+// movedField is a field that changed owners.
+type movedField struct {
+	Path string     `json:"path"`
+	From ownerEntry `json:"from"`
+	// To is left out where nobody received it.
+	To     *ownerEntry `json:"to,omitempty"`
+	Shared bool        `json:"shared,omitempty"`
+}
+
+type leftField struct {
+	Path  string     `json:"path"`
+	Owner ownerEntry `json:"owner"`
+	Why   string     `json:"why"`
+}
+
+// nextApply is what the receiver's next apply meets.
+type nextApply struct {
+	Manager string          `json:"manager"`
+	Before  []contestedPath `json:"conflictsBefore"`
+	After   []contestedPath `json:"conflictsAfter"`
+	// Guarded counts the fields that it states and others own, before and now.
+	Guarded      int           `json:"guardedBefore"`
+	StillGuarded int           `json:"guardedAfter"`
+	Overwrites   []changedPath `json:"overwrites,omitempty"`
+	Removes      []string      `json:"removes,omitempty"`
+	Error        *fault        `json:"error,omitempty"`
+}
+
+func givenOf(g event.Given) givenObject {
+	o := givenObject{objectName: nameOf(g.Ref), Action: g.Action, Reason: g.Reason, Error: faultOf(g.Err)}
+	for _, m := range g.Moves {
+		for _, p := range m.Paths {
+			field := movedField{Path: p.String(), From: ownerOf(m.From), Shared: m.Shared}
+			if m.To != (managedfields.Owner{}) {
+				to := ownerOf(m.To)
+				field.To = &to
+			}
+			o.Fields = append(o.Fields, field)
+		}
+	}
+	for _, l := range g.Left {
+		for _, p := range l.Paths {
+			o.Left = append(o.Left, leftField{p.String(), ownerOf(l.Owner), l.Why})
+		}
+	}
+	if n := g.Next; n != nil {
+		o.Next = &nextApply{
+			Manager: n.Manager, Before: append([]contestedPath{}, contestedOf(n.Before)...), After: append([]contestedPath{}, contestedOf(n.After)...),
+			Guarded: n.Guarded, StillGuarded: n.StillGuarded, Overwrites: changesOf(n.Overwrites), Removes: textsOf(n.Removes), Error: faultOf(n.Err),
+		}
+	}
+	return o
+}
+
+func ownerOf(o managedfields.Owner) ownerEntry { return ownersOf([]managedfields.Owner{o})[0] }
+
+// giveSuite makes each object of a give a test: it failed if it could not be given as was
+// wished, and is an error if nobody can tell.
+func giveSuite(result result[givenObject]) junitSuite {
+	suite := junitSuite{Name: "give", Log: xmlText(result.Warnings)}
+	for _, o := range result.Objects {
+		c := newCase("give", o.objectName, "", o.Warnings)
+		switch o.Action { //nolint:exhaustive // all others went well
+		case event.Failed:
+			c.Failure = problem(o.Action, o.Error, leftLines(o.Left))
+		case event.Unknown:
+			c.Error = problem(o.Action, o.Error, nil)
+		}
+		suite.add(c)
+	}
+	return suite
+}
+
+func leftLines(left []leftField) []string {
+	var lines []string
+	for _, l := range left {
+		lines = append(lines, fmt.Sprintf("left %s: %s", l.Path, l.Why))
+	}
+	return lines
+}

@@ -1,0 +1,135 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// givenTable is what a person reads of a give: one line an object, and below it which fields
+// went from whom to whom, and what the receiver's next apply meets.
+type givenTable struct {
+	output.Base
+	given output.PlanOrdered[event.Given]
+}
+
+// NewGiven returns the table of a give.
+func NewGiven(b output.Base) output.Results { return &givenTable{Base: b} }
+
+func (t *givenTable) Take(e event.Event) {
+	if given, ok := e.(event.Given); ok {
+		t.given.Add(t.State.Place(given.Ref), given)
+	}
+}
+
+func (t *givenTable) Flush() {}
+
+func (t *givenTable) Finish(context.Context) error {
+	var b strings.Builder
+	counts := map[event.Action]int{}
+	owners, dryRun := 0, false
+	for _, g := range t.given.Drain() {
+		counts[g.Action]++
+		dryRun = dryRun || g.DryRun
+		for _, m := range g.Moves {
+			owners += len(m.Paths)
+		}
+		if g.Action == event.Unchanged && !t.Verbose && t.State.Total > oneScreen {
+			continue
+		}
+		word := layout.Pad(string(g.Action), len(event.Unchanged))
+		fmt.Fprintf(&b, "%s  %s\n", t.Paint.Action(g.Action, word), phrase.Name(g.Ref))
+		layout.Below(&b, t.details(g), "    ", t.Width)
+	}
+	var parts []string
+	for _, a := range output.GiveActions() {
+		if counts[a] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[a], a))
+		}
+	}
+	if len(parts) > 0 {
+		b.WriteString(strings.Join(parts, ", "))
+		if owners > 0 {
+			fmt.Fprintf(&b, "; %s changed owners", text.Count(owners, "field"))
+		}
+		if dryRun {
+			b.WriteString(" (dry run)")
+		}
+		b.WriteString("\n")
+	}
+	t.Screen.Result(b.String())
+	return nil
+}
+
+func (t *givenTable) details(g event.Given) []string {
+	var lines []string
+	for _, m := range g.Moves {
+		from := phrase.Owner(m.From, t.Now())
+		switch {
+		case m.To == (managedfields.Owner{}):
+			lines = append(lines, t.each("released", m.Paths, "by "+from)...)
+		case m.Shared:
+			lines = append(lines, t.each("shared", m.Paths, "with "+phrase.Owner(m.To, t.Now())+" by "+from)...)
+		default:
+			lines = append(lines, t.each("moved", m.Paths, "from "+from+" to "+phrase.Owner(m.To, t.Now()))...)
+		}
+	}
+	for _, l := range g.Left {
+		lines = append(lines, t.each("left", l.Paths, "to "+phrase.Owner(l.Owner, t.Now())+": "+l.Why)...)
+	}
+	if g.Next != nil {
+		lines = append(lines, t.next(*g.Next)...)
+	}
+	lines = append(lines, layout.Lines(g.Reason)...)
+	if g.Err != nil {
+		lines = append(lines, phrase.ErrorLines(g.Err, 0)...)
+	}
+	return lines
+}
+
+// next tells what the receiver's next apply meets.
+func (t *givenTable) next(n event.NextApply) []string {
+	who := text.Printable(n.Manager) + "'s next apply"
+	if n.Err != nil {
+		return append([]string{who + " could not be asked about:"}, phrase.ErrorLines(n.Err, 0)...)
+	}
+	lines := []string{fmt.Sprintf("%s: %s before, %s after", who, text.Count(len(n.Before), "conflict"), orNone(len(n.After)))}
+	if n.Guarded > 0 {
+		lines = append(lines, fmt.Sprintf("  others own %d of its fields before, %s after", n.Guarded, orNone(n.StillGuarded)))
+	}
+	for _, c := range n.After {
+		lines = append(lines, "  conflict  "+text.Printable(c.Path.String())+"  owned by "+phrase.OwnerList(c.Owners, t.Now()))
+	}
+	for _, c := range n.Overwrites {
+		lines = append(lines, "  changes   "+text.Printable(c.Path.String())+"  "+strings.Join(fromTo(c, 0), " "))
+	}
+	for _, p := range n.Removes {
+		lines = append(lines, "  removes   "+text.Printable(p.String())+", which it does not state")
+	}
+	return lines
+}
+
+// each lists paths of one sort, the first ones of them, with a note behind each.
+func (t *givenTable) each(verb string, all []fieldpath.Path, note string) []string {
+	most := manyPaths
+	if t.Verbose {
+		most = math.MaxInt
+	}
+	return paths(verb, pathsOf(all), most, 0, func(managedfields.Change, int) []string { return []string{note} })
+}
+
+func orNone(n int) string {
+	if n == 0 {
+		return "none"
+	}
+	return fmt.Sprint(n)
+}

@@ -1,0 +1,200 @@
+package give_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var (
+	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+)
+
+const web = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: "registry.example/web:1.0", args: [a]}]}
+`
+
+// Fields go from one manager to another, and neither a value nor the generation changes. The
+// next apply of each then is what it should be (edge cases 6, 10).
+func TestGive(t *testing.T) {
+	s := newSite(t, "give")
+	s.apply(t, "flux", web)
+	s.kubectl(t, "", "scale", "deploy/web", "--replicas=5")
+	before := s.get(t, deployments, "web")
+
+	for _, dryRun := range []string{"server", "client"} {
+		if status, _ := s.give(t, "deploy/web", ".spec.replicas", "--to=flux", "--dry-run="+dryRun); status != 0 {
+			t.Fatal("it is refused")
+		}
+		if now := s.get(t, deployments, "web"); now.GetResourceVersion() != before.GetResourceVersion() {
+			t.Fatalf("--dry-run=%s writes", dryRun)
+		}
+	}
+	status, out := s.give(t, "deploy/web", ".spec.replicas", "--to=flux")
+	after := s.get(t, deployments, "web")
+	if status != 0 || !strings.Contains(out, "moved    .spec.replicas  from kubectl (scale") {
+		t.Errorf("status %d", status)
+	}
+	if content(t, before) != content(t, after) {
+		t.Errorf("something else changed:\n%s\n%s", content(t, before), content(t, after))
+	}
+	if got := fmt.Sprint(owners(after)); got != "[flux Apply]" {
+		t.Errorf("owners %s", got)
+	}
+	if status, out = s.give(t, "deploy/web", ".spec.replicas", "--to=flux"); status != 0 || !strings.Contains(out, "unchanged") {
+		t.Errorf("once more: status %d", status)
+	}
+
+	// To whoever scales: flux no longer states it, and it stays.
+	if status, _ = s.give(t, "deploy/web", ".spec.replicas", "--from=flux", "--to=kube-controller-manager", "--as-operation=update"); status != 0 {
+		t.Fatal("it is refused")
+	}
+	s.kubectl(t, strings.Replace(web, "  replicas: 2\n", "", 1), "apply", "--server-side", "--field-manager=flux", "-f", "-")
+	if got := s.get(t, deployments, "web"); !strings.Contains(content(t, got), `"replicas":5`) {
+		t.Errorf("the replicas are gone: %s", content(t, got))
+	}
+}
+
+// What nobody holds stays as it is, and is no conflict for whoever applies it next; what is
+// shared outlives either owner.
+func TestReleaseAndShare(t *testing.T) {
+	s := newSite(t, "release")
+	s.apply(t, "flux", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "1", b: "1", c: "1"}}`)
+	if status, out := s.give(t, "cm/a", ".data.a", "--release"); status != 0 || !strings.Contains(out, "nobody guards them") {
+		t.Errorf("status %d", status)
+	}
+	if status, _ := s.give(t, "cm/a", ".data.b", "--share", "--to=team", "--as-operation=apply"); status != 0 {
+		t.Errorf("status %d", status)
+	}
+	s.kubectl(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {c: "1"}}`, "apply", "--server-side", "--field-manager=flux", "-f", "-")
+	data := fmt.Sprint(s.get(t, configMaps, "a").Object["data"])
+	if data != "map[a:1 b:1 c:1]" {
+		t.Errorf("after flux let go: %s", data)
+	}
+	s.kubectl(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "2"}}`, "apply", "--server-side", "--field-manager=newcomer", "-f", "-")
+	if status, out := s.give(t, "cm/a", "--from=flux,team,newcomer", "--release"); status != 1 || !strings.Contains(out, "nobody would own any of it") {
+		t.Errorf("to release all is not refused: %d", status)
+	}
+}
+
+// Somebody writes while we do: nothing of theirs is lost, and we come to an end.
+func TestRace(t *testing.T) {
+	s := newSite(t, "race")
+	data := map[string]string{}
+	for i := range 20 {
+		data[fmt.Sprint("k", i)] = "0"
+	}
+	text, _ := json.Marshal(data)
+	s.apply(t, "flux", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": `+string(text)+`}`)
+	s.update(t, configMaps, "a", "team", `{"data": {"team": "0"}}`)
+	done := make(chan struct{})
+	var writer sync.WaitGroup
+	writes := 0
+	writer.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				writes++
+				s.update(t, configMaps, "a", "operator", fmt.Sprintf(`{"data": {"mine": "%d"}}`, writes))
+			}
+		}
+	})
+	given := map[string]bool{}
+	for i := range 20 {
+		key := fmt.Sprint("k", i)
+		status, out := s.give(t, "cm/a", ".data."+key, "--from=flux", "--to=team")
+		switch {
+		case status == 0:
+			given[key] = true
+		case !strings.Contains(out, "changes faster than it can be read"):
+			t.Errorf("status %d", status)
+		}
+	}
+	close(done)
+	writer.Wait()
+	u := s.get(t, configMaps, "a")
+	flux, team, operator := fieldsOf(u, "flux Apply"), fieldsOf(u, "team Update"), fieldsOf(u, "operator Update")
+	for i := range 20 {
+		key := fmt.Sprint(`"f:k`, i, `"`)
+		is, was := team, flux
+		if !given[fmt.Sprint("k", i)] {
+			is, was = flux, team
+		}
+		if !strings.Contains(is, key) || strings.Contains(was, key) {
+			t.Errorf("%s is with the wrong owner", key)
+		}
+	}
+	if !strings.Contains(operator, `"f:mine"`) || !strings.Contains(team, `"f:team"`) || len(given) == 0 {
+		t.Errorf("%d given; of the operator is left: %s, of the team: %s", len(given), operator, team)
+	}
+	t.Logf("%d writes, %d of 20 given", writes, len(given))
+}
+
+// Who may read and not patch is told so, and nothing changes.
+func TestForbidden(t *testing.T) {
+	s := newSite(t, "forbidden")
+	s.apply(t, "flux", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "1"}}`)
+	s.kubectl(t, "", "create", "role", "reader", "--verb=get", "--resource=configmaps")
+	s.kubectl(t, "", "create", "rolebinding", "reader", "--role=reader", "--user=reader")
+	status, out := s.give(t, "cm/a", ".data.a", "--to=team", "--as-operation=update", "--as=reader")
+	if status != 2 || !strings.Contains(out, "reader") || !strings.Contains(out, "patch") {
+		t.Errorf("status %d", status)
+	}
+	if got := fmt.Sprint(owners(s.get(t, configMaps, "a"))); got != "[flux Apply]" {
+		t.Errorf("owners %s", got)
+	}
+}
+
+// Among many objects, those of which the giver owns nothing are none of our business; a name
+// with a slip in it is.
+func TestSelected(t *testing.T) {
+	s := newSite(t, "selected")
+	for i := range 12 {
+		manager := []string{"flux", "kubectl-edit"}[i%2]
+		s.apply(t, manager, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a%d, labels: {app: web}}, data: {a: "1"}}`, i))
+	}
+	if status, out := s.give(t, "cm", "-l", "app=web", "--from=kubectl-edit", "--to=flux", "--as-operation=apply"); status != 0 || !strings.Contains(out, "6 given, 6 unchanged") {
+		t.Errorf("status %d", status)
+	}
+	if status, out := s.give(t, "cm/a0", "--from=kubectl-edti", "--to=flux"); status != 1 || !strings.Contains(out, "kubectl-edti owns nothing of it") {
+		t.Errorf("status %d", status)
+	}
+	if status, out := s.give(t, "cm/a0", ".data.b", "--to=flux"); status != 1 || !strings.Contains(out, "there is no .data.b") {
+		t.Errorf("status %d", status)
+	}
+	if status, _ := s.give(t, "cm/nothing", ".data.a", "--to=flux"); status != 2 {
+		t.Errorf("status %d", status)
+	}
+	s.kubectl(t, "", "patch", "cm", "a0", "--type=merge", "-p", `{"metadata":{"managedFields":[{}]}}`)
+	if status, out := s.give(t, "cm/a0", ".data.a", "--to=flux"); status != 1 || !strings.Contains(out, "no managed fields") {
+		t.Errorf("status %d", status)
+	}
+}
+
+// An object as large as etcd takes is given like any other.
+func TestLarge(t *testing.T) {
+	s := newSite(t, "large")
+	const size = 900 << 10 // A ConfigMap takes a megabyte.
+	s.apply(t, "flux", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1", "big": "`+strings.Repeat("x", size)+`"}}`)
+	if status, _ := s.give(t, "cm/a", "--from=flux", "--to=team", "--as-operation=apply"); status != 0 {
+		t.Errorf("status %d", status)
+	}
+	if u := s.get(t, configMaps, "a"); fmt.Sprint(owners(u)) != "[team Apply]" || len(content(t, u)) < size {
+		t.Errorf("owners %v", owners(u))
+	}
+}
