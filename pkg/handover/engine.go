@@ -19,10 +19,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Manager is the field manager under which managed fields are sent. By it the webhook tells
-// a hand-over from other edits of managed fields.
-const Manager = "k8sconnect-give"
-
 // attempts bounds how often one object is looked at anew because it changed between the read
 // and the write.
 const attempts = 5
@@ -195,7 +191,7 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 	if err != nil {
 		return err
 	}
-	how := object.Write{Manager: Manager, DryRun: e.DryRun == object.DryRunServer}
+	how := object.Write{Manager: managedfields.Giver, DryRun: e.DryRun == object.DryRunServer}
 	answer, err := e.Server.PutManagedFields(ctx, t.Kind, live, fields, how)
 	if err != nil || e.DryRun != object.DryRunNone {
 		return err
@@ -204,7 +200,7 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 	if err != nil {
 		return err
 	}
-	strayed := slices.ContainsFunc(now, func(o managedfields.Entry) bool { return o.Manager == Manager })
+	strayed := slices.ContainsFunc(now, func(o managedfields.Entry) bool { return o.Manager == managedfields.Giver })
 	if !strayed || e.Wish.Mode == give.Release {
 		return nil
 	}

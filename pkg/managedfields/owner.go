@@ -75,5 +75,9 @@ func (o Owner) Equal(other Owner) bool {
 		o.Subresource == other.Subresource && o.APIVersion == other.APIVersion
 }
 
+// Giver is the manager under which the verb give sends managed fields. It owns nothing; by it
+// the webhook tells a hand-over that somebody wished for from other edits of managed fields.
+const Giver = "k8sconnect-give"
+
 // ClientSideApply is the manager under which kubectl's client-side apply writes.
 const ClientSideApply = "kubectl-client-side-apply"

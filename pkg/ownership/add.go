@@ -80,7 +80,7 @@ func (e *Entry) complete(again Entry) bool {
 	if e.version() != again.version() || !slices.Equal(e.From, again.From) || !slices.Equal(e.To, again.To) {
 		return false
 	}
-	judged := e.Kind == Lost && (again.Kind == Taken || again.Kind == Released && e.Count == 1)
+	judged := e.Kind == Lost && (again.Kind == Taken || peaceful(again.Kind) && e.Count == 1)
 	if judged {
 		e.Kind, e.Forced = again.Kind, again.Forced
 	}
@@ -95,8 +95,11 @@ func (e *Entry) complete(again Entry) bool {
 // they concern the same path and the same owners, in either direction. Where it is
 // unknown whether the path was taken, it may have been.
 func (e Entry) SameParties(other Entry) bool {
-	return e.between(other) && (e.Kind == other.Kind || e.Kind != Released && other.Kind != Released)
+	return e.between(other) && (e.Kind == other.Kind || !peaceful(e.Kind) && !peaceful(other.Kind))
 }
+
+// peaceful reports whether nothing was taken from anybody.
+func peaceful(k Kind) bool { return k == Released || k == Given }
 
 // between reports whether two entries concern the same path and the same owners.
 func (e Entry) between(other Entry) bool {

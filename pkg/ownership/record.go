@@ -71,7 +71,7 @@ type Object struct {
 // owners.
 type Entry struct {
 	Path string `json:"path"`
-	// Kind says how it last happened: taken, released, or lost if the values were not
+	// Kind says how it last happened: taken, released, given, or lost if the values were not
 	// seen.
 	Kind Kind `json:"kind"`
 	// From and To are the owners before and after it last happened.

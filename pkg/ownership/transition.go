@@ -30,6 +30,8 @@ const (
 	// Removed: the path left the object, and its owners with it. If the values were
 	// not seen, all that is known is that it has no owner any more.
 	Removed Kind = "removed"
+	// Given: somebody gave the path to its present owners, by the verb give. No value changed.
+	Given Kind = "given"
 	// Unclear: the owners changed, and nothing proves that the path was taken or
 	// given up. Why says what else may be the reason.
 	Unclear Kind = "unclear"
@@ -73,7 +75,7 @@ type Transition struct {
 // Notable reports whether the transition is worth recording: an owner lost a path
 // that another one holds.
 func (t Transition) Notable() bool {
-	return len(t.After) > 0 && (t.Kind == Taken || t.Kind == Released || t.Kind == Lost)
+	return len(t.After) > 0 && (t.Kind == Taken || t.Kind == Released || t.Kind == Lost || t.Kind == Given)
 }
 
 // Lost returns the owners that no longer hold the path.
@@ -92,6 +94,8 @@ func (t Transition) String() string {
 		text += " from " + names(t.Lost()) + " by " + names(t.After)
 	case Released, Removed:
 		text += " by " + names(t.Lost())
+	case Given:
+		text += " by " + names(t.Lost()) + " to " + names(t.After)
 	case Lost:
 		text += " by " + names(t.Lost()) + " to " + names(t.After)
 	case Unclear:

@@ -29,6 +29,7 @@ func verdicts() []verdict {
 		{kind: Unclear, why: Reset},
 		{kind: Unclear, why: Migration},
 		{kind: Unclear, why: SameValue},
+		{kind: Given},
 	}
 }
 

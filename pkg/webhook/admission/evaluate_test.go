@@ -125,6 +125,25 @@ func TestHint(t *testing.T) {
 	}
 }
 
+// What the verb give sends is hinted at as given, with its user, and warned of to nobody; under
+// the same name, a value that changes is taken all the same.
+func TestHintOfGive(t *testing.T) {
+	for value, want := range map[string]ownership.Transition{"1": {Kind: ownership.Given}, "2": {Kind: ownership.Taken, Forced: true}} {
+		hints := &sink{room: 1}
+		a := newHandler(t, nil)
+		a.evaluate = takings{hints: hints, count: a.count}.evaluate
+		r := update(thing("argo", "1"), thing("flux", value))
+		r.Options = runtime.RawExtension{Raw: []byte(`{"kind":"PatchOptions","apiVersion":"meta.k8s.io/v1","fieldManager":"k8sconnect-give"}`)}
+		_, answer := ask(t, a, reviewOf(t, r))
+		if len(hints.got) != 1 || hints.got[0].Verdicts != ownership.VerdictsOn([]ownership.Transition{want}) || hints.got[0].User == "" {
+			t.Errorf("%s: hints %+v", want.Kind, hints.got)
+		}
+		if warned := len(answer.Response.Warnings) > 0; warned != (want.Kind == ownership.Taken) {
+			t.Errorf("%s: warnings %q", want.Kind, answer.Response.Warnings)
+		}
+	}
+}
+
 // old has notices of Things at v1, and of the field old.
 type old struct{}
 

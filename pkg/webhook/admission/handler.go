@@ -79,6 +79,9 @@ type request struct {
 	UserInfo    struct {
 		Username string `json:"username"`
 	} `json:"userInfo"`
+	Options struct {
+		FieldManager string `json:"fieldManager"`
+	} `json:"options"`
 	Object    subject `json:"object"`
 	OldObject subject `json:"oldObject"`
 	DryRun    bool    `json:"dryRun"`

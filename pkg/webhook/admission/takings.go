@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -43,6 +44,9 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 	})
 	if err != nil {
 		return out, err
+	}
+	if r.Options.FieldManager == managedfields.Giver {
+		ownership.Hand(transitions)
 	}
 	if !r.DryRun {
 		out.audit = auditOf(transitions)

@@ -1,0 +1,53 @@
+package ownership_test
+
+import (
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// What the sender calls given is given only where no value changed, and where it kept nothing
+// itself.
+func TestHand(t *testing.T) {
+	object := func(value, entries string) string {
+		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, managedFields: [" + entries + "]}, data: {a: '" + value + "', b: '1'}}"
+	}
+	entry := func(manager, operation, fields string) string {
+		return "{manager: " + manager + ", operation: " + operation + ", apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:data: {" + fields + "}}}"
+	}
+	before := object("1", entry("edit", "Update", "f:a: {}, f:b: {}")+", "+entry("helm", "Apply", "f:b: {}"))
+	for name, tc := range map[string]struct {
+		after string
+		want  []ownership.Kind
+	}{
+		"a part":                      {object("1", entry("edit", "Update", "f:b: {}")+", "+entry("helm", "Apply", "f:a: {}, f:b: {}")), []ownership.Kind{ownership.Given}},
+		"all of it":                   {object("1", entry("helm", "Apply", "f:a: {}, f:b: {}")), []ownership.Kind{ownership.Given, ownership.Given}},
+		"another value":               {object("2", entry("edit", "Update", "f:b: {}")+", "+entry("helm", "Apply", "f:a: {}, f:b: {}")), []ownership.Kind{ownership.Taken}},
+		"to the sender":               {object("1", entry("edit", "Update", "f:b: {}")+", "+entry("helm", "Apply", "f:b: {}")+", "+entry("k8sconnect-give", "Update", "f:a: {}")), []ownership.Kind{ownership.Unclear}},
+		"shared, which loses nothing": {object("1", entry("edit", "Update", "f:a: {}, f:b: {}")+", "+entry("helm", "Apply", "f:a: {}, f:b: {}")), []ownership.Kind{ownership.Shared}},
+		"to nobody":                   {object("1", entry("edit", "Update", "f:b: {}")+", "+entry("helm", "Apply", "f:b: {}")), []ownership.Kind{ownership.Released}},
+	} {
+		transitions, err := ownership.Transitions(fieldstest.Read(t, before), fieldstest.Read(t, tc.after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ownership.Hand(transitions)
+		if len(transitions) != len(tc.want) {
+			t.Errorf("%s: %v", name, transitions)
+			continue
+		}
+		for i, tr := range transitions {
+			if tr.Kind != tc.want[i] {
+				t.Errorf("%s: %s", name, tr)
+			}
+		}
+		again := ownership.VerdictsOn(transitions)
+		for i := range transitions {
+			transitions[i].Kind = ""
+		}
+		if !again.On(transitions) || transitions[0].Kind != tc.want[0] {
+			t.Errorf("%s: the verdict is not kept", name)
+		}
+	}
+}
