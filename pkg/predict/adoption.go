@@ -149,3 +149,22 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 	in.Answer = answer
 	return unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
 }
+
+// AdoptedFrom returns, each once, the managers whose fields become ours, or became ours in
+// an earlier run that stopped before it applied.
+func (in *Prediction) AdoptedFrom() []string {
+	names := slices.Clone(in.Adoption.Earlier)
+	for _, owner := range in.Adoption.Adopted {
+		names = append(names, owner.Manager)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// OnlyOwners reports whether an adoption is all that an apply does: the content stays,
+// except for the last-applied annotation, which was the adopted manager's.
+func (in *Prediction) OnlyOwners(changes []managedfields.Change) bool {
+	return len(in.AdoptedFrom()) > 0 && !slices.ContainsFunc(changes, func(c managedfields.Change) bool {
+		return c.Kind != managedfields.Removed || !managedfields.IsLastApplied(c.Path)
+	})
+}

@@ -3,6 +3,7 @@ package predict
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -150,4 +151,20 @@ func withoutLastApplied(conflicts []managedfields.Conflict, live *unstructured.U
 		}
 	}
 	return out
+}
+
+// TakenFrom returns the values of others that an apply overwrites, sorted by path: those
+// that the user takes, and those of adopted managers. It does not guess whether a
+// manager's value came from an older version of this manifest: it returns both values. A
+// value of an adopted manager that the manifest only spells differently, such as a
+// quantity, is not overwritten.
+func (in *Prediction) TakenFrom(answer *unstructured.Unstructured) []managedfields.Conflict {
+	all := slices.Clone(in.Taken)
+	for _, c := range in.Overwritten {
+		if in.Live == nil || answer == nil || !c.Path.Same(in.Live.Object, answer.Object) {
+			all = append(all, c)
+		}
+	}
+	slices.SortFunc(all, func(a, b managedfields.Conflict) int { return a.Path.Compare(b.Path) })
+	return all
 }
