@@ -35,9 +35,9 @@ type Choice struct {
 	From string
 }
 
-// ParseChoices reads [KIND[/[NAMESPACE/]NAME]:][manager=MANAGER[:]][PATH], and several of
-// them parted by commas. The word "all" for a path means every path. Paths are of the object
-// that was named last; commas inside brackets and quotes belong to the path.
+// ParseChoices reads what a flag states, such as deploy/web:manager=flux:.spec.replicas, and
+// several of those parted by commas. The word "all" for a path means every path. Paths are of
+// the object that was named last; commas inside brackets and quotes belong to the path.
 func ParseChoices(text string) ([]Choice, error) {
 	parts := splitList(text)
 	if len(parts) == 0 {
@@ -245,7 +245,8 @@ func (c Choice) String() string {
 	return strings.Join(parts, ":")
 }
 
-// yieldedBy returns what the object's own annotation yields: [manager=MANAGER[:]][PATH].
+// yieldedBy returns what the object's own annotation yields: paths, managers, or both, as in
+// manager=hpa:.spec.replicas.
 func yieldedBy(annotation string) ([]Choice, error) {
 	var all []Choice
 	for _, text := range splitList(annotation) {
