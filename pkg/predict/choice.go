@@ -257,7 +257,7 @@ func yieldedBy(annotation string) ([]Choice, error) {
 		if named && manager == "" {
 			err = fmt.Errorf("%q: no manager named after manager=", text)
 		}
-		if err == nil && !(named && (path == "" || path == "all")) {
+		if err == nil && (!named || path != "" && path != "all") {
 			c.Path, err = fieldpath.ParsePattern(path)
 		}
 		if err != nil {

@@ -77,7 +77,7 @@ spec:
 		t.Error(r)
 	}
 	write("k8sconnect.yaml", "take: [{kind: Deployment, path: .spec.replicas}]\n")
-	apply("--config=" + config).ends(t, 0)
+	apply("--config="+config).ends(t, 0)
 	if got := replicas(); got != "plain=3 scaled=3 " {
 		t.Errorf("replicas: %s", got)
 	}

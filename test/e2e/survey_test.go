@@ -198,7 +198,7 @@ func countsOf(s surveyResult) map[string]surveyCount {
 	}
 	for what, list := range map[string][]surveyCount{"leaving": s.Leaving, "unexpected": s.Unexpected} {
 		for _, n := range list {
-			if n.Paths == nil || len(n.Paths) == 0 {
+			if len(n.Paths) == 0 {
 				n.Paths = []string{}
 			}
 			put(fmt.Sprintf("%s %s %s %s", what, n.Manager, n.Kind, n.Name), n)

@@ -37,7 +37,7 @@ func leavesOf(t *testing.T, u *unstructured.Unstructured, manager string) map[st
 			continue
 		}
 		var tree map[string]any
-		if err := json.Unmarshal(e.FieldsV1.Raw, &tree); err != nil {
+		if err := json.Unmarshal(e.FieldsV1.GetRawBytes(), &tree); err != nil {
 			t.Fatal(err)
 		}
 		walk(nil, tree)

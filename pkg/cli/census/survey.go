@@ -212,18 +212,15 @@ func unreadOf(unread []event.Unread) error {
 }
 
 func (e *unreadError) Error() string {
-	said := "could not be read: "
-	for i, u := range e.unread {
-		if i > 0 {
-			said += "; "
-		}
+	said := make([]string, 0, len(e.unread))
+	for _, u := range e.unread {
 		why := string(apierrors.ReasonForError(u.Err))
 		if why == "" {
 			why = text.Excerpt(u.Err.Error())
 		}
-		said += u.Ref.String() + " (" + why + ")"
+		said = append(said, u.Ref.String()+" ("+why+")")
 	}
-	return said
+	return "could not be read: " + strings.Join(said, "; ")
 }
 
 // Hint says which permission is missing.

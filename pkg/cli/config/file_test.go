@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,7 +106,11 @@ func TestParseFaults(t *testing.T) {
 		var got []string
 		if joined, ok := err.(interface{ Unwrap() []error }); ok {
 			for _, e := range joined.Unwrap() {
-				got = append(got, strings.TrimSuffix(e.Error()+" | "+e.(*Error).Hint(), " | "))
+				var fault *Error
+				if !errors.As(e, &fault) {
+					t.Fatalf("%v has no place", e)
+				}
+				got = append(got, strings.TrimSuffix(fault.Error()+" | "+fault.Hint(), " | "))
 			}
 		}
 		slices.Sort(got)

@@ -87,8 +87,8 @@ func read(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, longest+1))
+	_ = f.Close()
 	if err == nil && len(data) > longest {
 		err = &Error{File: file, Err: fmt.Errorf("it has more than %d bytes", longest)}
 	}

@@ -32,7 +32,8 @@ func TestIgnoreListsOfOthers(t *testing.T) {
 		"Hulk322/resume-argo: replicas of Deployments": {
 			"[{kind: Deployment.apps, path: .spec.replicas}, {kind: StatefulSet.apps, name: some, path: [.spec.replicas, .spec.template.metadata.labels.bar]}]",
 			deployment + "spec: {replicas: 1, paused: true}",
-			map[string][]string{"keda": {".spec.replicas", ".spec.paused"}}, []string{".spec.replicas"},
+			map[string][]string{"keda": {".spec.replicas", ".spec.paused"}},
+			[]string{".spec.replicas"},
 		},
 		"Hulk322/resume-argo: of one StatefulSet": {
 			"[{kind: StatefulSet.apps, name: some, path: [.spec.replicas, .spec.template.metadata.labels.bar]}]",
@@ -43,7 +44,8 @@ func TestIgnoreListsOfOthers(t *testing.T) {
 		"marfeel-challenge/terraform-install-apps: secrets of ServiceAccounts": {
 			"[{kind: ServiceAccount, path: [.imagePullSecrets, .secrets]}]",
 			"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a, labels: {x: y}}\nsecrets: [{name: t}]\nimagePullSecrets: [{name: p}]",
-			map[string][]string{"openshift": {`.imagePullSecrets`, ".metadata.labels.x"}}, []string{".imagePullSecrets"},
+			map[string][]string{"openshift": {`.imagePullSecrets`, ".metadata.labels.x"}},
+			[]string{".imagePullSecrets"},
 		},
 		"jharmison-redhat/framework-okd: how applications sync": {
 			"[{kind: Application.argoproj.io, path: [.spec.syncPolicy.automated, .metadata.finalizers]}]",
@@ -54,12 +56,14 @@ func TestIgnoreListsOfOthers(t *testing.T) {
 		"timothywashburn/timothyw-system: parameters of a chart": {
 			"[{kind: Application.argoproj.io, path: .spec.source.helm.parameters}]",
 			"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec: {source: {path: x, helm: {parameters: [{name: tag, value: a}]}}}",
-			map[string][]string{"image-updater": {".spec.source.helm.parameters", ".spec.source.path"}}, []string{".spec.source.helm.parameters"},
+			map[string][]string{"image-updater": {".spec.source.helm.parameters", ".spec.source.path"}},
+			[]string{".spec.source.helm.parameters"},
 		},
 		"LTD-Beget/kaas-helm-charts: policies of webhooks, by position there": {
 			"[{kind: ValidatingWebhookConfiguration, path: '.webhooks[*].failurePolicy'}]",
 			"apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: istiod}\nwebhooks: [{name: a, failurePolicy: Ignore, sideEffects: None}, {name: b, failurePolicy: Ignore}]",
-			map[string][]string{"pilot-discovery": {`.webhooks[name="a"].failurePolicy`, `.webhooks[name="a"].sideEffects`}}, []string{`.webhooks[name="a"].failurePolicy`},
+			map[string][]string{"pilot-discovery": {`.webhooks[name="a"].failurePolicy`, `.webhooks[name="a"].sideEffects`}},
+			[]string{`.webhooks[name="a"].failurePolicy`},
 		},
 		"zsmn/k8scd: a list in a list, of one Deployment": {
 			"[{kind: Deployment.apps, name: istiod, path: '.spec.template.spec.containers[*].env[*].valueFrom.resourceFieldRef.divisor'}]",
@@ -76,22 +80,26 @@ func TestIgnoreListsOfOthers(t *testing.T) {
 		"argoproj/argo-cd, its manual: all of a manager": {
 			"[{manager: kube-controller-manager}]",
 			deployment + "spec: {replicas: 1, paused: true}",
-			map[string][]string{"kube-controller-manager": {".spec.replicas"}, "kubectl": {".spec.paused"}}, []string{".spec.replicas"},
+			map[string][]string{"kube-controller-manager": {".spec.replicas"}, "kubectl": {".spec.paused"}},
+			[]string{".spec.replicas"},
 		},
 		"argoproj-labs/argocd-operator, its manual: certificate authorities": {
 			"[{kind: MutatingWebhookConfiguration, path: '.webhooks[*].clientConfig.caBundle'}]",
 			"apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: x}\nwebhooks: [{name: a, clientConfig: {url: u, caBundle: c}}]",
-			map[string][]string{"cainjector": {`.webhooks[name="a"].clientConfig.caBundle`}}, []string{`.webhooks[name="a"].clientConfig.caBundle`},
+			map[string][]string{"cainjector": {`.webhooks[name="a"].clientConfig.caBundle`}},
+			[]string{`.webhooks[name="a"].clientConfig.caBundle`},
 		},
 		"fluxcd/helm-controller, its manual: replicas in drift detection": {
 			"[{kind: Deployment, namespace: shop, path: .spec.replicas}]",
 			deployment + "spec: {replicas: 1}",
-			map[string][]string{"kube-controller-manager": {".spec.replicas"}}, []string{".spec.replicas"},
+			map[string][]string{"kube-controller-manager": {".spec.replicas"}},
+			[]string{".spec.replicas"},
 		},
 		"a Secret's keys with dots, as for Argo CD's own": {
 			`[{kind: Secret, name: argocd-secret, path: ['.data["oidc.clientSecret"]', '.data["server.secretkey"]']}]`,
 			"apiVersion: v1\nkind: Secret\nmetadata: {name: argocd-secret}\ndata: {server.secretkey: a, admin.password: b}",
-			map[string][]string{"argocd-server": {`.data["server.secretkey"]`, `.data["admin.password"]`}}, []string{`.data["server.secretkey"]`},
+			map[string][]string{"argocd-server": {`.data["server.secretkey"]`, `.data["admin.password"]`}},
+			[]string{`.data["server.secretkey"]`},
 		},
 	} {
 		t.Run(from, func(t *testing.T) {

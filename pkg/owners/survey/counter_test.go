@@ -78,8 +78,8 @@ func report(s event.Surveyed) map[string]string {
 // judge counts the slow way: nothing of it knows a set of fields.
 func judge(cluster []subject, q survey.Question) map[string]string {
 	type count struct {
-		kinds, objects, all, shared int
-		told                        []string
+		objects, all, shared int
+		told                 []string
 	}
 	rows, managers, versions := map[string]*count{}, map[string]*count{}, map[string]int{}
 	out := map[string]string{}
@@ -294,7 +294,8 @@ func randomTree(random *rand.Rand, depth int) map[string]any {
 	names := [][]string{
 		{"f:metadata", "f:spec", "f:status", "f:kind"},
 		{"f:name", "f:labels", "f:replicas", "f:generation", `k:{"name":"a"}`, `k:{"name":"b"}`},
-		{"f:a", "f:b", "f:image"}, {"f:deep"},
+		{"f:a", "f:b", "f:image"},
+		{"f:deep"},
 	}
 	tree := map[string]any{}
 	if depth == len(names) {

@@ -2,6 +2,7 @@ package give_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,9 +118,7 @@ var others = map[string]any{".spec.replicas": int64(5), `.metadata.annotations["
 
 func and(values map[string]any, path string, value any) map[string]any {
 	out := map[string]any{path: value}
-	for p, v := range values {
-		out[p] = v
-	}
+	maps.Copy(out, values)
 	return out
 }
 
