@@ -88,10 +88,28 @@ func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *u
 	return c.PutManagedFields(ctx, kind, live, fields, object.Write{})
 }
 
-// PutManagedFields is SetManagedFields as a manager, or as a dry run. The manager becomes the
-// owner of what the server itself changes along the way; without a name, that is this
-// program's.
+// PutManagedFields is SetManagedFields as a manager, or as a dry run. It is sent by way of a
+// version of the kind at which the server changes nothing else, if there is one: what the server
+// changes becomes the manager's, which without a name is this program's. The answer is at the
+// version of the kind all the same.
 func (c *Client) PutManagedFields(
+	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
+) (*unstructured.Unstructured, error) {
+	at, err := c.uncredited(ctx, kind, live, fields, how)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.sendManagedFields(ctx, at, live, fields, how)
+	if err != nil || at.GVK == kind.GVK {
+		return answer, err
+	}
+	out := live.DeepCopy()
+	out.SetResourceVersion(answer.GetResourceVersion())
+	out.SetManagedFields(answer.GetManagedFields())
+	return out, nil
+}
+
+func (c *Client) sendManagedFields(
 	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
 ) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal([]map[string]any{
