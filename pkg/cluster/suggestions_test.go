@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -124,6 +125,29 @@ func TestListsLag(t *testing.T) {
 			})
 		})
 	}
+}
+
+// They also lag when a definition has come: its group is listed, and its version is not found
+// yet. The version in which the kind is served is named all the same.
+func TestUnservedListsLag(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			switch req.URL.Path {
+			case "/apis":
+				return text2response(http.StatusOK, "application/json", `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[{"groupVersion":"example.com/v1","version":"v1"}]}]}`), nil
+			case "/apis/example.com/v1":
+				if asked++; asked > 3 {
+					return text2response(http.StatusOK, "application/json", fmt.Sprintf(widgetsList, "example.com/v1")), nil
+				}
+			}
+			return text2response(http.StatusNotFound, "text/plain", "404 page not found"), nil
+		})
+		err := c.Unserved(t.Context(), schema.GroupVersionKind{Group: "example.com", Version: "v1beta1", Kind: "Widget"})
+		if want := "this server has Widget in example.com/v1"; !meta.IsNoMatchError(err) || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	})
 }
 
 // The core group is in no list of groups, and every server has it.
