@@ -148,7 +148,7 @@ func TestNoOutputHoldsASecret(t *testing.T) {
 // waitForQuote waits until the policy is in force, and returns its text.
 func waitForQuote(t *testing.T, c *cluster.Cluster, ns string) string {
 	t.Helper()
-	const patience, pause = time.Minute, 200 * time.Millisecond
+	const patience, pause = 10 * time.Minute, 200 * time.Millisecond
 	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
 		out, _ := kubectlCommand(t, c, "delete", "secret", "old", "-n", ns, "--dry-run=server").CombinedOutput()
 		if strings.Contains(string(out), "kept=") {

@@ -203,7 +203,7 @@ resources: [{resources: [podtemplates], providers: [{aesgcm: {keys: [{name: key-
 	}})
 	restart := func() {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		if err := c.StopAPIServer(ctx); err != nil {
 			t.Fatal(err)

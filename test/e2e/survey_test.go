@@ -47,7 +47,7 @@ type ownersResult struct {
 func TestSurveyIsTheSumOfOwners(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := surveyed(t, c)
-	deadline := time.Now().Add(3 * time.Minute)
+	deadline := time.Now().Add(10 * time.Minute)
 	for {
 		before, parts, after := surveyOf(t, c, ns), ownersOf(t, c, ns), surveyOf(t, c, ns)
 		if cmp.Equal(before, after) {

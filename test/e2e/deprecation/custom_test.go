@@ -35,7 +35,7 @@ func TestCustom(t *testing.T) {
 	s.do(t, http.MethodPost, path, []byte(widgets))
 	custom := &deprecation.Custom{}
 	kind := schema.GroupKind{Group: "example.com", Kind: "Widget"}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		_, answer := s.do(t, http.MethodGet, path+"/widgets.example.com", nil)
 		crd := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(answer, &crd.Object); err != nil {

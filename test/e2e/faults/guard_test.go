@@ -46,7 +46,7 @@ func TestStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := forged(t, "work", "victim", u.UID, u.ResourceVersion)
-	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // It is the stranger who does not look.
+	client := &http.Client{Timeout: 10 * time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // It is the stranger who does not look.
 	for i := range 300 {
 		path := []string{"/", "/ownership", "/ownership/", "/ownership/00000000000000000000000000000000", "/deprecation", "/reach/"}[i%6]
 		answer, err := client.Post("https://"+r.AdmissionAddress()+path, "application/json", strings.NewReader(body))
@@ -75,7 +75,7 @@ func TestStrangers(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _ = connection.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
-		_ = connection.SetReadDeadline(time.Now().Add(time.Minute))
+		_ = connection.SetReadDeadline(time.Now().Add(10 * time.Minute))
 		_, _ = io.Copy(io.Discard, connection)
 		_ = connection.Close()
 	}
@@ -102,7 +102,7 @@ func TestStrangers(t *testing.T) {
 
 // promise announces a large body, sends none, and returns the status of the answer.
 func promise(connection net.Conn, host string) string {
-	_ = connection.SetDeadline(time.Now().Add(time.Minute))
+	_ = connection.SetDeadline(time.Now().Add(10 * time.Minute))
 	_, _ = fmt.Fprintf(connection, "POST /ownership/guess HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n", host)
 	status, _ := bufio.NewReader(connection).ReadString('\n')
 	return status

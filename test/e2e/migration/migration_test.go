@@ -27,7 +27,7 @@ import (
 )
 
 // patience is for a machine that does much else.
-const patience = 5 * time.Minute
+const patience = 10 * time.Minute
 
 // site is a cluster with two replicas of the webhook at the chart's defaults: of each
 // write, one of them has a hint, and the other has none.

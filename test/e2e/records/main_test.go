@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 const release = "k8sconnect"
 
 // patience is for what controllers do in their own time.
-const patience = 90 * time.Second
+const patience = 10 * time.Minute
 
 // definition is where the definition of records is.
 func definition() string {

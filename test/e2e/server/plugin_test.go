@@ -77,7 +77,7 @@ func (r *run) says(text string) {
 	for !strings.Contains(r.stderr.String(), text) {
 		select {
 		case <-r.stderr.written:
-		case <-time.After(time.Minute):
+		case <-time.After(10 * time.Minute):
 			r.t.Fatalf("it never said %q, but\n%s", text, r.stderr.String())
 		}
 	}

@@ -98,7 +98,7 @@ func (r *run) hears(t *testing.T, text string) {
 // until waits for something that has to happen.
 func until(t *testing.T, what string, is func() bool, state func() string) {
 	t.Helper()
-	const patience, pause = 2 * time.Minute, 20 * time.Millisecond
+	const patience, pause = 10 * time.Minute, 20 * time.Millisecond
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for !is() {

@@ -174,7 +174,7 @@ func (p *patient) suffers(t *testing.T, match cluster.Match, restarted bool) {
 		t.Errorf("watched since %s, was since %s", c.Since, before.Since)
 	}
 	for _, g := range c.Gaps {
-		if g.From.Before(before.Since.Add(-time.Second)) || g.To.After(ended.Add(patience)) {
+		if g.From.Before(before.Since.Add(-time.Second)) || g.To.After(ended.Add(2*time.Minute)) {
 			t.Errorf("a gap from %s to %s", g.From, g.To)
 		}
 	}

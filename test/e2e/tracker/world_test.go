@@ -37,7 +37,7 @@ const (
 	// work is where objects are written.
 	work = "work"
 	// patience is for a machine that does much else.
-	patience = 2 * time.Minute
+	patience = 10 * time.Minute
 )
 
 // world is a cluster with its writers.
