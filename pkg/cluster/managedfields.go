@@ -2,13 +2,68 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
+
+// SetManagedFields replaces the managed fields of the object, if it still is the
+// version that was read; if not, the error is a conflict.
+func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error) {
+	return c.PutManagedFields(ctx, kind, live, fields, object.Write{})
+}
+
+// PutManagedFields is SetManagedFields as a manager, or as a dry run. It is sent by way of a
+// version of the kind at which the server changes nothing else, if there is one: what the server
+// changes becomes the manager's, which without a name is this program's. The answer is at the
+// version of the kind all the same.
+func (c *Client) PutManagedFields(
+	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
+) (*unstructured.Unstructured, error) {
+	at, err := c.uncredited(ctx, kind, live, fields, how)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.sendManagedFields(ctx, at, live, fields, how)
+	if err != nil || at.GVK == kind.GVK {
+		return answer, err
+	}
+	out := live.DeepCopy()
+	out.SetResourceVersion(answer.GetResourceVersion())
+	out.SetManagedFields(answer.GetManagedFields())
+	return out, nil
+}
+
+func (c *Client) sendManagedFields(
+	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
+) (*unstructured.Unstructured, error) {
+	body, err := json.Marshal([]map[string]any{
+		{"op": "replace", "path": "/metadata/managedFields", "value": fields},
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("managed fields of %s: %w", object.RefOf(live), err)
+	}
+	q := request.Request{Ref: object.RefOf(live), Guarded: true}
+	return c.object(ctx, kind, q, func() *rest.Request {
+		r := c.rest.Patch(types.JSONPatchType).AbsPath(request.ResourcePath(kind, live.GetNamespace(), live.GetName())...).Body(body)
+		if how.Manager != "" {
+			r = r.Param("fieldManager", how.Manager)
+		}
+		if how.DryRun {
+			r = r.Param("dryRun", metav1.DryRunAll)
+		}
+		return r
+	})
+}
 
 // uncredited returns the kind at the version by which managed fields are best written: the
 // requested one, unless the server would change the object itself there and credit the sender
