@@ -53,6 +53,11 @@ func TestContainers(t *testing.T) {
 			next:     "kubectl logs web-1 -c app --previous -n prod",
 			evidence: []string{"Pod web-1: exit code 1 (Error) at 11:58:00Z, 7 restarts", "termination message: panic: no database"},
 		},
+		"crash on another day": {
+			facts:    pod(`restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, reason: Error, finishedAt: "2025-12-24T11:58:00Z"}}`),
+			want:     []string{"ContainerCrash: pod/web-1 -n prod: container app ends with exit code 1 each time it is started"},
+			evidence: []string{"Pod web-1: exit code 1 (Error) at 2025-12-24 11:58:00Z, 1 restart"},
+		},
 		"crash, of which nothing more is known": {
 			facts: pod(`restartCount: 7, state: {waiting: {reason: CrashLoopBackOff, message: back-off 5m0s}}`),
 			want:  []string{"ContainerCrash: pod/web-1 -n prod: container app ends each time it is started (CrashLoopBackOff)"},

@@ -105,7 +105,7 @@ func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Find
 	default: // CreateContainerError, RunContainerError, PostStartHookError…
 		evidence := []string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason) + ": " + text.Excerpt(w.Message)}
 		if t := b.Status.LastTerminationState.Terminated; t != nil {
-			evidence = append(evidence, b.end(t)...)
+			evidence = append(evidence, b.end(t, v.Now)...)
 		}
 		return []rule.Finding{rule.Of(b.pod, rule.Direct, event.Cause{
 			Code:     "ContainerNotStarted",
@@ -135,7 +135,7 @@ func withoutPod(message string) string {
 // ended explains how a container ended, and what ended it.
 func (v Rules) ended(b Container, t *corev1.ContainerStateTerminated) rule.Finding {
 	previous := b.Status.State.Terminated == nil
-	c := event.Cause{Code: "ContainerCrash", Evidence: b.end(t), Next: b.logs(previous), Container: b.instance(previous)}
+	c := event.Cause{Code: "ContainerCrash", Evidence: b.end(t, v.Now), Next: b.logs(previous), Container: b.instance(previous)}
 	again := " each time it is started"
 	if b.Status.RestartCount == 0 {
 		again = ""

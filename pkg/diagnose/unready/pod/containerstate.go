@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -41,14 +42,14 @@ func ContainersOf(p *corev1.Pod, specs []corev1.Container, statuses []corev1.Con
 
 func (b Container) sidecar() bool { return strings.HasPrefix(b.role, "sidecar ") }
 
-// end returns how the container last ended, as evidence.
-func (b Container) end(t *corev1.ContainerStateTerminated) []string {
+// end returns how the container last ended, as evidence at a time.
+func (b Container) end(t *corev1.ContainerStateTerminated, now time.Time) []string {
 	said := fmt.Sprintf("Pod %s: exit code %d", b.pod.Name, t.ExitCode)
 	if t.Reason != "" {
 		said += " (" + text.Excerpt(t.Reason) + ")"
 	}
 	if !t.FinishedAt.IsZero() {
-		said += " at " + t.FinishedAt.UTC().Format("15:04:05Z")
+		said += " at " + clock(t.FinishedAt.UTC(), now.UTC())
 	}
 	said += ", " + text.Count(int(b.Status.RestartCount), "restart")
 	out := []string{said}
@@ -56,6 +57,14 @@ func (b Container) end(t *corev1.ContainerStateTerminated) []string {
 		out = append(out, "termination message: "+line)
 	}
 	return out
+}
+
+// clock is a time of today, or one of another day with its date.
+func clock(t, now time.Time) string {
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04:05Z")
+	}
+	return t.Format("2006-01-02 15:04:05Z")
 }
 
 // is reports whether an event is about this container.
