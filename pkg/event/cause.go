@@ -28,6 +28,9 @@ type Cause struct {
 	// an older revision, which are replaced, or about what is behind a load balancer. The
 	// wait may well end although it stays.
 	Passing bool
+	// Doubt tells that it is no cause that was found, but says what could not be read while
+	// looking for one.
+	Doubt bool
 	// Hearsay tells that the cause rests on what a controller wrote down when it tried last,
 	// which cannot be checked and may be over. Age is how long ago that was when the cause
 	// was concluded.

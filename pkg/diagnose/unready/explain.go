@@ -60,7 +60,11 @@ func Diagnose(f Facts) []event.Cause {
 func (v *rules) explain() []event.Cause {
 	found := v.apply()
 	v.askLast()
-	return rule.Causes(append(found, v.unread()...), v.More)
+	unread := v.unread()
+	if len(found) == 0 && len(unread) > 0 {
+		found = stated(v.Object)
+	}
+	return rule.Causes(append(found, unread...), v.More)
 }
 
 func (v *rules) apply() []rule.Finding { return slices.Concat(v.namespace(), v.subject(v.Object)) }

@@ -5,12 +5,14 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -36,6 +38,7 @@ func (v *rules) unread() []rule.Finding {
 		first := forbidden[0].ref
 		found = append(found, rule.Finding{Rank: rule.Doubt, Cause: event.Cause{
 			Code:     "NotAllowed",
+			Doubt:    true,
 			Message:  "the state of these is unknown, because they may not be read: " + text.List(whats(forbidden), 5),
 			Evidence: errorLines(forbidden),
 			Next:     rule.Kubectl(first.Namespace, "auth", "can-i", verb(first), resourceOf(first)),
@@ -44,11 +47,33 @@ func (v *rules) unread() []rule.Finding {
 	if len(failed) > 0 {
 		found = append(found, rule.Finding{Rank: rule.Doubt, Cause: event.Cause{
 			Code:     "Unreadable",
+			Doubt:    true,
 			Message:  "the state of these is unknown, because they could not be read: " + text.List(whats(failed), 5),
 			Evidence: errorLines(failed),
 		}})
 	}
 	return found
+}
+
+// stated quotes what an object says of itself, where nothing below it could be read: the
+// status of a workload often has the reason, and at least says how far it is.
+func stated(u *unstructured.Unstructured) []rule.Finding {
+	r := object.RefOf(u)
+	var said []status.Statement
+	for _, s := range status.Read(u.Object) {
+		if !s.Old && s.Meaning >= status.NotYet {
+			said = append(said, s)
+		}
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(said, func(a, b status.Statement) int { return int(b.Meaning) - int(a.Meaning) })
+	c := event.Cause{Code: "StatusSays", Message: rule.Name(r) + ": its status says: " + text.Excerpt(said[0].String()), Next: rule.Describe(r)}
+	for _, s := range said[:min(len(said), 5)] {
+		c.Evidence = append(c.Evidence, evidence(s))
+	}
+	return []rule.Finding{{Rank: rule.Direct, Cause: c}}
 }
 
 // unreadRefs returns what got no answer, each once.

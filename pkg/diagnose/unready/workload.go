@@ -36,7 +36,11 @@ func (v *rules) deployment(d *appsv1.Deployment) []rule.Finding {
 		}})
 	}
 	var pods []*corev1.Pod
-	for _, rs := range v.replicaSetsOf(d) {
+	sets, known := v.replicaSetsOf(d)
+	if !known {
+		found = append(found, v.refusedBelow(d)...)
+	}
+	for _, rs := range sets {
 		below := v.replicaSetOf(rs)
 		for i := range below {
 			// The controller ends Pods of older revisions, whatever is wrong with them.
@@ -81,14 +85,14 @@ func (v *rules) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) rul
 const deploymentRevision = "deployment.kubernetes.io/revision"
 
 // replicaSetsOf reads the ReplicaSets of a Deployment that have Pods or should have some,
-// and these Pods.
-func (v *rules) replicaSetsOf(d *appsv1.Deployment) []*appsv1.ReplicaSet {
+// and these Pods. It reports false if they could not be read.
+func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool) {
 	selector := selectorOf(d.Spec.Selector)
 	if selector == "" {
-		return nil
+		return nil, true
 	}
 	misses := v.Misses()
-	objects, _ := v.Select(diagnose.Question{GVK: rule.Apps("ReplicaSet"), Namespace: d.Namespace, Labels: selector, Kept: "of " + string(d.UID)}, func(u *unstructured.Unstructured) bool {
+	objects, sure := v.Select(diagnose.Question{GVK: rule.Apps("ReplicaSet"), Namespace: d.Namespace, Labels: selector, Kept: "of " + string(d.UID)}, func(u *unstructured.Unstructured) bool {
 		rs, ok := rule.As[appsv1.ReplicaSet](u)
 		if !ok || !metav1.IsControlledBy(rs, d) {
 			return false
@@ -97,7 +101,7 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) []*appsv1.ReplicaSet {
 		return !idle || rs.Annotations[deploymentRevision] == d.Annotations[deploymentRevision]
 	})
 	if v.Misses() > misses {
-		return nil // It is not known yet whose Pods they are.
+		return nil, true // Whose Pods they are is not known yet.
 	}
 	var sets []*appsv1.ReplicaSet
 	var uids []types.UID
@@ -107,7 +111,19 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) []*appsv1.ReplicaSet {
 		}
 	}
 	v.ReadPods(d.Namespace, selector, fmt.Sprint("of ", uids), rule.ControlledBy(uids...))
-	return sets
+	return sets, sure
+}
+
+// refusedBelow tells why Pods are not created from what the Deployment itself says of its
+// ReplicaSets, which could not be read.
+func (v *rules) refusedBelow(d *appsv1.Deployment) []rule.Finding {
+	w := workload{ref: rule.Ref(rule.Apps("Deployment"), d.Namespace, d.Name), object: d, template: d.Spec.Template.Spec}
+	for _, c := range d.Status.Conditions {
+		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
+			w.short, w.refusal, w.refusedAt = true, c.Message, c.LastTransitionTime.Time
+		}
+	}
+	return v.refused(w)
 }
 
 // replicaSet explains a ReplicaSet that is not examined as part of a Deployment.

@@ -175,6 +175,26 @@ func TestWorkloads(t *testing.T) {
 			want:   []string{"NotAllowed: the state of these is unknown, because they may not be read: pods in prod, replicasets in prod"},
 			next:   "kubectl auth can-i list replicasets.apps -n prod",
 		},
+		"what may not be read comes after what the object says itself": {
+			facts: deployment("", `observedGeneration: 5, replicas: 3, updatedReplicas: 3, unavailableReplicas: 3, conditions: [
+  {type: Progressing, status: "True", reason: ReplicaSetUpdated, message: "ReplicaSet \"web-1\" is progressing."},
+  {type: Available, status: "False", reason: MinimumReplicasUnavailable, message: Deployment does not have minimum availability.}]`),
+			unread: []string{"ReplicaSet.apps/prod/", "Pod/prod/"},
+			want: []string{
+				"StatusSays: deployment.apps/web -n prod: its status says: Available is False (MinimumReplicasUnavailable): Deployment does not have minimum availability.",
+				"NotAllowed: the state of these is unknown, because they may not be read: pods in prod, replicasets in prod",
+			},
+			evidence: []string{"condition Available=False (MinimumReplicasUnavailable): Deployment does not have minimum availability."},
+		},
+		"the refusal that a Deployment repeats, where its ReplicaSets may not be read": {
+			facts: deployment("", `observedGeneration: 5, unavailableReplicas: 3, conditions: [
+  {type: ReplicaFailure, status: "True", reason: FailedCreate, message: "pods \"web-x\" is forbidden: violates PodSecurity \"restricted:latest\": runAsNonRoot != true"}]`),
+			unread: []string{"ReplicaSet.apps/prod/", "Pod/prod/"},
+			want: []string{
+				"PodSecurityViolation: Pods of deployment.apps/web -n prod are refused: namespace prod enforces the Pod security level restricted:latest, and they do not comply: runAsNonRoot != true",
+				"NotAllowed: the state of these is unknown, because they may not be read: pods in prod, replicasets in prod",
+			},
+		},
 	})
 }
 

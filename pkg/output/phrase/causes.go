@@ -44,6 +44,34 @@ func Causes(causes []event.Cause) []string {
 	return text
 }
 
+// Doubts shortens what several objects have in common: what may not be read, which is told
+// in full once. The zero value has seen none.
+type Doubts struct{ told map[string]bool }
+
+// Once leaves out of an object's causes those doubts that were told with another one. If
+// that leaves nothing, the doubt keeps its first line.
+func (d *Doubts) Once(causes []event.Cause) []event.Cause {
+	var out []event.Cause
+	for _, c := range causes {
+		if !c.Doubt {
+			out = append(out, c)
+			continue
+		}
+		key := c.Code + "\n" + c.Message
+		switch {
+		case !d.told[key]:
+			out = append(out, c)
+		case len(causes) == 1:
+			out = append(out, event.Cause{Code: c.Code, Message: c.Message, Doubt: true})
+		}
+		if d.told == nil {
+			d.told = map[string]bool{}
+		}
+		d.told[key] = true
+	}
+	return out
+}
+
 func causeHead(c event.Cause) string {
 	message := strings.Join(layout.Lines(c.Message), " ")
 	if message == "" {

@@ -66,6 +66,7 @@ func (c *Reporter) hangs(head, more string, e event.Stuck) {
 	case same == 0:
 		var b strings.Builder
 		b.WriteString(head + "\n")
+		e.Causes = c.doubts.Once(e.Causes)
 		layout.Below(&b, phrase.Stuck(e, layout.Columns(c.columns())), "    ", c.columns())
 		c.note(b.String())
 	case same < many:

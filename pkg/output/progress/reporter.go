@@ -43,6 +43,7 @@ type Reporter struct {
 
 	explains   bool // stuck objects, while the run continues
 	told       []event.Stuck
+	doubts     phrase.Doubts
 	milestones map[object.Key]time.Time
 }
 
