@@ -49,12 +49,13 @@ func TestWaitLocal(t *testing.T) {
 		"-f failed.yaml":                            {1, "failed"},
 		"-f broken.yaml --readiness=rules.yaml":     {1, "failed"},
 		"-f odd.yaml --readiness=rules.yaml":        {2, "rules.yaml:2: "},
-		"-f widget.yaml":                            {1, "wait for an expression of your own"},
-		"-f widget.yaml --readiness=rules.yaml":     {0, "met"},
-		"-f widget.yaml --readiness=bad.yaml":       {2, "--readiness: bad.yaml:3: "},
-		"-f web.yaml --timeout=3s":                  {2, "--timeout means nothing"},
-		"deploy/web":                                {2, "no file is named"},
-		"-f nothing.yaml":                           {2, "nothing.yaml"},
+		"-f odd.yaml --for=has(self.status) --fail-on=self.status.size<3": {2, "1 unknown"},
+		"-f widget.yaml":                        {1, "wait for an expression of your own"},
+		"-f widget.yaml --readiness=rules.yaml": {0, "met"},
+		"-f widget.yaml --readiness=bad.yaml":   {2, "--readiness: bad.yaml:3: "},
+		"-f web.yaml --timeout=3s":              {2, "--timeout means nothing"},
+		"deploy/web":                            {2, "no file is named"},
+		"-f nothing.yaml":                       {2, "nothing.yaml"},
 	} {
 		status, out, stderr := call(t, append([]string{"wait", "--local"}, strings.Fields(line)...)...)
 		if status != want.status || !strings.Contains(out+stderr, want.said) {

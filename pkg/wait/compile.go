@@ -67,8 +67,11 @@ func (c *conditions) evaluate(ctx context.Context, obj map[string]any, now time.
 		if obj == nil {
 			break // What is not there has not failed.
 		}
-		if one := v.add(ctx, cond, obj, now); one.Met {
+		switch one := v.add(ctx, cond, obj, now); {
+		case one.Met:
 			v.met, v.failed = false, true
+		case one.Err != nil:
+			v.met = false // Whether it has failed is unknown, and that is no yes.
 		}
 		v.conditions[len(v.conditions)-1].Forbidden = true
 	}

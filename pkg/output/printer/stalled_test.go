@@ -1,6 +1,7 @@
 package printer_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -41,6 +42,52 @@ func TestCauseWithLog(t *testing.T) {
 		}
 		if format == output.Stream && !strings.Contains(out.String(), `"type":"stalled"`) {
 			t.Errorf("no line of the stream says that it is stalled: %s", &out)
+		}
+	}
+}
+
+// What could not be evaluated is said once below its object, beside what was read, and not
+// again as the object's error and as the condition's message.
+func TestErrorOfAConditionOnce(t *testing.T) {
+	const said = "these types do not go together: self.spec.members is a string, an int"
+	err := errors.New("rules.yaml:2: " + said)
+	unmet := event.Condition{For: "ready", Reason: "NotJudged", Message: said, Err: err, Values: []event.Value{{Expr: "self.spec.members", Value: "three"}}}
+	forbidden := unmet
+	forbidden.Forbidden = true // It is not listed, since it is not what the object lacks.
+	for name, conditions := range map[string][]event.Condition{
+		"unmet": {unmet}, "unmet, of a --fail-on": {{For: "ready", Met: true}, forbidden},
+	} {
+		got := run(t, printer.ForWait, output.Options{Format: output.Table}, []event.Event{
+			event.Waited{Ref: web(), Action: event.Unknown, Conditions: conditions, Err: err},
+		}).out
+		if n := strings.Count(got, said); n != 1 {
+			t.Errorf("%s: said %d times:\n%s", name, n, got)
+		}
+	}
+}
+
+// What may not be read is told in full with the first object that it keeps from being
+// explained, and not again with each of the others, neither while they hang nor with the
+// results.
+func TestDoubtsOnce(t *testing.T) {
+	doubt := event.Cause{Code: "NotAllowed", Message: "the state of these is unknown, because they may not be read: pods in shop", Doubt: true,
+		Evidence: []string{"pods is forbidden"}, Next: "kubectl auth can-i list pods -n shop"}
+	var events []event.Event
+	causes := map[string][]event.Cause{
+		"a": {{Code: "StatusSays", Message: "a: its status says no"}, doubt}, "b": {{Code: "StatusSays", Message: "b: its status says no"}, doubt}, "c": {doubt},
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		events = append(events, event.Stalled{Ref: config(name), Causes: causes[name]})
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		events = append(events, event.Waited{Ref: config(name), Action: event.TimedOut, Causes: causes[name]})
+	}
+	got := run(t, printer.ForWait, output.Options{Format: output.Table}, events)
+	for where, text := range map[string]string{"stderr": got.err, "stdout": got.out} {
+		for of, want := range map[string]int{"NotAllowed: the state": 2, "can-i": 1, "pods is forbidden": 1, "b: its status": 1} {
+			if n := strings.Count(text, of); n != want {
+				t.Errorf("%s has %q %d times, not %d:\n%s", where, of, n, want, text)
+			}
 		}
 	}
 }

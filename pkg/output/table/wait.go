@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -57,7 +58,9 @@ func (t *waitTable) Finish(context.Context) error {
 			layout.Below(&b, imageLines(t.Base, t.runs[w.Ref.Key()]), "    ", t.Width)
 		}
 	}
+	var doubts phrase.Doubts
 	for _, w := range bad {
+		w.Causes = doubts.Once(w.Causes)
 		waitedLine(t.Base, &b, w, len(event.TimedOut))
 	}
 	b.WriteString(waitSummary(t.State) + "\n")
@@ -89,35 +92,52 @@ func waitedLines(w event.Waited, room int) []string {
 	if w.Action == event.Met {
 		return nil
 	}
-	text := phrase.ErrorLines(w.Err, room)
+	var text []string
+	if !isOfCondition(w) {
+		text = phrase.ErrorLines(w.Err, room)
+	}
 	if w.Action != event.Gone && w.Action != event.Unselected {
 		text = append(text, conditionLines(w.Conditions, room)...)
 	}
 	return append(text, phrase.Causes(w.Causes)...)
 }
 
+// isOfCondition reports whether the error of an object is that of a condition that is
+// listed below it, with its error.
+func isOfCondition(w event.Waited) bool {
+	return w.Err != nil && slices.ContainsFunc(w.Conditions, func(c event.Condition) bool {
+		return isListed(c) && c.Err != nil && c.Err.Error() == w.Err.Error()
+	})
+}
+
+// isListed reports whether a condition is among the lines below its object: it is what the
+// object lacks, and the object's own line does not say it.
+func isListed(c event.Condition) bool { return c.Met == c.Forbidden && c.Reason != "NotFound" }
+
 // conditionLines describe conditions for people: each unmet one, with what it read. They
 // fit into that many columns, 0 for any, as far as there are blanks to break at.
 func conditionLines(conditions []event.Condition, room int) []string {
 	var text []string
 	for _, c := range conditions {
-		if c.Met != c.Forbidden || c.Reason == "NotFound" { // The object's line says that.
+		if !isListed(c) {
 			continue
 		}
-		text = append(text, conditionHead(c))
+		text = append(text, conditionHead(c, room)...)
 		for _, v := range c.Values {
 			for _, line := range valueLines(v, max(0, room-len("  "))) {
 				text = append(text, "  "+line)
 			}
 		}
-		for _, line := range phrase.ErrorLines(c.Err, room) {
-			text = append(text, "  could not tell: "+line)
-		}
 	}
 	return text
 }
 
-func conditionHead(c event.Condition) string {
+// conditionHead is a condition that is not met, and why. One that could not be evaluated
+// is neither met nor unmet.
+func conditionHead(c event.Condition, room int) []string {
+	if lines := phrase.ErrorLines(c.Err, room); len(lines) > 0 {
+		return append([]string{"could not tell " + text.Printable(c.For) + ": " + lines[0]}, lines[1:]...)
+	}
 	head := "not " + text.Printable(c.For)
 	if c.Forbidden {
 		head = text.Printable(c.For)
@@ -125,7 +145,7 @@ func conditionHead(c event.Condition) string {
 	if message := strings.Join(layout.Lines(c.Message), " "); message != "" && message != "false: "+text.Printable(c.For) {
 		head += ": " + message
 	}
-	return head
+	return []string{head}
 }
 
 // valueLines are a path that was read, and its value beside it, or below if there is no
