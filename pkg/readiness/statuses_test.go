@@ -3,10 +3,12 @@ package readiness
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -88,4 +90,62 @@ func TestRecordedStatuses(t *testing.T) {
 		oneLine.add(object.ConditionOf(u, "Ready").Status == "True", one.Want)
 	}
 	t.Logf("ours %+v; kstatus %+v; Ready is True %+v", ours, theirs, oneLine)
+}
+
+// Whatever an object says of itself, it is not ready once it denies it, however that is put:
+// bad news that is added to a healthy status outranks all that is well in it.
+func TestDenialsOutrankEverything(t *testing.T) {
+	condition := func(kind, value, reason string) func(map[string]any) {
+		return func(status map[string]any) {
+			list, _ := status["conditions"].([]any)
+			status["conditions"] = append(slices.Clone(list), map[string]any{"type": kind, "status": value, "reason": reason})
+		}
+	}
+	field := func(name string, value any) func(map[string]any) {
+		return func(status map[string]any) { status[name] = value }
+	}
+	const underWay = "it is being changed"
+	tried := 0
+	for _, one := range recordedStatuses(t) {
+		u := &unstructured.Unstructured{Object: one.Object}
+		status, found, _ := unstructured.NestedMap(u.Object, "status")
+		if one.Want != "ready" || one.Table || !found || ruleOf(u.GroupVersionKind().GroupKind()) != nil {
+			continue
+		}
+		tried++
+		for name, deny := range map[string]func(map[string]any){
+			"a part is degraded":                condition("StorageDegraded", "True", ""),
+			"not all of it is ready":            condition("NotAllPartsReady", "True", ""),
+			"a step has an error for a reason":  condition("DiskCreated", "True", "CreateFailed"),
+			underWay:                            condition("Upgrading", "True", "NewVersion"),
+			"a state that denies from afar":     field("diskState", "not fully synced"),
+			"a state that denies, and goes on":  field("diskState", "Synced, but not correctly applied"),
+			"an error":                          field("diskError", "no space left"),
+			"a health that is red":              field("health", "red"),
+			"a count that is short":             field("disks", map[string]any{"readyDisks": int64(1), "desiredDisks": int64(2)}),
+			"a boolean that something is wrong": field("notSynced", true),
+		} {
+			if name == underWay && hasEnded(u) {
+				continue
+			}
+			denied := u.DeepCopy()
+			changed := runtime.DeepCopyJSON(status)
+			deny(changed)
+			denied.Object["status"] = changed
+			if v := For(u.GroupVersionKind(), false).Evaluate(denied.Object, noon()); v.Ready {
+				t.Errorf("%s (%s): ready although %s: %s", one.Of, u.GetKind(), name, inWords(v))
+			}
+		}
+	}
+	if tried < 200 {
+		t.Errorf("only %d statuses were denied", tried)
+	}
+}
+
+// hasEnded reports whether an object stands for work that is done: some leave Running at
+// True then, which denies nothing.
+func hasEnded(u *unstructured.Unstructured) bool {
+	return slices.ContainsFunc([]string{"Complete", "Completed", "Succeeded", "Succeed"}, func(kind string) bool {
+		return object.ConditionOf(u, kind).Status == "True"
+	})
 }

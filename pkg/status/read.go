@@ -38,7 +38,7 @@ func (r *reader) forget() {
 		return s.Sum && s.Condition && s.Meaning == Good && slices.Contains([]string{"Complete", "Completed", "Succeeded", "Succeed"}, s.Name)
 	})
 	for i, s := range r.out {
-		if over && s.Condition && s.Meaning == Working && s.Value == "True" {
+		if _, negated := nameClass(split(s.Name)); over && !negated && s.Condition && s.Meaning == Working && s.Value == "True" {
 			r.out[i].Meaning = Nothing
 		}
 	}
@@ -73,6 +73,7 @@ func runsToItsEnd(kind []string, status map[string]any) bool {
 	return slices.Contains([]string{
 		"job", "run", "workflow", "task", "backup", "restore", "build", "migration", "execution", "import", "export",
 		"test", "experiment", "upload", "clone", "upgrade", "operation", "command", "scan", "request", "replay", "promotion",
+		"trial", "maintenance", "remediation", "evaluation", "rollback", "dump", "benchmark",
 	}, kind[len(kind)-1])
 }
 

@@ -49,7 +49,7 @@ func isBenign(reason string) bool {
 		return false
 	}
 	last := words[len(words)-1]
-	if slices.Contains([]string{"disabled", "skipped", "unused", "unneeded", "unmanaged", "optional", "zero", "expected"}, last) {
+	if slices.Contains([]string{"disabled", "skipped", "unused", "unneeded", "unmanaged", "optional", "zero", "expected", "removed"}, last) {
 		return true
 	}
 	return isNegation(words[0]) && slices.Contains([]string{

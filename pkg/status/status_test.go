@@ -53,6 +53,8 @@ func TestNameClass(t *testing.T) {
 	for name, want := range map[string]string{
 		"SecretSynced": "good", "readyToUse": "good", "ACK.ResourceSynced": "good", "HEALTH_OK": "good",
 		"NotReady": "not good", "NoErrors": "not bad", "ReplicaFailure": "bad", "HasErrors": "bad", "Unreachable": "bad",
+		"NotAllReplicasReady": "not good", "NeverFullySynced": "not good", "ReadyNotDegraded": "not bad", "NoNodesReady": "not good",
+		"Health": "good", "Accomplished": "good", "ErrorsDetected": "bad", "ChangeDetected": "none",
 		"LiveMigratable": "neutral", "Upgradeable": "neutral", "UpgradeAvailable": "neutral", "Warning": "neutral", "NoWarnings": "neutral",
 		"ScalingUp": "working", "RollingUpdate": "working", "Frobnicating": "working", "OutOfSync": "bad",
 		"ContinuousArchiving": "none", "PodScheduled": "step", "QuotaReserved": "step", "AgentConnected": "mild", "TLSReady": "good",
@@ -64,6 +66,21 @@ func TestNameClass(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+// A phase is read as people read it: not turns round what it is about, also from afar, and
+// what is completed is not under way any more.
+func TestPhraseClass(t *testing.T) {
+	for phrase, want := range map[string]class{
+		"EgressFirewall Rules applied": mild, "EgressFirewall Rules not correctly applied": working, "not yet fully synced": working,
+		"No errors, all ready": good, "ready, not degraded": good, "Fencing-Completed": good, "Fencing-Started": working,
+		"RollingUpdateNotCompleted": working, "PartiallyCompleted": working, "PartiallyFailed": bad, "CompletedWithErrors": bad,
+		"Cluster in healthy state": good, "WaitingForReady": working, "DBClusterReady": good, "HEALTH_WARN": working,
+	} {
+		if got := phraseClass(phrase); got != want {
+			t.Errorf("%q is of class %d, want %d", phrase, got, want)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func classOf(word string) class {
 	switch word {
 	case "ready", "available", "healthy", "succeeded", "success", "successful", "complete", "completed",
 		"established", "programmed", "synced", "synchronized", "reconciled", "bound", "online", "operational",
-		"ok", "okay", "green", "deployed", "installed", "valid", "stable", "up", "serving", "normal", "resolved",
+		"ok", "okay", "green", "deployed", "installed", "valid", "stable", "accomplished", "fulfilled", "up", "serving", "normal", "resolved",
 		"structural", "accepted", "issued", "finished", "done", "reachable", "optimal", "realized", "satisfied", "succeed", "insync", "uptodate", "clean":
 		return good
 	case "running", "active":
@@ -47,7 +47,7 @@ func classOf(word string) class {
 		return mild
 	case "created", "launched", "scheduled", "initialized", "initialised", "registered", "started", "allocated",
 		"requested", "prepared", "pulled", "submitted", "admitted", "reserved", "validated", "found", "loaded",
-		"detected", "fetched", "assigned", "approved", "placed", "planned", "generated", "acquired", "observed", "discovered":
+		"fetched", "assigned", "approved", "placed", "planned", "generated", "acquired", "observed", "discovered":
 		return step
 	case "pending", "waiting", "wait", "queued", "progressing", "progress", "reconciling", "updating", "upgrading",
 		"provisioning", "creating", "deleting", "terminating", "restarting", "rolling", "rollout", "migrating", "restoring",
@@ -111,6 +111,31 @@ func isNegation(word string) bool {
 	return word == "not" || word == "no" || word == "non" || word == "never" || word == "isnt"
 }
 
+// reachOf is how many words that say nothing may stand between a negation and what it turns
+// round: "not correctly applied", NotAllReplicasReady, NoNodesReady.
+func reachOf(negation string) int {
+	switch negation {
+	case "not", "never":
+		return 2
+	case "no":
+		return 1
+	}
+	return 0
+}
+
+// isNegated reports whether a word before the i-th turns that round.
+func isNegated(words []string, i int) bool {
+	for n, word := range slices.Backward(words[:i]) {
+		if isNegation(word) {
+			return i-n-1 <= reachOf(word)
+		}
+		if classOf(word) != none {
+			return false
+		}
+	}
+	return false
+}
+
 // nameClass is what a name says when it is true, of a condition or of a boolean: its last
 // word that says anything, as in SecretSynced or ReadyToUse. Negated reports whether a
 // word before turns that round.
@@ -123,6 +148,8 @@ func nameClass(words []string) (c class, negated bool) {
 			return neutral, false
 		case c == none && strings.HasSuffix(word, "ing") && len(words) == 1:
 			c = working
+		case c == none && len(words) == 1 && isQuality(word):
+			c = good
 		case c == none:
 			continue
 		case (word == "up" || word == "down") && i > 0:
@@ -130,7 +157,7 @@ func nameClass(words []string) (c class, negated bool) {
 		case (word == "available" || word == "ready") && i > 0 && isOffer(words[i-1]):
 			return neutral, false // UpgradeAvailable is no state of the object.
 		}
-		return c, i > 0 && isNegation(words[i-1])
+		return c, isNegated(words, i)
 	}
 	return none, false
 }
@@ -140,8 +167,20 @@ func isMood(word string) bool {
 	return strings.HasSuffix(word, "able") || strings.HasSuffix(word, "ible")
 }
 
+// isQuality reports whether the word is what a condition or a boolean is about, and true is
+// good: Health.
+func isQuality(word string) bool {
+	return word == "health" || word == "readiness" || word == "availability"
+}
+
 func isOffer(word string) bool {
 	return word == "update" || word == "updates" || word == "upgrade" || word == "upgrades"
+}
+
+// endsWell reports whether what goes before these words is over, by the last of them.
+func endsWell(words []string) bool {
+	last := len(words) - 1
+	return last >= 0 && slices.Contains([]string{"completed", "complete", "done", "finished", "succeeded"}, words[last]) && !isNegated(words, last)
 }
 
 // phraseClass is what a phase, a state or a health says, in one word or in a phrase. The
@@ -157,7 +196,10 @@ func phraseClass(text string) class {
 		case word == "down" && i > 0:
 			c = working // ScalingDown
 		}
-		if i > 0 && isNegation(words[i-1]) {
+		if c == working && strings.HasSuffix(word, "ing") && endsWell(words[i+1:]) {
+			continue // FencingCompleted
+		}
+		if isNegated(words, i) {
 			switch c {
 			case good, mild, runs, step:
 				c = working
