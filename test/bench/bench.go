@@ -283,7 +283,10 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 		return m, &outcomeError{fmt.Sprintf("exit status %d:\n%s", m.Exit, tail(p.lab.log()))}
 	}
 	if work == workStalled {
-		if m.Seconds, err = p.firstCause(); err != nil {
+		if m.Seconds, err = p.firstCause(); err == nil {
+			err = tooMany(m.Requests, p.sample.stalled)
+		}
+		if err != nil {
 			return m, err
 		}
 	}

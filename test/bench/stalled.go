@@ -27,6 +27,12 @@ const (
 )
 
 const (
+	// stalledEach is how many requests a minute each object that hangs may cost, and
+	// stalledRest is enough for the wait itself and its start.
+	stalledEach, stalledRest = 10, 40
+)
+
+const (
 	// refusedStatus is that of a Deployment whose Pods are refused.
 	refusedStatus = `{"status":{"observedGeneration":1,"conditions":[
 		{"type":"Available","status":"False","reason":"MinimumReplicasUnavailable","message":""},
@@ -132,6 +138,15 @@ func (p *plot) firstCause() (float64, error) {
 		return 0, &outcomeError{fmt.Sprintf("it says why %d objects hang, not %d:\n%s", len(told), p.sample.stalled, tail(p.lab.log()))}
 	}
 	return first.Sub(began).Seconds(), lines.Err()
+}
+
+// tooMany reports whether a wait of less than a minute sent more requests than objects
+// that hang may cost.
+func tooMany(requests, stalled int) error {
+	if most := stalledEach*stalled + stalledRest; requests > most {
+		return &outcomeError{fmt.Sprintf("%d objects that hang cost %d requests, and may cost %d", stalled, requests, most)}
+	}
+	return nil
 }
 
 // stalledCells measure how long it takes to say why some of many objects hang.
