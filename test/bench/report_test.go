@@ -52,7 +52,7 @@ func TestReport(t *testing.T) {
 func TestTargetMissed(t *testing.T) {
 	c := cell{sample: sample{title: "1,000 Deployments"}}
 	r := newResults()
-	r.Startup = &startup{Bytes: 51_750_000, CPU: []float64{0.040, 0.010, 0.025}}
+	r.Startup = &startup{Bytes: 51_750_000, CPU: []float64{0.040, 0.010, 0.025}, Local: []float64{0.035}}
 	r.add(c, workCreate, toolPlugin, 0, measured{usage: usage{Seconds: 3, PeakBytes: 150e6}})
 	r.add(c, workCreate, toolPatch, 8, measured{usage: usage{Seconds: 2}})
 	var out bytes.Buffer

@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
@@ -82,5 +84,46 @@ func TestGoalOf(t *testing.T) {
 	a.ready = nil
 	if a.goalOf(item("", "Service", "shop", "web")) != nil {
 		t.Error("waits although no wait was requested")
+	}
+}
+
+// Which causes end a wait: none for a user who watches, unless asked for; those that do not
+// pass by themselves for a run that no user watches; and always what the flag says.
+func TestFailOnCause(t *testing.T) {
+	const lasts, passes = "SecretMissing", "QuotaExceeded"
+	for line, want := range map[string]struct {
+		unattended    bool
+		lasts, passes bool
+		fault         string
+	}{
+		"":                                {},
+		" ":                               {unattended: true, lasts: true},
+		"--fail-on-cause":                 {lasts: true},
+		"--fail-on-cause ":                {unattended: true, lasts: true},
+		"--fail-on-cause=":                {unattended: true},
+		"--fail-on-cause=" + passes:       {unattended: true, passes: true},
+		"--fail-on-cause=SecretMissing":   {lasts: true},
+		"--fail-on-cause=usual," + passes: {lasts: true, passes: true},
+		"--fail-on-cause=SecretMising":    {fault: `there is no cause "SecretMising"`},
+		"--stuck-after=0s":                {fault: "--stuck-after must be more than 0"},
+		"--logs=-1":                       {fault: "--logs must not be negative"},
+	} {
+		var flags HangFlags
+		cmd := &cobra.Command{Use: "wait"}
+		flags.Add(cmd, "")
+		if err := cmd.ParseFlags(strings.Fields(line)); err != nil {
+			t.Fatal(line, err)
+		}
+		h, err := flags.ToHanging(cmd.Flags(), want.unattended)
+		if want.fault != "" {
+			if err == nil || !strings.Contains(err.Error(), want.fault) {
+				t.Errorf("%s: %v, want %q", line, err, want.fault)
+			}
+			continue
+		}
+		ends := func(code string) bool { return h.endsFor != nil && h.endsFor(event.Cause{Code: code}) > 0 }
+		if err != nil || ends(lasts) != want.lasts || ends(passes) != want.passes {
+			t.Errorf("%q, unattended %t: ends for %s %t, for %s %t, %v", line, want.unattended, lasts, ends(lasts), passes, ends(passes), err)
+		}
 	}
 }
