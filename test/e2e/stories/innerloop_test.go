@@ -16,8 +16,9 @@ type innerLoop struct {
 	ns string
 }
 
-func newInnerLoop(t *testing.T) *innerLoop {
-	l := &innerLoop{shared.Cluster(t), "inner-loop"}
+func newInnerLoop(t *testing.T, namespace string) *innerLoop {
+	t.Helper()
+	l := &innerLoop{shared.Cluster(t), namespace}
 	l.kubectl(t, "create", "namespace", l.ns)
 	t.Cleanup(func() {
 		args := []string{"delete", "namespace", l.ns, "--wait=false", "--kubeconfig", l.KubeconfigPath}
@@ -66,7 +67,7 @@ func (l *innerLoop) reports(t *testing.T, pod, container, ready string) {
 
 // Story 3, the inner loop: services on kind, rebuilt and redeployed all day.
 func TestInnerLoop(t *testing.T) {
-	l := newInnerLoop(t)
+	l := newInnerLoop(t, "inner-loop")
 	const database = `
 apiVersion: v1
 kind: PersistentVolumeClaim
