@@ -12,9 +12,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// actionWidth aligns what follows the action in the table of an apply.
-const actionWidth = len(event.Configured)
-
 // applyTable is the output for people: one line an object, and below it what is worth
 // knowing. Failures end a phase and conflicts end the table, because that is where the
 // reader looks.
@@ -64,7 +61,7 @@ func (t *applyTable) Take(e event.Event) {
 func (t *applyTable) listed(a event.Applied) bool {
 	quiet := a.Action == event.Unchanged || a.OnlyOwners
 	return !quiet || t.Verbose || t.State.Total <= oneScreen ||
-		a.Reason != "" || a.Joined != nil || len(t.details(a, 0)) > 0
+		a.Reason != "" || a.Joined != nil || len(details(t.Base, a, 0)) > 0
 }
 
 func (t *applyTable) Flush() {
@@ -81,14 +78,14 @@ func (t *applyTable) Flush() {
 	}
 	var b strings.Builder
 	for _, a := range done {
-		t.line(&b, a.Action, t.name(a), t.details(a, layout.Within(t.Width, "    ")))
+		applyLine(t.Base, &b, a.Action, t.name(a), details(t.Base, a, layout.Within(t.Width, "    ")))
 	}
 	skipped[event.Applied]{
 		why: func(a event.Applied) error { return a.Err },
 		one: func(a event.Applied, reason string) {
-			t.line(&b, a.Action, t.name(a)+reason, t.details(a, layout.Within(t.Width, "    ")))
+			applyLine(t.Base, &b, a.Action, t.name(a)+reason, details(t.Base, a, layout.Within(t.Width, "    ")))
 		},
-		many: func(count, reason string) { t.line(&b, event.Skipped, count+reason, nil) },
+		many: func(count, reason string) { applyLine(t.Base, &b, event.Skipped, count+reason, nil) },
 	}.tell(t.Base, left)
 	t.failed(&b, failed)
 	t.written = t.written || b.Len() > 0
@@ -101,11 +98,11 @@ func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
 	for _, group := range sameFault(failed) {
 		for i, a := range group {
 			room := layout.Within(t.Width, "    ")
-			details := t.details(a, room)
+			below := details(t.Base, a, room)
 			if i == len(group)-1 {
-				details = append(layout.Wrap(phrase.ErrorLines(commonFault(group), room), room), details...)
+				below = append(layout.Wrap(phrase.ErrorLines(commonFault(group), room), room), below...)
 			}
-			t.line(b, a.Action, t.name(a), details)
+			applyLine(t.Base, b, a.Action, t.name(a), below)
 		}
 	}
 }
@@ -113,26 +110,22 @@ func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
 func (t *applyTable) Finish(context.Context) error {
 	var b strings.Builder
 	if conflicts := t.conflicts.Drain(); len(conflicts) > 0 {
-		t.report(&b, conflicts)
+		if t.written {
+			b.WriteString("\n")
+		}
+		report(t.Base, &b, conflicts, nothingWritten(t.Base, t.contested, t.changed))
 		b.WriteString("\n")
 	}
 	for _, w := range t.unmet.Drain() {
 		waitedLine(t.Base, &b, w, actionWidth)
 	}
-	t.back.write(t, &b)
+	t.back.write(t.Base, &b, t.written || b.Len() > 0)
 	for _, line := range slices.Concat(t.takeovers.lines(t.DryRun), t.left.lines()) {
 		b.WriteString(line + "\n")
 	}
 	b.WriteString(applySummary(t.State, t.Options) + t.back.summary() + "\n")
 	t.Screen.Result(b.String())
 	return nil
-}
-
-func (t *applyTable) line(b *strings.Builder, action event.Action, text string, details []string) {
-	b.WriteString(t.Paint.Action(action, layout.Pad(string(action), actionWidth)) + "  " + text + "\n")
-	for _, detail := range details {
-		b.WriteString("    " + detail + "\n")
-	}
 }
 
 func (t *applyTable) name(a event.Applied) string {

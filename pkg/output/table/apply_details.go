@@ -8,38 +8,50 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
+// actionWidth aligns what follows the action in the table of an apply.
+const actionWidth = len(event.Configured)
+
+// applyLine writes one line of an apply, and below it what is worth knowing.
+func applyLine(base output.Base, b *strings.Builder, action event.Action, text string, details []string) {
+	b.WriteString(base.Paint.Action(action, layout.Pad(string(action), actionWidth)) + "  " + text + "\n")
+	for _, detail := range details {
+		b.WriteString("    " + detail + "\n")
+	}
+}
+
 // details are the lines below an applied object: what the apply did to the ownership of
 // its fields. They fit into that many columns, 0 for any.
-func (t *applyTable) details(a event.Applied, room int) []string {
+func details(b output.Base, a event.Applied, room int) []string {
 	var all []string
 	most := manyPaths
 	removed := a.Removed
-	if t.Verbose || len(a.Adopted) > 0 {
+	if b.Verbose || len(a.Adopted) > 0 {
 		most = math.MaxInt // A takeover names all that it changes.
 	}
-	if !t.Verbose {
+	if !b.Verbose {
 		removed = withoutLastApplied(removed, a.Adopted)
 	}
 	all = append(all, paths("removed", removed, most, room, was)...)
 	all = append(all, paths("kept", a.Released, most, room, func(c managedfields.Change, _ int) []string {
-		return withCommas("by ", phrase.Owners(c.Owners, t.Now()), "")
+		return withCommas("by ", phrase.Owners(c.Owners, b.Now()), "")
 	})...)
 	all = append(all, paths("taken", a.Taken, most, room, func(c managedfields.Change, room int) []string {
 		if c.From == nil && c.To == nil {
-			return withCommas("from ", phrase.Owners(c.Owners, t.Now()), "")
+			return withCommas("from ", phrase.Owners(c.Owners, b.Now()), "")
 		}
-		return append(withCommas("from ", phrase.Owners(c.Owners, t.Now()), ":"), fromTo(c, room)...)
+		return append(withCommas("from ", phrase.Owners(c.Owners, b.Now()), ":"), fromTo(c, room)...)
 	})...)
 	all = append(all, phrase.Causes(a.Causes)...)
 	all = append(all, paths("yielded", pathsOf(a.Yielded), most, room, nil)...)
-	if t.Verbose {
+	if b.Verbose {
 		all = append(all, paths("left", changesLeft(a.Left), most, room, func(c managedfields.Change, _ int) []string {
-			return withCommas("to ", phrase.Owners(c.Owners, t.Now()), "")
+			return withCommas("to ", phrase.Owners(c.Owners, b.Now()), "")
 		})...)
 		for _, manager := range a.Adopted {
 			all = append(all, "adopted  the fields of "+text.Printable(manager))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -14,32 +15,33 @@ import (
 // widestColumn is how far values are filled up to make a column.
 const widestColumn = 60
 
-// report writes every conflict of the run, then once how to settle them.
-func (t *applyTable) report(b *strings.Builder, conflicts []event.Applied) {
-	width := layout.Columns(t.Width)
+// report writes every conflict of the run, then once how to settle them. The opening says
+// how far the run got.
+func report(base output.Base, b *strings.Builder, conflicts []event.Applied, opening string) {
+	width := layout.Columns(base.Width)
 	for i, a := range conflicts {
-		if i > 0 || t.written {
+		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(t.Paint.Action(a.Action, string(a.Action)) + "  " + phrase.Name(a.Ref) + "\n")
+		b.WriteString(base.Paint.Action(a.Action, string(a.Action)) + "  " + phrase.Name(a.Ref) + "\n")
 		shown := a.Conflicts
-		if len(shown) > 2*manyPaths && !t.Verbose {
+		if len(shown) > 2*manyPaths && !base.Verbose {
 			shown = shown[:2*manyPaths]
 		}
 		small, large := splitLarge(shown)
-		for _, row := range append(conflictRows(small, t.Now(), width), t.largeRows(large, width)...) {
+		for _, row := range append(conflictRows(small, base.Now(), width), largeRows(base, large, width)...) {
 			b.WriteString("  " + row + "\n")
 		}
 		if more := len(a.Conflicts) - len(shown); more > 0 {
 			b.WriteString("  and " + text.Count(more, "path") + " more\n")
 		}
-		layout.Below(b, phrase.ErrorLines(a.Err, layout.Columns(t.Width)), "  ", t.Width)
-		for _, detail := range t.details(a, layout.Within(t.Width, "  ")) {
+		layout.Below(b, phrase.ErrorLines(a.Err, width), "  ", base.Width)
+		for _, detail := range details(base, a, layout.Within(base.Width, "  ")) {
 			b.WriteString("  " + detail + "\n")
 		}
 	}
 	b.WriteString("\n")
-	for _, line := range resolutions(conflicts, t.nothingWritten(), t.State.InFlags()) {
+	for _, line := range resolutions(conflicts, opening, base.State.InFlags()) {
 		b.WriteString(line + "\n")
 	}
 }

@@ -133,7 +133,9 @@ func (t *diffTable) head(c event.Compared) string {
 		b.WriteString("  " + text.Printable(c.Sharing.String()))
 	}
 	b.WriteString("\n")
-	for _, note := range t.notes(c) {
+	notes, contested := diffNotes(t.Base, c)
+	t.contested += contested
+	for _, note := range notes {
 		b.WriteString(paint.Change.Sprint("# "+note) + "\n")
 	}
 	return b.String()

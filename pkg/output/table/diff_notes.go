@@ -2,21 +2,23 @@ package table
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// notes say what a diff of texts cannot show.
-func (t *diffTable) notes(c event.Compared) []string {
-	notes := remarks(c, layout.Columns(t.Width))
+// diffNotes say what a diff of texts cannot show. It counts the contested paths.
+func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) {
+	notes = remarks(c, layout.Columns(b.Width))
 	removed := 0
-	all := t.Verbose || len(c.Adopted) > 0 // A takeover names all that it changes.
+	all := b.Verbose || len(c.Adopted) > 0 // A takeover names all that it changes.
 	changes := c.Changes
-	if !t.Verbose {
+	if !b.Verbose {
 		changes = withoutLastApplied(changes, c.Adopted)
 	}
 	for _, change := range changes {
@@ -26,7 +28,10 @@ func (t *diffTable) notes(c event.Compared) []string {
 				continue
 			}
 		}
-		if note := t.note(change); note != "" {
+		if change.Kind == managedfields.Contested {
+			contested++
+		}
+		if note := diffNote(change, b.Now()); note != "" {
 			notes = append(notes, note)
 		}
 	}
@@ -36,20 +41,19 @@ func (t *diffTable) notes(c event.Compared) []string {
 	for _, path := range c.Yielded {
 		notes = append(notes, "yielded    "+text.Printable(path.String())+"  keeps its live value")
 	}
-	if t.Verbose {
+	if b.Verbose {
 		for _, manager := range c.Adopted {
 			notes = append(notes, "adopted    the fields of "+text.Printable(manager))
 		}
 	}
-	return notes
+	return notes, contested
 }
 
-// note names the owner of a path if that matters.
-func (t *diffTable) note(c managedfields.Change) string {
+// diffNote names the owner of a path if that matters.
+func diffNote(c managedfields.Change, now time.Time) string {
 	word, whose := string(c.Kind), ""
 	switch c.Kind {
 	case managedfields.Contested:
-		t.contested++
 		whose = "owned by "
 	case managedfields.Released:
 		whose = "stays, kept by "
@@ -73,7 +77,7 @@ func (t *diffTable) note(c managedfields.Change) string {
 		text += " (atomic: one value, replaced as a whole)"
 	}
 	if len(c.Owners) > 0 {
-		text += "  " + whose + phrase.OwnerList(c.Owners, t.Now())
+		text += "  " + whose + phrase.OwnerList(c.Owners, now)
 	}
 	return text
 }

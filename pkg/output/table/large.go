@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -40,22 +41,22 @@ func isLarge(c managedfields.Conflict) bool {
 }
 
 // largeRows show each large value as its path and owners, and below it what differs.
-func (t *applyTable) largeRows(conflicts []managedfields.Conflict, width int) []string {
+func largeRows(b output.Base, conflicts []managedfields.Conflict, width int) []string {
 	var rows []string
 	for _, c := range conflicts {
-		rows = append(rows, text.Printable(c.Path.String())+pathGap+phrase.OwnerList(c.Owners, t.Now()))
-		for _, line := range t.largeDiff(c) {
+		rows = append(rows, text.Printable(c.Path.String())+pathGap+phrase.OwnerList(c.Owners, b.Now()))
+		for _, line := range largeDiff(c, b.Verbose) {
 			if room := width - len("    "); width > 0 && room > layout.LeastValue {
 				line = layout.Cut(line, room)
 			}
-			rows = append(rows, "  "+t.Paint.DiffLine(line))
+			rows = append(rows, "  "+b.Paint.DiffLine(line))
 		}
 	}
 	return rows
 }
 
-// largeDiff is the bounded unified diff of a value, as YAML.
-func (t *applyTable) largeDiff(c managedfields.Conflict) []string {
+// largeDiff is the unified diff of a value, as YAML: bounded, unless all of it is wanted.
+func largeDiff(c managedfields.Conflict, whole bool) []string {
 	live, err := yaml.Marshal(c.Live)
 	if err != nil {
 		return []string{text.Printable(err.Error())}
@@ -72,7 +73,7 @@ func (t *applyTable) largeDiff(c managedfields.Conflict) []string {
 	for i, line := range all {
 		all[i] = text.Printable(line)
 	}
-	if more := len(all) - largeLines; more > 1 && !t.Verbose {
+	if more := len(all) - largeLines; more > 1 && !whole {
 		all = append(all[:largeLines], "and "+text.Count(more, "line")+" more; diff shows all")
 	}
 	return all

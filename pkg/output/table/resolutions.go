@@ -9,6 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -92,22 +93,23 @@ func (c choice) flag(flag string) string {
 	return said
 }
 
-// nothingWritten says how far the run got: up to the first phase with conflicts.
-func (t *applyTable) nothingWritten() string {
-	first := slices.Min(slices.Collect(maps.Keys(t.contested)))
+// nothingWritten says how far the run got: up to the first phase with conflicts. Contested
+// are the phases that have conflicts, changed those in which something was written.
+func nothingWritten(b output.Base, contested, changed map[int]bool) string {
+	first := slices.Min(slices.Collect(maps.Keys(contested)))
 	written := "was written"
-	if t.DryRun {
+	if b.DryRun {
 		written = "would be written"
 	}
-	switch last := len(t.State.Phases) - 1; {
-	case t.PastConflicts:
+	switch last := len(b.State.Phases) - 1; {
+	case b.PastConflicts:
 		return "Nothing in conflict, or dependent on it, " + written + "."
-	case t.changed[first]: // The object changed before the phase was checked.
+	case changed[first]: // The object changed before the phase was checked.
 		return "Nothing in conflict " + written + "."
 	case last <= 0:
 		return "Nothing in this phase " + written + "."
 	case first > 0 && first <= last:
-		return fmt.Sprintf("Nothing %s from phase %d (%s) on.", written, first+1, text.Printable(t.State.Phases[first].Name))
+		return fmt.Sprintf("Nothing %s from phase %d (%s) on.", written, first+1, text.Printable(b.State.Phases[first].Name))
 	default:
 		return "Nothing " + written + "."
 	}

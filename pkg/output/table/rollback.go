@@ -29,12 +29,12 @@ func (r *rollback) take(s *output.State, e event.Event) {
 	r.objects.Add(s.Place(back.Ref), back)
 }
 
-// write says what became of each object.
-func (r *rollback) write(t *applyTable, b *strings.Builder) {
+// write says what became of each object. It leaves a blank line below other text.
+func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 	if len(r.tally) == 0 {
 		return
 	}
-	if t.written || b.Len() > 0 {
+	if below {
 		b.WriteString("\n")
 	}
 	b.WriteString("Not everything went well, so this run took back what it had written:\n")
@@ -46,12 +46,12 @@ func (r *rollback) write(t *applyTable, b *strings.Builder) {
 		case back.Reason != "":
 			said += ": " + text.Printable(back.Reason)
 		}
-		room := layout.Within(t.Width, "    ")
+		room := layout.Within(base.Width, "    ")
 		details := layout.Wrap(phrase.ErrorLines(back.Err, room), room)
 		for _, path := range back.Left {
 			details = append(details, "left     "+text.Printable(path.String())+"  others have changed it since")
 		}
-		t.line(b, back.Action, said, details)
+		applyLine(base, b, back.Action, said, details)
 	}
 }
 
