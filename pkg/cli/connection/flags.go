@@ -1,13 +1,48 @@
 package connection
 
 import (
+	"errors"
 	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
+
+// AddFlags adds the flags to those of a command; they are read from there.
+func (c *Connection) AddFlags(flags *pflag.FlagSet) {
+	c.config.AddFlags(flags)
+	c.flags = flags
+	flags.Lookup("namespace").Usage = "Namespace of objects that name none; the others have to agree"
+	flags.Lookup("context").Usage = "Context of the kubeconfig to use"
+	flags.Lookup("kubeconfig").Usage = "Path of the kubeconfig"
+	flags.DurationVar(&c.serverTimeout, "server-timeout", 30*time.Second,
+		"How long to keep trying while the API server is unavailable; 10m outlasts the start of a cluster")
+	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take; 0 is unlimited")
+	c.addRun(flags)
+	c.addGuards(flags)
+	flags.IntVarP(&c.Verbosity, "v", "v", 0, "Log verbosity; 6 shows each request")
+	flags.StringVar(&c.Color, "color", "auto", "When to use colour: auto, always or never")
+}
+
+// CommonFlags are those that help explains with every command.
+func CommonFlags() []string {
+	return []string{"namespace", "context", "kubeconfig", ExpectContext, ExpectCluster, "server-timeout", "timeout", RunID, "color", "v"}
+}
+
+// Check rejects flags with invalid values.
+func (c *Connection) Check() error {
+	var errs []error
+	if c.timeout < 0 {
+		errs = append(errs, errors.New("--timeout must not be negative"))
+	}
+	if c.serverTimeout < 0 {
+		errs = append(errs, errors.New("--server-timeout must not be negative"))
+	}
+	return errors.Join(append(errs, c.checkRun(), c.checkGuards())...)
+}
 
 // These are the things that a flag may decide.
 const (

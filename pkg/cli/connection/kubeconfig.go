@@ -1,71 +1,20 @@
 package connection
 
 import (
-	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	api "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // Kubeconfig returns the kubeconfig, as far as it can be read.
 func (c *Connection) Kubeconfig() (api.Config, error) {
 	return c.config.ToRawKubeConfigLoader().RawConfig()
-}
-
-// restConfig returns the server's address and our credentials.
-func (c *Connection) restConfig() (*rest.Config, error) {
-	if err := c.ExpectedContext(); err != nil {
-		return nil, err
-	}
-	config, err := c.config.ToRESTConfig()
-	if err != nil {
-		return nil, c.explain(err)
-	}
-	// Without any configuration, client-go falls back to a port on which no API server
-	// has listened for years.
-	if raw, err := c.config.ToRawKubeConfigLoader().RawConfig(); err == nil && len(raw.Clusters) == 0 &&
-		*c.config.APIServer == "" && config.Host == clientcmd.ClusterDefaults.Server {
-		return nil, &object.HintedError{
-			Err: errors.New("no cluster is configured: no kubeconfig was found"),
-			Advice: "name one with --kubeconfig or KUBECONFIG; looked at: " +
-				strings.Join(c.config.ToRawKubeConfigLoader().ConfigAccess().GetLoadingPrecedence(), ", "),
-		}
-	}
-	config = rest.CopyConfig(config)
-	config.UserAgent = userAgent(build.This().Version, c.Verb)
-	return config, checkAddress(config)
-}
-
-// userAgent identifies us, and the verb, in the server's audit log.
-func userAgent(version, verb string) string {
-	if verb == cobra.ShellCompRequestCmd || verb == cobra.ShellCompNoDescRequestCmd {
-		verb = "completion"
-	}
-	return fmt.Sprintf("kubectl-k8sconnect/%s (%s/%s) %s", strings.Trim(version, "()"), runtime.GOOS, runtime.GOARCH, verb)
-}
-
-// checkAddress rejects a server address that no request can be sent to; net/http's own
-// error names neither the kubeconfig nor the remedy.
-func checkAddress(config *rest.Config) error {
-	url, _, err := rest.DefaultServerUrlFor(config)
-	if err == nil && (url.Scheme == "https" || url.Scheme == "http") {
-		return nil
-	}
-	return &object.HintedError{
-		Err:    fmt.Errorf("kubeconfig: the server's address %q is not an https URL", config.Host),
-		Advice: "see: " + command.Kubectl("config", "view") + " --minify; correct it with kubectl config set-cluster NAME --server=https://HOST:PORT",
-	}
 }
 
 // explain adds the available choices to an error of the kubeconfig.
@@ -108,4 +57,18 @@ func orNone(names []string) string {
 		return "nothing, the kubeconfig names none"
 	}
 	return strings.Join(names, ", ")
+}
+
+// Namespace returns the namespace for objects that name none, and whether the
+// user asked for it with -n.
+func (c *Connection) Namespace() (name string, enforced bool, err error) {
+	name, enforced, err = c.config.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return name, enforced, c.explain(err)
+	}
+	// It becomes part of the requests' paths: "..", there, is all namespaces.
+	if faults := content.IsPathSegmentName(name); len(faults) > 0 {
+		return name, enforced, fmt.Errorf("%q: a namespace %s", name, faults[0])
+	}
+	return name, enforced, nil
 }

@@ -1,0 +1,146 @@
+package connection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+// Connect creates the client of a run, which reports its events to emit. It has verified
+// that the cluster is the expected one.
+func (c *Connection) Connect(ctx context.Context, run string, concurrency int, emit func(event.Event)) (*cluster.Client, error) {
+	config, err := c.restConfig()
+	if err != nil {
+		return nil, err
+	}
+	c.Run = run
+	emit(event.Preparing{Text: "asking the API server"})
+	base := request.BasePath(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return mask.Transport(next, c.Vault, base)
+	})
+	client, err := cluster.New(cluster.Options{
+		REST:          config,
+		CacheDir:      *c.config.CacheDir,
+		ServerTimeout: c.serverTimeout,
+		Concurrency:   concurrency,
+		Run:           c.Call(),
+		Sent:          c.sent,
+		Guard:         c.Guard,
+		OnWarning: func(ref object.Ref, text string) {
+			c.Warned.Add(1)
+			emit(event.Warned{Ref: ref, Text: text})
+		},
+		OnRetry: func(ref object.Ref, err error, in, left time.Duration) {
+			emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), In: in, Left: left, Of: c.serverTimeout})
+		},
+		OnStall: func(ref object.Ref, since time.Time, within time.Duration) {
+			emit(event.Waiting{Ref: ref, For: "an answer; the API server itself is healthy", Since: since, Within: within})
+		},
+		OnPolling: func(kind object.Kind, namespace, verb string) {
+			emit(event.Warned{Text: lacks(kind, namespace, verb)})
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return client, c.expectedCluster(ctx, client)
+}
+
+// Quick makes a client that does not wait for a server that is away.
+func (c *Connection) Quick(ctx context.Context) (*cluster.Client, error) {
+	if err := c.checkGuards(); err != nil {
+		return nil, err
+	}
+	config, err := c.restConfig()
+	if err != nil {
+		return nil, err
+	}
+	client, err := cluster.New(cluster.Options{REST: config, CacheDir: *c.config.CacheDir, Run: c.Call(), Sent: c.sent, Guard: c.Guard})
+	if err != nil {
+		return nil, err
+	}
+	return client, c.expectedCluster(ctx, client)
+}
+
+// Patient returns the same connection for a run that outlives an outage of that length.
+func (c *Connection) Patient(outage time.Duration) *Connection {
+	patient := *c
+	patient.serverTimeout = max(c.serverTimeout, outage)
+	return &patient
+}
+
+// lacks says that we may not list or watch objects, and what follows from that.
+func lacks(kind object.Kind, namespace, verb string) string {
+	what := kind.GVR().GroupResource().String()
+	if kind.Namespaced && namespace != "" {
+		what += " in namespace " + namespace
+	}
+	how := "read one by one every few seconds"
+	if verb == "watch" {
+		how = "listed every few seconds"
+	}
+	return "you may not " + verb + " " + what + ": they are " + how + ", so changes are seen late"
+}
+
+// restConfig returns the server's address and our credentials.
+func (c *Connection) restConfig() (*rest.Config, error) {
+	if err := c.ExpectedContext(); err != nil {
+		return nil, err
+	}
+	config, err := c.config.ToRESTConfig()
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	// Without any configuration, client-go falls back to a port on which no API server
+	// has listened for years.
+	if raw, err := c.config.ToRawKubeConfigLoader().RawConfig(); err == nil && len(raw.Clusters) == 0 &&
+		*c.config.APIServer == "" && config.Host == clientcmd.ClusterDefaults.Server {
+		return nil, &object.HintedError{
+			Err: errors.New("no cluster is configured: no kubeconfig was found"),
+			Advice: "name one with --kubeconfig or KUBECONFIG; looked at: " +
+				strings.Join(c.config.ToRawKubeConfigLoader().ConfigAccess().GetLoadingPrecedence(), ", "),
+		}
+	}
+	config = rest.CopyConfig(config)
+	config.UserAgent = userAgent(build.This().Version, c.Verb)
+	return config, checkAddress(config)
+}
+
+// userAgent identifies us, and the verb, in the server's audit log.
+func userAgent(version, verb string) string {
+	if verb == cobra.ShellCompRequestCmd || verb == cobra.ShellCompNoDescRequestCmd {
+		verb = "completion"
+	}
+	return fmt.Sprintf("kubectl-k8sconnect/%s (%s/%s) %s", strings.Trim(version, "()"), runtime.GOOS, runtime.GOARCH, verb)
+}
+
+// checkAddress rejects a server address that no request can be sent to; net/http's own
+// error names neither the kubeconfig nor the remedy.
+func checkAddress(config *rest.Config) error {
+	url, _, err := rest.DefaultServerUrlFor(config)
+	if err == nil && (url.Scheme == "https" || url.Scheme == "http") {
+		return nil
+	}
+	return &object.HintedError{
+		Err:    fmt.Errorf("kubeconfig: the server's address %q is not an https URL", config.Host),
+		Advice: "see: " + command.Kubectl("config", "view") + " --minify; correct it with kubectl config set-cluster NAME --server=https://HOST:PORT",
+	}
+}
