@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
@@ -91,28 +90,6 @@ func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, 
 		})
 	}
 	return group.Wait()
-}
-
-// held remembers which kinds are left in objects that hold some.
-type held struct {
-	mu    sync.Mutex
-	kinds map[types.UID][]object.Kind
-}
-
-func (h *held) get(uid types.UID) (kinds []object.Kind, known bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	kinds, known = h.kinds[uid]
-	return kinds, known
-}
-
-func (h *held) put(uid types.UID, kinds []object.Kind) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.kinds == nil {
-		h.kinds = map[types.UID][]object.Kind{}
-	}
-	h.kinds[uid] = kinds
 }
 
 // holdings returns the kinds of objects that an object may hold, and where.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	admission "k8s.io/api/admissionregistration/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -62,19 +61,6 @@ func (e *SilentWebhookError) Hint() string {
 	return "apply again once it answers; see: " + e.See
 }
 
-// admissionHooks are the webhooks of the cluster, read once, and only when something
-// was refused.
-type admissionHooks struct {
-	once  sync.Once
-	hooks []admissionHook
-}
-
-type admissionHook struct {
-	name   string
-	client admission.WebhookClientConfig
-	rules  []admission.RuleWithOperations
-}
-
 // ExplainRefusal finds the webhook behind a refusal of an object of the kind: an internal
 // error that names a webhook whose rules match the kind. It returns a
 // *SilentWebhookError, or err as it is.
@@ -123,17 +109,6 @@ func (c *Client) fetch(ctx context.Context, into any, path ...string) error {
 			return err
 		}
 		return json.Unmarshal(body, into)
-	})
-}
-
-// means reports whether the rules match writes of the kind. The version is ignored: a
-// webhook gets objects in the version that it wants.
-func (h admissionHook) means(kind object.Kind) bool {
-	return slices.ContainsFunc(h.rules, func(rule admission.RuleWithOperations) bool {
-		groups := slices.Contains(rule.APIGroups, kind.GVK.Group) || slices.Contains(rule.APIGroups, "*")
-		return groups && slices.ContainsFunc(rule.Resources, func(resource string) bool {
-			return resource == kind.Resource || resource == "*" || resource == "*/*" || resource == kind.Resource+"/*"
-		})
 	})
 }
 
