@@ -12,6 +12,3 @@ type NoTypeError = kinds.NoTypeError
 
 // UntoldKindError says that the server behind the API of a kind does not answer.
 type UntoldKindError = kinds.UntoldKindError
-
-// NotEstablishedError says that a definition will not be served as it is.
-type NotEstablishedError = kinds.NotEstablishedError

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/kinds"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -140,7 +141,7 @@ func TestUpcoming(t *testing.T) {
 					t.Errorf("%d requests, though it is known at once", n)
 				}
 				why := c.Unserved(t.Context(), gvk)
-				if refused := errors.As(why, new(*NotEstablishedError)); refused != tt.refused {
+				if refused := errors.As(why, new(*kinds.NotEstablishedError)); refused != tt.refused {
 					t.Errorf("it is not served because of: %v", why)
 				}
 			})

@@ -62,15 +62,9 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 // Spec returns what was compiled.
 func (c *Condition) Spec() Spec { return c.spec }
 
-// Evaluate evaluates the condition on one version of one object; nil means that the
-// object does not exist. What is only a matter of time never fails: see
-// [Condition.EvaluateAt].
-func (c *Condition) Evaluate(ctx context.Context, obj map[string]any) Verdict {
-	return c.EvaluateAt(ctx, obj, time.Time{})
-}
-
-// EvaluateAt is Evaluate at a known time, so that what has lasted too long is Failed
-// (a pod that could not be scheduled, a crash loop).
+// EvaluateAt evaluates the condition on one version of one object; nil means that the
+// object does not exist. At a known time, what has lasted too long is Failed (a pod that
+// could not be scheduled, a crash loop); with a zero time, nothing fails for that.
 func (c *Condition) EvaluateAt(ctx context.Context, obj map[string]any, now time.Time) Verdict {
 	switch {
 	case c.spec.Kind == Delete && obj != nil:

@@ -5,7 +5,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -16,8 +15,6 @@ type Backend struct {
 	Evidence []string
 	// Next is the command that cures it; empty if no cure is known.
 	Next string
-	// BlockedBy is the object that has to change.
-	BlockedBy object.Ref
 }
 
 // Backend finds out whether anything serves a service.
@@ -25,11 +22,11 @@ func (r *Run) Backend(s Service) Backend {
 	ref := RefOf("v1", "Service", s.Namespace, s.Name)
 	u, sure := r.Get(ref.GVK, s.Namespace, s.Name)
 	if u == nil {
-		return Backend{Dead: sure, BlockedBy: ref, Evidence: when(sure, Name(ref)+" does not exist")}
+		return Backend{Dead: sure, Evidence: when(sure, Name(ref)+" does not exist")}
 	}
 	svc, _ := As[corev1.Service](u)
 	if svc.Spec.Type == corev1.ServiceTypeExternalName {
-		return Backend{BlockedBy: ref, Evidence: []string{Name(ref) + " leads to " + text.Excerpt(svc.Spec.ExternalName)}}
+		return Backend{Evidence: []string{Name(ref) + " leads to " + text.Excerpt(svc.Spec.ExternalName)}}
 	}
 	slices, sure := r.List(KindOf("discovery.k8s.io/v1", "EndpointSlice"), s.Namespace)
 	for _, slice := range All[discoveryv1.EndpointSlice](slices) {
@@ -38,16 +35,16 @@ func (r *Run) Backend(s Service) Backend {
 		}
 		for _, e := range slice.Endpoints {
 			if e.Conditions.Ready == nil || *e.Conditions.Ready {
-				return Backend{BlockedBy: ref, Evidence: []string{Name(ref) + " has ready endpoints"}}
+				return Backend{Evidence: []string{Name(ref) + " has ready endpoints"}}
 			}
 		}
 	}
-	b := Backend{Dead: sure, BlockedBy: ref, Evidence: when(sure, Name(ref)+" has no ready endpoint")}
+	b := Backend{Dead: sure, Evidence: when(sure, Name(ref)+" has no ready endpoint")}
 	if w, ok := r.behind(svc); ok && b.Dead {
 		state := r.State(w)
 		b.Evidence = append(b.Evidence, state.Evidence...)
 		if state.Health != Runs {
-			b.BlockedBy, b.Next = w.Ref, state.Next
+			b.Next = state.Next
 		}
 	}
 	return b

@@ -22,9 +22,6 @@ func (t *Told) News(causes []event.Cause, err error) bool {
 	return true
 }
 
-// Forget makes the next explanation news, whatever it says.
-func (t *Told) Forget() { t.text = "" }
-
 func textOf(causes []event.Cause, err error) string {
 	var text strings.Builder
 	for _, c := range causes {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -26,7 +25,6 @@ type Definitions interface {
 type definitions struct {
 	cache cache.Cache
 	to    Definitions
-	log   logr.Logger
 }
 
 func (d definitions) run(ctx context.Context) error {

@@ -183,7 +183,7 @@ func (s *Server) addRunners(parts Parts) error {
 		errs = append(errs, s.manager.Add(s.run(r)))
 	}
 	if parts.Definitions != nil {
-		watch := definitions{cache: s.manager.GetCache(), to: parts.Definitions, log: s.opts.Log}
+		watch := definitions{cache: s.manager.GetCache(), to: parts.Definitions}
 		errs = append(errs, s.manager.Add(everywhere(watch.run)))
 	}
 	if parts.Lead != nil {

@@ -71,8 +71,6 @@ type Targets struct {
 // Named is TYPE/NAME as it was typed.
 type Named struct{ Type, Name string }
 
-func (t Named) String() string { return t.Type + "/" + t.Name }
-
 // ToTargets reads flags and arguments. Its rules are kubectl's.
 func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Targets, error) {
 	if f.Set != "" {

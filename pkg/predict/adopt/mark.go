@@ -68,10 +68,3 @@ func (m marks) set() *fieldpath.Set {
 	}
 	return set
 }
-
-// IsMark reports whether a path is the mark of an unfinished takeover rather than a field
-// of an object.
-func IsMark(p fieldpath.Path) bool {
-	return len(p) == 1 && p[0].FieldName != nil &&
-		(strings.HasPrefix(*p[0].FieldName, adopting) || strings.HasPrefix(*p[0].FieldName, migrating))
-}

@@ -121,7 +121,6 @@ func (v Rules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.C
 const (
 	selectedNode  = "volume.kubernetes.io/selected-node"
 	provisionerOf = "volume.kubernetes.io/storage-provisioner"
-	defaultClass  = "storageclass.kubernetes.io/is-default-class"
 )
 
 // claimClass is the storage class of a claim. The name is empty if the claim has none; the
