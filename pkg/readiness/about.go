@@ -1,12 +1,16 @@
 package readiness
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
 
 // About returns in words when objects of a kind are ready, and reports whether the kind
 // has a rule of its own.
 func About(gk schema.GroupKind) (text string, own bool) {
 	if ruleOf(gk) == nil {
-		if isBuiltIn(gk.Group) {
+		if object.IsBuiltIn(gk.Group) {
 			return "it exists, and nothing in its status says otherwise", false
 		}
 		return "something in its status says that it is ready, and nothing in it says otherwise", false

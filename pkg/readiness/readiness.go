@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 )
 
@@ -22,7 +23,7 @@ func For(gvk schema.GroupVersionKind, noStatus bool) Rule {
 		return Rule{evaluate: rule, reads: readsOfKinds()}
 	}
 	reads := append(readsOfKinds(), status.Reads()...)
-	if isBuiltIn(gvk.Group) || noStatus {
+	if object.IsBuiltIn(gvk.Group) || noStatus {
 		return Rule{evaluate: conventionsOrExists, reads: reads}
 	}
 	return Rule{evaluate: conventions, reads: reads}
@@ -31,7 +32,7 @@ func For(gvk schema.GroupVersionKind, noStatus bool) Rule {
 // NeedsSchema reports whether [For] has to know whether the kind has a status. Many kinds
 // have a rule that does not depend on it.
 func NeedsSchema(gvk schema.GroupVersionKind) bool {
-	return ruleOf(gvk.GroupKind()) == nil && !isBuiltIn(gvk.Group)
+	return ruleOf(gvk.GroupKind()) == nil && !object.IsBuiltIn(gvk.Group)
 }
 
 // Reads returns the paths that the rule reads of an object besides its name and version,

@@ -75,7 +75,7 @@ func (s *set) brings(o *Object, ref object.Ref) bool {
 	switch {
 	case s.allows(o, ref.Namespace, strings.ToLower(ref.GVK.Kind)+"s", "create"):
 		return true
-	case isCustom(gk.Group):
+	case !object.IsBuiltIn(gk.Group):
 		// Many operators name what they make after the object, with a suffix.
 		return strings.Contains(name, o.Ref.Name) || slices.ContainsFunc(fieldsOf(o.After), func(field any) bool { return anywhere(field, name) })
 	case gk.Kind == "Ingress", gk.Kind == "Role", gk.Kind == "ClusterRole", gk.Kind == "ConfigMap":
@@ -153,15 +153,6 @@ func (t template) says(name string) bool {
 		}
 	}
 	return false
-}
-
-// isCustom reports whether the group seems not to be one of Kubernetes' own.
-func isCustom(group string) bool {
-	return !slices.Contains([]string{
-		"", "apps", "batch", "autoscaling", "policy", "networking.k8s.io", "storage.k8s.io", "rbac.authorization.k8s.io",
-		"apiextensions.k8s.io", "apiregistration.k8s.io", "admissionregistration.k8s.io", "scheduling.k8s.io", "node.k8s.io",
-		"coordination.k8s.io", "discovery.k8s.io", "certificates.k8s.io", "flowcontrol.apiserver.k8s.io", "events.k8s.io",
-	}, group)
 }
 
 // anywhere reports whether any text in the value mentions the name.

@@ -47,7 +47,7 @@ func (s *set) changesPods(namespace string) bool {
 // the namespace.
 func (s *set) hasCustom(namespace string) bool {
 	return slices.ContainsFunc(s.objects, func(o Object) bool {
-		return isCustom(o.Ref.GVK.Group) && (o.Ref.Namespace == namespace || o.Ref.Namespace == "")
+		return !object.IsBuiltIn(o.Ref.GVK.Group) && (o.Ref.Namespace == namespace || o.Ref.Namespace == "")
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -26,7 +27,7 @@ func (v *view) volumes() []event.Remarked {
 			}
 			name := vol.PersistentVolumeClaim.ClaimName
 			r := event.Remarked{Ref: t.of.Ref}
-			if v.contends(&r, t, d, name, v.accessMode(t.of.Ref.Namespace, name)) {
+			if v.contends(&r, t, d, name, v.exclusiveMode(t.of.Ref.Namespace, name)) {
 				out = append(out, r)
 				break
 			}
@@ -75,9 +76,9 @@ func holds(d *appsv1.Deployment, claim string) bool {
 	return false
 }
 
-// accessMode returns the access mode of a claim if it is for one node or one Pod, and ""
+// exclusiveMode returns the access mode of a claim if it is for one node or one Pod, and ""
 // otherwise.
-func (v *view) accessMode(namespace, claim string) corev1.PersistentVolumeAccessMode {
+func (v *view) exclusiveMode(namespace, claim string) corev1.PersistentVolumeAccessMode {
 	ref := refOf(core("PersistentVolumeClaim"), namespace, claim)
 	var u *unstructured.Unstructured
 	if o := v.set.find(ref); o != nil {
@@ -89,13 +90,5 @@ func (v *view) accessMode(namespace, claim string) corev1.PersistentVolumeAccess
 	if !ok {
 		return ""
 	}
-	for _, mode := range pvc.Spec.AccessModes {
-		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod {
-			return ""
-		}
-	}
-	if len(pvc.Spec.AccessModes) == 0 {
-		return ""
-	}
-	return pvc.Spec.AccessModes[0]
+	return diagnose.ExclusiveMode(pvc)
 }

@@ -8,6 +8,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -54,7 +55,7 @@ func (v Rules) SharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Fin
 				continue
 			}
 			pvc := rule.Lookup[corev1.PersistentVolumeClaim](v.View, rule.Ref(rule.Core("PersistentVolumeClaim"), d.Namespace, claim))
-			if pvc != nil && accessMode(pvc) == string(corev1.ReadWriteOnce) {
+			if pvc != nil && diagnose.ExclusiveMode(pvc) == corev1.ReadWriteOnce {
 				return []rule.Finding{shared(d, pvc, failing, holder)}
 			}
 		}
@@ -93,7 +94,7 @@ func shared(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, failing, ho
 		Message: "ends while Pod " + holder.Name + ", of the older revision, has PersistentVolumeClaim " + pvc.Name +
 			" on the same node: a program that locks its files cannot start until that one is gone, and it is kept until this one is ready",
 		Evidence: []string{
-			"PersistentVolumeClaim " + pvc.Name + " is " + accessMode(pvc) + ": Pods of one node may have it side by side",
+			"PersistentVolumeClaim " + pvc.Name + " is " + string(diagnose.ExclusiveMode(pvc)) + ": Pods of one node may have it side by side",
 			"both Pods are on node " + holder.Spec.NodeName,
 			"the strategy is RollingUpdate, and lets no Pod go before another is ready",
 		},
@@ -116,7 +117,7 @@ func riskOfRecreate(holder *corev1.Pod) string {
 func deadlocked(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, waiting, holder *corev1.Pod) rule.Finding {
 	r := rule.Ref(rule.Apps("Deployment"), d.Namespace, d.Name)
 	evidence := []string{
-		"PersistentVolumeClaim " + pvc.Name + " is " + accessMode(pvc),
+		"PersistentVolumeClaim " + pvc.Name + " is " + string(diagnose.ExclusiveMode(pvc)),
 		"Pod " + holder.Name + ", of the older revision, has it on node " + holder.Spec.NodeName,
 		"Pod " + waiting.Name + ", of the newer one, waits for it" + onNode(waiting),
 		"the strategy is RollingUpdate, and lets no Pod go before another is ready",
@@ -148,7 +149,7 @@ func mayGoFirst(d *appsv1.Deployment) bool {
 // holder returns another Pod that has the claim, if only one Pod, or the Pods of one node,
 // may have it.
 func (v Rules) holder(waiting *corev1.Pod, pvc *corev1.PersistentVolumeClaim) *corev1.Pod {
-	if pvc == nil || accessMode(pvc) == "" {
+	if pvc == nil || diagnose.ExclusiveMode(pvc) == "" {
 		return nil
 	}
 	v.wantHolders(pvc)
@@ -157,26 +158,12 @@ func (v Rules) holder(waiting *corev1.Pod, pvc *corev1.PersistentVolumeClaim) *c
 		if p.UID == waiting.UID || p.Namespace != waiting.Namespace || done || p.Spec.NodeName == "" || !rule.Started(p) {
 			continue
 		}
-		sameNode := p.Spec.NodeName == waiting.Spec.NodeName && accessMode(pvc) == string(corev1.ReadWriteOnce)
+		sameNode := p.Spec.NodeName == waiting.Spec.NodeName && diagnose.ExclusiveMode(pvc) == corev1.ReadWriteOnce
 		if !sameNode && slices.Contains(claimNames(p), pvc.Name) {
 			return p
 		}
 	}
 	return nil
-}
-
-// accessMode returns the access mode of a claim if it is for one node or one Pod, and ""
-// otherwise.
-func accessMode(pvc *corev1.PersistentVolumeClaim) string {
-	for _, mode := range pvc.Spec.AccessModes {
-		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod {
-			return ""
-		}
-	}
-	if len(pvc.Spec.AccessModes) == 0 {
-		return ""
-	}
-	return string(pvc.Spec.AccessModes[0])
 }
 
 func onNode(p *corev1.Pod) string {
@@ -223,7 +210,7 @@ func inUse(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim, holder *corev1.Pod)
 		Code:    "VolumeInUse",
 		Message: "waits for PersistentVolumeClaim " + pvc.Name + ", which Pod " + holder.Name + " has on node " + holder.Spec.NodeName,
 		Evidence: []string{
-			"PersistentVolumeClaim " + pvc.Name + " is " + accessMode(pvc),
+			"PersistentVolumeClaim " + pvc.Name + " is " + string(diagnose.ExclusiveMode(pvc)),
 			"Pod " + p.Name + " is to run" + onNode(p),
 		},
 		Next:      rule.Kubectl(holder.Namespace, "get", "pod", holder.Name, "-o", "wide"),
@@ -234,7 +221,7 @@ func inUse(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim, holder *corev1.Pod)
 // attachedElsewhere says that the volume is attached to a node on which no Pod uses it any
 // more.
 func (v Rules) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim) (rule.Finding, bool) {
-	if pvc.Spec.VolumeName == "" || accessMode(pvc) == "" || p.Spec.NodeName == "" {
+	if pvc.Spec.VolumeName == "" || diagnose.ExclusiveMode(pvc) == "" || p.Spec.NodeName == "" {
 		return rule.Finding{}, false
 	}
 	for _, u := range v.attachments() {
