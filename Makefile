@@ -154,6 +154,7 @@ lint: $(BIN)/golangci-lint $(BIN)/actionlint ## linters, formatting, tidy module
 	$(BIN)/golangci-lint fmt --diff ./...
 	$(GO) mod tidy -diff
 	cd test/library && $(GO) mod tidy -diff
+	cd test/bench/peers && $(GO) mod tidy -diff
 	$(BIN)/actionlint -shellcheck= -pyflakes=
 
 .PHONY: generate
@@ -165,9 +166,10 @@ generate-check: ## fail if those tables are not what the pinned releases give
 	$(GO) run ./pkg/webhook/deprecation/internal/cmd/generate -check
 
 .PHONY: tidy
-tidy: ## tidy go.mod, and that of test/library, which follows it
+tidy: ## tidy go.mod, and those of test/library and test/bench/peers, which follow it
 	$(GO) mod tidy
 	cd test/library && $(GO) mod tidy
+	cd test/bench/peers && $(GO) mod tidy
 
 .PHONY: fmt
 fmt: $(BIN)/golangci-lint ## format the code
@@ -220,6 +222,15 @@ bench: build cluster-build ## speed beside kubectl and the raw limit, as Markdow
 	$(GO) build -o $(BIN)/bench ./test/bench
 	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect $(BENCHFLAGS)
 	@$(if $(BENCHFLAGS),,$(MAKE) bench-webhook)
+
+.PHONY: bench-peers
+bench-peers: build $(BIN)/helm $(BIN)/peers cluster-build ## speed beside kubectl, Flux and Helm, as Markdown; an hour (PEERSFLAGS=-short for a minute: right or wrong only)
+	$(GO) build -o $(BIN)/bench ./test/bench
+	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect -flux $(BIN)/peers -helm $(BIN)/helm -peers $(PEERSFLAGS)
+
+# Flux's library as a program; it takes minutes to compile, once.
+$(BIN)/peers: test/bench/peers/main.go test/bench/peers/go.mod test/bench/peers/go.sum
+	$(GO) build -C test/bench/peers -o $(TOOLS)/peers .
 
 .PHONY: bench-webhook
 bench-webhook: build $(BIN)/helm cluster-build ## what the webhook costs who writes, and the tracker's memory, as Markdown; a quarter of an hour

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -59,7 +60,7 @@ func (r references) content(p *plot, live objects) error {
 			return err
 		}
 	}
-	if p.sample.foreign {
+	if p.sample.foreign && !p.controlled() {
 		return r.same(p.sample.title, live)
 	}
 	return nil
@@ -140,6 +141,7 @@ func canonical(u *unstructured.Unstructured) (string, error) {
 	} {
 		unstructured.RemoveNestedField(u.Object, path...)
 	}
+	withoutHelmsMarks(u)
 	ports, _, _ := unstructured.NestedSlice(u.Object, "spec", "ports")
 	for i := range ports {
 		if port, ok := ports[i].(map[string]any); ok {
@@ -153,4 +155,20 @@ func canonical(u *unstructured.Unstructured) (string, error) {
 	}
 	text, err := json.Marshal(u.Object)
 	return string(text), err
+}
+
+// withoutHelmsMarks removes what Helm adds to the objects of a chart.
+func withoutHelmsMarks(u *unstructured.Unstructured) {
+	const manager = "app.kubernetes.io/managed-by"
+	labels, annotations := u.GetLabels(), u.GetAnnotations()
+	maps.DeleteFunc(labels, func(key, value string) bool { return key == manager && value == "Helm" })
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "meta.helm.sh/") })
+	if len(labels) == 0 {
+		labels = nil // or an empty map stays
+	}
+	if len(annotations) == 0 {
+		annotations = nil
+	}
+	u.SetLabels(labels)
+	u.SetAnnotations(annotations)
 }

@@ -37,6 +37,8 @@ const (
 	toolKubectl = "kubectl"
 	toolPatch   = "raw PATCH" // the limit of a client that sends everything
 	toolLook    = "raw LIST"  // the limit of a client that reads first, and sends what changed
+	toolFlux    = "Flux"      // its library for server-side apply
+	toolHelm    = "Helm"      // a chart of the same objects
 )
 
 // contender works on a plot of its own. The raw client does a work in two ways, one after
@@ -50,6 +52,9 @@ type contender struct {
 
 // does reports whether a tool knows how to do a work.
 func does(tool, work string) bool {
+	if tool == toolFlux || tool == toolHelm {
+		return peerDoes(tool, work)
+	}
 	switch work {
 	case workCreate, workDelete:
 		return tool != toolLook
@@ -64,18 +69,27 @@ func does(tool, work string) bool {
 	}
 }
 
+// allTools are the names of the contenders.
+func allTools() []string { return []string{"k8sconnect", "kubectl", "raw", "flux", "helm"} }
+
 // contenders returns those that are chosen, by name.
-func contenders(plugin string, chosen []string) []contender {
+func contenders(o options) []contender {
 	all := []contender{
 		{"k8sconnect", []string{toolPlugin}, func(p *plot, _, work string, _ int) ([]string, error) {
-			return p.commandLine(plugin, work)
+			return p.commandLine(o.plugin, work)
 		}},
 		{"kubectl", []string{toolKubectl}, func(p *plot, _, work string, _ int) ([]string, error) {
 			return p.commandLine(p.lab.cluster.Binary("kubectl"), work, "--server-side")
 		}},
 		{"raw", []string{toolPatch, toolLook}, rawArgv},
+		{"flux", []string{toolFlux}, func(p *plot, _, work string, _ int) ([]string, error) {
+			return p.fluxLine(o.flux, work)
+		}},
+		{"helm", []string{toolHelm}, func(p *plot, _, work string, _ int) ([]string, error) {
+			return p.helmLine(o.helm, work)
+		}},
 	}
-	return slices.DeleteFunc(all, func(c contender) bool { return !slices.Contains(chosen, c.name) })
+	return slices.DeleteFunc(all, func(c contender) bool { return !slices.Contains(o.tools, c.name) })
 }
 
 func (p *plot) commandLine(program, work string, flags ...string) ([]string, error) {
@@ -126,6 +140,9 @@ func rawArgv(p *plot, tool, work string, workers int) ([]string, error) {
 
 // requests are those by which the raw client does a work.
 func (p *plot) requests(tool, work string) ([]rawRequest, error) {
+	if tool == toolPatch && work == workCreate && p.sample.foreign {
+		return p.inOrder()
+	}
 	order, members, err := p.collections()
 	if err != nil {
 		return nil, err
@@ -138,7 +155,7 @@ func (p *plot) requests(tool, work string) ([]rawRequest, error) {
 				continue // it is as the manifest says
 			}
 			if work == workDelete {
-				patches = append(patches, rawRequest{Method: http.MethodDelete, Path: c.path() + "/" + u.GetName(), Wave: 1})
+				patches = append(patches, removal(c, u)...)
 				continue
 			}
 			patch, err := p.patch(c, u, work == workDiff || work == workDryRun)
@@ -161,8 +178,7 @@ func (p *plot) patch(c collection, u *unstructured.Unstructured, dryRun bool) (r
 		path += "&dryRun=All"
 	}
 	r := rawRequest{Method: http.MethodPatch, Path: path, Wave: 2}
-	switch u.GetKind() {
-	case "Namespace", definitionKind:
+	if holdsOthers(u) {
 		r.Wave = 1
 	}
 	var err error

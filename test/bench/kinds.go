@@ -46,7 +46,10 @@ func discover(config *rest.Config) (kinds, error) {
 }
 
 // definitionKind is the kind of objects that define kinds.
-const definitionKind = "CustomResourceDefinition"
+const (
+	definitionKind      = "CustomResourceDefinition"
+	definitionGroupKind = definitionKind + ".apiextensions.k8s.io"
+)
 
 // define adds the kinds that objects among those given define.
 func (k kinds) define(objects []*unstructured.Unstructured) {

@@ -62,6 +62,7 @@ func measureAll(ctx context.Context, o options) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	results := newResults()
+	results.Peers = o.peers
 	cells, err := plan(dir, o, func(format string, args ...any) {
 		results.note(format, args...)
 		fmt.Fprintf(os.Stderr, format+"\n", args...)

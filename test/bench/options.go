@@ -13,6 +13,8 @@ import (
 // options are what to measure, and how often.
 type options struct {
 	plugin      string // program
+	flux, helm  string // programs
+	peers       bool   // compare the plugin with other tools, and nothing with the limit
 	json        string // file for the results
 	short       bool
 	works       []string
@@ -50,6 +52,9 @@ func parse(args []string) (options, error) {
 	}
 	flags.BoolVar(&o.short, "short", false, "a few small cells, once each; the raw client's workers are not tuned")
 	flags.StringVar(&o.plugin, "plugin", "bin/kubectl-k8sconnect", "the plugin's `program`")
+	flags.BoolVar(&o.peers, "peers", false, "compare the plugin with kubectl, Flux and Helm: two real sets, and 1,000 objects, with and without a network")
+	flags.StringVar(&o.flux, "flux", "bin/peers", "Flux's `program`: the module in test/bench/peers")
+	flags.StringVar(&o.helm, "helm", "bin/helm", "Helm's `program`")
 	flags.StringVar(&o.json, "json", "", "`file` to write the results into as JSON, with every single run")
 	flags.IntVar(&o.repetitions, "n", 3, "`times` that each row is measured; real sets once, unless this says otherwise")
 	flags.DurationVar(&o.budget, "budget", 30*time.Second, "a tool that has taken so long in a cell is not measured again there")
@@ -75,12 +80,23 @@ func parse(args []string) (options, error) {
 			*value = to
 		}
 	}
+	if o.peers {
+		preset("tools", tools, "k8sconnect,kubectl,flux,helm")
+		preset("work", works, strings.Join(peerWorks(), ","))
+		preset("count", counts, "1000")
+		preset("rtt", rtts, "0s,100ms")
+		preset("set", sets, "argocd,kube-prometheus")
+		o.all, o.setRepetitions = true, o.repetitions
+		if !given["patience"] {
+			o.patience = 12 * time.Hour
+		}
+	}
 	if o.short {
-		preset("count", counts, "1,100")
+		preset("count", counts, map[bool]string{true: "20", false: "1,100"}[o.peers])
 		preset("rtt", rtts, "0s")
 		preset("set", sets, "microservices-demo")
 		if !given["n"] {
-			o.repetitions = 1
+			o.repetitions, o.setRepetitions = 1, 1
 		}
 	} else if given["kind"] || given["count"] {
 		preset("set", sets, "none")
@@ -112,7 +128,7 @@ func (o options) check() error {
 	}{
 		{"-work", o.works, allWorks()},
 		{"-kind", o.kinds, generatedKinds()},
-		{"-tools", o.tools, []string{"k8sconnect", "kubectl", "raw"}},
+		{"-tools", o.tools, allTools()},
 	} {
 		for _, value := range choice.given {
 			if !slices.Contains(choice.known, value) {
@@ -133,11 +149,17 @@ func (o options) check() error {
 	if o.repetitions < 1 {
 		return fmt.Errorf("-n: %d is not 1 or more", o.repetitions)
 	}
-	if !slices.Contains(o.tools, "k8sconnect") {
-		return nil
-	}
-	if _, err := os.Stat(o.plugin); err != nil {
-		return fmt.Errorf("-plugin: %w; make build builds it", err)
+	for _, program := range []struct{ tool, flag, path, hint string }{
+		{"k8sconnect", "-plugin", o.plugin, "make build builds it"},
+		{"flux", "-flux", o.flux, "make bench-peers builds it"},
+		{"helm", "-helm", o.helm, "make bin/helm builds it"},
+	} {
+		if !slices.Contains(o.tools, program.tool) {
+			continue
+		}
+		if _, err := os.Stat(program.path); err != nil {
+			return fmt.Errorf("%s: %w; %s", program.flag, err, program.hint)
+		}
 	}
 	return nil
 }

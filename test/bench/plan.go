@@ -66,6 +66,13 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 			if len(c.works) > 0 {
 				cells = append(cells, c)
 			}
+			if c.sample.foreign && slices.Contains(o.works, workDelete) {
+				// Without controllers, a namespace never goes; with them, nothing stays
+				// as it was applied.
+				deleted := c
+				deleted.controllers, deleted.works = true, []string{workDelete}
+				cells = append(cells, deleted)
+			}
 			if c.kind == "ConfigMap" && c.count > small && c.count < large && slices.Contains(o.works, workNamespace) {
 				c.controllers, c.works = true, []string{workNamespace}
 				cells = append(cells, c)

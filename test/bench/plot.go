@@ -43,6 +43,9 @@ func (l *lab) newPlot(ctx context.Context, s sample, user string) (*plot, error)
 	return p, err
 }
 
+// controlled reports whether controllers write the sample's objects, too.
+func (p *plot) controlled() bool { return p.lab != nil && p.lab.controllers }
+
 // name identifies an object on every plot.
 type name struct{ kind, namespace, name string }
 
@@ -200,7 +203,7 @@ func (p *plot) clear(ctx context.Context) error {
 			continue
 		}
 		options := metav1.DeleteOptions{PropagationPolicy: &background}
-		if err := p.resource(c).DeleteCollection(ctx, options, metav1.ListOptions{}); err != nil {
+		if err := p.resource(c).DeleteCollection(ctx, options, metav1.ListOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("clear up: %w", err)
 		}
 	}

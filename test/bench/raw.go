@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -24,8 +25,15 @@ type rawRequest struct {
 	Wave   int
 	Method string
 	Path   string
+	Until  string          `json:",omitempty"` // what a read waits for
 	Body   json.RawMessage `json:",omitempty"`
 }
+
+// What a read may wait for.
+const (
+	untilGone        = "gone"
+	untilEstablished = "established" // a definition
+)
 
 func writeRequests(path string, requests []rawRequest) error {
 	var out bytes.Buffer
@@ -121,18 +129,32 @@ func send(ctx context.Context, client *http.Client, host string, r rawRequest) e
 	const pause, patience = 20 * time.Millisecond, time.Minute
 	for start := time.Now(); ; time.Sleep(pause) {
 		status, answer, err := once(ctx, client, host, r)
+		found := status < http.StatusMultipleChoices
 		switch {
 		case err != nil:
 			return err
-		case status < http.StatusMultipleChoices:
+		case r.Until == untilGone && status == http.StatusNotFound, found && r.met(answer):
 			return nil
+		case found && time.Since(start) < patience:
 		case status != http.StatusNotFound || time.Since(start) > patience:
 			return fmt.Errorf("%s %s: %d: %s", r.Method, r.Path, status, answer)
 		}
 	}
 }
 
-// once returns the status and, if that is no success, the answer.
+// met reports whether a successful answer is what the request waits for.
+func (r rawRequest) met(answer []byte) bool {
+	switch r.Until {
+	case untilGone:
+		return false
+	case untilEstablished:
+		definition := &unstructured.Unstructured{}
+		return definition.UnmarshalJSON(answer) == nil && isEstablished(definition)
+	}
+	return true
+}
+
+// once returns the status and, if that is no success or something is waited for, the answer.
 func once(ctx context.Context, client *http.Client, host string, r rawRequest) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, r.Method, host+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
@@ -147,7 +169,7 @@ func once(ctx context.Context, client *http.Client, host string, r rawRequest) (
 		return 0, nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode < http.StatusMultipleChoices {
+	if response.StatusCode < http.StatusMultipleChoices && r.Until == "" {
 		_, err = io.Copy(io.Discard, response.Body)
 		return response.StatusCode, nil, err
 	}

@@ -68,3 +68,29 @@ func TestRawReportsARefusal(t *testing.T) {
 		t.Errorf("got %v, want the server's refusal", err)
 	}
 }
+
+func TestRawWaitsForWhatItReads(t *testing.T) {
+	var answers []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := answers[0]
+		answers = answers[1:]
+		if answer == "" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write([]byte(answer))
+	}))
+	defer server.Close()
+	const young = `{"apiVersion": "v1", "kind": "X"}`
+	const established = `{"apiVersion": "v1", "kind": "X", "status": {"conditions": [{"type": "Established", "status": "True"}]}}`
+	for until, sequence := range map[string][]string{
+		untilGone:        {young, young, ""},
+		untilEstablished: {"", young, established},
+	} {
+		answers = sequence
+		err := sendWaves(t.Context(), server.Client(), server.URL, []rawRequest{{Method: http.MethodGet, Path: "/x", Until: until}}, 1)
+		if err != nil || len(answers) > 0 {
+			t.Errorf("%s: %v, and %d answers were not read", until, err, len(answers))
+		}
+	}
+}

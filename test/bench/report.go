@@ -14,7 +14,11 @@ import (
 func (r *results) report(out io.Writer) {
 	fmt.Fprintf(out, "Measured on %s with %s, %d CPUs that the API server and the tools share; it took %s.\n",
 		r.Started.UTC().Format(time.DateOnly), r.System, r.CPUs, time.Duration(r.Took*float64(time.Second)).Round(time.Second))
-	r.targets(out)
+	if r.Peers {
+		r.ahead(out)
+	} else {
+		r.targets(out)
+	}
 	var samples []string
 	for _, row := range r.Rows {
 		if !slices.Contains(samples, row.Sample) {
@@ -22,7 +26,11 @@ func (r *results) report(out io.Writer) {
 		}
 	}
 	for _, sample := range samples {
-		r.table(out, sample)
+		if r.Peers {
+			r.besides(out, sample)
+		} else {
+			r.table(out, sample)
+		}
 	}
 	if len(r.Notes) > 0 {
 		fmt.Fprint(out, "\nLeft out:\n\n")

@@ -17,6 +17,7 @@ type results struct {
 	System   string
 	CPUs     int
 	Startup  *startup // nil if it was not measured
+	Peers    bool     `json:",omitempty"` // whether the plugin was compared with other tools
 	Rows     []*row
 	Notes    []string // what was left out, and why
 	Failures []string // what a tool did wrong

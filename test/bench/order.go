@@ -1,0 +1,72 @@
+package main
+
+import (
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	ordering "github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// holdsOthers reports whether other objects cannot be without this one, nor it go before
+// them.
+func holdsOthers(u *unstructured.Unstructured) bool {
+	return u.GetKind() == "Namespace" || u.GetKind() == definitionKind
+}
+
+// inOrder are the requests that create a real set in the plugin's order, with its waits:
+// a phase begins when the one before it is done, and definitions are established. So what
+// the plugin takes beyond that is its own.
+func (p *plot) inOrder() ([]rawRequest, error) {
+	objects, err := p.sample.objects(p.version)
+	if err != nil {
+		return nil, err
+	}
+	options := ordering.Options{Namespace: p.namespace, Kinds: map[schema.GroupVersionKind]object.Kind{}}
+	for gvk, kind := range p.kinds {
+		options.Kinds[gvk] = object.Kind{GVK: gvk, Resource: kind.resource.Resource, Namespaced: kind.namespaced}
+	}
+	manifests := make([]object.Manifest, len(objects))
+	for i, u := range objects {
+		manifests[i].Object = u
+	}
+	ordered, err := ordering.Build(manifests, options)
+	if err != nil {
+		return nil, err
+	}
+	var requests []rawRequest
+	for i, phase := range ordered.Phases {
+		for _, item := range phase.Items {
+			c, err := p.kinds.of(item.Object, p.namespace)
+			if err != nil {
+				return nil, err
+			}
+			patch, err := p.patch(c, item.Object, false)
+			if err != nil {
+				return nil, err
+			}
+			patch.Wave = 2 * i
+			requests = append(requests, patch)
+			if item.Object.GetKind() == definitionKind {
+				wait := rawRequest{Method: http.MethodGet, Path: c.path() + "/" + item.Object.GetName(), Until: untilEstablished, Wave: 2*i + 1}
+				requests = append(requests, wait)
+			}
+		}
+	}
+	return inWaves(requests), nil
+}
+
+// removal are the requests that delete an object: first of all those that others hold.
+// What takes a while to go is waited for.
+func removal(c collection, u *unstructured.Unstructured) []rawRequest {
+	path := c.path() + "/" + u.GetName()
+	if !holdsOthers(u) {
+		return []rawRequest{{Method: http.MethodDelete, Path: path, Wave: 1}}
+	}
+	return []rawRequest{
+		{Method: http.MethodDelete, Path: path, Wave: 2},
+		{Method: http.MethodGet, Path: path, Until: untilGone, Wave: 3},
+	}
+}

@@ -1,0 +1,134 @@
+// Command peers does one work on the objects of a file as Flux's controller does, with
+// Flux's own library for server-side apply:
+//
+//	peers apply|diff|delete FILE
+//
+// The objects name their namespaces, as they do when a Kustomization has been built. The
+// exit status is 0 if all went well, and for diff if nothing differs.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/polling"
+	"github.com/fluxcd/pkg/ssa"
+	"github.com/fluxcd/pkg/ssa/utils"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+const (
+	// concurrency is how many objects are asked about and applied at a time.
+	concurrency = 16
+	// patience bounds each wait.
+	patience = 9 * time.Minute
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	works := map[string]func(context.Context, *ssa.ResourceManager, []*unstructured.Unstructured) error{
+		"apply": apply, "diff": diff, "delete": remove,
+	}
+	if len(args) != 2 || works[args[0]] == nil {
+		return errors.New("usage: peers apply|diff|delete FILE")
+	}
+	objects, err := read(args[1])
+	if err != nil {
+		return err
+	}
+	manager, err := connect()
+	if err != nil {
+		return err
+	}
+	return works[args[0]](ctx, manager, objects)
+}
+
+func read(path string) ([]*unstructured.Unstructured, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return utils.ReadObjects(file)
+}
+
+func connect() (*ssa.ResourceManager, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	if err != nil {
+		return nil, err
+	}
+	// Flux leaves the pace to the API server where that has priorities of its own.
+	config.QPS = -1
+	config.WarningHandler = rest.NoWarnings{}
+	web, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	mapper, err := apiutil.NewDynamicRESTMapper(config, web)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(config, client.Options{Mapper: mapper, HTTPClient: web})
+	if err != nil {
+		return nil, err
+	}
+	manager := ssa.NewResourceManager(c, polling.NewStatusPoller(c, mapper, polling.Options{}), ssa.Owner{Field: "flux", Group: "bench.example.com"})
+	manager.SetConcurrency(concurrency)
+	return manager, nil
+}
+
+func apply(ctx context.Context, manager *ssa.ResourceManager, objects []*unstructured.Unstructured) error {
+	options := ssa.DefaultApplyOptions()
+	options.WaitTimeout = patience
+	changes, err := manager.ApplyAllStaged(ctx, objects, options)
+	if err != nil {
+		return err
+	}
+	fmt.Println(len(changes.Entries), "objects applied")
+	return nil
+}
+
+// diff asks about each object, as many at a time as an apply does: the library has no call
+// for all.
+func diff(ctx context.Context, manager *ssa.ResourceManager, objects []*unstructured.Unstructured) error {
+	var group errgroup.Group
+	group.SetLimit(concurrency)
+	for _, u := range objects {
+		group.Go(func() error {
+			change, _, _, err := manager.Diff(ctx, u, ssa.DefaultDiffOptions())
+			if err == nil && change.Action != ssa.UnchangedAction {
+				err = fmt.Errorf("%s: %s", change.Subject, change.Action)
+			}
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+func remove(ctx context.Context, manager *ssa.ResourceManager, objects []*unstructured.Unstructured) error {
+	options := ssa.DefaultDeleteOptions()
+	if _, err := manager.DeleteAll(ctx, objects, options); err != nil {
+		return err
+	}
+	wait := ssa.DefaultWaitOptions()
+	wait.Timeout = patience
+	return manager.WaitForTermination(objects, wait)
+}
