@@ -26,6 +26,15 @@ func (c Conflict) Change() Change {
 	return Change{Path: c.Path, From: c.Live, To: c.Yours, Kind: Contested, SameValue: c.SameValue, Owners: c.Owners}
 }
 
+// IsStill reports whether a conflict is the same as when it was seen: of the same path, with the
+// same live value and the same owners, whenever those last wrote.
+func (c Conflict) IsStill(now Conflict) bool {
+	return c.Path.Equal(now.Path) && c.HasLive == now.HasLive && fieldpath.Equal(c.Live, now.Live) &&
+		slices.EqualFunc(c.Owners, now.Owners, func(a, b Owner) bool {
+			return a.Manager == b.Manager && a.Operation == b.Operation && a.Subresource == b.Subresource
+		})
+}
+
 // ChangeKind says what happens to a path.
 type ChangeKind string
 

@@ -33,6 +33,9 @@ type Choice struct {
 	Path fieldpath.Pattern
 	// From is where the choice is written: a file, with the line. Empty for a flag.
 	From string
+	// Of is the conflict that the choice was made about: one to take it holds for no other
+	// value and no other owners. Nil for any.
+	Of *managedfields.Conflict
 }
 
 // ParseChoices reads what a flag states, such as deploy/web:manager=flux:.spec.replicas, and
@@ -212,6 +215,11 @@ func (c Choice) Object() string {
 // covers reports whether the choice applies to a path that these own.
 func (c Choice) covers(path fieldpath.Path, owners []managedfields.Owner) bool {
 	return c.Path.Covers(path) && c.meansAll(owners)
+}
+
+// settles reports whether a choice to take speaks of a conflict, as it is now.
+func (c Choice) settles(now managedfields.Conflict) bool {
+	return c.covers(now.Path, now.Owners) && (c.Of == nil || c.Of.IsStill(now))
 }
 
 // meansAll reports whether the choice means all of the owners; one that names no manager

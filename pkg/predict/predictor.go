@@ -91,7 +91,7 @@ func (p Predictor) schemaOf(item plan.Item) func() openapi.Type {
 // taker returns the choice by which the user takes a contested path of the item, if there is
 // one: what was said for this run before what is standing.
 func (p Predictor) taker(item plan.Item, c managedfields.Conflict) (said, bool) {
-	takes := func(choice Choice) bool { return choice.Names(item.Ref, item.Kind) && choice.covers(c.Path, c.Owners) }
+	takes := func(choice Choice) bool { return choice.Names(item.Ref, item.Kind) && choice.settles(c) }
 	if i := slices.IndexFunc(p.Take, takes); i >= 0 {
 		return said{p.Take[i], "--take"}, true
 	}
