@@ -38,7 +38,7 @@ func (e *Engine) askOne(ctx context.Context, t *target) {
 	case err != nil && e.mustRecreate(ctx, t, err): // It is left to write.
 	case err != nil:
 		t.done = true
-		e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
+		e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 	case !t.contested() && t.NoChange():
 		t.done = true
 		e.accepted(ctx, t, t.Answer)
@@ -47,10 +47,10 @@ func (e *Engine) askOne(ctx context.Context, t *target) {
 
 // predict asks the server what the apply would make of the target.
 func (e *Engine) predict(ctx context.Context, t *target) error {
-	err := e.Predictor.Ask(ctx, e.Server, &t.Prediction)
+	err := e.predictorOf(t).Ask(ctx, e.Server, &t.Prediction)
 	if conflict, ok := errors.AsType[*predict.ConflictError](err); ok {
 		t.Conflicts = conflict.Conflicts
-		t.refusal = e.Predictor.ExplainConflict(ctx, e.Server, &t.Prediction, conflict)
+		t.refusal = e.predictorOf(t).ExplainConflict(ctx, e.Server, &t.Prediction, conflict)
 		return nil
 	}
 	return err

@@ -60,6 +60,12 @@ type Engine struct {
 	// PastConflicts goes on past objects in conflict: what does not need them is
 	// written. Otherwise nothing is, from the first phase that has a conflict on.
 	PastConflicts bool
+	// Decide is asked about objects in conflict, in the order of the plan, before anything of
+	// them is written: those of a phase together, and again those that changed since. It
+	// returns a decision for each conflict of each object. An object is applied once all of
+	// its conflicts are decided; otherwise it stays in conflict. Nil leaves all of them.
+	// Dry runs do not ask.
+	Decide func(ctx context.Context, all []Contested) [][]Decision
 	// Admit is asked about each object that exists, before anything is written of its
 	// phase: an error refuses the object, and holds back its phase and those after it as
 	// a conflict does. Nil admits all. It may be called side by side.
@@ -95,6 +101,10 @@ type Engine struct {
 	// looking: a phase is contested, so that nothing more is written. What is left
 	// is only looked at.
 	looking bool
+
+	// left: the run was interrupted while it asked for a decision, before it had written
+	// anything more.
+	left bool
 
 	// done is what became of objects so far; waited are those that were waited for.
 	done   record

@@ -163,6 +163,18 @@ data: {a: ours}
 `)
 }
 
+// writes are the requests that changed something, in order of their names.
+func (f *fake) writes() []string {
+	var out []string
+	for _, call := range f.calls {
+		if strings.HasPrefix(call, "apply ") {
+			out = append(out, call)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 type run struct {
 	engine Engine
 	server *fake

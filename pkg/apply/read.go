@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -97,5 +98,12 @@ func (e *Engine) predictor(item plan.Item) predict.Predictor {
 			p.Schema = nil
 		}
 	}
+	return p
+}
+
+// predictorOf is the one for a target, with what was decided of it.
+func (e *Engine) predictorOf(t *target) predict.Predictor {
+	p := e.predictor(t.Item)
+	p.Take, p.Yield = slices.Concat(t.take, p.Take), slices.Concat(t.yield, p.Yield)
 	return p
 }

@@ -18,7 +18,7 @@ func (e *Engine) mustRecreate(ctx context.Context, t *target, refusal error) boo
 	if e.Remove == nil {
 		return false
 	}
-	t.anew = e.predictor(t.Item).Recreation(ctx, e.Server, &t.Prediction, refusal)
+	t.anew = e.predictorOf(t).Recreation(ctx, e.Server, &t.Prediction, refusal)
 	return t.anew != nil
 }
 
@@ -34,7 +34,7 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 	// An object that is gone and not yet there again is worse than one of the two.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), creationTime)
 	defer cancel()
-	err := e.Predictor.Refresh(ctx, e.Server, &t.Prediction)
+	err := e.predictorOf(t).Refresh(ctx, e.Server, &t.Prediction)
 	switch {
 	case err != nil:
 		e.fail(ctx, t.Item, goneError(err))
@@ -52,7 +52,7 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 	case mayBeWritten(err) && ctx.Err() == nil:
 		e.lost(ctx, t, err)
 	default:
-		e.fail(ctx, t.Item, goneError(e.Predictor.Explain(ctx, e.Server, &t.Prediction, err)))
+		e.fail(ctx, t.Item, goneError(e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err)))
 	}
 }
 

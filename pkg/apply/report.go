@@ -82,6 +82,16 @@ func (e *Engine) conflict(t *target) {
 	})
 }
 
+// contest reports a conflict that a write met, unless it is to be decided once the other
+// writes are done: no question may hold those up.
+func (e *Engine) contest(t *target) {
+	if e.Decide == nil {
+		e.conflict(t)
+		return
+	}
+	t.late = true
+}
+
 // accepted reports an object that the server accepted, or would accept.
 func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.Unstructured) {
 	out := event.Applied{

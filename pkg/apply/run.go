@@ -54,7 +54,7 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	switch {
 	case unready != nil:
 		return unready
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !e.left:
 		return context.Cause(ctx)
 	}
 	if outcome := e.done.counts(); outcome != (Outcome{}) {
@@ -67,7 +67,7 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 // contested and nothing was written.
 func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	targets := e.read(ctx, e.resolve(ctx, ph.Items))
-	targets = e.ask(ctx, targets)
+	targets = e.decide(ctx, ph, e.ask(ctx, targets))
 	switch contested := slices.ContainsFunc(targets, (*target).contested); {
 	case contested && e.PastConflicts:
 		targets = slices.DeleteFunc(targets, func(t *target) bool {
@@ -92,6 +92,9 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	case len(targets) > 0:
 		e.ahead.Stale()
 	}
-	e.each(ctx, targets, do)
+	for len(targets) > 0 {
+		e.each(ctx, targets, do)
+		targets = e.decideLate(ctx, ph, targets)
+	}
 	return true
 }

@@ -10,6 +10,12 @@ type target struct {
 	refusal error
 	// anew is set if the object has to be deleted and created anew.
 	anew *predict.Recreation
+	// late: the write found it in conflict, which was not reported.
+	late bool
+	// undecided: the user was asked about its conflicts, and did not decide them.
+	undecided bool
+	// take and yield are what was decided of its conflicts in this run.
+	take, yield []predict.Choice
 }
 
 func (t *target) isDone() bool { return t.done }

@@ -30,11 +30,11 @@ func (e *Engine) write(ctx context.Context, t *target) {
 	}
 	if t.Unchecked != "" {
 		if err := e.adoptFirst(ctx, t); err != nil {
-			e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
+			e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 			return
 		}
 		if len(t.Conflicts) > 0 {
-			e.conflict(t)
+			e.contest(t)
 			return
 		}
 	}
@@ -58,11 +58,11 @@ func (e *Engine) write(ctx context.Context, t *target) {
 			// what is contested, as it does for diff.
 			refusal = err
 			if err := e.again(ctx, t); err != nil {
-				e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
+				e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 				return
 			}
 			if len(t.Conflicts) > 0 {
-				e.conflict(t)
+				e.contest(t)
 				return
 			}
 		case mayBeWritten(err) && ctx.Err() == nil:
@@ -72,7 +72,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 			e.recreate(ctx, t)
 			return
 		default:
-			e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
+			e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 			return
 		}
 	}
@@ -81,7 +81,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 		return
 	}
 	t.Conflicts = e.Predictor.Contested(refusal, t.Live, t.Stated)
-	e.conflict(t)
+	e.contest(t)
 }
 
 // appeared looks at the object that came to be where the phase found none, so that it is
@@ -92,7 +92,7 @@ func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool)
 		return true
 	}
 	if err := e.again(ctx, t); err != nil {
-		e.fail(ctx, t.Item, e.Predictor.Explain(ctx, e.Server, &t.Prediction, err))
+		e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 		return true
 	}
 	if t.Live != nil && e.Admit != nil {
@@ -102,7 +102,7 @@ func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool)
 		}
 	}
 	if len(t.Conflicts) > 0 {
-		e.conflict(t)
+		e.contest(t)
 		return true
 	}
 	return false
@@ -124,7 +124,7 @@ func (e *Engine) arrived(ctx context.Context, t *target) bool {
 	if err != nil {
 		return false
 	}
-	now, err := e.Predictor.Evaluate(t.Item, live)
+	now, err := e.predictorOf(t).Evaluate(t.Item, live)
 	if err != nil || now.Verdict != settle.Settled {
 		return false
 	}
@@ -223,7 +223,7 @@ func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 
 // again reads, evaluates and asks once more.
 func (e *Engine) again(ctx context.Context, t *target) error {
-	if err := e.Predictor.Refresh(ctx, e.Server, &t.Prediction); err != nil {
+	if err := e.predictorOf(t).Refresh(ctx, e.Server, &t.Prediction); err != nil {
 		return err
 	}
 	return e.predict(ctx, t)

@@ -1,0 +1,124 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+// decide asks about the targets in conflict until all are decided, or some are not. Those that
+// are, are predicted anew, so that they are as if the flags had said so. It returns the targets
+// that are not done.
+func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) []*target {
+	if e.Decide == nil || e.DryRun != object.DryRunNone {
+		return targets
+	}
+	// The bound is for decisions that were made in advance: a user would stop sooner.
+	for range attempts {
+		open := inConflict(ph, targets)
+		if len(open) == 0 || ctx.Err() != nil {
+			break
+		}
+		all := make([]Contested, len(open))
+		for i, t := range open {
+			all[i] = Contested{t.Item.Ref, redact.Conflicts(t.Item.Ref, t.Conflicts), redact.Error(t.Item.Object, t.refusal)}
+		}
+		decisions := e.Decide(ctx, all)
+		if ctx.Err() != nil {
+			// Who stops a run at a question leaves the conflict, and it was told by then.
+			e.left = errors.Is(context.Cause(ctx), context.Canceled)
+			break
+		}
+		var decided []*target
+		for i, t := range open {
+			if t.undecided = !t.decided(decisions[i]); !t.undecided {
+				decided = append(decided, t)
+			}
+		}
+		e.each(ctx, decided, e.askAgain)
+	}
+	return slices.DeleteFunc(targets, (*target).isDone)
+}
+
+// decideLate asks about targets that turned out to be in conflict as they were written, and
+// returns those that are decided. The others are reported.
+func (e *Engine) decideLate(ctx context.Context, ph plan.Phase, written []*target) []*target {
+	var late []*target
+	for _, t := range written {
+		if t.late {
+			t.late = false
+			late = append(late, t)
+		}
+	}
+	return slices.DeleteFunc(e.decide(ctx, ph, late), func(t *target) bool {
+		if t.contested() {
+			e.conflict(t)
+		}
+		return t.done
+	})
+}
+
+// inConflict returns the targets in conflict to ask about, in the order of the plan.
+func inConflict(ph plan.Phase, targets []*target) []*target {
+	var open []*target
+	for _, t := range targets {
+		if !t.done && !t.undecided && t.contested() {
+			open = append(open, t)
+		}
+	}
+	if len(open) < 2 {
+		return open
+	}
+	places := make(map[object.Key]int, len(ph.Items))
+	for i, item := range ph.Items {
+		places[item.Key()] = i
+	}
+	slices.SortStableFunc(open, func(a, b *target) int { return places[a.Item.Key()] - places[b.Item.Key()] })
+	return open
+}
+
+// decided notes decisions about the conflicts of a target, and reports whether they are
+// complete. Decisions about what is contested no more stand: a yield does no harm, and
+// what was taken is bound to what was seen.
+func (t *target) decided(decisions []Decision) bool {
+	if len(decisions) != len(t.Conflicts) || slices.Contains(decisions, Undecided) {
+		return false
+	}
+	for i, c := range t.Conflicts {
+		choice := predict.Choice{Path: fieldpath.Pattern(c.Path)}
+		t.take = slices.DeleteFunc(t.take, func(earlier predict.Choice) bool { return earlier.Of.Path.Equal(c.Path) })
+		if decisions[i] == Leave {
+			t.yield = append(t.yield, choice)
+			continue
+		}
+		choice.Of = &c
+		t.take = append(t.take, choice)
+	}
+	return true
+}
+
+// askAgain looks at a target anew, now that it is decided: the object may have changed, or be
+// another one, while a user was thinking.
+func (e *Engine) askAgain(ctx context.Context, t *target) {
+	p := e.predictorOf(t)
+	if err := p.Refresh(ctx, e.Server, &t.Prediction); err != nil {
+		t.done = true
+		e.fail(ctx, t.Item, p.Explain(ctx, e.Server, &t.Prediction, err))
+		return
+	}
+	if t.Live != nil && e.Admit != nil {
+		if err := e.Admit(t.Item, t.Live); err != nil {
+			t.done = true
+			e.done.bar()
+			e.fail(ctx, t.Item, err)
+			return
+		}
+	}
+	e.askOne(ctx, t)
+}
