@@ -16,6 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/images"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/live"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
@@ -33,6 +34,7 @@ import (
 type applyFlags struct {
 	input       input.Flags
 	lock        locking.Flags
+	live        live.Flags
 	choices     choices.Flags
 	config      config.Flags
 	await       await.Flags
@@ -67,7 +69,9 @@ type applyOptions struct {
 	ask func(context.Context, applyset.Decision, string) (bool, error)
 	// approve is asked, once the set is locked and before the first write, whether what the
 	// run comes to may be done; nil if nobody has to agree.
-	approve     func(*sets.Outcome) error
+	approve func(*sets.Outcome) error
+	// live asks about conflicts; nil if nothing may be asked.
+	live        *live.Terminal
 	concurrency int
 	// lock is the set's lock; nil if no set is changed.
 	lock       *locking.Locking
@@ -113,6 +117,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	flags.await.Add(cmd)
 	flags.set.Add(cmd.Flags(), true)
 	flags.lock.Add(cmd.Flags())
+	flags.live.Add(cmd.Flags())
 	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none",
 		"none, server (ask the server what would happen) or client (only report what would be sent)")
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false,
@@ -157,6 +162,7 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 		set:         set,
 		lockWithin:  within,
 		ask:         sets.Asking(in.Streams, out.Pause),
+		live:        f.live.ToTerminal(in, f.output, input.Files.Filenames, dryRun, out.Pause),
 		concurrency: f.concurrency,
 		printed:     f.output == output.Manifests,
 		run:         print.Run,
@@ -164,6 +170,9 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 		out:         out,
 	}
 	o.input.Files.Empty = set.Prune
+	if !f.live.CanAsk(in) {
+		o.ask = nil
+	}
 	var concurrencyErr, kindsErr, sideErr error
 	if f.atomic {
 		o.journal = &restore.Journal{}
@@ -208,7 +217,10 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 		return o.input.Incomplete(verb.Finish(manifests{&o.input, o.engine.Predictor, o.out}.print(ctx, in.Connection, in.Streams)))
 	}
 	err := o.work(ctx, in.Cmd.Context(), in.Connection)
-	defer o.rules.Explain(in.Streams.ErrOut)
+	defer func() {
+		o.live.Tell(o.out.InFlags())
+		o.rules.Explain(in.Streams.ErrOut)
+	}()
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
@@ -235,6 +247,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	var leavers sets.Leavers
 	o.engine.Seen = seeing(foresight.see, leavers.See)
 	o.engine.Wait = foresight.before(o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print), p)
+	o.engine.Decide = o.live.Asks()
 	o.engine.Remove = remover{client, o.out.Print}.ofItem
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.input.Scope, forecasting(until, o.out.Print)
 	run := func(ctx context.Context) error {

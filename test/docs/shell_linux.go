@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/terminal"
 )
 
 // Columns is the width of the terminal. The program has to cut what is wider.
@@ -31,7 +31,7 @@ type Shell struct {
 
 // StartShell starts one in a folder, with this environment and nothing else.
 func StartShell(ctx context.Context, dir string, environment []string) (*Shell, error) {
-	screen, tty, err := terminal()
+	screen, tty, err := terminal.Open(Columns)
 	if err != nil {
 		return nil, err
 	}
@@ -51,32 +51,6 @@ func StartShell(ctx context.Context, dir string, environment []string) (*Shell, 
 	s := &Shell{cmd: cmd, commands: commands, screen: screen, read: make(chan string)}
 	go s.follow()
 	return s, nil
-}
-
-// terminal opens a pair: data written to the second is read from the first.
-func terminal() (screen, tty *os.File, err error) {
-	screen, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() {
-		if err != nil {
-			_ = screen.Close()
-		}
-	}()
-	fd := int(screen.Fd())
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		return nil, nil, err
-	}
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: Columns}); err != nil {
-		return nil, nil, err
-	}
-	tty, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	return screen, tty, err
 }
 
 func (s *Shell) follow() {

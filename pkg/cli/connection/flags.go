@@ -3,6 +3,7 @@ package connection
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -109,6 +110,29 @@ func spelt(f *pflag.Flag) []string {
 		values[i] = "--" + f.Name + "=" + value
 	}
 	return values
+}
+
+// Repeated returns the flags of this call that Typed does not, each as words to type, but for
+// those whose values must not be shown.
+func (c *Connection) Repeated(flags *pflag.FlagSet) []string {
+	var words []string
+	flags.Visit(func(f *pflag.Flag) {
+		if decides(f.Name) != neither {
+			return
+		}
+		for _, word := range spelt(f) {
+			value := strings.TrimPrefix(word, "--"+f.Name+"=")
+			switch {
+			case f.Value.Type() == "bool" && value == "true":
+				words = append(words, "--"+f.Name)
+			case f.Shorthand != "" && f.Value.Type() != "bool" && value != "":
+				words = append(words, "-"+f.Shorthand, value)
+			default:
+				words = append(words, word)
+			}
+		}
+	})
+	return words
 }
 
 // Masking masks events on their way to the printer: before a value can be cut, wrapped or

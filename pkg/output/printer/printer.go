@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/progress"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -116,6 +117,13 @@ func (p *Printer) Pause(do func()) {
 	p.Flush()
 	p.screen.Clear()
 	do()
+}
+
+// InFlags returns how flags name an object of the run.
+func (p *Printer) InFlags() func(object.Ref) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state.InFlags()
 }
 
 // Flush writes what was held back until the end of a phase, warnings first.

@@ -1,0 +1,127 @@
+package live
+
+import (
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// shortly says what a question is about: a line for each value, cut to the terminal.
+func (d *Dialogue) shortly(q question) []string {
+	head := fmt.Sprintf("conflict %d of %d: %s", q.number, q.of, phrase.Name(q.ref))
+	if q.of == 1 {
+		head = "conflict: " + phrase.Name(q.ref)
+	}
+	if d.wasAnswered(q) {
+		head += ", which changed since your answer"
+	}
+	owners := phrase.OwnerList(q.conflict.Owners, d.Now())
+	if owners == "" {
+		owners = "somebody else"
+	}
+	if q.conflict.SameValue {
+		owners += ", " + phrase.SameValue
+	}
+	return []string{
+		"", head,
+		"  " + text.Printable(q.conflict.Path.String()), // Never cut: it is to be copied.
+		d.cut("    yours  " + phrase.Value(q.conflict.Yours)),
+		d.cut("    live   " + live(q.conflict)),
+		d.cut("    owner  " + owners),
+	}
+}
+
+func live(c managedfields.Conflict) string {
+	if !c.HasLive {
+		return "none"
+	}
+	return phrase.Value(c.Live)
+}
+
+func (d *Dialogue) cut(line string) string {
+	if width := layout.Columns(d.Width); width > 0 {
+		return layout.Cut(line, width)
+	}
+	return line
+}
+
+// wholly shows both values at full length, and each owner with the time of its last write.
+func (d *Dialogue) wholly(q question) []string {
+	lines := []string{"  yours"}
+	lines = append(lines, whole(q.conflict.Yours, true)...)
+	lines = append(lines, "  live")
+	lines = append(lines, whole(q.conflict.Live, q.conflict.HasLive)...)
+	lines = append(lines, "  owned by")
+	for _, o := range q.conflict.Owners {
+		line := "    " + phrase.Owner(o, d.Now())
+		if o.Time.IsZero() {
+			line += ", at a time that is not known"
+		} else {
+			line += ", since " + phrase.Stamp(o.Time)
+		}
+		lines = append(lines, line)
+	}
+	if q.refused {
+		lines = append(lines, "  the server would refuse your value")
+	}
+	return lines
+}
+
+// whole is a value as YAML, indented.
+func whole(v any, has bool) []string {
+	if !has {
+		return []string{"    none"}
+	}
+	written, err := yaml.Marshal(v)
+	if err != nil {
+		return []string{"    " + phrase.Value(v)}
+	}
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(written), "\n"), "\n") {
+		lines = append(lines, "    "+text.Printable(line))
+	}
+	return lines
+}
+
+// prompt names what can be answered.
+func prompt(q question, manager string) string {
+	words := "[t]ake, [l]eave, [s]how, [q]uit"
+	if q.refused {
+		words = "[l]eave, [s]how, [q]uit (the server would refuse your value)"
+	}
+	if manager != "" && q.number < q.of {
+		all := "[ta] take all, [la] leave all"
+		if q.refused {
+			all = "[la] leave all"
+		}
+		words += "; of " + text.Printable(manager) + ": " + all
+	}
+	return words + ": "
+}
+
+// help says what each answer does.
+func help(q question, manager string) []string {
+	var lines []string
+	if !q.refused {
+		lines = append(lines, "  t, take       your value replaces the live one, and the path is yours")
+	}
+	lines = append(lines,
+		"  l, leave      the live value stays, and the path is its owner's",
+		"  s, show       both values at full length, and who set the live one, when",
+		"  q, quit       ask no more: what is not decided stays in conflict, and is not written",
+	)
+	if manager == "" {
+		return lines
+	}
+	manager = text.Printable(manager)
+	if !q.refused {
+		lines = append(lines, "  ta, take all  this and all that "+manager+" alone owns and is contested in this run")
+	}
+	return append(lines, "  la, leave all the same, left to "+manager)
+}

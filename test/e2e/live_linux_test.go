@@ -1,0 +1,267 @@
+package e2e_test
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/terminal"
+)
+
+// session is a call of the plugin with a user at its terminal.
+type session struct {
+	cmd    *exec.Cmd
+	screen *os.File
+	ended  chan struct{}
+
+	mu   sync.Mutex
+	text strings.Builder
+	seen int
+}
+
+// sit calls the plugin at a terminal of its own.
+func sit(t *testing.T, kubeconfig string, env []string, args ...string) *session {
+	t.Helper()
+	screen, tty, err := terminal.Open(120)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{cmd: exec.CommandContext(t.Context(), "kubectl-k8sconnect", args...), screen: screen, ended: make(chan struct{})}
+	without := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CI=") || strings.HasPrefix(v, "TERM=") })
+	s.cmd.Env = append(without, append([]string{"TERM=xterm", "KUBECONFIG=" + kubeconfig, "HOME=" + t.TempDir()}, env...)...)
+	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = tty, tty, tty
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = tty.Close()
+	go func() {
+		defer close(s.ended)
+		piece := make([]byte, 1<<12)
+		for {
+			n, err := screen.Read(piece)
+			s.mu.Lock()
+			s.text.Write(piece[:n])
+			s.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = screen.Close() })
+	return s
+}
+
+// invisible are the orders to a terminal.
+var invisible = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\r")
+
+// shown is what the terminal was sent, without orders to it.
+func (s *session) shown() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return invisible.ReplaceAllString(s.text.String(), "")
+}
+
+// sees waits until the terminal shows something beyond what was seen before.
+func (s *session) sees(t *testing.T, want string) {
+	t.Helper()
+	until(t, "the terminal shows "+want, func() bool {
+		shown := s.shown()
+		i := strings.Index(shown[min(s.seen, len(shown)):], want)
+		if i >= 0 {
+			s.seen += i + len(want)
+			return true
+		}
+		select {
+		case <-s.ended:
+			t.Fatalf("no %q in:\n%s", want, s.shown())
+		default:
+		}
+		return false
+	})
+}
+
+func (s *session) types(t *testing.T, keys string) {
+	t.Helper()
+	if _, err := s.screen.WriteString(keys); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ends waits for the end, and holds the status against the one that is wanted.
+func (s *session) ends(t *testing.T, status int) {
+	t.Helper()
+	<-s.ended
+	_ = s.cmd.Wait()
+	if got := s.cmd.ProcessState.ExitCode(); got != status {
+		t.Errorf("exit status %d, want %d:\n%s", got, status, s.shown())
+	}
+}
+
+const liveApp = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: REPLICAS
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: app, image: "registry.example/app:REPLICAS"}]}
+`
+
+// inConflict is a namespace in which others have scaled the Deployment and set its image, and
+// the manifest that is in conflict with both.
+func inConflict(t *testing.T, c *cluster.Cluster) (ns, set string) {
+	t.Helper()
+	ns = namespace(t, c)
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(liveApp, "REPLICAS", "1"))).ends(t, 0)
+	kubectl(t, c, "scale", "deployment/web", "-n", ns, "--replicas=5")
+	kubectl(t, c, "set", "image", "deployment/web", "-n", ns, "app=registry.example/app:hotfix", "--field-manager=edit")
+	return ns, file(t, strings.ReplaceAll(liveApp, "REPLICAS", "3"))
+}
+
+func webOf(t *testing.T, c *cluster.Cluster, ns string) string {
+	t.Helper()
+	return kubectl(t, c, "get", "deployment/web", "-n", ns, "-o",
+		"jsonpath={.spec.replicas} {.spec.template.spec.containers[0].image} {.metadata.generation}")
+}
+
+const asks = "[q]uit"
+
+// A user at a terminal decides conflict by conflict. Nothing is written before the last answer,
+// and the call that is printed does the same without a question.
+func TestLive(t *testing.T) {
+	c := shared.Cluster(t)
+	ns, set := inConflict(t, c)
+	before := webOf(t, c, ns)
+	s := sit(t, c.KubeconfigPath, nil, "apply", "-n", ns, "-f", set, "--kubeconfig", c.KubeconfigPath)
+	s.sees(t, "conflict 1 of 2: deployment.apps/web -n "+ns)
+	s.sees(t, ".spec.replicas")
+	s.sees(t, asks)
+	s.types(t, "l\n")
+	s.sees(t, "conflict 2 of 2")
+	s.sees(t, `containers[name="app"].image`)
+	s.sees(t, "registry.example/app:hotfix")
+	s.sees(t, asks)
+	s.types(t, "show\n")
+	s.sees(t, "edit (Update, ")
+	s.sees(t, ", since 20")
+	s.sees(t, asks)
+	if now := webOf(t, c, ns); now != before {
+		t.Errorf("written before the last answer: %s, then %s", before, now)
+	}
+	s.types(t, "t\n")
+	s.sees(t, "configured")
+	s.sees(t, "the same answers next time, without questions:")
+	s.ends(t, 0)
+	if got := webOf(t, c, ns); !strings.HasPrefix(got, "5 registry.example/app:3 ") {
+		t.Errorf("it is %s now:\n%s", got, s.shown())
+	}
+
+	_, printed, _ := strings.Cut(s.shown(), "the same answers next time, without questions:\n")
+	printed = strings.TrimSpace(printed)
+	words, found := strings.CutPrefix(printed, "kubectl k8sconnect apply --kubeconfig="+c.KubeconfigPath)
+	if !found {
+		t.Fatalf("the printed call has no connection: %s", printed)
+	}
+	again, _ := inConflict(t, c)
+	shell := exec.CommandContext(t.Context(), "sh", "-c", "kubectl-k8sconnect apply --kubeconfig="+c.KubeconfigPath+strings.ReplaceAll(words, ns, again))
+	shell.Env = append(os.Environ(), "KUBECONFIG=none", "HOME="+t.TempDir())
+	if out, err := shell.CombinedOutput(); err != nil {
+		t.Errorf("%s\n%v: %s", printed, err, out)
+	}
+	if got := webOf(t, c, again); !strings.HasPrefix(got, "5 registry.example/app:3 ") {
+		t.Errorf("by the printed call it is %s:\n%s", got, printed)
+	}
+}
+
+// Who quits, ends the input or interrupts leaves the conflict: nothing is written, whatever was
+// answered before, and the run ends as it does without a user.
+func TestLiveQuit(t *testing.T) {
+	c := shared.Cluster(t)
+	ns, set := inConflict(t, c)
+	before := webOf(t, c, ns)
+	for name, keys := range map[string]string{"quit": "q\n", "end of input": "\x04", "interrupt": "\x03"} {
+		t.Run(name, func(t *testing.T) {
+			s := sit(t, c.KubeconfigPath, nil, "apply", "-n", ns, "-f", set)
+			s.sees(t, asks)
+			s.types(t, "t\n")
+			s.sees(t, "conflict 2 of 2")
+			s.sees(t, asks)
+			s.types(t, keys)
+			s.sees(t, "Nothing in this phase was written")
+			s.ends(t, 1)
+			if now := webOf(t, c, ns); now != before {
+				t.Errorf("it was %s, and is %s", before, now)
+			}
+		})
+	}
+}
+
+// What changes while the user thinks is asked again: an answer never overwrites what nobody saw.
+func TestLiveAsksAgain(t *testing.T) {
+	c := shared.Cluster(t)
+	ns, set := inConflict(t, c)
+	s := sit(t, c.KubeconfigPath, nil, "apply", "-n", ns, "-f", set)
+	s.sees(t, "live   5")
+	s.sees(t, asks)
+	s.types(t, "t\n")
+	s.sees(t, "conflict 2 of 2")
+	s.sees(t, asks)
+	kubectl(t, c, "scale", "deployment/web", "-n", ns, "--replicas=7")
+	s.types(t, "leave\n")
+	s.sees(t, "which changed since your answer")
+	s.sees(t, "live   7")
+	s.sees(t, asks)
+	if got := webOf(t, c, ns); !strings.HasPrefix(got, "7 registry.example/app:hotfix ") {
+		t.Errorf("it is %s", got)
+	}
+	s.types(t, "t\n")
+	s.ends(t, 0)
+	if got := webOf(t, c, ns); !strings.HasPrefix(got, "3 registry.example/app:hotfix ") {
+		t.Errorf("it is %s:\n%s", got, s.shown())
+	}
+}
+
+// Nothing is asked where nobody wants to be asked, or nobody can answer.
+func TestLiveNeverAsks(t *testing.T) {
+	c := shared.Cluster(t)
+	ns, set := inConflict(t, c)
+	before := webOf(t, c, ns)
+	text, err := os.ReadFile(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		env, args []string
+		typed     string
+	}{
+		"--no-input":       {args: []string{"-f", set, "--no-input"}},
+		"CI":               {args: []string{"-f", set}, env: []string{"CI=true"}},
+		"json":             {args: []string{"-f", set, "-o", "json"}},
+		"stream":           {args: []string{"-f", set, "-o", "stream"}},
+		"dry run":          {args: []string{"-f", set, "--dry-run=server"}},
+		"a typed manifest": {args: []string{"-f", "-"}, typed: string(text) + "\x04"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sit(t, c.KubeconfigPath, tt.env, append([]string{"apply", "-n", ns}, tt.args...)...)
+			if tt.typed != "" {
+				s.types(t, tt.typed)
+			}
+			s.ends(t, 1)
+			if shown := s.shown(); strings.Contains(shown, asks) || !strings.Contains(shown, "conflict") {
+				t.Errorf("asked, or no conflict:\n%s", shown)
+			}
+			if now := webOf(t, c, ns); now != before {
+				t.Errorf("it was %s, and is %s", before, now)
+			}
+		})
+	}
+}
