@@ -27,9 +27,12 @@ func TestCompletion(t *testing.T) {
 		"validate":           {args: []string{"diff", "--validate", ""}, want: []string{"strict", "warn", "ignore"}},
 		"output":             {args: []string{"diff", "-o", ""}, want: []string{"table", "json", "yaml", "kyaml", "name", "stream", "junit"}},
 		"output of version":  {args: []string{"version", "-o", ""}, want: []string{"json", "yaml", "kyaml"}},
-		"colour":             {args: []string{"--color", ""}, want: []string{"auto", "always", "never"}},
-		"take":               {args: []string{"apply", "--take", ""}, want: []string{"all"}},
-		"context":            {args: []string{"apply", "--context", ""}, want: []string{"home", "work"}},
+		"inventories": {
+			args: []string{"give", "--inventory-of="}, want: []string{"kustomization/", "helmrelease/", "application/"}, files: ":6",
+		},
+		"colour":  {args: []string{"--color", ""}, want: []string{"auto", "always", "never"}},
+		"take":    {args: []string{"apply", "--take", ""}, want: []string{"all"}},
+		"context": {args: []string{"apply", "--context", ""}, want: []string{"home", "work"}},
 		"context of the root": {
 			args: []string{"--context", ""}, want: []string{"home", "work"},
 		},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helm"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -32,6 +34,7 @@ type giveFlags struct {
 	from           []string
 	share, release bool
 	helmRelease    string
+	inventoryOf    string
 	dryRun         string
 	output         string
 }
@@ -70,6 +73,10 @@ Exit status: 0 given, 1 refused, 2 could not tell.`,
   kubectl k8sconnect give deploy/web .spec.replicas \
     --from=helm --to=kube-controller-manager
 
+  # The same for a release of Flux, which conflicts with a hotfix
+  kubectl k8sconnect give --inventory-of=helmrelease/shop/web \
+    --from=kubectl-edit
+
   # Let flux own a hotfix beside its author
   kubectl k8sconnect give deploy/web --share --to=flux \
     '.spec.template.spec.containers[name="web"].image'
@@ -82,18 +89,21 @@ Exit status: 0 given, 1 refused, 2 could not tell.`,
 	}
 	cmd.Flags().SortFlags = false
 	flags.add(cmd)
+	help.Complete(cmd, "inventory-of", completion.Inventories(c))
 	return cmd
 }
 
 func (f *giveFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.to, "to", "", "The field manager that receives the fields; helm with --helm-release")
+	flags.StringVar(&f.to, "to", "", "The field manager that receives the fields; with --helm-release and --inventory-of, the tool's own")
 	flags.StringSliceVar(&f.from, "from", nil, "The field managers that own them now. Repeatable")
 	flags.StringVar(&f.as, "as-operation", "",
 		"apply or update: how a receiver writes that owns nothing of the object yet. One that applies removes at its next apply what it does not state")
 	flags.BoolVar(&f.share, "share", false, "The present owners keep the fields")
 	flags.BoolVar(&f.release, "release", false, "Nobody receives the fields: they stay, and whoever applies them next owns them without a conflict")
 	flags.StringVar(&f.helmRelease, "helm-release", "", "The objects of a Helm release, NAMESPACE/NAME, as its Secret has them")
+	flags.StringVar(&f.inventoryOf, "inventory-of", "",
+		"The objects that KIND/NAMESPACE/NAME applies: a Kustomization or HelmRelease of Flux, an Application of Argo CD")
 	f.target.Add(cmd)
 	flags.StringVar(&f.dryRun, "dry-run", "none", "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.StringVarP(&f.output, "output", "o", output.Table, "Form of the results: table, json, yaml, kyaml, stream or junit")
@@ -106,14 +116,10 @@ func (f *giveFlags) add(cmd *cobra.Command) {
 
 func (f *giveFlags) toOptions(in verb.Invocation) (*giveOptions, error) {
 	names, paths, pathErr := pathsAmong(in.Args)
-	o := &giveOptions{giveScope: giveScope{helmRelease: f.helmRelease}}
-	var targetsErr error
-	if f.helmRelease != "" {
-		targetsErr = f.onlyRelease(names)
-	} else {
-		o.targets, targetsErr = f.target.ToTargets(names, in.Streams)
-	}
-	wish, wishErr := f.wish(paths)
+	o := &giveOptions{}
+	scope, receiver, targetsErr := f.scope(names, in)
+	o.giveScope = scope
+	wish, wishErr := f.wish(paths, receiver)
 	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.DryRun = dryRun != object.DryRunNone
@@ -123,27 +129,41 @@ func (f *giveFlags) toOptions(in verb.Invocation) (*giveOptions, error) {
 	return o, errors.Join(targetsErr, pathErr, wishErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// onlyRelease refuses other objects beside those of a release.
-func (f *giveFlags) onlyRelease(names []string) error {
-	namespace, name, ok := strings.Cut(f.helmRelease, "/")
+// scope is which objects the flags mean, and the field manager that applies those; empty where
+// that is not known.
+func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string, error) {
+	others := len(names)+len(f.target.Filenames) > 0 || f.target.Kustomize != "" || f.target.Selector != "" || f.target.All || f.target.AllNamespaces
 	switch {
-	case !ok || namespace == "" || name == "" || strings.Contains(name, "/"):
-		return &object.HintedError{
-			Err:    fmt.Errorf("--helm-release=%s: not NAMESPACE/NAME", f.helmRelease),
-			Advice: "helm list -A shows both",
+	case f.helmRelease != "" && f.inventoryOf != "":
+		return giveScope{}, "", errors.New("--helm-release and --inventory-of exclude each other")
+	case f.helmRelease != "" && others:
+		return giveScope{}, "", errors.New("--helm-release means the objects of a release, and nothing beside them")
+	case f.inventoryOf != "" && others:
+		return giveScope{}, "", errors.New("--inventory-of means the objects of an inventory, and nothing beside them")
+	case f.helmRelease != "":
+		namespace, name, ok := strings.Cut(f.helmRelease, "/")
+		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+			return giveScope{}, "", &object.HintedError{
+				Err:    fmt.Errorf("--helm-release=%s: not NAMESPACE/NAME", f.helmRelease),
+				Advice: "helm list -A shows both",
+			}
 		}
-	case len(names)+len(f.target.Filenames) > 0 || f.target.Kustomize != "" || f.target.Selector != "" || f.target.All || f.target.AllNamespaces:
-		return errors.New("--helm-release means the objects of a release, and nothing beside them")
+		return giveScope{release: &inventory.Release{Namespace: namespace, Name: name}}, helm.Manager, nil
+	case f.inventoryOf != "":
+		of, err := inventory.Parse(f.inventoryOf)
+		if err != nil {
+			return giveScope{}, "", verb.FlagError("--inventory-of", err)
+		}
+		return giveScope{inventory: &of}, of.Manager(), nil
 	}
-	return nil
+	targets, err := f.target.ToTargets(names, in.Streams)
+	return giveScope{targets: targets}, "", err
 }
 
-// wish is what the flags wish of each object.
-func (f *giveFlags) wish(paths []fieldpath.Path) (give.Wish, error) {
+// wish is what the flags wish of each object; receiver is who receives if nobody is named.
+func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (give.Wish, error) {
 	w := give.Wish{Paths: paths, From: f.from, To: f.to, Mode: give.Move}
-	if f.helmRelease != "" && w.To == "" {
-		w.To = helm.Manager
-	}
+	w.To = cmp.Or(w.To, receiver)
 	switch {
 	case f.share && f.release:
 		return w, errors.New("--share and --release exclude each other")
@@ -216,6 +236,10 @@ func (o *giveOptions) give(ctx context.Context, in verb.Invocation) error {
 	}
 	if o.engine.Wish.Mode == give.Release && o.engine.DryRun == object.DryRunNone {
 		o.out.Print(event.Warned{Text: "released fields stay as they are, and nobody guards them: the next apply that states one overwrites it without a conflict"})
+	}
+	if o.inventory != nil && len(targets) > 0 && targets[0].Stated == nil && len(o.engine.Wish.Paths) == 0 && o.engine.Wish.Mode != give.Release {
+		o.out.Print(event.Warned{Text: fmt.Sprintf(
+			"the manifests of %s are not known here: its next run removes what %s receives and they do not state", o.inventory, o.engine.Wish.To)})
 	}
 	o.engine.Server, o.engine.Emit = client, o.out.Print
 	return o.engine.Run(ctx, targets)

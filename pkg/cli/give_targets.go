@@ -3,19 +3,15 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helm"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/handover"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
@@ -23,8 +19,10 @@ import (
 // giveScope is which objects are meant.
 type giveScope struct {
 	targets target.Targets
-	// helmRelease is namespace/name of a release whose objects are meant; empty for none.
-	helmRelease string
+	// release is a Helm release whose objects are meant, and inventory is what lists them; nil
+	// for none.
+	release   *inventory.Release
+	inventory *inventory.Of
 }
 
 // resolve finds the objects that are meant, with what the receiver applies where that is
@@ -33,8 +31,10 @@ func (o *giveScope) resolve(
 	ctx context.Context, c *connection.Connection, client *cluster.Client, emit func(event.Event),
 ) ([]handover.Target, error) {
 	switch {
-	case o.helmRelease != "":
-		return released(ctx, c, client, o.helmRelease)
+	case o.release != nil:
+		return released(ctx, c, client, *o.release)
+	case o.inventory != nil:
+		return listed(ctx, c, client, *o.inventory, emit)
 	case o.targets.InFiles:
 		p, err := o.targets.Files.Order(ctx, c, client, emit)
 		if err != nil {
@@ -92,49 +92,4 @@ func plannedTargets(ctx context.Context, client *cluster.Client, p *plan.Plan) (
 		}
 	}
 	return all, errors.Join(faults...)
-}
-
-// released are the objects of a Helm release, as Helm applied them last.
-func released(ctx context.Context, c *connection.Connection, client *cluster.Client, named string) ([]handover.Target, error) {
-	namespace, name, _ := strings.Cut(named, "/")
-	secrets := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
-	var all []*unstructured.Unstructured
-	err := client.Select(ctx, secrets, object.Selection{Namespace: namespace, Labels: helm.Labels(name)}, "", func(u *unstructured.Unstructured) {
-		all = append(all, u)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("the release %s: %w", named, err)
-	}
-	newest := helm.Newest(all)
-	if newest == nil {
-		return nil, &object.HintedError{
-			Err:    fmt.Errorf("there is no Helm release %s", named),
-			Advice: "helm list -A shows those that there are. Releases that Helm keeps elsewhere than in Secrets cannot be read: give their manifest with -f and --to=helm",
-		}
-	}
-	release, err := helm.Decode(newest)
-	if err != nil {
-		return nil, fmt.Errorf("the release %s: %w", named, err)
-	}
-	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), Secrets: c.Vault})
-	if err != nil {
-		return nil, fmt.Errorf("the manifest of the release %s: %w", named, err)
-	}
-	var targets []handover.Target
-	var faults []error
-	for _, m := range read.Objects {
-		kind, err := client.Kind(ctx, m.Object.GroupVersionKind())
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		stated := release.Applied(m.Object)
-		if kind.Namespaced && stated.GetNamespace() == "" {
-			stated.SetNamespace(release.Namespace)
-		}
-		ref := object.RefOf(stated)
-		ref.GVK = kind.GVK
-		targets = append(targets, handover.Target{Kind: kind, Ref: ref, Stated: stated})
-	}
-	return targets, errors.Join(faults...)
 }

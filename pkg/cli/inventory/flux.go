@@ -1,0 +1,88 @@
+package inventory
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+func kustomization(u map[string]any) (Contents, error) {
+	if _, remote, _ := unstructured.NestedMap(u, "spec", "kubeConfig"); remote {
+		return Contents{}, elsewhere("spec.kubeConfig")
+	}
+	entries, _, err := unstructured.NestedSlice(u, "status", "inventory", "entries")
+	if err != nil {
+		return Contents{}, err
+	}
+	var out Contents
+	for i, entry := range entries {
+		fields, _ := entry.(map[string]any)
+		id, _ := fields["id"].(string)
+		version, _ := fields["v"].(string)
+		ref, err := entryOf(id, version)
+		if err != nil {
+			return Contents{}, fmt.Errorf("entry %d of its inventory: %w", i+1, err)
+		}
+		out.Objects = append(out.Objects, ref)
+	}
+	if len(out.Objects) == 0 {
+		return out, errNothing
+	}
+	return out, nil
+}
+
+// entryOf reads NAMESPACE_NAME_GROUP_KIND. A colon in a name, which roles and bindings may
+// have, is written as two underscores there; no other name has an underscore.
+func entryOf(id, version string) (object.Ref, error) {
+	namespace, rest, first := strings.Cut(id, "_")
+	last := strings.LastIndexByte(rest, '_')
+	if !first || last < 0 || version == "" {
+		return object.Ref{}, fmt.Errorf("%q at version %q: not NAMESPACE_NAME_GROUP_KIND", id, version)
+	}
+	kind, rest := rest[last+1:], rest[:last]
+	middle := strings.LastIndexByte(rest, '_')
+	if middle < 0 {
+		return object.Ref{}, fmt.Errorf("%q: not NAMESPACE_NAME_GROUP_KIND", id)
+	}
+	group, name := rest[middle+1:], strings.ReplaceAll(rest[:middle], "__", ":")
+	if name == "" || kind == "" || strings.Contains(name, "_") {
+		return object.Ref{}, fmt.Errorf("%q: not NAMESPACE_NAME_GROUP_KIND", id)
+	}
+	return object.Ref{GVK: schema.GroupVersionKind{Group: group, Version: version, Kind: kind}, Namespace: namespace, Name: name}, nil
+}
+
+// helmRelease names the release that helm-controller made last. Before it has recorded one, the
+// release has the name and the place that follow from the specification.
+func helmRelease(u map[string]any) (Contents, error) {
+	if _, remote, _ := unstructured.NestedMap(u, "spec", "kubeConfig"); remote {
+		return Contents{}, elsewhere("spec.kubeConfig")
+	}
+	text := func(fields ...string) string {
+		s, _, _ := unstructured.NestedString(u, fields...)
+		return s
+	}
+	usual := text("metadata", "name")
+	if target := text("spec", "targetNamespace"); target != "" {
+		usual = target + "-" + usual
+	}
+	r := &Release{
+		Namespace: cmp.Or(text("status", "storageNamespace"), text("spec", "storageNamespace"), text("metadata", "namespace")),
+		Name:      cmp.Or(text("spec", "releaseName"), usual),
+	}
+	history, _, err := unstructured.NestedSlice(u, "status", "history")
+	if err != nil {
+		return Contents{}, err
+	}
+	if len(history) > 0 {
+		newest, _ := history[0].(map[string]any)
+		if name, _ := newest["name"].(string); name != "" {
+			r.Name = name
+		}
+	}
+	return Contents{Release: r}, nil
+}

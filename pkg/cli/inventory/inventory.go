@@ -1,0 +1,118 @@
+// Package inventory reads what a GitOps tool says it applies: a Kustomization or a HelmRelease
+// of Flux, an Application of Argo CD.
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Of names the object of a tool that has an inventory.
+type Of struct {
+	Namespace, Name string
+	tool            tool
+}
+
+// tool is a kind of objects with an inventory.
+type tool struct {
+	kind schema.GroupKind
+	// words are its names in a flag: those that kubectl knows for the kind.
+	words []string
+	// manager is the field manager as which it applies.
+	manager string
+	read    func(map[string]any) (Contents, error)
+}
+
+func tools() []tool {
+	return []tool{
+		{
+			kind:  schema.GroupKind{Group: "kustomize.toolkit.fluxcd.io", Kind: "Kustomization"},
+			words: []string{"kustomization", "kustomizations", "ks"}, manager: "kustomize-controller", read: kustomization,
+		},
+		{
+			kind:  schema.GroupKind{Group: "helm.toolkit.fluxcd.io", Kind: "HelmRelease"},
+			words: []string{"helmrelease", "helmreleases", "hr"}, manager: "helm-controller", read: helmRelease,
+		},
+		{
+			kind:  schema.GroupKind{Group: "argoproj.io", Kind: "Application"},
+			words: []string{"application", "applications", "app", "apps"}, manager: "argocd-controller", read: application,
+		},
+	}
+}
+
+// Kinds are the words for what has an inventory, one for each kind.
+func Kinds() []string {
+	var words []string
+	for _, t := range tools() {
+		words = append(words, t.words[0])
+	}
+	return words
+}
+
+// Parse reads KIND/NAMESPACE/NAME.
+func Parse(text string) (Of, error) {
+	parts := strings.Split(text, "/")
+	if len(parts) != 3 || slices.Contains(parts, "") {
+		return Of{}, &object.HintedError{
+			Err:    fmt.Errorf("%q: not KIND/NAMESPACE/NAME", text),
+			Advice: "such as kustomization/flux-system/apps, helmrelease/shop/web or application/argocd/shop",
+		}
+	}
+	word, group, _ := strings.Cut(strings.ToLower(parts[0]), ".")
+	for _, t := range tools() {
+		if slices.Contains(t.words, word) && (group == "" || group == t.kind.Group) {
+			return Of{Namespace: parts[1], Name: parts[2], tool: t}, nil
+		}
+	}
+	return Of{}, fmt.Errorf("%q: no inventory is known of %s: use %s", text, parts[0], strings.Join(Kinds(), ", "))
+}
+
+// String is how the object is written in a flag.
+func (o Of) String() string { return o.tool.words[0] + "/" + o.Namespace + "/" + o.Name }
+
+// Kind is the kind of the object, at any version.
+func (o Of) Kind() schema.GroupKind { return o.tool.kind }
+
+// Manager is the field manager as which the tool applies.
+func (o Of) Manager() string { return o.tool.manager }
+
+// Contents is what a tool says it applies.
+type Contents struct {
+	// Objects have the version at which the tool applied them last.
+	Objects []object.Ref
+	// Release is set where the tool leaves that to a Helm release; Objects is empty then.
+	Release *Release
+}
+
+// Release names a Helm release: the namespace of its storage, and its name there.
+type Release struct{ Namespace, Name string }
+
+// Read returns the inventory of the object as it is in the cluster.
+func (o Of) Read(live *unstructured.Unstructured) (Contents, error) {
+	contents, err := o.tool.read(live.Object)
+	if err != nil {
+		return contents, fmt.Errorf("%s: %w", o, err)
+	}
+	return contents, nil
+}
+
+// elsewhere says that what a tool applies is in a cluster other than its own.
+func elsewhere(by string) error {
+	return &object.HintedError{
+		Err:    errors.New("it applies to another cluster (" + by + "), so its objects are not here"),
+		Advice: "name the objects themselves, with --context of the cluster that has them",
+	}
+}
+
+// errNothing: the tool has not applied anything yet, or does not say what.
+var errNothing error = &object.HintedError{
+	Err:    errors.New("it has no inventory yet"),
+	Advice: "its status lists what it applied only after its first successful run: see whether it is ready",
+}

@@ -1,0 +1,118 @@
+package inventory
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{
+		"kustomization/flux-system/apps":                "kustomization/flux-system/apps kustomize-controller",
+		"ks/flux-system/apps":                           "kustomization/flux-system/apps kustomize-controller",
+		"Kustomization.kustomize.toolkit.fluxcd.io/a/b": "kustomization/a/b kustomize-controller",
+		"hr/shop/web":                                   "helmrelease/shop/web helm-controller",
+		"application/argocd/shop":                       "application/argocd/shop argocd-controller",
+		"applications.argoproj.io/argocd/shop":          "application/argocd/shop argocd-controller",
+		"applications.app.k8s.io/argocd/shop":           "no inventory is known",
+		"deployment/shop/web":                           "no inventory is known of deployment: use kustomization, helmrelease, application",
+		"shop/web":                                      "not KIND/NAMESPACE/NAME",
+		"ks//web":                                       "not KIND/NAMESPACE/NAME",
+		"ks/a/b/c":                                      "not KIND/NAMESPACE/NAME",
+	} {
+		of, err := Parse(text)
+		got := of.String
+		switch {
+		case err != nil:
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", text, err, want)
+			}
+		case got()+" "+of.Manager() != want:
+			t.Errorf("%s: %s %s, want %s", text, of, of.Manager(), want)
+		}
+	}
+}
+
+// The shapes are those of the tools' own API types: kustomize-controller's and helm-controller's
+// ResourceInventory, helm-controller's Snapshot, Argo CD's ResourceStatus.
+func TestRead(t *testing.T) {
+	for name, tt := range map[string]struct {
+		of, object string
+		want       []string
+		fault      string
+	}{
+		"a Kustomization": {
+			of: "ks/a/b",
+			object: `{status: {inventory: {entries: [
+				{id: shop_web_apps_Deployment, v: v1}, {id: shop_web__Service, v: v1}, {id: _shop__Namespace, v: v1},
+				{id: _system__node__reader_rbac.authorization.k8s.io_ClusterRole, v: v1},
+				{id: shop_a.b-c_cert-manager.io_Certificate, v: v1alpha2}]}}}`,
+			want: []string{
+				"apps/v1 Deployment shop/web", "v1 Service shop/web", "v1 Namespace /shop",
+				"rbac.authorization.k8s.io/v1 ClusterRole /system:node:reader", "cert-manager.io/v1alpha2 Certificate shop/a.b-c",
+			},
+		},
+		"a Kustomization that never ran":            {of: "ks/a/b", object: "{status: {conditions: []}}", fault: "ks: it has no inventory yet"},
+		"a Kustomization of another cluster":        {of: "ks/a/b", object: "{spec: {kubeConfig: {secretRef: {name: x}}}}", fault: "another cluster (spec.kubeConfig)"},
+		"a Kustomization with a broken entry":       {of: "ks/a/b", object: "{status: {inventory: {entries: [{id: shop_web_apps_Deployment, v: v1}, {id: web, v: v1}]}}}", fault: `entry 2 of its inventory: "web"`},
+		"a Kustomization with no version":           {of: "ks/a/b", object: "{status: {inventory: {entries: [{id: shop_web_apps_Deployment}]}}}", fault: "entry 1"},
+		"a Kustomization with a name too many":      {of: "ks/a/b", object: "{status: {inventory: {entries: [{id: shop_we_b_apps_Deployment, v: v1}]}}}", fault: "entry 1"},
+		"a Kustomization of no shape that is known": {of: "ks/a/b", object: "{status: {inventory: {entries: all}}}", fault: "ks:"},
+		"a HelmRelease": {
+			of: "hr/a/b", object: "{metadata: {name: b, namespace: a}, status: {storageNamespace: s, history: [{name: short-1a2b, version: 7}, {name: old, version: 6}]}}",
+			want: []string{"release s/short-1a2b"},
+		},
+		"a HelmRelease before its first release": {
+			of: "hr/a/b", object: "{metadata: {name: b, namespace: a}, spec: {targetNamespace: t}}", want: []string{"release a/t-b"},
+		},
+		"a HelmRelease with a name of its own": {
+			of: "hr/a/b", object: "{metadata: {name: b, namespace: a}, spec: {targetNamespace: t, storageNamespace: s, releaseName: r}}", want: []string{"release s/r"},
+		},
+		"a HelmRelease of another cluster": {of: "hr/a/b", object: "{spec: {kubeConfig: {}}}", fault: "another cluster"},
+		"an Application": {
+			of: "app/a/b",
+			object: `{spec: {destination: {server: "https://kubernetes.default.svc"}}, status: {resources: [
+				{group: apps, version: v1, kind: Deployment, namespace: shop, name: web, status: Synced}, {version: v1, kind: Namespace, name: shop},
+				{group: batch, version: v1, kind: Job, namespace: shop, name: migrate, hook: true}]}}`,
+			want: []string{"apps/v1 Deployment shop/web", "v1 Namespace /shop"},
+		},
+		"an Application by the cluster's name": {
+			of: "app/a/b", object: "{spec: {destination: {name: in-cluster}}, status: {resources: [{version: v1, kind: Namespace, name: shop}]}}", want: []string{"v1 Namespace /shop"},
+		},
+		"an Application of another cluster": {of: "app/a/b", object: "{spec: {destination: {server: 'https://edge.example'}}}", fault: "another cluster (spec.destination.server: https://edge.example)"},
+		"an Application of a named cluster": {of: "app/a/b", object: "{spec: {destination: {name: edge}}}", fault: "another cluster (spec.destination.name: edge)"},
+		"an Application that never synced":  {of: "app/a/b", object: "{}", fault: "no inventory yet"},
+		"an Application without names":      {of: "app/a/b", object: "{status: {resources: [{kind: X}]}}", fault: "entry 1 of its status.resources"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of, err := Parse(tt.of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(strings.ReplaceAll(tt.object, "\t", " ")), &u.Object); err != nil {
+				t.Fatal(err)
+			}
+			contents, err := of.Read(u)
+			if err != nil {
+				if want := strings.Replace(tt.fault, "ks:", "kustomization/a/b:", 1); tt.fault == "" || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v, want %q", err, want)
+				}
+				return
+			}
+			var got []string
+			for _, ref := range contents.Objects {
+				got = append(got, ref.GVK.GroupVersion().String()+" "+ref.GVK.Kind+" "+ref.Namespace+"/"+ref.Name)
+			}
+			if r := contents.Release; r != nil {
+				got = append(got, "release "+r.Namespace+"/"+r.Name)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" || tt.fault != "" {
+				t.Errorf("%s no fault, want %q", diff, tt.fault)
+			}
+		})
+	}
+}

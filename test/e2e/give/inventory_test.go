@@ -1,0 +1,254 @@
+package give_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// toolKinds are definitions with what is read of the tools' own, and a kind of which one version
+// is no longer served.
+const toolKinds = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: kustomizations.kustomize.toolkit.fluxcd.io}
+spec:
+  group: kustomize.toolkit.fluxcd.io
+  names: {kind: Kustomization, listKind: KustomizationList, plural: kustomizations, singular: kustomization, shortNames: [ks]}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: helmreleases.helm.toolkit.fluxcd.io}
+spec:
+  group: helm.toolkit.fluxcd.io
+  names: {kind: HelmRelease, listKind: HelmReleaseList, plural: helmreleases, singular: helmrelease, shortNames: [hr]}
+  scope: Namespaced
+  versions:
+  - {name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: applications.argoproj.io, annotations: {api-approved.kubernetes.io: unapproved}}
+spec:
+  group: argoproj.io
+  names: {kind: Application, listKind: ApplicationList, plural: applications, singular: application}
+  scope: Namespaced
+  versions:
+  - {name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.give.example.com}
+spec:
+  group: give.example.com
+  names: {kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+  - {name: v1alpha1, served: false, storage: false, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`
+
+var widgets = schema.GroupVersionResource{Group: "give.example.com", Version: "v1", Resource: "widgets"}
+
+// toolSite has the definitions.
+func toolSite(t *testing.T, namespace string) *site {
+	t.Helper()
+	s := newSite(t, namespace)
+	s.apply(t, "setup", toolKinds)
+	s.kubectl(t, "", "wait", "--for=condition=Established", "crd", "--all")
+	return s
+}
+
+const hotfix = `{"spec": {"template": {"spec": {"containers": [{"name": "web", "image": "registry.example/web:hotfix"}]}}}}`
+
+// edited is the Deployment as a tool applied it, with an image that a user has set since.
+func (s *site) edited(t *testing.T, manager string) {
+	t.Helper()
+	s.apply(t, manager, web)
+	s.kubectl(t, "", "patch", "deploy/web", "--type=strategic", "-p", hotfix, "--field-manager=kubectl-edit")
+}
+
+// What a Flux Kustomization lists is given to its controller, at the versions that the server
+// has now.
+func TestInventoryOfKustomization(t *testing.T) {
+	s := toolSite(t, "give-ks")
+	s.edited(t, "kustomize-controller")
+	s.apply(t, "kustomize-controller", "{apiVersion: give.example.com/v1, kind: Widget, metadata: {name: w}, spec: {a: 1}}")
+	s.update(t, widgets, "w", "kubectl-edit", `{"spec": {"a": 2}}`)
+	s.apply(t, "kustomize-controller", "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: 'give:ks:reader'}}")
+	s.apply(t, "flux", `
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps}
+status:
+  inventory:
+    entries:
+    - {id: give-ks_web_apps_Deployment, v: v1}
+    - {id: give-ks_w_give.example.com_Widget, v: v1alpha1}
+    - {id: _give__ks__reader_rbac.authorization.k8s.io_ClusterRole, v: v1}
+`)
+	before := content(t, s.get(t, deployments, "web"))
+	status, out := s.give(t, "--inventory-of=kustomization/give-ks/apps", "--from=kubectl-edit")
+	if status != 0 {
+		t.Errorf("status %d", status)
+	}
+	for _, want := range []string{
+		"given      deployment.apps/web", "given      widget.give.example.com/w", "2 given, 1 unchanged",
+		"kustomization/give-ks/apps lists Widget at give.example.com/v1alpha1, which the server no longer serves: it is read at give.example.com/v1",
+		"the manifests of kustomization/give-ks/apps are not known here: its next run removes what kustomize-controller receives and they do not state",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(out), " "), strings.Join(strings.Fields(want), " ")) {
+			t.Errorf("no %q", want)
+		}
+	}
+	after := s.get(t, deployments, "web")
+	if got := fmt.Sprint(owners(after)); got != "[kustomize-controller Apply]" || content(t, after) != before {
+		t.Errorf("owners %s\n%s\n%s", got, before, content(t, after))
+	}
+	if got := fmt.Sprint(owners(s.get(t, widgets, "w"))); got != "[kustomize-controller Apply]" {
+		t.Errorf("owners of the widget: %s", got)
+	}
+}
+
+// What cannot be given is said by its name, and the rest is given all the same where there is
+// one.
+func TestInventoryFaults(t *testing.T) {
+	s := toolSite(t, "give-faults")
+	s.edited(t, "kustomize-controller")
+	inventory := func(name, entries string) {
+		s.apply(t, "flux", "{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: "+name+"}, "+entries+"}")
+	}
+	const there = "{id: give-faults_web_apps_Deployment, v: v1}"
+	inventory("absent", "status: {inventory: {entries: ["+there+", {id: give-faults_gone__ConfigMap, v: v1}]}}")
+	inventory("unserved", "status: {inventory: {entries: ["+there+", {id: give-faults_x_gone.example.com_Thing, v: v1}]}}")
+	inventory("new", "spec: {}")
+	inventory("remote", "spec: {kubeConfig: {secretRef: {name: edge}}}")
+	for name, tt := range map[string]struct {
+		args   []string
+		status int
+		says   []string
+	}{
+		"an object that is gone": {
+			args: []string{"--inventory-of=ks/give-faults/absent"}, status: 2, says: []string{"given deployment.apps/web", `configmaps "gone" not found`},
+		},
+		"a kind that is gone": {
+			args: []string{"--inventory-of=ks/give-faults/unserved", "--dry-run=server"}, status: 2,
+			says: []string{"kustomization/give-faults/unserved lists thing.gone.example.com/x", "the server serves no kind Thing"},
+		},
+		"no inventory yet": {args: []string{"--inventory-of=ks/give-faults/new"}, status: 2, says: []string{"kustomization/give-faults/new: it has no inventory yet"}},
+		"another cluster":  {args: []string{"--inventory-of=ks/give-faults/remote"}, status: 2, says: []string{"another cluster (spec.kubeConfig)", "--context"}},
+		"no such Kustomization": {
+			args: []string{"--inventory-of=ks/give-faults/abset"}, status: 2, says: []string{`kustomization/give-faults/abset:`, "not found", "absent"},
+		},
+		"no right to read it": {
+			args: []string{"--inventory-of=ks/give-faults/absent", "--as=stranger"}, status: 2,
+			says: []string{"kustomization/give-faults/absent:", `cannot get resource "kustomizations"`},
+		},
+		"a slip":        {args: []string{"--inventory-of=deployment/a/b"}, status: 2, says: []string{"no inventory is known of deployment"}},
+		"beside a name": {args: []string{"deploy/web", "--inventory-of=ks/a/b"}, status: 2, says: []string{"nothing beside them"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, out := s.give(t, append(tt.args, "--from=kubectl-edit")...)
+			if status != tt.status {
+				t.Errorf("status %d, want %d", status, tt.status)
+			}
+			for _, want := range tt.says {
+				if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
+					t.Errorf("no %q", want)
+				}
+			}
+		})
+	}
+}
+
+// A HelmRelease leads to the release in its storage, whose manifest is known: the next apply of
+// helm-controller is shown, and meets no conflict afterwards.
+func TestInventoryOfHelmRelease(t *testing.T) {
+	s := toolSite(t, "give-hr")
+	labelled := strings.Replace(web, "metadata: {name: web}",
+		"metadata: {name: web, labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: web-1a2b, meta.helm.sh/release-namespace: give-hr}}", 1)
+	s.apply(t, "helm-controller", labelled)
+	s.kubectl(t, "", "patch", "deploy/web", "--type=strategic", "-p", hotfix, "--field-manager=kubectl-edit")
+	s.kubectl(t, "", "label", "deploy/web", "by=hand", "--field-manager=kubectl-edit")
+	s.apply(t, "helm-controller", releaseSecret(t, "give-hr", "web-1a2b", 3, web))
+	s.apply(t, "flux", `
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web}
+spec: {releaseName: not-this-one}
+status: {storageNamespace: give-hr, history: [{name: web-1a2b, namespace: give-hr, version: 3}]}
+`)
+	if out, err := s.tryKubectl(t, labelled, "apply", "--server-side", "--field-manager=helm-controller", "-f", "-"); err == nil {
+		t.Fatalf("there is no conflict to begin with: %s", out)
+	}
+	status, out := s.give(t, "--inventory-of=hr/give-hr/web", "--from=kubectl-edit")
+	if status != 0 || !strings.Contains(out, "helm-controller's next apply: 1 conflict before, none after") {
+		t.Errorf("status %d", status)
+	}
+	if got := fieldsOf(s.get(t, deployments, "web"), "kubectl-edit Update"); !strings.Contains(got, "f:by") || strings.Contains(got, "f:image") {
+		t.Errorf("the user owns %s: a label that the chart does not state stays theirs", got)
+	}
+	if out, err := s.tryKubectl(t, labelled, "apply", "--server-side", "--field-manager=helm-controller", "-f", "-"); err != nil {
+		t.Errorf("the next apply: %v: %s", err, out)
+	}
+}
+
+// releaseSecret is a revision of a release as Helm keeps it.
+func releaseSecret(t *testing.T, namespace, name string, revision int, manifest string) string {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{
+		"name": name, "namespace": namespace, "version": revision, "manifest": manifest, "info": map[string]any{"status": "deployed"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: Secret
+type: helm.sh/release.v1
+metadata: {name: sh.helm.release.v1.%[1]s.v%[2]d, labels: {owner: helm, name: %[1]s, version: "%[2]d", status: deployed}}
+stringData: {release: %[3]q}
+`, name, revision, base64.StdEncoding.EncodeToString(packed.Bytes()))
+}
+
+// What an Argo CD Application lists is given to its controller; its hooks are none of it.
+func TestInventoryOfApplication(t *testing.T) {
+	s := toolSite(t, "give-argo")
+	s.edited(t, "argocd-controller")
+	s.apply(t, "argocd", `
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: shop}
+spec: {destination: {server: "https://kubernetes.default.svc"}}
+status:
+  resources:
+  - {group: apps, version: v1, kind: Deployment, namespace: give-argo, name: web, status: OutOfSync}
+  - {group: batch, version: v1, kind: Job, namespace: give-argo, name: migrate, hook: true}
+`)
+	const image = `.spec.template.spec.containers[name="web"].image`
+	status, out := s.give(t, "--inventory-of=application/give-argo/shop", image)
+	if status != 0 || strings.Contains(out, "migrate") || strings.Contains(out, "are not known here") {
+		t.Errorf("status %d", status)
+	}
+	after := s.get(t, deployments, "web")
+	if got := fieldsOf(after, "argocd-controller Apply"); !strings.Contains(got, "f:image") || fieldsOf(after, "kubectl-edit Update") != "" {
+		t.Errorf("owners %v, argocd-controller has %s", owners(after), got)
+	}
+}
