@@ -51,6 +51,8 @@ func TestHelp(t *testing.T) {
 		"stuck":              {"stuck", "--help"},
 		"owners":             {"owners", "--help"},
 		"give":               {"give", "--help"},
+		"config":             {"config"},
+		"config-import":      {"config", "import", "--help"},
 		"sets":               {"sets", "--help"},
 		"sets-delete":        {"sets", "delete", "--help"},
 		"version":            {"version", "-h"},

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config/argocd"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+)
+
+func newConfig(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Make k8sconnect.yaml out of what another tool was told",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return verb.Usage(cmd, fmt.Errorf("unknown command %q: the one that there is, is import", args[0]))
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	cmd.AddCommand(newConfigImport(c, streams))
+	return cmd
+}
+
+type configImport struct{ file string }
+
+func newConfigImport(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
+	var flags configImport
+	cmd := &cobra.Command{
+		Use:   "import --argocd FILE",
+		Short: "Print rules for what Argo CD is told to ignore",
+		Long: `Print a k8sconnect.yaml that leaves to others what the Applications and
+ApplicationSets of a file ignore (spec.ignoreDifferences). No server is asked.
+
+What cannot be said as a rule is named on stderr with its line, and the exit
+status is 1.`,
+		Example: `  # Beside the manifests that the Application is about
+  kubectl k8sconnect config import --argocd apps.yaml > shop/k8sconnect.yaml
+
+  # Of an Application in a cluster
+  kubectl get application shop -n argocd -o yaml |
+    kubectl k8sconnect config import --argocd -`,
+		Args:              verb.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: verb.Runner(c, streams, func(verb.Invocation) (*configImport, error) {
+			if flags.file == "" {
+				return nil, errors.New("nothing to import: name a file with --argocd=FILE")
+			}
+			return &flags, nil
+		}),
+	}
+	cmd.Flags().StringVar(&flags.file, "argocd", "", "File with Applications and ApplicationSets; - is standard input")
+	_ = cmd.MarkFlagFilename("argocd", "yaml", "yml", "json")
+	return cmd
+}
+
+func (o *configImport) Execute(_ context.Context, in verb.Invocation) error {
+	data, err := o.read(in.Streams)
+	if err != nil {
+		return err
+	}
+	out, err := argocd.Convert(o.file, data)
+	if err != nil {
+		return err
+	}
+	for _, note := range out.Notes {
+		fmt.Fprintln(in.Streams.ErrOut, layout.Plain("note: "+note))
+	}
+	for _, left := range out.Left {
+		fmt.Fprintln(in.Streams.ErrOut, layout.Plain("no rule for "+left))
+	}
+	if out.Rules() > 0 {
+		text, err := out.YAML()
+		if err != nil {
+			return err
+		}
+		if _, err := in.Streams.Out.Write(text); err != nil {
+			return err
+		}
+	} else if len(out.Left) == 0 {
+		fmt.Fprintln(in.Streams.ErrOut, "nothing is ignored there, so there is no rule to print")
+	}
+	if len(out.Left) > 0 {
+		return verb.ErrNo
+	}
+	return nil
+}
+
+func (o *configImport) read(streams genericiooptions.IOStreams) ([]byte, error) {
+	if o.file == "-" {
+		return io.ReadAll(streams.In)
+	}
+	return os.ReadFile(o.file)
+}
