@@ -38,9 +38,11 @@ func newBench(dir string, o options, results *results, progress io.Writer) *benc
 // run measures everything. An error means that it could not continue; what is wrong with
 // a tool's outcome is among the results.
 func (b *bench) run(ctx context.Context, cells []cell) error {
-	var ours, controlled, real []cell
+	var ours, controlled, crowded, real []cell
 	for _, c := range cells {
 		switch {
+		case c.crowd > 0:
+			crowded = append(crowded, c)
 		case c.sample.foreign, c.sample.defines:
 			real = append(real, c)
 		case c.controllers:
@@ -49,7 +51,7 @@ func (b *bench) run(ctx context.Context, cells []cell) error {
 			ours = append(ours, c)
 		}
 	}
-	for _, together := range [][]cell{ours, controlled} {
+	for _, together := range [][]cell{ours, controlled, crowded} {
 		if len(together) == 0 {
 			continue
 		}
@@ -66,7 +68,11 @@ func (b *bench) run(ctx context.Context, cells []cell) error {
 }
 
 func (b *bench) inOneLab(ctx context.Context, cells []cell) error {
-	l, err := b.open(ctx, cells[0].controllers, b.contenders...)
+	who := b.contenders
+	if cells[0].crowd > 0 {
+		who = slices.DeleteFunc(slices.Clone(who), func(c contender) bool { return c.name != "k8sconnect" })
+	}
+	l, err := b.open(ctx, cells[0].controllers, cells[0].crowd, who...)
 	if err != nil {
 		return err
 	}
@@ -79,10 +85,15 @@ func (b *bench) inOneLab(ctx context.Context, cells []cell) error {
 	return nil
 }
 
-// open starts a lab in which some contenders are at home.
-func (b *bench) open(ctx context.Context, controllers bool, who ...contender) (*lab, error) {
+// open starts a lab in which some contenders are at home, with that many more kinds than
+// the server has by itself.
+func (b *bench) open(ctx context.Context, controllers bool, crowd int, who ...contender) (*lab, error) {
 	l, err := newLab(ctx, controllers)
 	if err != nil {
+		return nil, err
+	}
+	if err := l.fill(ctx, crowd); err != nil {
+		l.close()
 		return nil, err
 	}
 	for _, c := range who {
@@ -132,6 +143,9 @@ func (b *bench) cell(ctx context.Context, l *lab, c cell) error {
 	spent := map[string]float64{}
 	for repetition := range c.repetitions {
 		for _, who := range b.contenders {
+			if c.alone && who.name != "k8sconnect" {
+				continue
+			}
 			if repetition > 0 && spent[who.name] > b.options.budget.Seconds() {
 				continue // its rows say how often it was measured
 			}
@@ -168,7 +182,7 @@ func (b *bench) round(ctx context.Context, l *lab, c cell, who contender, worker
 		return 0, nil
 	}
 	if l == nil {
-		if l, err = b.open(ctx, c.controllers, who); err != nil {
+		if l, err = b.open(ctx, c.controllers, 0, who); err != nil {
 			return 0, err
 		}
 		defer l.close()

@@ -29,6 +29,8 @@ const (
 	// workStalled waits for objects of which some hang, until the first cause is
 	// reported.
 	workStalled = "first cause"
+	// workCrowd is several works on one object, where the server serves many kinds.
+	workCrowd = "many kinds"
 )
 
 // The tools, as the table calls them.
@@ -62,6 +64,8 @@ func does(tool, work string) bool {
 		return tool != toolPatch
 	case workStuck, workStalled:
 		return tool == toolPlugin
+	case workCrowd:
+		return false
 	case workNamespace, workReady:
 		return tool != toolLook && tool != toolPatch
 	default:

@@ -15,8 +15,22 @@ import (
 // envCorpus names the folder of real manifests.
 const envCorpus = "CORPUS"
 
-// realSets are the sets that can be applied whole.
-func realSets() []string { return []string{"microservices-demo", "argocd", "kube-prometheus"} }
+// realSets are the sets that are measured.
+func realSets() []string {
+	return []string{"microservices-demo", "argocd", "kube-prometheus", "rook", "metallb"}
+}
+
+// partOf names the files of a set that is not applied whole, since it has examples that
+// exclude one another, and objects of kinds that others define.
+func partOf(set string) []string {
+	switch set {
+	case "rook": // what installs its operator
+		return []string{"deploy/examples/crds.yaml", "deploy/examples/common.yaml", "deploy/examples/csi-operator.yaml", "deploy/examples/operator.yaml"}
+	case "metallb":
+		return []string{"config/manifests/metallb-frr-k8s.yaml"}
+	}
+	return nil
+}
 
 // corpus returns the folder of real manifests, or an error that says that there
 // is none.
@@ -38,13 +52,25 @@ func corpus() (string, error) {
 // fromCorpus is a sample of one of its sets.
 func fromCorpus(corpus, set string) (sample, error) {
 	dir := filepath.Join(corpus, set)
-	objects, err := readFolder(dir)
-	if err != nil {
-		return sample{}, fmt.Errorf("%s: %w", set, err)
+	paths := []string{dir}
+	if part := partOf(set); part != nil {
+		paths = nil
+		for _, file := range part {
+			paths = append(paths, filepath.Join(dir, filepath.FromSlash(file)))
+		}
+	}
+	args := []string{"-R"}
+	var objects []*unstructured.Unstructured
+	for _, path := range paths {
+		more, err := readFolder(path)
+		if err != nil {
+			return sample{}, fmt.Errorf("%s: %w", set, err)
+		}
+		objects, args = append(objects, more...), append(args, "-f", path)
 	}
 	return sample{
 		title:   fmt.Sprintf("%s (%d objects)", set, len(objects)),
-		args:    func(int) ([]string, error) { return []string{"-R", "-f", dir}, nil },
+		args:    func(int) ([]string, error) { return args, nil },
 		objects: func(int) ([]*unstructured.Unstructured, error) { return objects, nil },
 		foreign: true,
 	}, nil

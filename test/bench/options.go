@@ -26,6 +26,8 @@ type options struct {
 	repetitions int
 	// survey: measure stuck objects, too, and stalled: objects that hang during a wait.
 	survey, stalled bool
+	// crowded: measure one object on a server with many kinds, too.
+	crowded bool
 	// all: include measurements that show nothing new.
 	all bool
 	// setRepetitions is for real sets: each takes a control plane of its own.
@@ -108,6 +110,7 @@ func parse(args []string) (options, error) {
 	// If works or samples are named, only they are measured.
 	named := given["work"] || !given["kind"] && !given["count"] && !given["set"]
 	o.survey, o.stalled = named && slices.Contains(o.works, workStuck), named && slices.Contains(o.works, workStalled)
+	o.crowded = named && slices.Contains(o.works, workCrowd)
 	if slices.Equal(o.sets, []string{"none"}) {
 		o.sets = nil
 	}

@@ -16,12 +16,16 @@ type cell struct {
 	repetitions int
 	// controllers: the controllers do a part of the work.
 	controllers bool
+	// crowd is how many kinds the server serves besides its own.
+	crowd int
+	// alone: the plugin is compared with itself.
+	alone bool
 }
 
 func (c cell) String() string { return fmt.Sprintf("%s, %s", c.sample.title, c.rtt) }
 
 func allWorks() []string {
-	return []string{workCreate, workAgain, workChange, workDryRun, workDiff, workWait, workReady, workDelete, workNamespace, workStuck, workStalled}
+	return []string{workCreate, workAgain, workChange, workDryRun, workDiff, workWait, workReady, workDelete, workNamespace, workStuck, workStalled, workCrowd}
 }
 
 func generatedKinds() []string { return []string{"ConfigMap", "Deployment"} }
@@ -108,6 +112,13 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 			return nil, err
 		}
 		cells = append(cells, stalled...)
+	}
+	if o.crowded {
+		crowded, err := crowdCells(dir, o)
+		if err != nil {
+			return nil, err
+		}
+		cells = append(cells, crowded...)
 	}
 	samples, err := realSamples(dir, o.sets, note)
 	for _, s := range samples {

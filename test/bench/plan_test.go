@@ -32,6 +32,10 @@ func TestPlan(t *testing.T) {
 			args: "-short -work stuck -set none",
 			want: "20 terminating objects of 4 kinds, 0s: stuck",
 		},
+		"one object on a server with many kinds": {
+			args: "-short -work many_kinds -rtt 0s -set none",
+			want: "1 ConfigMap beside 0 more kinds, 0s: again diff wait delete; 1 ConfigMap beside 10 more kinds, 0s: again diff wait delete",
+		},
 		"short": {
 			args: "-short -kind ConfigMap",
 			want: "1 ConfigMap, 0s: create again change dry run diff wait delete; 100 ConfigMaps, 0s: create again change diff wait delete; " +
@@ -41,7 +45,7 @@ func TestPlan(t *testing.T) {
 	}
 	for title, test := range tests {
 		t.Run(title, func(t *testing.T) {
-			o, err := parse(append(strings.Fields(test.args), "-tools", "raw"))
+			o, err := parse(append(fields(test.args), "-tools", "raw"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,6 +62,15 @@ func TestPlan(t *testing.T) {
 			}
 		})
 	}
+}
+
+// fields are the arguments; _ stands for a space within one.
+func fields(args string) []string {
+	all := strings.Fields(args)
+	for i := range all {
+		all[i] = strings.ReplaceAll(all[i], "_", " ")
+	}
+	return all
 }
 
 func TestParseRefuses(t *testing.T) {

@@ -68,3 +68,32 @@ func TestTargetMissed(t *testing.T) {
 		}
 	}
 }
+
+func TestTargetsOfSetsAndOfManyKinds(t *testing.T) {
+	r := newResults()
+	r.Startup = &startup{Bytes: 1, CPU: []float64{0.01}, Help: []float64{0.06}}
+	took := func(seconds float64) measured { return measured{usage: usage{Seconds: seconds}} }
+	argo := cell{sample: sample{title: "argocd (59 objects)"}, rtt: 20 * time.Millisecond}
+	r.add(argo, workCreate, toolPlugin, 0, took(1.3))
+	r.add(argo, workCreate, toolPatch, 32, took(1))
+	r.add(argo, workAgain, toolPlugin, 0, took(0.7))
+	r.add(argo, workAgain, toolLook, 32, took(0.5))
+	for kinds, seconds := range map[int]float64{0: 0.1, crowd: 0.5} {
+		r.add(cell{sample: sample{title: crowdTitle(kinds)}}, workDiff, toolPlugin, 0, took(seconds))
+	}
+	var out bytes.Buffer
+	r.targets(&out)
+	for _, want := range []string{
+		"| argocd, 20 ms, create, of the raw PATCHes | ≤ 1.2× | 1.30× | **missed** |\n",
+		"| argocd, 20 ms, again, of the LISTs | ≤ 1.5× | 1.40× | reached |\n",
+		"| what 1,000 more kinds cost, 0 ms, diff | ≤ 300 ms | 400 ms | **missed** |\n",
+		"| --help, user and system time | ≤ 30 ms | 60.0 ms | **missed** |\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("missing %q in:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "argocd, 0 ms") {
+		t.Error("a target is judged that was not measured")
+	}
+}

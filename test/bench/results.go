@@ -98,6 +98,9 @@ func (r *row) median(of func(measured) float64) float64 {
 }
 
 func medianOf(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
 	sorted := slices.Sorted(slices.Values(values))
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

@@ -13,6 +13,7 @@ type startup struct {
 	Bytes int64     // size of the file
 	CPU   []float64 // seconds that version --client takes, of each call
 	Local []float64 // the same of wait --local for one object
+	Help  []float64 // the same of --help
 }
 
 // recorded is an object as it stands in a support bundle.
@@ -36,6 +37,9 @@ func measureStartup(ctx context.Context, dir, program string) (*startup, error) 
 	}
 	s := &startup{Bytes: file.Size()}
 	if s.CPU, err = ownTime(ctx, dir, program, "version", "--client"); err != nil {
+		return nil, err
+	}
+	if s.Help, err = ownTime(ctx, dir, program, "--help"); err != nil {
 		return nil, err
 	}
 	s.Local, err = ownTime(ctx, dir, program, "wait", "--local", "-f", object)
@@ -71,6 +75,7 @@ func (s *startup) targets() []target {
 	return []target{
 		{what: "the program's size", measured: float64(s.Bytes) / 1e6, bound: 45, unit: " MB"},
 		{what: "version --client, user and system time", measured: medianOf(s.CPU) * 1000, bound: 30, unit: " ms"},
+		{what: "--help, user and system time", measured: medianOf(s.Help) * 1000, bound: 30, unit: " ms"},
 		{what: "wait --local for one object, user and system time", measured: medianOf(s.Local) * 1000, bound: 50, unit: " ms"},
 	}
 }

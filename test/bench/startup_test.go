@@ -20,11 +20,11 @@ func TestMeasureStartup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Bytes != int64(len(script)) || len(s.CPU) != startupCalls || len(s.Local) != startupCalls {
+	if s.Bytes != int64(len(script)) || len(s.CPU) != startupCalls || len(s.Help) != startupCalls || len(s.Local) != startupCalls {
 		t.Errorf("%+v", s)
 	}
 	calls, err := os.ReadFile(filepath.Join(dir, "calls"))
-	if err != nil || string(calls) != strings.Repeat("version --client\n", startupCalls)+strings.Repeat("wait --local -f "+filepath.Join(dir, "recorded.yaml")+"\n", startupCalls) {
+	if err != nil || string(calls) != strings.Repeat("version --client\n", startupCalls)+strings.Repeat("--help\n", startupCalls)+strings.Repeat("wait --local -f "+filepath.Join(dir, "recorded.yaml")+"\n", startupCalls) {
 		t.Errorf("%v: %q", err, calls)
 	}
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho broken\nexit 3\n"), 0o755); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -72,8 +73,57 @@ func (r *results) allTargets() []target {
 	ready := r.find("200 Deployments", workReady, toolPlugin, 0).median(seconds) * 1000
 	all = append(all, target{what: "200 Deployments, from the last that becomes ready to the end of the wait", measured: ready, bound: 100, unit: " ms"})
 	all = append(all, r.stuckTargets()...)
+	all = append(all, r.setTargets()...)
+	all = append(all, r.crowdTargets()...)
 	start := r.find("1 ConfigMap", workDryRun, toolPlugin, 0).median(cpuSeconds) * 1000
-	return append(all, target{what: "dry run of 1 unchanged ConfigMap, user and system time", measured: start, bound: 60, unit: " ms"})
+	return append(all, target{what: "dry run of 1 unchanged ConfigMap, user and system time", measured: start, bound: 40, unit: " ms"})
+}
+
+// setTargets are those on real sets, of what the raw client takes in the same order and
+// with the same waits.
+func (r *results) setTargets() []target {
+	var all []target
+	for _, set := range []string{"argocd", "kube-prometheus", "rook", "metallb"} {
+		sample := r.sampleOf(set)
+		for _, at := range []struct {
+			rtt  time.Duration
+			look float64
+		}{{0, 2.5}, {20 * time.Millisecond, 1.5}, {100 * time.Millisecond, 1.5}} {
+			took := func(work, tool string) float64 { return r.find(sample, work, tool, at.rtt).median(seconds) }
+			where := fmt.Sprintf("%s, %d ms, ", set, at.rtt.Milliseconds())
+			all = append(all,
+				target{what: where + "create, of the raw PATCHes", measured: took(workCreate, toolPlugin) / took(workCreate, toolPatch), bound: 1.2, unit: "×"},
+				target{what: where + "again, of the LISTs", measured: took(workAgain, toolPlugin) / took(workAgain, toolLook), bound: at.look, unit: "×"},
+				target{what: where + "diff, of the LISTs", measured: took(workDiff, toolPlugin) / took(workDiff, toolLook), bound: at.look, unit: "×"},
+				target{what: where + "delete, of the raw DELETEs", measured: took(workDelete, toolPlugin) / took(workDelete, toolPatch), bound: 1.2, unit: "×"},
+			)
+		}
+	}
+	return all
+}
+
+// sampleOf is the title of a set's sample, which says how many objects it has.
+func (r *results) sampleOf(set string) string {
+	for _, row := range r.Rows {
+		if strings.HasPrefix(row.Sample, set+" (") {
+			return row.Sample
+		}
+	}
+	return set
+}
+
+// crowdTargets are how much longer the plugin takes for one object where the server
+// serves many more kinds.
+func (r *results) crowdTargets() []target {
+	var all []target
+	for _, rtt := range r.rtts(crowdTitle(crowd)) {
+		for _, work := range crowdWorks() {
+			more := r.find(crowdTitle(crowd), work, toolPlugin, rtt).median(seconds) - r.find(crowdTitle(0), work, toolPlugin, rtt).median(seconds)
+			what := fmt.Sprintf("what 1,000 more kinds cost, %d ms, %s", rtt.Milliseconds(), work)
+			all = append(all, target{what: what, measured: more * 1000, bound: 300, unit: " ms"})
+		}
+	}
+	return all
 }
 
 // stuckTargets are those of saying what holds objects that do not go: by the number
@@ -113,6 +163,7 @@ func (r *results) speedTargets(kind string) []target {
 			target{what: where + "again", measured: again, bound: at.again, unit: " s"},
 			target{what: where + "again, kubectl takes", measured: took(workAgain, toolKubectl) / again, bound: at.timesAgain, unit: "×", atLeast: true},
 			target{what: where + "10 changed, of nothing changed", measured: took(workChange, toolPlugin) / again, bound: 1.5, unit: "×"},
+			target{what: where + "delete, of the raw DELETEs", measured: took(workDelete, toolPlugin) / took(workDelete, toolPatch), bound: 1.2, unit: "×"},
 			target{what: where + "delete, kubectl takes", measured: took(workDelete, toolKubectl) / took(workDelete, toolPlugin), bound: 60, unit: "×", atLeast: true},
 			target{what: where + "wait, kubectl takes", measured: took(workWait, toolKubectl) / took(workWait, toolPlugin), bound: 150, unit: "×", atLeast: true},
 			target{what: where + "diff", measured: took(workDiff, toolPlugin), bound: at.diff, unit: " s"},
