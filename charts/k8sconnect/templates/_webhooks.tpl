@@ -26,20 +26,38 @@
 - name: deprecation.k8sconnect.io
   clientConfig:
     service: {namespace: {{ .Release.Namespace }}, name: {{ include "k8sconnect.name" . }}, port: 443}
-  {{- include "k8sconnect.entry" . | nindent 2 }}
+  {{- include "k8sconnect.entry" (merge (dict "exact" true) .) | nindent 2 }}
+  # What cannot be deprecated is matched by no rule, so that not even a condition is
+  # evaluated: kinds with deprecated fields, when they are created, and versions that are
+  # deprecated. (Those of the core group are of excluded kinds, or cannot be written.)
   rules:
-    - {apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], scope: "*", operations: [CREATE, UPDATE]}
+    {{- range list
+      (list "" (list "persistentvolumeclaims" "persistentvolumes" "pods" "podtemplates" "replicationcontrollers" "serviceaccounts" "services"))
+      (list "apps" (list "daemonsets" "deployments" "replicasets" "statefulsets"))
+      (list "batch" (list "cronjobs" "jobs"))
+      (list "networking.k8s.io" (list "ingresses"))
+      (list "node.k8s.io" (list "runtimeclasses"))
+      (list "storage.k8s.io" (list "storageclasses")) }}
+    - {apiGroups: [{{ first . | quote }}], apiVersions: ["*"], resources: {{ last . | toJson }}, scope: "*", operations: [CREATE]}
+    {{- end }}
+    {{- $versions := dict }}
+    {{- range .Files.Get "files/deprecated.yaml" | fromYamlArray }}
+    {{- $kind := splitList "/" . }}
+    {{- $_ := set $versions (first $kind) (append (get $versions (first $kind) | default list) (index $kind 1) | uniq) }}
+    {{- end }}
+    {{- range $group, $deprecated := omit $versions "" }}
+    - {apiGroups: [{{ $group | quote }}], apiVersions: {{ $deprecated | toJson }}, resources: ["*"], scope: "*", operations: [CREATE, UPDATE]}
+    {{- end }}
   matchConditions:
     {{- include "k8sconnect.conditions" . | nindent 4 }}
-    # Of built-in kinds: writes by a deprecated version, and what is created, if its
-    # kind has deprecated fields; but not what a controller makes: whoever wrote its
-    # template was told.
+    # Of built-in kinds: writes by a deprecated version, and what is created with a
+    # deprecated field; but not what a controller makes: whoever wrote its template was
+    # told. The API server itself looks for the fields, so that other creates cost no call.
     - name: maybe-deprecated
       expression: >-
         request.operation == 'CREATE' &&
-        request.requestKind.group + '/' + request.requestKind.kind
-        in {{ .Files.Get "files/deprecated-fields.yaml" | fromYamlArray | toJson }} &&
-        !object.?metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false)) ||
+        !object.?metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false)) &&
+        ({{ .Files.Get "files/deprecated-fields.cel" | trim | nindent 8 | trim }}) ||
         request.requestKind.group + '/' + request.requestKind.version + '/' + request.requestKind.kind
         in {{ .Files.Get "files/deprecated.yaml" | fromYamlArray | toJson }}
 # Of custom kinds, only their definitions know what is deprecated. The webhook writes

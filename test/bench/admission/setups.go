@@ -10,6 +10,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -185,13 +187,13 @@ func (l *lab) calls(ctx context.Context) (made, failed float64, err error) {
 // awaitCalls waits until the API server calls the webhook and gets answers: it
 // learns of a configuration a moment after it is there.
 func (l *lab) awaitCalls(ctx context.Context) error {
-	w := writer{client: l.client.Resource(deployments()).Namespace("default"), work: workCreate, setup: "await"}
+	services := l.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "services"}).Namespace("default")
 	for n := 0; ; n++ {
 		before, failedBefore, err := l.calls(ctx)
 		if err != nil {
 			return err
 		}
-		if err := w.write(ctx, 0, n); err != nil {
+		if _, err := services.Create(ctx, deprecated(n), metav1.CreateOptions{}); err != nil {
 			return err
 		}
 		after, failed, err := l.calls(ctx)
@@ -207,4 +209,15 @@ func (l *lab) awaitCalls(ctx context.Context) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// deprecated is a Service with a deprecated field, of which the webhook is asked.
+func deprecated(n int) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": fmt.Sprintf("await-%d", n)},
+		"spec": map[string]any{
+			"type": "LoadBalancer", "loadBalancerIP": "192.0.2.7", "allocateLoadBalancerNodePorts": false,
+			"ports": []any{map[string]any{"port": int64(80)}},
+		},
+	}}
 }

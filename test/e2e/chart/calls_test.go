@@ -42,6 +42,7 @@ func TestCalls(t *testing.T) {
 	s.install(t, "calls", "calls-home")
 	l := s.listen(t, "calls", "calls-home")
 	classes := schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1beta2", Resource: "deviceclasses"}
+	services := schema.GroupVersionResource{Version: "v1", Resource: "services"}
 	birds := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "birds"}
 	s.apply(t, definitions, birdsDefinition, "test")
 	eventually(t, "birds are served", func() bool {
@@ -62,13 +63,37 @@ func TestCalls(t *testing.T) {
 				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
 			},
 		},
-		"create-with-fields": { // its kind has deprecated fields
-			write:       func(t *testing.T, _, name string) { s.apply(t, deployments, deployment(name, ""), "one") },
+		"create-without-fields": { // its kind has deprecated fields, which it does not set (issue 17)
+			write: func(t *testing.T, _, name string) {
+				s.apply(t, deployments, deployment(name, ""), "one")
+				s.apply(t, services, service(name, "type: ClusterIP"), "one")
+				s.apply(t, accounts, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: "+name+", namespace: work}}", "one")
+			},
+		},
+		"create-with-a-field": {
+			write: func(t *testing.T, _, name string) {
+				s.apply(t, services, service(name, "type: ClusterIP, externalIPs: [192.0.2.8]"), "one")
+			},
+			deprecation: 1,
+		},
+		"create-with-a-field-of-its-pods": {
+			write: func(t *testing.T, _, name string) {
+				text := strings.Replace(deployment(name, ""), "containers:", "nodeSelector: {beta.kubernetes.io/os: linux}, containers:", 1)
+				s.apply(t, deployments, text, "one")
+			},
+			deprecation: 1,
+		},
+		"create-with-an-annotation": {
+			write: func(t *testing.T, _, name string) {
+				s.apply(t, accounts, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: "+name+
+					", namespace: work, annotations: {kubernetes.io/enforce-mountable-secrets: 'true'}}}", "one")
+			},
 			deprecation: 1,
 		},
 		"create-by-a-controller": { // the author of its template was warned
 			write: func(t *testing.T, _, name string) {
-				text := strings.Replace(deployment(name, ""), "labels: {}",
+				text := strings.Replace(deployment(name, ""), "containers:", "nodeSelector: {beta.kubernetes.io/os: linux}, containers:", 1)
+				text = strings.Replace(text, "labels: {}",
 					"ownerReferences: [{apiVersion: example.com/v1, kind: Bird, name: x, uid: x, controller: true}]", 1)
 				s.apply(t, deployments, text, "one")
 			},
@@ -292,6 +317,10 @@ func TestCalls(t *testing.T) {
 		}
 	}
 	s.noConditionErrors(t)
+}
+
+func service(name, spec string) string {
+	return "{apiVersion: v1, kind: Service, metadata: {name: " + name + ", namespace: work}, spec: {ports: [{port: 80}], " + spec + "}}"
 }
 
 // taken and again prepare a takeover, and do it.

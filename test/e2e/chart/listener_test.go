@@ -60,8 +60,8 @@ func (s site) listen(t *testing.T, release, namespace string) *listener {
 		if err := s.in(configMaps, "default").Delete(t.Context(), "probe", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		// This kind has deprecated fields.
-		account := object(t, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: probe, namespace: default}}")
+		// This has one of its kind's deprecated fields.
+		account := object(t, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: probe, namespace: default, annotations: {kubernetes.io/enforce-mountable-secrets: 'true'}}}")
 		if _, err := s.in(accounts, "default").Create(t.Context(), account, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 			t.Fatal(err)
 		}
