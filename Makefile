@@ -232,6 +232,17 @@ bench-peers: build $(BIN)/helm $(BIN)/peers cluster-build ## speed beside kubect
 $(BIN)/peers: test/bench/peers/main.go test/bench/peers/go.mod test/bench/peers/go.sum
 	$(GO) build -C test/bench/peers -o $(TOOLS)/peers .
 
+# The pages that the benches renew.
+PAGES ?= docs
+
+.PHONY: bench-pages
+bench-pages: build $(BIN)/helm $(BIN)/peers cluster-build ## all benches, and renew docs/performance*.md and its picture with what they measure; some hours, on a calm machine
+	$(GO) build -o $(BIN)/bench ./test/bench
+	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect -pages $(PAGES) $(BENCHFLAGS)
+	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect -growth -pages $(PAGES)
+	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect -flux $(BIN)/peers -helm $(BIN)/helm -peers -pages $(PAGES) $(PEERSFLAGS)
+	@$(MAKE) bench-webhook BENCHFLAGS=
+
 .PHONY: bench-webhook
 bench-webhook: build $(BIN)/helm cluster-build ## what the webhook costs who writes, and the tracker's memory, as Markdown; a quarter of an hour
 	$(GO) build -o $(BIN)/admission ./test/bench/admission

@@ -15,13 +15,13 @@ func (b *bench) calibrate(ctx context.Context, l *lab, c cell) (map[string]int, 
 		switch known := b.workers[fmt.Sprint(c.kind, c.rtt, work)]; {
 		case c.count == small:
 			best[work] = 1
-		case c.count == large && known > 0: // it takes long, and is the same
+		case c.count >= large && known > 0: // it takes long, and is the same
 			best[work] = known
 		default:
 			best[work] = usual
 		}
 	}
-	if i < 0 || l == nil || b.options.short || c.count == small || c.count == large {
+	if i < 0 || l == nil || b.options.short || c.count == small || c.count >= large {
 		return best, nil
 	}
 	const most, hopeless = 64, 1.15

@@ -140,3 +140,23 @@ func TestForeignSamplesAreComparedBetweenTools(t *testing.T) {
 		}
 	}
 }
+
+func TestAnObjectThatSaysNothingMayBeWrittenAgain(t *testing.T) {
+	for text, wrong := range map[string]bool{
+		"{apiVersion: v1, kind: Namespace, metadata: {name: a}}":                 false,
+		"{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {b: c}}}": true,
+	} {
+		objects, err := decode([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &plot{sample: sample{foreign: true, objects: func(int) ([]*unstructured.Unstructured, error) { return objects, nil }}}
+		n := nameOf(objects[0])
+		if err := p.written(workAgain, versions{n: "1"}, versions{n: "2"}); (err != nil) != wrong {
+			t.Errorf("%s: %v", text, err)
+		}
+		if err := p.written(workAgain, versions{}, versions{n: "1"}); err == nil {
+			t.Errorf("%s: a new object is no fault", text)
+		}
+	}
+}

@@ -153,7 +153,7 @@ func (p *plot) requests(tool, work string) ([]rawRequest, error) {
 	}
 	var gets, patches []rawRequest
 	for _, c := range order {
-		gets = append(gets, rawRequest{Method: http.MethodGet, Path: c.path()})
+		gets = append(gets, rawRequest{Method: http.MethodGet, Path: c.path(), Pages: len(members[c]) > rawPage})
 		for i, u := range members[c] {
 			if tool == toolLook && (work != workChange || i >= p.sample.changed) {
 				continue // it is as the manifest says

@@ -62,7 +62,7 @@ func measureAll(ctx context.Context, o options) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	results := newResults()
-	results.Peers = o.peers
+	results.Peers, results.Growth = o.peers, o.growth
 	cells, err := plan(dir, o, func(format string, args ...any) {
 		results.note(format, args...)
 		fmt.Fprintf(os.Stderr, format+"\n", args...)
@@ -81,6 +81,9 @@ func measureAll(ctx context.Context, o options) error {
 	results.report(os.Stdout)
 	if o.json != "" {
 		err = errors.Join(err, results.write(o.json))
+	}
+	if err == nil && len(results.Failures) == 0 && o.pages != "" {
+		err = results.pages(o.pages)
 	}
 	if err == nil && len(results.Failures) > 0 {
 		err = errWrong

@@ -28,6 +28,9 @@ type options struct {
 	survey, stalled bool
 	// crowded: measure one object on a server with many kinds, too.
 	crowded bool
+	// growth: measure how the plugin's cost grows with the number of objects.
+	growth bool
+	pages  string // folder of the pages to write the results into
 	// all: include measurements that show nothing new.
 	all bool
 	// setRepetitions is for real sets: each takes a control plane of its own.
@@ -54,7 +57,9 @@ func parse(args []string) (options, error) {
 	}
 	flags.BoolVar(&o.short, "short", false, "a few small cells, once each; the raw client's workers are not tuned")
 	flags.StringVar(&o.plugin, "plugin", "bin/kubectl-k8sconnect", "the plugin's `program`")
-	flags.BoolVar(&o.peers, "peers", false, "compare the plugin with kubectl, Flux and Helm: two real sets, and 1,000 objects, with and without a network")
+	flags.BoolVar(&o.growth, "growth", false, "measure the plugin and the limit on 100 to 100,000 ConfigMaps, without a network")
+	flags.StringVar(&o.pages, "pages", "", "`folder` of the pages to write the results into: docs")
+	flags.BoolVar(&o.peers, "peers", false, "compare the plugin with kubectl, Flux and Helm: two real sets, and 1,000 objects, with and without a network; kube-prometheus is no chart that fits Helm")
 	flags.StringVar(&o.flux, "flux", "bin/peers", "Flux's `program`: the module in test/bench/peers")
 	flags.StringVar(&o.helm, "helm", "bin/helm", "Helm's `program`")
 	flags.StringVar(&o.json, "json", "", "`file` to write the results into as JSON, with every single run")
@@ -82,12 +87,20 @@ func parse(args []string) (options, error) {
 			*value = to
 		}
 	}
+	if o.growth {
+		preset("kind", kinds, "ConfigMap")
+		preset("count", counts, growthCountList())
+		preset("rtt", rtts, "0s")
+		preset("set", sets, "none")
+		preset("tools", tools, "k8sconnect,raw")
+		preset("work", works, strings.Join(growthWorks(), ","))
+	}
 	if o.peers {
 		preset("tools", tools, "k8sconnect,kubectl,flux,helm")
 		preset("work", works, strings.Join(peerWorks(), ","))
 		preset("count", counts, "1000")
 		preset("rtt", rtts, "0s,100ms")
-		preset("set", sets, "argocd,kube-prometheus")
+		preset("set", sets, "argocd,rook")
 		o.all, o.setRepetitions = true, o.repetitions
 		if !given["patience"] {
 			o.patience = 12 * time.Hour
@@ -108,7 +121,7 @@ func parse(args []string) (options, error) {
 	var err error
 	o.works, o.kinds, o.tools, o.sets = list(*works), list(*kinds), list(*tools), list(*sets)
 	// If works or samples are named, only they are measured.
-	named := given["work"] || !given["kind"] && !given["count"] && !given["set"]
+	named := !o.growth && given["work"] || !o.growth && !o.peers && !given["kind"] && !given["count"] && !given["set"]
 	o.survey, o.stalled = named && slices.Contains(o.works, workStuck), named && slices.Contains(o.works, workStalled)
 	o.crowded = named && slices.Contains(o.works, workCrowd)
 	if slices.Equal(o.sets, []string{"none"}) {
@@ -140,8 +153,8 @@ func (o options) check() error {
 		}
 	}
 	for _, count := range o.counts {
-		if count < 1 || count > large {
-			return fmt.Errorf("-count: %d is not between 1 and %d", count, large)
+		if count < 1 || count > largest {
+			return fmt.Errorf("-count: %d is not between 1 and %d", count, largest)
 		}
 	}
 	for _, rtt := range o.rtts {

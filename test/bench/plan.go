@@ -33,6 +33,8 @@ func generatedKinds() []string { return []string{"ConfigMap", "Deployment"} }
 const (
 	small = 1     // object: here it is the start of a program that counts
 	large = 10000 // objects: here it is memory that counts
+	// largest is where its growth ends.
+	largest = 100_000
 	// becoming is how many Deployments become ready while they are waited for.
 	becoming = 200
 )
@@ -42,7 +44,7 @@ func worksOn(count int) []string {
 	switch count {
 	case small:
 		return []string{workCreate, workAgain, workChange, workDryRun, workDiff, workWait, workDelete}
-	case large:
+	case large, largest:
 		return []string{workCreate, workAgain, workWait}
 	case becoming:
 		return []string{workReady}
@@ -63,7 +65,11 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 			if c.sample.foreign {
 				c.repetitions = o.setRepetitions
 			}
-			c.works = slices.DeleteFunc(worksOn(c.count), func(work string) bool {
+			works := worksOn(c.count)
+			if o.growth {
+				works = growthWorks()
+			}
+			c.works = slices.DeleteFunc(works, func(work string) bool {
 				return !slices.Contains(o.works, work) || work == workChange && c.sample.changed == 0 ||
 					work == workDelete && c.sample.foreign || work == workWait && c.sample.condition == ""
 			})

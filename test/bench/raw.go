@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -26,8 +28,12 @@ type rawRequest struct {
 	Method string
 	Path   string
 	Until  string          `json:",omitempty"` // what a read waits for
+	Pages  bool            `json:",omitempty"` // a list that is read page by page
 	Body   json.RawMessage `json:",omitempty"`
 }
+
+// rawPage is how many objects are in a page: as many as the plugin asks for.
+const rawPage = 1000
 
 // What a read may wait for.
 const (
@@ -114,13 +120,47 @@ func sendAll(ctx context.Context, client *http.Client, host string, requests []r
 				if i >= len(requests) {
 					return nil
 				}
-				if err := send(ctx, client, host, requests[i]); err != nil {
+				deliver := send
+				if requests[i].Pages {
+					deliver = sendPages
+				}
+				if err := deliver(ctx, client, host, requests[i]); err != nil {
 					return err
 				}
 			}
 		})
 	}
 	return group.Wait()
+}
+
+// sendPages reads a list to its end.
+func sendPages(ctx context.Context, client *http.Client, host string, r rawRequest) error {
+	path := r.Path
+	for token := ""; ; {
+		r.Path = path + "?limit=" + strconv.Itoa(rawPage) + "&continue=" + url.QueryEscape(token)
+		status, answer, err := once(ctx, client, host, r)
+		if err != nil {
+			return err
+		}
+		if status >= http.StatusMultipleChoices {
+			return fmt.Errorf("%s %s: %d: %s", r.Method, r.Path, status, answer)
+		}
+		if token = next(answer); token == "" {
+			return nil
+		}
+	}
+}
+
+// next finds the token of the next page without decoding the page: a list's metadata
+// stands before its items.
+func next(page []byte) string {
+	head, _, _ := bytes.Cut(page, []byte(`"items":`))
+	_, rest, ok := bytes.Cut(head, []byte(`"continue":"`))
+	if !ok {
+		return ""
+	}
+	token, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(token)
 }
 
 // send makes a request, again while the server does not know its path: it
@@ -169,7 +209,7 @@ func once(ctx context.Context, client *http.Client, host string, r rawRequest) (
 		return 0, nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode < http.StatusMultipleChoices && r.Until == "" {
+	if response.StatusCode < http.StatusMultipleChoices && r.Until == "" && !r.Pages {
 		_, err = io.Copy(io.Discard, response.Body)
 		return response.StatusCode, nil, err
 	}

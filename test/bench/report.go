@@ -12,13 +12,27 @@ import (
 
 // report prints the results as Markdown.
 func (r *results) report(out io.Writer) {
-	fmt.Fprintf(out, "Measured on %s with %s, %d CPUs that the API server and the tools share; it took %s.\n",
-		r.Started.UTC().Format(time.DateOnly), r.System, r.CPUs, time.Duration(r.Took*float64(time.Second)).Round(time.Second))
+	r.when(out)
 	if r.Peers {
 		r.ahead(out)
 	} else {
 		r.targets(out)
 	}
+	if r.Growth {
+		fmt.Fprint(out, "\n### Growth\n\n")
+		r.growthTable(out)
+	}
+	r.rows(out)
+}
+
+// when says when and where it was measured.
+func (r *results) when(out io.Writer) {
+	fmt.Fprintf(out, "Measured on %s with %s, %d CPUs that the API server and the tools share; it took %s.\n",
+		r.Started.UTC().Format(time.DateOnly), r.System, r.CPUs, time.Duration(r.Took*float64(time.Second)).Round(time.Second))
+}
+
+// rows print all rows, what was left out and what was wrong.
+func (r *results) rows(out io.Writer) {
 	var samples []string
 	for _, row := range r.Rows {
 		if !slices.Contains(samples, row.Sample) {

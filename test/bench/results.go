@@ -18,6 +18,7 @@ type results struct {
 	CPUs     int
 	Startup  *startup // nil if it was not measured
 	Peers    bool     `json:",omitempty"` // whether the plugin was compared with other tools
+	Growth   bool     `json:",omitempty"` // whether its growth was measured
 	Rows     []*row
 	Notes    []string // what was left out, and why
 	Failures []string // what a tool did wrong

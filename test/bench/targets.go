@@ -36,15 +36,20 @@ func (r *results) targets(out io.Writer) {
 			started = true
 			fmt.Fprint(out, head)
 		}
-		sign, verdict := "≤", "reached"
-		if t.atLeast {
-			sign = "≥"
-		}
+		verdict := "reached"
 		if !t.reached() {
 			verdict = "**missed**"
 		}
-		fmt.Fprintf(out, "| %s | %s %s%s | %s%s | %s |\n", t.what, sign, plain(t.bound), t.unit, decimal(t.measured), t.unit, verdict)
+		fmt.Fprintf(out, "| %s | %s | %s%s | %s |\n", t.what, t.bounded(), decimal(t.measured), t.unit, verdict)
 	}
+}
+
+// bounded is the bound as it is shown.
+func (t target) bounded() string {
+	if t.atLeast {
+		return "≥ " + plain(t.bound) + t.unit
+	}
+	return "≤ " + plain(t.bound) + t.unit
 }
 
 func plain(f float64) string { return fmt.Sprintf("%v", f) }
@@ -75,6 +80,7 @@ func (r *results) allTargets() []target {
 	all = append(all, r.stuckTargets()...)
 	all = append(all, r.setTargets()...)
 	all = append(all, r.crowdTargets()...)
+	all = append(all, r.growthTargets()...)
 	start := r.find("1 ConfigMap", workDryRun, toolPlugin, 0).median(cpuSeconds) * 1000
 	return append(all, target{what: "dry run of 1 unchanged ConfigMap, user and system time", measured: start, bound: 40, unit: " ms"})
 }
