@@ -140,6 +140,7 @@ test-long: build cluster-build $(BIN)/helm ## the properties over CASES random o
 	TEST_LONG=1 $(GO) test -count 1 -timeout 6h ./test/e2e/judge ./test/e2e/faults
 	TEST_LONG=1 $(GO) test -count 1 -timeout 2h ./test/release
 	TEST_LONG=1 $(GO) test -count 1 -run TestManifestsAgain ./pkg/cli
+	TEST_LONG=1 GOGC=300 $(GO) test -count 1 -v -timeout 1h -run TestSize ./pkg/webhook/tracker ./pkg/webhook/recorder
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME
@@ -241,7 +242,7 @@ bench-pages: build $(BIN)/helm $(BIN)/peers cluster-build ## all benches, and re
 	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect -pages $(PAGES) $(BENCHFLAGS)
 	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect -growth -pages $(PAGES)
 	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect -flux $(BIN)/peers -helm $(BIN)/helm -peers -pages $(PAGES) $(PEERSFLAGS)
-	@$(MAKE) bench-webhook BENCHFLAGS=
+	@$(MAKE) bench-webhook BENCHFLAGS='-pages $(PAGES)'
 
 .PHONY: bench-webhook
 bench-webhook: build $(BIN)/helm cluster-build ## what the webhook costs who writes, and the tracker's memory, as Markdown; a quarter of an hour

@@ -56,7 +56,11 @@ func (p *plot) bare() (map[name]bool, error) {
 	bare := map[name]bool{}
 	for _, u := range objects {
 		metadata, _ := u.Object["metadata"].(map[string]any)
-		bare[nameOf(u)] = len(u.Object) == 3 && len(metadata) == 1
+		says := len(u.Object) > 3
+		for field := range metadata {
+			says = says || field != "name" && field != "namespace"
+		}
+		bare[nameOf(u)] = !says
 	}
 	return bare, err
 }

@@ -144,6 +144,8 @@ func TestForeignSamplesAreComparedBetweenTools(t *testing.T) {
 func TestAnObjectThatSaysNothingMayBeWrittenAgain(t *testing.T) {
 	for text, wrong := range map[string]bool{
 		"{apiVersion: v1, kind: Namespace, metadata: {name: a}}":                 false,
+		"{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}}":      false,
+		"{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {a: YQ==}}":   true,
 		"{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {b: c}}}": true,
 	} {
 		objects, err := decode([]byte(text))

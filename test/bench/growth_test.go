@@ -88,12 +88,12 @@ func TestPagesAreRenewedBetweenTheirMarks(t *testing.T) {
 	}
 	write(pageShort, "# A\n<!-- measured: growth -->\nold\n<!-- end of measured -->\nkept\n<!-- measured: peers -->\nof others\n<!-- end of measured -->\n")
 	write(pageRuns, "<!-- measured: growth, targets -->\n<!-- end of measured -->\nbetween\n")
-	if err := measuredGrowth().pages(dir); err == nil || !strings.Contains(err.Error(), "growth, all rows") {
+	if err := measuredGrowth().renew(dir); err == nil || !strings.Contains(err.Error(), "growth, all rows") {
 		t.Errorf("a part that no page has: %v", err)
 	}
 	write(pageRuns, "<!-- measured: growth, targets -->\n<!-- end of measured -->\nbetween\n<!-- measured: growth, all rows -->\n<!-- end of measured -->\n")
 	for range 2 { // It can be done again.
-		if err := measuredGrowth().pages(dir); err != nil {
+		if err := measuredGrowth().renew(dir); err != nil {
 			t.Fatal(err)
 		}
 	}

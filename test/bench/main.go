@@ -83,7 +83,7 @@ func measureAll(ctx context.Context, o options) error {
 		err = errors.Join(err, results.write(o.json))
 	}
 	if err == nil && len(results.Failures) == 0 && o.pages != "" {
-		err = results.pages(o.pages)
+		err = results.renew(o.pages)
 	}
 	if err == nil && len(results.Failures) > 0 {
 		err = errWrong

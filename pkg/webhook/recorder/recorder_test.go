@@ -63,6 +63,12 @@ func (n *notebook) text() string {
 	return n.content.String()
 }
 
+func (n *notebook) clear() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.content.Reset()
+}
+
 // inBubble runs a test whose clock jumps.
 func inBubble(t *testing.T, opts recorder.Options, test func(t *testing.T, d *desk)) {
 	t.Helper()

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/pages"
 )
 
 // verbNothing makes the program the webhook that does nothing: ADDRESS CERT KEY.
@@ -48,7 +52,13 @@ func run(ctx context.Context, args []string) error {
 	if err == nil && o.tracked > 0 {
 		err = remember(ctx, o, r)
 	}
-	r.report(os.Stdout)
+	var text bytes.Buffer
+	r.report(&text)
+	_, writeErr := os.Stdout.Write(text.Bytes())
+	err = errors.Join(err, writeErr)
+	if err == nil && len(r.failures) == 0 && o.pages != "" {
+		err = pages.Fill([]string{filepath.Join(o.pages, "webhook.md")}, map[string]string{"webhook": text.String()})
+	}
 	if err == nil && len(r.failures) > 0 {
 		err = errWrong
 	}

@@ -11,7 +11,8 @@ type row struct {
 	setup, work string
 	perSecond   []float64
 	p50, p99    []time.Duration
-	calls       float64 // a write
+	cpu         []float64 // ms of the API server's CPU time, a write
+	calls       float64   // a write
 }
 
 // results are all rows, and the faults.
@@ -153,6 +154,10 @@ func expectedCalls(setup, work string) float64 {
 }
 
 func (r *results) round(ctx context.Context, o options, l *lab, w *writer) error {
+	before, err := l.cpu(ctx)
+	if err != nil {
+		return err
+	}
 	took, err := w.alone(ctx, o.writes)
 	if err != nil {
 		return err
@@ -161,7 +166,12 @@ func (r *results) round(ctx context.Context, o options, l *lab, w *writer) error
 	if err != nil {
 		return err
 	}
+	after, err := l.cpu(ctx)
+	if err != nil {
+		return err
+	}
 	one := r.row(l.setup, w.work)
+	one.cpu = append(one.cpu, (after-before)*1000/float64(o.writes+o.writes/o.writers*o.writers))
 	one.p50 = append(one.p50, took[len(took)/2])
 	one.p99 = append(one.p99, took[len(took)*99/100])
 	one.perSecond = append(one.perSecond, rate)

@@ -10,10 +10,11 @@ import (
 // options are what to measure, and how often.
 type options struct {
 	webhook, helm, chart string
-	rounds               int // each setup and work is measured so often
-	writes               int // in a round, one after the other, and again side by side
-	writers              int // side by side
-	tracked              int // objects, for the tracker's memory
+	rounds               int    // each setup and work is measured so often
+	writes               int    // in a round, one after the other, and again side by side
+	writers              int    // side by side
+	tracked              int    // objects, for the tracker's memory
+	pages                string // folder of the page to write the results into
 	log                  io.Writer
 }
 
@@ -24,6 +25,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.webhook, "webhook", "bin/webhook", "the webhook's `program`")
 	flags.StringVar(&o.helm, "helm", "bin/helm", "helm's `program`")
 	flags.StringVar(&o.chart, "chart", "charts/k8sconnect", "the chart's `folder`")
+	flags.StringVar(&o.pages, "pages", "", "`folder` of the page to write the results into: docs")
 	flags.IntVar(&o.rounds, "n", 3, "`times` that each row is measured")
 	flags.IntVar(&o.writes, "writes", 1000, "`number` of writes in a row")
 	flags.IntVar(&o.writers, "writers", 8, "`number` of writers side by side")

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -167,12 +169,7 @@ func (l *lab) calls(ctx context.Context) (made, failed float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	for line := range strings.Lines(string(text)) {
-		var n float64
-		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if _, err := fmt.Sscan(value, &n); err != nil {
-			continue
-		}
+	for series, n := range metrics(text) {
 		switch {
 		case strings.Contains(series, `name="reach.k8sconnect.io"`):
 		case strings.HasPrefix(series, "apiserver_admission_webhook_admission_duration_seconds_count{"):
@@ -182,6 +179,41 @@ func (l *lab) calls(ctx context.Context) (made, failed float64, err error) {
 		}
 	}
 	return made, failed, nil
+}
+
+// cpu is the CPU time that the API server has had so far, in seconds.
+func (l *lab) cpu(ctx context.Context) (float64, error) {
+	config, err := l.cluster.RESTConfig()
+	if err != nil {
+		return 0, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return 0, err
+	}
+	text, err := client.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for series, n := range metrics(text) {
+		if series == "process_cpu_seconds_total" {
+			return n, nil
+		}
+	}
+	return 0, errors.New("the API server does not tell its CPU time")
+}
+
+// metrics are the series of a text with their values.
+func metrics(text []byte) iter.Seq2[string, float64] {
+	return func(yield func(string, float64) bool) {
+		for line := range strings.Lines(string(text)) {
+			var n float64
+			series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if _, err := fmt.Sscan(value, &n); err == nil && !yield(series, n) {
+				return
+			}
+		}
+	}
 }
 
 // awaitCalls waits until the API server calls the webhook and gets answers: it

@@ -1,0 +1,46 @@
+package recorder_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
+)
+
+// However many objects change hands while nothing can be written (a million with
+// TEST_LONG), they take no more memory than the queue may have: what finds no room is
+// counted, and forgotten.
+func TestSizeOfTheQueue(t *testing.T) {
+	objects := 60_000
+	if os.Getenv("TEST_LONG") != "" {
+		objects = 1_000_000
+	}
+	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
+		free := make(chan struct{})
+		d.misbehave(func(string) error { <-free; return nil })
+		heap := func() float64 {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return float64(m.HeapAlloc) / 1e6
+		}
+		before, most := heap(), 0.0
+		for n := range objects {
+			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
+			if (n+1)%10_000 == 0 {
+				d.log.clear() // It is the test that keeps these.
+				d.lines.clear()
+			}
+			if n+1 == 20_000 || n+1 == objects {
+				most = max(most, heap()-before)
+			}
+		}
+		t.Logf("%d objects: %.0f MB", objects, most)
+		if most > 100 {
+			t.Errorf("the queue holds %.0f MB", most)
+		}
+		close(free)
+	})
+}
