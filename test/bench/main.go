@@ -56,6 +56,13 @@ func run(ctx context.Context, args []string) error {
 // measureAll measures what the options ask for, and reports what it has, even if it could
 // not continue.
 func measureAll(ctx context.Context, o options) error {
+	if o.from != "" {
+		results, err := readResults(o.from)
+		if err != nil {
+			return err
+		}
+		return results.tell(o)
+	}
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return err
@@ -78,15 +85,27 @@ func measureAll(ctx context.Context, o options) error {
 	b := newBench(dir, o, results, os.Stderr)
 	err = b.run(ctx, cells)
 	results.Took = time.Since(results.Started).Seconds()
-	results.report(os.Stdout)
 	if o.json != "" {
 		err = errors.Join(err, results.write(o.json))
 	}
-	if err == nil && len(results.Failures) == 0 && o.pages != "" {
-		err = results.renew(o.pages)
+	told := results.tell(o)
+	if err != nil {
+		return err
 	}
-	if err == nil && len(results.Failures) > 0 {
-		err = errWrong
+	return told
+}
+
+// tell prints the results, and renews the pages. What was wrong is among the rows, so that
+// the pages do not hide it.
+func (r *results) tell(o options) error {
+	r.report(os.Stdout)
+	if o.pages != "" {
+		if err := r.renew(o.pages); err != nil {
+			return err
+		}
 	}
-	return err
+	if len(r.Failures) > 0 {
+		return errWrong
+	}
+	return nil
 }

@@ -16,6 +16,7 @@ type options struct {
 	flux, helm  string // programs
 	peers       bool   // compare the plugin with other tools, and nothing with the limit
 	json        string // file for the results
+	from        string // file of an earlier run's results
 	short       bool
 	works       []string
 	kinds       []string
@@ -63,6 +64,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.flux, "flux", "bin/peers", "Flux's `program`: the module in test/bench/peers")
 	flags.StringVar(&o.helm, "helm", "bin/helm", "Helm's `program`")
 	flags.StringVar(&o.json, "json", "", "`file` to write the results into as JSON, with every single run")
+	flags.StringVar(&o.from, "from", "", "`file` that -json wrote: report that run, and measure nothing")
 	flags.IntVar(&o.repetitions, "n", 3, "`times` that each row is measured; real sets once, unless this says otherwise")
 	flags.DurationVar(&o.budget, "budget", 30*time.Second, "a tool that has taken so long in a cell is not measured again there")
 	flags.DurationVar(&o.patience, "patience", 45*time.Minute, "kubectl is left out once the run has taken so long")
@@ -132,6 +134,9 @@ func parse(args []string) (options, error) {
 	}
 	if o.rtts, err = parsed(*rtts, time.ParseDuration); err != nil {
 		return o, fmt.Errorf("-rtt: %w", err)
+	}
+	if o.from != "" {
+		return o, nil
 	}
 	return o, o.check()
 }

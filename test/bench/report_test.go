@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -95,5 +96,26 @@ func TestTargetsOfSetsAndOfManyKinds(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "argocd, 0 ms") {
 		t.Error("a target is judged that was not measured")
+	}
+}
+
+// A run that was kept can be told again, to the letter.
+func TestAnEarlierRun(t *testing.T) {
+	r := measuredGrowth()
+	r.Startup = &startup{Bytes: 1, CPU: []float64{0.01}, Help: []float64{0.06}}
+	r.Failures = []string{"raw: wrong"}
+	path := filepath.Join(t.TempDir(), "run.json")
+	if err := r.write(path); err != nil {
+		t.Fatal(err)
+	}
+	again, err := readResults(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after bytes.Buffer
+	r.report(&before)
+	again.report(&after)
+	if before.String() != after.String() || !strings.Contains(after.String(), "raw: wrong") {
+		t.Errorf("got  %s\nwant %s", after.String(), before.String())
 	}
 }

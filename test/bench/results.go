@@ -86,6 +86,16 @@ func (r *results) write(path string) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
+// readResults reads what write wrote.
+func readResults(path string) (*results, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &results{}
+	return r, json.Unmarshal(text, r)
+}
+
 // median of a quantity over the row's runs; NaN for no row.
 func (r *row) median(of func(measured) float64) float64 {
 	if r == nil || len(r.Runs) == 0 {

@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string) error {
 	r.report(&text)
 	_, writeErr := os.Stdout.Write(text.Bytes())
 	err = errors.Join(err, writeErr)
-	if err == nil && len(r.failures) == 0 && o.pages != "" {
+	if err == nil && o.pages != "" {
 		err = pages.Fill([]string{filepath.Join(o.pages, "webhook.md")}, map[string]string{"webhook": text.String()})
 	}
 	if err == nil && len(r.failures) > 0 {
