@@ -156,8 +156,7 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 		version = moved.GetResourceVersion()
 	}
 	if version != "" {
-		body = body.DeepCopy()
-		body.SetResourceVersion(version)
+		body = object.AtVersion(body, version)
 	}
 	answer, err := e.Server.Apply(ctx, t.Item.Kind, body, how)
 	if how.Create && apierrors.IsConflict(err) && !mayBeWritten(err) && e.isAbsent(ctx, t.Item) {

@@ -24,8 +24,7 @@ const noVersion = "1"
 // has it then, or would have it after a dry run.
 func (c *Client) Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	if how.Create {
-		obj = obj.DeepCopy()
-		obj.SetResourceVersion(noVersion)
+		obj = object.AtVersion(obj, noVersion)
 	}
 	body, err := json.Marshal(obj.Object)
 	if err != nil {
