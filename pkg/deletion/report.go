@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
@@ -76,25 +78,37 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 		return
 	}
 	action := event.Failed
-	if e.couldNotTell(ctx, t, verb, err) {
+	switch {
+	case e.couldNotTell(ctx, err):
 		action = event.Unknown
+	case apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		// Admission refuses with the same code as a lack of permission, so we ask which it was.
+		permitted, askErr := e.Server.Permitted(ctx, t.kind, t.Ref, verb)
+		if askErr == nil && permitted {
+			break
+		}
+		action = event.Unknown
+		if askErr == nil {
+			err = denied(t, verb, err)
+		}
 	}
 	e.end(t, event.Deleted{Action: action, Err: err})
 }
 
-// couldNotTell reports whether the server did not refuse: it could not be asked, or
-// not by us. Admission refuses with the same code as a lack of permission, so
-// after that we ask which it was.
-func (e *Engine) couldNotTell(ctx context.Context, t *target, verb string, err error) bool {
-	var unreachable interface{ Unreachable() bool }
-	switch {
-	case errors.As(err, &unreachable), apierrors.IsUnauthorized(err), ctx.Err() != nil, inTrouble(err), meta.IsNoMatchError(err):
-		return true
-	case !apierrors.IsForbidden(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return false
+// denied adds to a refusal which right is missing: of what the server says about a Secret,
+// nothing is shown.
+func denied(t *target, verb string, err error) error {
+	words := []string{"see: " + command.Kubectl("auth", "can-i"), verb, t.kind.GVR().GroupResource().String()}
+	if t.Ref.Namespace != "" {
+		words = append(words, "-n", t.Ref.Namespace)
 	}
-	permitted, err := e.Server.Permitted(ctx, t.kind, t.Ref, verb)
-	return err != nil || !permitted
+	return &object.HintedError{Err: redact.Refusal(t.Ref, err), Advice: strings.Join(words, " ")}
+}
+
+// couldNotTell reports whether the server did not refuse: it could not be asked.
+func (e *Engine) couldNotTell(ctx context.Context, err error) bool {
+	var unreachable interface{ Unreachable() bool }
+	return errors.As(err, &unreachable) || apierrors.IsUnauthorized(err) || ctx.Err() != nil || inTrouble(err) || meta.IsNoMatchError(err)
 }
 
 // skipAll reports the objects of a phase that was not begun.

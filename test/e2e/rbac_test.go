@@ -74,6 +74,9 @@ func TestRolesToCopy(t *testing.T) {
 			}
 		})
 	}
+	for _, tested := range []string{"k8sconnect-sets", "k8sconnect-set-parents"} { // By setrights_test.go.
+		delete(roles, tested)
+	}
 	for name := range roles {
 		t.Errorf("the page has a role %s of no verb", name)
 	}

@@ -274,9 +274,17 @@ func (l *Lock) Fresh() bool {
 	return ok
 }
 
+// Failure returns what came in place of the latest answer, nil if the lock was released and
+// nothing was sent for it.
+func (l *Lock) Failure() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failure
+}
+
 // Release gives the lock back, if it is held. It reports whether others can have it at
-// once: if a write may still arrive at the server, or the server does not answer, the
-// Lease is left to run out.
+// once: if a write may still arrive at the server, or the server does not answer or does not
+// accept it, the Lease is left to run out. [Lock.Failure] says why.
 func (l *Lock) Release(ctx context.Context, store Store) bool {
 	if l.stop == nil {
 		return true
@@ -287,6 +295,7 @@ func (l *Lock) Release(ctx context.Context, store Store) bool {
 	defer l.lose(nil)
 	l.mu.Lock()
 	l.machine.Release(l.open == 0 && l.now().Mono >= l.doubtful)
+	l.failure = nil
 	l.mu.Unlock()
 	defer l.tell()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)

@@ -88,7 +88,7 @@ func explain(err error, lease object.Ref) error {
 	if apierrors.IsForbidden(err) {
 		return &object.HintedError{
 			Err:    fmt.Errorf("cannot lock the set: %w", err),
-			Advice: "a run of a set needs get, create and patch on leases.coordination.k8s.io in namespace " + lease.Namespace + ": see docs/rbac.md",
+			Advice: rights(lease),
 		}
 	}
 	return err
@@ -126,12 +126,22 @@ func (l *Locking) Remove(ctx context.Context) error {
 
 // Release gives the lock back, however the run ended.
 func (l *Locking) Release(ctx context.Context) {
-	if l.store == nil || !l.lock.Held() {
-		l.lock.Release(ctx, l.store)
+	held := l.store != nil && l.lock.Held()
+	if l.lock.Release(ctx, l.store) || !held {
 		return
 	}
-	if !l.lock.Release(ctx, l.store) {
-		l.emit(event.Warned{Text: fmt.Sprintf(
-			"the lock of the set is not given back, since a write may still arrive: it is free in %s", lock.Usual().Duration)})
+	why := "a write may still arrive"
+	err := l.lock.Failure()
+	if err != nil {
+		why = err.Error()
 	}
+	if apierrors.IsForbidden(err) {
+		why += " (" + rights(l.store.ref) + ")"
+	}
+	l.emit(event.Warned{Text: fmt.Sprintf("the lock of the set is not given back: %s; it is free in %s", why, lock.Usual().Duration)})
+}
+
+// rights says what a run may have to do with a Lease.
+func rights(lease object.Ref) string {
+	return "a run of a set needs get, create and patch on leases.coordination.k8s.io in namespace " + lease.Namespace + ": see docs/rbac.md"
 }

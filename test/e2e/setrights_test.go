@@ -1,0 +1,116 @@
+package e2e_test
+
+import (
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// setRuns are the runs that the role for sets is for, in the order of a set's life.
+func setRuns(t *testing.T, parent string) [][]string {
+	t.Helper()
+	apply := func(text string) []string {
+		return []string{"apply", "-f", file(t, text), "--apply-set=" + parent, "--prune", "--atomic"}
+	}
+	return [][]string{
+		apply(configMaps(3, 1, "1")),
+		apply(without(configMaps(3, 1, "2"), "cm-0002")),
+		{"sets"},
+		{"sets", parent},
+		{"sets", "rollback", parent, "--yes"},
+		{"sets", "delete", parent, "--yes"},
+	}
+}
+
+// complaint matches what a run says about a right that it lacks.
+var complaint = regexp.MustCompile(`(?i)warning|forbidden|permission|cannot|may not|is not allowed`)
+
+// The role of docs/rbac.md is enough for all that is done with a set, without a word of
+// complaint, and none of its rights is there for nothing: without one of them, the first run
+// that needs it says which one that is.
+func TestRoleForSets(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	role, ok := rolesToCopy(t)["k8sconnect-sets"]
+	if !ok {
+		t.Fatal("the page has no role for sets")
+	}
+	const user = "setter"
+	kubeconfig, err := c.KubeconfigFor(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("all of them", func(t *testing.T) {
+		ns := namespace(t, c)
+		bind(t, c, role, ns, user)
+		for _, args := range setRuns(t, "shop") {
+			r := k8sconnect(t, kubeconfig, append(args, "-n", ns)...).ends(t, 0)
+			if said := r.stdout.String() + r.stderr.String(); complaint.MatchString(said) {
+				t.Errorf("it complains: %s", r)
+			}
+			if args[0] == "apply" && kubectl(t, c, "get", "events", "-n", ns, "-o", "name") == "" {
+				t.Errorf("no Event: %s", r)
+			}
+		}
+	})
+	for i, rule := range role.Rules {
+		if slices.Contains(rule.Resources, "events") {
+			continue // Without them there are none, and no word.
+		}
+		for j, right := range rule.Verbs {
+			t.Run("without "+right+" "+rule.Resources[0], func(t *testing.T) {
+				ns := namespace(t, c)
+				less := role.DeepCopy()
+				less.Rules[i].Verbs = slices.Delete(less.Rules[i].Verbs, j, j+1)
+				bind(t, c, *less, ns, user)
+				for _, args := range setRuns(t, "shop") {
+					r := k8sconnect(t, kubeconfig, append(args, "-n", ns, "--timeout=30s")...)
+					said := r.stdout.String() + r.stderr.String()
+					if r.cmd.ProcessState.ExitCode() == 0 && !complaint.MatchString(said) {
+						continue
+					}
+					if !names(said, right, rule.Resources[0]) {
+						t.Errorf("it does not say that it may not %s %s: %s", right, rule.Resources[0], r)
+					}
+					return
+				}
+				t.Error("everything works, and nothing is said")
+			})
+		}
+	}
+}
+
+// names reports whether a text says which right is missing.
+func names(said, right, resource string) bool {
+	for line := range strings.Lines(said) {
+		if strings.Contains(line, resource) && strings.Contains(line, right) {
+			return true
+		}
+	}
+	return false
+}
+
+// bind gives a user the rights of a role in a namespace, and returns when the API server goes
+// by them.
+func bind(t *testing.T, c *cluster.Cluster, role rbacv1.Role, ns, user string) {
+	t.Helper()
+	role.Namespace, role.APIVersion, role.Kind = ns, "rbac.authorization.k8s.io/v1", "Role"
+	text, err := yaml.Marshal(role)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, c, "create", "-f", file(t, string(text)))
+	kubectl(t, c, "create", "rolebinding", user, "-n", ns, "--role="+role.Name, "--user="+user)
+	until(t, "the role counts", func() bool {
+		_, refused := kubectlCommand(t, c, "auth", "can-i", role.Rules[0].Verbs[0], role.Rules[0].Resources[0], "-n", ns, "--as="+user).Output()
+		_, failed := refused.(*exec.ExitError)
+		return !failed
+	})
+}
