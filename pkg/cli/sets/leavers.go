@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
@@ -80,47 +79,14 @@ func leaving(id string, parent object.Ref, refs []object.Ref, would bool) event.
 
 // option is how the set of a parent is named on a command line.
 func option(parent object.Ref) string {
-	name := strings.TrimPrefix(parent.Resource(), strings.ToLower(applyset.ParentKind().Kind)+"/")
-	said := "--" + NameFlag + "=" + text.ShellQuote(name)
+	said := "--" + NameFlag + "=" + text.ShellQuote(Spelled(parent))
 	if parent.Namespace != "" {
 		said += " -n " + text.ShellQuote(parent.Namespace)
 	}
 	return said
 }
 
-// find finds the parent of the set with this id; zero if there is none, or if that is
-// unknown. If not all namespaces may be listed, it looks into those of the members.
-func find(ctx context.Context, server Server, id string, members []object.Ref) (parent object.Ref) {
-	kinds, _ := parents(ctx, server) // Those that are known will do.
-	for _, kind := range kinds {
-		sel := object.Selection{Labels: applyset.IDLabel + "=" + id}
-		visit := func(u *unstructured.Unstructured) {
-			ref := object.RefOf(u)
-			ref.GVK = kind.GVK // A list of metadata is of a kind of its own.
-			if applyset.ID(ref) == id {
-				parent = ref
-			}
-		}
-		err := server.Metadata(ctx, kind, sel, visit)
-		if apierrors.IsForbidden(err) && kind.Namespaced {
-			for _, sel.Namespace = range namespacesOf(members) {
-				_ = server.Metadata(ctx, kind, sel, visit)
-			}
-		}
-		if parent.Name != "" {
-			return parent
-		}
-	}
-	return parent
-}
-
-func namespacesOf(refs []object.Ref) []string {
-	var all []string
-	for _, ref := range refs {
-		if ref.Namespace != "" {
-			all = append(all, ref.Namespace)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
+// Spelled is how the set of a parent is named, in the namespace of the parent.
+func Spelled(parent object.Ref) string {
+	return strings.TrimPrefix(parent.Resource(), strings.ToLower(applyset.ParentKind().Kind)+"/")
 }

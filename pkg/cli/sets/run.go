@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -57,7 +56,9 @@ type Run struct {
 
 	mu     sync.Mutex
 	joined map[object.Key]*event.Joined
-	made   object.Key // a namespace that was created for the parent
+	// named finds the names of other sets; nil before the run begins.
+	named *names
+	made  object.Key // a namespace that was created for the parent
 }
 
 // Begin finds the set and makes the plan's objects its members. If the run prunes, it
@@ -66,7 +67,7 @@ type Run struct {
 // of the plan is written before. A nil run has no set.
 func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	var err error
-	r.options = o
+	r.options, r.named = o, namesOf(ctx, r.Server)
 	if r.set, err = Find(ctx, r.Server, o.Name, r.Namespace); err != nil {
 		return err
 	}
@@ -221,6 +222,7 @@ func (r *Run) Admit(item plan.Item, live *unstructured.Unstructured) error {
 	}
 	joined := &event.Joined{Set: r.set.Name()}
 	claims := applyset.Claims(live, id)
+	r.named.fill(claims, item.Ref)
 	for _, c := range claims {
 		joined.From = append(joined.From, c.String())
 	}
@@ -249,22 +251,6 @@ func (r *Run) Mark(e event.Event) event.Event {
 		return a
 	}
 	return e
-}
-
-// ClaimedError says that an object belongs to another owner.
-type ClaimedError struct{ Claims []applyset.Claim }
-
-func (e *ClaimedError) Error() string {
-	names := make([]string, len(e.Claims))
-	for i, c := range e.Claims {
-		names[i] = c.String()
-	}
-	return "it belongs to " + strings.Join(names, " and ") + " (" + e.Claims[0].Mark + ")"
-}
-
-// Hint says what to do about it.
-func (e *ClaimedError) Hint() string {
-	return "--adopt lets it join this set; stop the other one from applying it first, or both will go on changing it"
 }
 
 // End ends the run of which the apply ended so: it prunes what left the set and then
