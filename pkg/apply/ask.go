@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 )
@@ -14,12 +13,6 @@ import (
 // ask asks the server about the targets of which the live object alone does not
 // tell enough. It returns those that are left to write.
 func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
-	if e.DryRun == object.DryRunClient {
-		for _, t := range targets {
-			e.guess(t)
-		}
-		return nil
-	}
 	var doubtful []*target
 	for _, t := range targets {
 		if t.Verdict == settle.Doubtful {
@@ -57,7 +50,7 @@ func (e *Engine) predict(ctx context.Context, t *target) error {
 }
 
 // guess reports what a client-side dry run knows: what would be sent.
-func (e *Engine) guess(t *target) {
+func (e *Engine) guess(_ context.Context, t *target) {
 	did := event.Configured
 	if t.Live == nil {
 		did = event.Created

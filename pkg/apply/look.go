@@ -11,10 +11,11 @@ import (
 // object that is not there can be in no conflict, and one of a kind that is yet
 // to be served is not there.
 func (e *Engine) look(ctx context.Context, ph plan.Phase, why error) {
-	items := make([]plan.Item, 0, len(ph.Items))
-	for _, item := range ph.Items {
+	items := make([]*plan.Item, 0, len(ph.Items))
+	for i := range ph.Items {
+		item := &ph.Items[i]
 		if item.Kind.Resource == "" {
-			e.skip(item, why)
+			e.skip(*item, why)
 			continue
 		}
 		items = append(items, item)
@@ -22,17 +23,17 @@ func (e *Engine) look(ctx context.Context, ph plan.Phase, why error) {
 	e.holdBack(ctx, e.read(ctx, items), why)
 }
 
-// holdBack reports the conflicts among targets of which none is written, and of
+// holdBack reports the conflicts among objects of which none is written, and of
 // the others whether they would have changed.
-func (e *Engine) holdBack(ctx context.Context, targets []*target, why error) {
+func (e *Engine) holdBack(ctx context.Context, f found, why error) {
 	var unasked []*target
-	for _, t := range targets {
-		if t.Live != nil && t.Answer == nil && t.Unchecked == "" && !t.contested() {
+	for _, t := range f.targets {
+		if t.Answer == nil && t.Unchecked == "" && !t.contested() {
 			unasked = append(unasked, t)
 		}
 	}
 	e.each(ctx, unasked, e.askOne)
-	for _, t := range targets {
+	for _, t := range f.targets {
 		switch {
 		case t.done:
 		case t.contested():
@@ -40,5 +41,8 @@ func (e *Engine) holdBack(ctx context.Context, targets []*target, why error) {
 		default:
 			e.skip(t.Item, why)
 		}
+	}
+	for _, item := range f.absent {
+		e.skip(*item, why)
 	}
 }

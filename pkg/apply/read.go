@@ -16,17 +16,26 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 )
 
+// found is what a read found of the items of a phase that are not settled.
+type found struct {
+	// targets are objects that are there, and leave something to do or to ask.
+	targets []*target
+	// absent are those that are not there. They can be in no conflict, and what is to be
+	// sent of them is worked out when their turn comes.
+	absent []*plan.Item
+}
+
 // read reads the live objects and classifies them. What is settled is reported at
 // once and forgotten, so that a large set which did not change costs no memory.
-func (e *Engine) read(ctx context.Context, items []plan.Item) []*target {
-	groups := map[schema.GroupVersionKind][]plan.Item{}
+func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
+	groups := map[schema.GroupVersionKind][]*plan.Item{}
 	for _, item := range items {
 		groups[item.GVK] = append(groups[item.GVK], item)
 	}
 	var (
-		mu      sync.Mutex
-		targets []*target
-		wait    sync.WaitGroup
+		mu   sync.Mutex
+		out  found
+		wait sync.WaitGroup
 	)
 	for _, group := range groups {
 		wait.Go(func() {
@@ -35,16 +44,31 @@ func (e *Engine) read(ctx context.Context, items []plan.Item) []*target {
 				refs[i] = item.Ref
 			}
 			e.ahead.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
-				if t := e.classify(ctx, group[i], live, err); t != nil {
+				if live == nil && err == nil {
 					mu.Lock()
 					defer mu.Unlock()
-					targets = append(targets, t)
+					out.absent = append(out.absent, group[i])
+					return
+				}
+				t := e.classify(ctx, *group[i], live, err)
+				e.forget(group[i])
+				if t != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					out.targets = append(out.targets, t)
 				}
 			})
 		})
 	}
 	wait.Wait()
-	return targets
+	return out
+}
+
+// forget takes the manifest out of the plan. What is left to do of it has the manifest, too.
+func (e *Engine) forget(item *plan.Item) {
+	if e.Forget {
+		item.Object = nil
+	}
 }
 
 // errTerminating: nothing can be created in a namespace that goes (edge case 19).
@@ -53,19 +77,25 @@ var errTerminating error = &predict.RefusedError{
 	Advice: "wait until it is gone, then apply again",
 }
 
-// classify settles what is to be done about one object; nil means that nothing is left.
+// classify settles what is to be done about an object that is there; nil means that nothing
+// is left.
 func (e *Engine) classify(ctx context.Context, item plan.Item, live *unstructured.Unstructured, err error) *target {
 	if err != nil {
 		e.fail(ctx, item, predict.DeniedRead(item, err))
 		return nil
 	}
-	if live != nil && e.Admit != nil {
+	if e.Admit != nil {
 		if err := e.Admit(item, live); err != nil {
 			e.done.bar()
 			e.fail(ctx, item, err)
 			return nil
 		}
 	}
+	return e.evaluate(ctx, item, live)
+}
+
+// evaluate is classify for an object that may be there, or not.
+func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructured.Unstructured) *target {
 	p, err := e.predictor(item).Evaluate(item, live)
 	if err != nil {
 		e.fail(ctx, item, err)

@@ -18,11 +18,12 @@ import (
 // resolve settles the kind of each item, waiting for definitions of the set to
 // be served, and leaves out items that cannot be applied because of what they
 // need.
-func (e *Engine) resolve(ctx context.Context, items []plan.Item) []plan.Item {
-	possible := make([]plan.Item, 0, len(items))
-	for _, item := range items {
-		if need, action := e.done.missing(item); action != "" {
-			e.skip(item, fmt.Errorf("it needs %s, which was not applied (%s)", need.Ref(), action))
+func (e *Engine) resolve(ctx context.Context, items []plan.Item) []*plan.Item {
+	possible := make([]*plan.Item, 0, len(items))
+	for i := range items {
+		item := &items[i]
+		if need, action := e.done.missing(*item); action != "" {
+			e.skip(*item, fmt.Errorf("it needs %s, which was not applied (%s)", need.Ref(), action))
 			continue
 		}
 		possible = append(possible, item)
@@ -39,18 +40,18 @@ func (e *Engine) resolve(ctx context.Context, items []plan.Item) []plan.Item {
 			e.finish(event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Created, Reason: known.err.Error()})
 			continue
 		}
-		resolved, err := item, known.err
+		resolved, err := *item, known.err
 		if err == nil {
 			resolved, err = item.Resolve(known.kind, e.Scope)
 		}
 		if err != nil {
-			e.fail(ctx, item, err)
+			e.fail(ctx, *item, err)
 			continue
 		}
 		if resolved.Key() != item.Key() {
 			e.done.alias(resolved.Key(), item.Key())
 		}
-		ready = append(ready, resolved)
+		ready = append(ready, &resolved)
 	}
 	return ready
 }
@@ -64,14 +65,14 @@ type served struct {
 // serveAll asks for all kinds of the items that are not known, or known only from
 // before this run defined them, side by side: so many of them cost the patience
 // for one.
-func (e *Engine) serveAll(ctx context.Context, items []plan.Item) map[schema.GroupVersionKind]served {
+func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.GroupVersionKind]served {
 	var (
 		mu    sync.Mutex
 		wait  sync.WaitGroup
 		kinds = map[schema.GroupVersionKind]served{}
 	)
 	for _, item := range items {
-		if item.Kind.Resource != "" && !e.redefined(item) {
+		if item.Kind.Resource != "" && !e.redefined(*item) {
 			continue
 		}
 		mu.Lock()
@@ -82,7 +83,7 @@ func (e *Engine) serveAll(ctx context.Context, items []plan.Item) map[schema.Gro
 			continue
 		}
 		wait.Go(func() {
-			kind, err := e.serve(ctx, item)
+			kind, err := e.serve(ctx, *item)
 			mu.Lock()
 			defer mu.Unlock()
 			kinds[item.GVK] = served{kind, err}

@@ -66,11 +66,15 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 // phase applies the items of one phase. It returns false when they are
 // contested and nothing was written.
 func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
-	targets := e.read(ctx, e.resolve(ctx, ph.Items))
-	targets = e.decide(ctx, ph, e.ask(ctx, targets))
-	switch contested := slices.ContainsFunc(targets, (*target).contested); {
+	f := e.read(ctx, e.resolve(ctx, ph.Items))
+	if e.DryRun == object.DryRunClient {
+		e.finishEach(ctx, f, e.guess)
+		f = found{}
+	}
+	f.targets = e.decide(ctx, ph, e.ask(ctx, f.targets))
+	switch contested := slices.ContainsFunc(f.targets, (*target).contested); {
 	case contested && e.PastConflicts:
-		targets = slices.DeleteFunc(targets, func(t *target) bool {
+		f.targets = slices.DeleteFunc(f.targets, func(t *target) bool {
 			if t.contested() {
 				e.conflict(t)
 			}
@@ -78,23 +82,23 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 		})
 	case contested:
 		e.looking = true
-		e.holdBack(ctx, targets, errSamePhase)
+		e.holdBack(ctx, f, errSamePhase)
 		return false
 	case e.done.isBarred() && !e.PastConflicts:
 		e.looking = true
-		e.holdBack(ctx, targets, errRefusedBeside)
+		e.holdBack(ctx, f, errRefusedBeside)
 		return false
 	}
 	do := e.write
 	switch {
 	case e.DryRun == object.DryRunServer:
 		do = e.try
-	case len(targets) > 0:
+	case len(f.targets)+len(f.absent) > 0:
 		e.ahead.Stale()
 	}
-	for len(targets) > 0 {
-		e.each(ctx, targets, do)
-		targets = e.decideLate(ctx, ph, targets)
+	for late := e.finishEach(ctx, f, do); len(late) > 0; {
+		late = e.decideLate(ctx, ph, late)
+		e.each(ctx, late, do)
 	}
 	return true
 }

@@ -243,7 +243,8 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	}
 	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
 	until, _ := ctx.Deadline()
-	foresight := newForesight(o.out.Print, o.set.Prune)
+	foresight := newForesight(o.out.Print, o.set.Prune, p)
+	o.engine.Forget = !foresight.concerned && o.set.Name == ""
 	var leavers sets.Leavers
 	o.engine.Seen = seeing(foresight.see, leavers.See)
 	o.engine.Wait = foresight.before(o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print), p)

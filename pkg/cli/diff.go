@@ -146,7 +146,8 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error 
 	}
 	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
 	o.engine.Server, o.engine.Emit = client, o.emit
-	foresight := newForesight(o.out.Print, o.set.Prune)
+	foresight := newForesight(o.out.Print, o.set.Prune, p)
+	o.engine.Forget = !foresight.concerned && o.set.Name == ""
 	var leavers sets.Leavers
 	o.engine.Seen = seeing(foresight.see, leavers.See)
 	run := func(ctx context.Context) error {

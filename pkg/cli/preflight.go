@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"maps"
+	"reflect"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,8 +22,13 @@ type foresight struct {
 	// prunes: the run deletes objects that are not part of the set.
 	prunes bool
 
-	mu      sync.Mutex
-	seen    map[object.Key]preflight.Object
+	// concerned: the plan has an object whose change can be a reason for a remark. Without
+	// one nothing is gathered, however many objects others could refer to.
+	concerned bool
+
+	mu   sync.Mutex
+	seen map[object.Key]preflight.Object
+	// changes: one of those objects changes.
 	changes bool
 	told    map[event.Remarked]bool
 	// kept are unchanged objects that may lack a newly pushed image; others reports
@@ -30,8 +37,12 @@ type foresight struct {
 	others bool
 }
 
-func newForesight(emit func(event.Event), prunes bool) *foresight {
-	return &foresight{emit: emit, prunes: prunes, seen: map[object.Key]preflight.Object{}, told: map[event.Remarked]bool{}}
+func newForesight(emit func(event.Event), prunes bool, p *plan.Plan) *foresight {
+	f := &foresight{emit: emit, prunes: prunes, seen: map[object.Key]preflight.Object{}, told: map[event.Remarked]bool{}}
+	for _, ph := range p.Phases {
+		f.concerned = f.concerned || slices.ContainsFunc(ph.Items, func(item plan.Item) bool { return preflight.Concerns(item.Ref) })
+	}
+	return f
 }
 
 // seeing passes each object that an engine evaluated to all of the functions.
@@ -54,25 +65,45 @@ func (f *foresight) see(item plan.Item, before, after *unstructured.Unstructured
 		}
 	}
 	switch {
-	case !preflight.Needs(item.Ref):
+	case !f.concerned, !preflight.Needs(item.Ref):
 	case changes:
-		f.changes = true
-		f.seen[item.Key()] = preflight.Object{Ref: item.Ref, Changes: true, Before: before, After: after}
+		f.changes = f.changes || preflight.Concerns(item.Ref)
+		f.seen[item.Key()] = preflight.Object{Ref: item.Ref, Changes: true, Before: stated(before), After: made(item, stated(after))}
 	case !preflight.HasData(item.Ref): // Those are read where a key of them is needed.
-		f.seen[item.Key()] = preflight.Object{Ref: item.Ref, After: stated(after)}
+		f.seen[item.Key()] = preflight.Object{Ref: item.Ref, After: made(item, unchanged(after))}
 	}
 }
 
-// stated is an object without the parts that grow with its life: its status and its
-// managed fields.
+// made is what has to be kept of an object that was made from a manifest: the manifest,
+// which is kept anyway, where the object states nothing beside it.
+func made(item plan.Item, after *unstructured.Unstructured) *unstructured.Unstructured {
+	if item.Object != nil && reflect.DeepEqual(after.Object, item.Object.Object) {
+		return item.Object
+	}
+	return after
+}
+
+// stated is an object without what the server notes of it in its metadata, most of which is
+// its managed fields.
 func stated(u *unstructured.Unstructured) *unstructured.Unstructured {
+	if u == nil {
+		return nil
+	}
 	less := &unstructured.Unstructured{Object: maps.Clone(u.Object)}
-	delete(less.Object, "status")
 	if metadata, ok := less.Object["metadata"].(map[string]any); ok {
 		metadata = maps.Clone(metadata)
-		delete(metadata, "managedFields")
+		for _, field := range []string{"managedFields", "uid", "resourceVersion", "generation", "creationTimestamp"} {
+			delete(metadata, field)
+		}
 		less.Object["metadata"] = metadata
 	}
+	return less
+}
+
+// unchanged is stated without the status, which matters only where something changes.
+func unchanged(u *unstructured.Unstructured) *unstructured.Unstructured {
+	less := stated(u)
+	delete(less.Object, "status")
 	return less
 }
 

@@ -28,13 +28,42 @@ func TestForesightKnowsWhatOthersStated(t *testing.T) {
 		if err := unstructured.SetNestedSlice(objects[1].Object, []any{map[string]any{"port": int64(80), "targetPort": port}}, "spec", "ports"); err != nil {
 			t.Fatal(err)
 		}
-		f := newForesight(func(e event.Event) { told = append(told, e) }, false)
+		f := newForesight(func(e event.Event) { told = append(told, e) }, false, p)
 		there := diagnosetest.Read(t, live)[0]
 		f.see(p.Phases[0].Items[0], there, there, false)
 		f.see(p.Phases[0].Items[1], nil, objects[1], true)
 		f.tell(t.Context(), p, &diagnosetest.Memory{})
 		if len(told) != want {
 			t.Errorf("targetPort %s: told %v, want %d remarks", port, told, want)
+		}
+	}
+}
+
+// A set that has nothing to remark on is not gathered, however many objects it has that
+// others could refer to; where it is, an object that is as its manifest states it takes no
+// memory of its own.
+func TestForesightGathersOnlyForRemarks(t *testing.T) {
+	const data = `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: prod}, data: {a: b}}`
+	const answer = `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: prod, uid: u, resourceVersion: "1", managedFields: [{manager: m}]}, data: {a: b}}`
+	const workload = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod}, spec: {template: {spec: {containers: [{name: app, image: a}]}}}}`
+	for _, test := range []struct {
+		set  string
+		want int
+	}{{data, 0}, {data + "\n---\n" + workload, 1}} {
+		p := &plan.Plan{Phases: []plan.Phase{{}}}
+		for _, u := range diagnosetest.Read(t, test.set) {
+			p.Phases[0].Items = append(p.Phases[0].Items, plan.Item{Ref: object.RefOf(u), Object: u})
+		}
+		f := newForesight(func(event.Event) {}, false, p)
+		item := p.Phases[0].Items[0]
+		f.see(item, nil, diagnosetest.Read(t, answer)[0], true)
+		if len(f.seen) != test.want {
+			t.Errorf("of %d objects, %d are gathered, want %d", len(p.Phases[0].Items), len(f.seen), test.want)
+		}
+		for _, seen := range f.seen {
+			if seen.After != item.Object {
+				t.Errorf("a copy is kept: %v", seen.After)
+			}
 		}
 	}
 }

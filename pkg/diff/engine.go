@@ -57,6 +57,9 @@ type Engine struct {
 	// how it would be, and whether that changes it. It may be called from many goroutines;
 	// nil if nobody wants to know.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
+	// Forget takes each manifest out of the plan once its object is compared, so that a run
+	// needs less and less memory. It is for callers that look at none of them afterwards.
+	Forget bool
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
@@ -103,10 +106,11 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 }
 
 func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
-	groups := map[schema.GroupVersionKind][]plan.Item{}
-	for _, item := range ph.Items {
+	groups := map[schema.GroupVersionKind][]*plan.Item{}
+	for i := range ph.Items {
+		item := &ph.Items[i]
 		if item.Kind.Resource == "" {
-			e.unserved(ctx, item)
+			e.unserved(ctx, *item)
 			continue
 		}
 		groups[item.GVK] = append(groups[item.GVK], item)
@@ -122,7 +126,10 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 				refs[i] = item.Ref
 			}
 			e.ahead.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
-				e.look(ctx, &asks, group[i], live, err)
+				e.look(ctx, &asks, *group[i], live, err)
+				if e.Forget { // What is left to ask has the manifest, too.
+					group[i].Object = nil
+				}
 			})
 		})
 	}
