@@ -106,7 +106,7 @@ func (s *State) plan(e event.Planned) {
 	for i, phase := range e.Phases {
 		s.Total += phase.Total
 		for j, ref := range phase.Refs {
-			s.places[ref.Key()] = Place{Phase: i, index: j, ref: ref}
+			s.places[ref.Key()] = Place{Phase: i, index: j}
 		}
 	}
 }
@@ -208,20 +208,21 @@ func (s *State) Place(ref object.Ref) Place {
 	if p, ok := s.places[ref.Key()]; ok {
 		return p
 	}
-	return Place{Phase: s.Current, index: math.MaxInt, ref: ref}
+	return Place{Phase: s.Current, index: math.MaxInt, beside: &ref}
 }
 
 // Place is the place of an object in the plan. Objects that are not in the plan come
 // after those that are, by name, in the phase in which they turned up.
 type Place struct {
 	Phase, index int
-	ref          object.Ref
+	// beside is the object, if it is not in the plan.
+	beside *object.Ref
 }
 
 func (p Place) compare(other Place) int {
-	return cmp.Or(
-		cmp.Compare(p.Phase, other.Phase),
-		cmp.Compare(p.index, other.index),
-		p.ref.Compare(other.ref),
-	)
+	order := cmp.Or(cmp.Compare(p.Phase, other.Phase), cmp.Compare(p.index, other.index))
+	if order == 0 && p.beside != nil && other.beside != nil {
+		return p.beside.Compare(*other.beside)
+	}
+	return order
 }

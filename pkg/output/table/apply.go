@@ -17,7 +17,10 @@ import (
 // reader looks.
 type applyTable struct {
 	output.Base
-	applied   output.PlanOrdered[event.Applied]
+	// lines are what is written of objects that were dealt with: of thousands of events only
+	// their text is kept. The others are grouped when their phase is over.
+	lines     output.PlanOrdered[string]
+	undone    output.PlanOrdered[event.Applied]
 	conflicts output.PlanOrdered[event.Applied]
 	unmet     output.PlanOrdered[event.Waited] // of awaited objects
 	back      rollback
@@ -52,8 +55,13 @@ func (t *applyTable) Take(e event.Event) {
 	case applied.Action == event.InConflict:
 		t.conflicts.Add(at, applied)
 		t.contested[at.Phase] = true
-	case t.listed(applied):
-		t.applied.Add(at, applied)
+	case !t.listed(applied):
+	case applied.Action == event.Skipped, applied.Action == event.Failed:
+		t.undone.Add(at, applied)
+	default:
+		var b strings.Builder
+		applyLine(t.Base, &b, applied.Action, t.name(applied), details(t.Base, applied, layout.Within(t.Width, "    ")))
+		t.lines.Add(at, b.String())
 	}
 }
 
@@ -65,20 +73,17 @@ func (t *applyTable) listed(a event.Applied) bool {
 }
 
 func (t *applyTable) Flush() {
-	var done, left, failed []event.Applied
-	for _, a := range t.applied.Drain() {
-		switch a.Action {
-		case event.Skipped:
-			left = append(left, a)
-		case event.Failed:
-			failed = append(failed, a)
-		default:
-			done = append(done, a)
-		}
-	}
 	var b strings.Builder
-	for _, a := range done {
-		applyLine(t.Base, &b, a.Action, t.name(a), details(t.Base, a, layout.Within(t.Width, "    ")))
+	for _, line := range t.lines.Drain() {
+		b.WriteString(line)
+	}
+	var left, failed []event.Applied
+	for _, a := range t.undone.Drain() {
+		if a.Action == event.Skipped {
+			left = append(left, a)
+		} else {
+			failed = append(failed, a)
+		}
 	}
 	skipped[event.Applied]{
 		why: func(a event.Applied) error { return a.Err },

@@ -21,7 +21,10 @@ const deletedWidth = len(event.Remains)
 // come last, with the reason once for all that share it.
 type deleteTable struct {
 	output.Base
-	deleted output.PlanOrdered[event.Deleted]
+	// lines are what is written of objects that were dealt with: of thousands of events only
+	// their text is kept.
+	lines   output.PlanOrdered[string]
+	skipped output.PlanOrdered[event.Deleted]
 	remains output.PlanOrdered[event.Deleted]
 	pointed int // counts references to an explanation
 	// told reports whether the reader has already seen why an object does not go away;
@@ -41,22 +44,22 @@ func (t *deleteTable) Take(e event.Event) {
 		return
 	}
 	at := t.State.Place(d.Ref)
-	if d.Action == event.Remains {
+	switch d.Action { // Of all others there is nothing to compare with one another.
+	case event.Remains:
 		t.remains.Add(at, d)
-		return
+	case event.Skipped:
+		t.skipped.Add(at, d)
+	default:
+		var b strings.Builder
+		t.line(&b, d)
+		t.lines.Add(at, b.String())
 	}
-	t.deleted.Add(at, d)
 }
 
 func (t *deleteTable) Flush() {
 	var b strings.Builder
-	var left []event.Deleted
-	for _, d := range t.deleted.Drain() {
-		if d.Action == event.Skipped {
-			left = append(left, d)
-			continue
-		}
-		t.line(&b, d)
+	for _, line := range t.lines.Drain() {
+		b.WriteString(line)
 	}
 	skipped[event.Deleted]{
 		why: func(d event.Deleted) error { return d.Err },
@@ -64,7 +67,7 @@ func (t *deleteTable) Flush() {
 			b.WriteString(t.word(event.Skipped) + "  " + phrase.Name(d.Ref) + reason + "\n")
 		},
 		many: func(count, reason string) { b.WriteString(t.word(event.Skipped) + "  " + count + reason + "\n") },
-	}.tell(t.Base, left)
+	}.tell(t.Base, t.skipped.Drain())
 	t.Screen.Result(b.String())
 }
 

@@ -37,23 +37,27 @@ func NewUnmet(b output.Base) output.Results {
 func (t *waitTable) Take(e event.Event) {
 	switch e := e.(type) {
 	case event.Waited:
-		t.waited.Add(t.State.Place(e.Ref), e)
+		if e.Action != event.Met || e.Note != "" || !t.quiet && t.listed() {
+			t.waited.Add(t.State.Place(e.Ref), e)
+		}
 	case event.Runs:
 		t.runs[e.Ref.Key()] = e.Images
 	}
 }
+
+// listed reports whether objects get a line that simply met their conditions.
+func (t *waitTable) listed() bool { return t.Verbose || t.State.Total <= oneScreen }
 
 func (t *waitTable) Flush() {}
 
 func (t *waitTable) Finish(context.Context) error {
 	var b strings.Builder
 	var bad []event.Waited
-	listed := t.Verbose || t.State.Total <= oneScreen
 	for _, w := range t.waited.Drain() {
 		switch {
 		case w.Action != event.Met:
 			bad = append(bad, w)
-		case !t.quiet && (listed || w.Note != ""):
+		case !t.quiet && (t.listed() || w.Note != ""):
 			waitedLine(t.Base, &b, w, len(event.TimedOut))
 			layout.Below(&b, imageLines(t.Base, t.runs[w.Ref.Key()]), "    ", t.Width)
 		}

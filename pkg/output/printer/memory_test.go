@@ -1,0 +1,64 @@
+package printer_test
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+// The table keeps of a result the line that will be written, and where: it is not to grow
+// with what an event could say of an object. It is measured after the last result, before
+// the phase is written; what the plan says of the objects counts.
+func TestTableKeepsLines(t *testing.T) {
+	const objects = 5000
+	for name, test := range map[string]struct {
+		choose func(output.Options) (*printer.Printer, error)
+		result func(object.Ref) event.Event
+		most   int
+	}{
+		"apply":  {printer.ForApply, func(ref object.Ref) event.Event { return event.Applied{Ref: ref, Action: event.Created} }, 350},
+		"again":  {printer.ForApply, func(ref object.Ref) event.Event { return event.Applied{Ref: ref, Action: event.Unchanged} }, 220},
+		"delete": {printer.ForDelete, func(ref object.Ref) event.Event { return event.Deleted{Ref: ref, Action: event.Gone} }, 350},
+		"wait":   {printer.ForWait, func(ref object.Ref) event.Event { return event.Waited{Ref: ref, Action: event.Met} }, 220},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refs := make([]object.Ref, objects)
+			for i := range refs {
+				refs[i] = config(fmt.Sprintf("c-%d", i))
+			}
+			before := heap()
+			p, err := test.choose(output.Options{Out: io.Discard, Err: io.Discard, Format: output.Table})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Print(event.Planned{Phases: []event.Phase{{Name: "one", Total: objects, Refs: refs}}})
+			p.Print(event.PhaseStarted{})
+			for _, ref := range refs {
+				p.Print(test.result(ref))
+			}
+			each := (heap() - before) / objects
+			if err := p.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if t.Logf("%d bytes are kept of each result", each); each > test.most || each <= 0 {
+				t.Errorf("%d bytes are kept of each result, want at most %d", each, test.most)
+			}
+			runtime.KeepAlive(refs)
+		})
+	}
+}
+
+// heap is how many bytes are reachable.
+func heap() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // What the first one found to be finalised is freed by the second.
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
