@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf8"
+	"unique"
 )
 
 // valueError is a value that YAML allows and JSON does not.
@@ -69,7 +70,8 @@ func mapToJSON(in map[any]any) (any, *valueError) {
 		if fault != nil {
 			return nil, fault.under(key)
 		}
-		out[key] = value
+		// Thousands of objects have the same few keys: one copy of each is kept.
+		out[unique.Make(key).Value()] = value
 	}
 	return out, nil
 }
