@@ -187,11 +187,6 @@ var contourRefused = map[string]int{
 	"HTTPProxyUniqueFQDN/httpproxy-unique-fqdn":                                            1,
 }
 
-// What the set needs of other numbers of the same work, by step.
-var (
-	claimTemplates = "volumeClaimTemplates are one value, into which the server writes defaults"
-)
-
 // usual are the sets of every run: definitions and what they define, workloads, webhooks,
 // and the project's own sample.
 func usual() []string {
@@ -208,7 +203,7 @@ func TestSets(t *testing.T) {
 	dir, sets := corpus(), corpusSets
 	if dir == "" {
 		t.Log("no corpus here (CORPUS names its folder): running on the project's own samples")
-		dir, sets = "testdata", []corpusSet{{name: "shop", asked: map[string]string{"statefulsets/cache": claimTemplates}}}
+		dir, sets = "testdata", []corpusSet{{name: "shop"}}
 	}
 	options := cluster.Options{Controllers: true, AuditLog: "audit.log"}
 	c := cluster.ForTest(t, options)

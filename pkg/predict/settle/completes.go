@@ -101,6 +101,16 @@ func unpublishedDefault(typ, field string) (any, bool) {
 	case "io.k8s.api.admissionregistration.v1.MatchResources.namespaceSelector",
 		"io.k8s.api.admissionregistration.v1.MatchResources.objectSelector":
 		return map[string]any{}, true
+	// The templates of a StatefulSet's claims are one value, and each of them is written
+	// out as a claim that is new.
+	case "io.k8s.api.core.v1.PersistentVolumeClaim.apiVersion":
+		return "v1", true
+	case "io.k8s.api.core.v1.PersistentVolumeClaim.kind":
+		return "PersistentVolumeClaim", true
+	case "io.k8s.api.core.v1.PersistentVolumeClaim.status":
+		return map[string]any{"phase": "Pending"}, true
+	case "io.k8s.api.core.v1.PersistentVolumeClaimSpec.volumeMode":
+		return "Filesystem", true
 	}
 	return nil, false
 }

@@ -1,6 +1,7 @@
 package settle_test
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -92,6 +93,58 @@ properties:
 				t.Errorf("settled %v, want %v", got, tt.want)
 			}
 		})
+	}
+}
+
+// The templates of claims are one value of a StatefulSet, into which the server writes what
+// a claim has that is new. Whatever else is live there, it did not write.
+func TestSettledClaimTemplates(t *testing.T) {
+	const (
+		schema = `
+id: io.k8s.api.apps.v1.StatefulSet
+type: object
+properties:
+  spec:
+    id: io.k8s.api.apps.v1.StatefulSetSpec
+    type: object
+    properties:
+      volumeClaimTemplates:
+        type: array
+        x-kubernetes-list-type: atomic
+        items:
+          id: io.k8s.api.core.v1.PersistentVolumeClaim
+          type: object
+          properties:
+            apiVersion: {type: string}
+            kind: {type: string}
+            metadata: {type: object, properties: {name: {type: string}}}
+            spec:
+              id: io.k8s.api.core.v1.PersistentVolumeClaimSpec
+              type: object
+              properties: {volumeMode: {type: string}, storageClassName: {type: string}, accessModes: {type: array, items: {type: string}}}
+            status: {type: object, properties: {phase: {type: string}}}
+`
+		stated = "{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}"
+		new    = "apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, status: {phase: Pending}"
+		head   = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n  name: x\n"
+		fields = `  managedFields: [{manager: us, operation: Apply, apiVersion: apps/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec":{"f:volumeClaimTemplates":{}}}}]` + "\n"
+	)
+	for live, want := range map[string]bool{
+		"{" + new + ", spec: {accessModes: [ReadWriteOnce], volumeMode: Filesystem}}":                         true,
+		"{" + new + ", spec: {accessModes: [ReadWriteOnce], volumeMode: Block}}":                              false,
+		"{" + new + ", spec: {accessModes: [ReadWriteMany], volumeMode: Filesystem}}":                         false,
+		"{" + new + ", spec: {accessModes: [ReadWriteOnce], volumeMode: Filesystem, storageClassName: fast}}": false,
+		strings.Replace("{"+new+", spec: {accessModes: [ReadWriteOnce]}}", "Pending", "Bound", 1):             false,
+	} {
+		var s spec.Schema
+		if err := yaml.Unmarshal([]byte(schema), &s); err != nil {
+			t.Fatal(err)
+		}
+		there := fieldstest.Read(t, head+fields+"spec: {volumeClaimTemplates: ["+live+"]}\n")
+		manifest := fieldstest.Read(t, head+"spec: {volumeClaimTemplates: ["+stated+"]}\n")
+		if got := settle.BySchema(there, manifest, "us", func() openapi.Type { return published.Of(&s) }); got != want {
+			t.Errorf("settled %v, want %v: %s", got, want, live)
+		}
 	}
 }
 
