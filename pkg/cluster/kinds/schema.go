@@ -23,59 +23,96 @@ import (
 // schema has the name of its type as its ID. Schema returns nil if the server has none.
 // The documents are kept in kubectl's cache.
 func (d *Discovery) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error) {
-	doc, err := d.schemas(ctx, kind.GVK)
-	switch {
-	case apierrors.IsNotFound(err), apierrors.IsForbidden(err), apierrors.IsNotAcceptable(err):
-		return nil, nil // A server without OpenAPI v3, or one that does not let us read it.
-	case err != nil:
-		return nil, fmt.Errorf("schema of %s: %w", kind.GVK.Kind, err)
+	index, err := d.published(ctx, kind.GVK)
+	if err != nil {
+		return nil, schemaError(kind, err)
+	}
+	doc, err := d.schemas(ctx, index, kind.GVK)
+	if err != nil {
+		return nil, schemaError(kind, err)
 	}
 	s, err := doc.of(kind.GVK)
-	if err != nil {
-		return nil, fmt.Errorf("schema of %s: %w", kind.GVK.Kind, err)
+	return s, schemaError(kind, err)
+}
+
+// schemaError says which schema could not be read. That the server has none is no error:
+// it has no OpenAPI v3, or does not let us read it.
+func schemaError(kind object.Kind, err error) error {
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsNotAcceptable(err) {
+		return nil
 	}
-	return s, nil
+	return fmt.Errorf("schema of %s: %w", kind.GVK.Kind, err)
 }
 
 // SchemaOnce is Schema for callers that ask again and again about few kinds: it asks the
-// server once for each, and returns nil if it gets no answer.
+// server once for each group version, and once for which of them there are. It returns nil
+// if it gets no answer.
 func (d *Discovery) SchemaOnce(ctx context.Context) func(object.Kind) *spec.Schema {
+	index := once(func(struct{}) map[string]openapi.GroupVersionWithContext {
+		paths, _ := d.published(ctx, schema.GroupVersionKind{}) // Without an answer, no schema is known.
+		return paths
+	})
+	documents := once(func(gv schema.GroupVersion) *schemas {
+		doc, err := d.schemas(ctx, index(struct{}{}), gv.WithKind(""))
+		if err != nil {
+			return &schemas{}
+		}
+		return doc
+	})
+	kinds := once(func(gvk schema.GroupVersionKind) *spec.Schema {
+		s, err := documents(gvk.GroupVersion()).of(gvk)
+		if err != nil {
+			return nil
+		}
+		return s
+	})
+	return func(kind object.Kind) *spec.Schema { return kinds(kind.GVK) }
+}
+
+// once returns a function that calls f once for each argument. Who asks meanwhile waits.
+func once[K comparable, V any](f func(K) V) func(K) V {
 	var mu sync.Mutex
-	known := map[schema.GroupVersionKind]func() *spec.Schema{}
-	return func(kind object.Kind) *spec.Schema {
+	known := map[K]func() V{}
+	return func(key K) V {
 		mu.Lock()
-		ask, ok := known[kind.GVK]
+		value, ok := known[key]
 		if !ok {
-			ask = sync.OnceValue(func() *spec.Schema {
-				s, err := d.Schema(ctx, kind)
-				if err != nil {
-					return nil
-				}
-				return s
-			})
-			known[kind.GVK] = ask
+			value = sync.OnceValue(func() V { return f(key) })
+			known[key] = value
 		}
 		mu.Unlock()
-		return ask()
+		return value()
 	}
+}
+
+// published reads where the server has the documents of its group versions. gvk is what the
+// question is about, if it is about one kind.
+func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind) (paths map[string]openapi.GroupVersionWithContext, err error) {
+	client := openapi.NewClientWithContext(d.cache.RESTClient())
+	err = d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true}, func(ctx context.Context) (err error) {
+		paths, err = client.PathsWithContext(quietly(ctx))
+		return err
+	})
+	return paths, err
 }
 
 // schemas reads the server's document of a group version. It uses the client of
 // discovery, which keeps the document on disk: its address contains its version.
-func (d *Discovery) schemas(ctx context.Context, gvk schema.GroupVersionKind) (*schemas, error) {
+func (d *Discovery) schemas(ctx context.Context, index map[string]openapi.GroupVersionWithContext, gvk schema.GroupVersionKind) (*schemas, error) {
 	out := &schemas{}
-	published := openapi.NewClientWithContext(d.cache.RESTClient())
-	name := strings.Join(request.GroupPath(gvk.Group, gvk.Version), "/")[1:]
+	document := index[strings.Join(request.GroupPath(gvk.Group, gvk.Version), "/")[1:]]
+	if document == nil {
+		return out, nil
+	}
 	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true}, func(ctx context.Context) error {
-		paths, err := published.PathsWithContext(quietly(ctx))
-		if err != nil || paths[name] == nil {
-			return err
-		}
-		text, err := paths[name].SchemaWithContext(quietly(ctx), runtime.ContentTypeJSON)
+		text, err := document.SchemaWithContext(quietly(ctx), runtime.ContentTypeJSON)
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(text, out)
+		if err := json.Unmarshal(text, out); err != nil {
+			return err
+		}
+		return out.index()
 	})
 	return out, err
 }
@@ -86,26 +123,36 @@ type schemas struct {
 	Components struct {
 		Schemas map[string]json.RawMessage `json:"schemas"`
 	} `json:"components"`
+	// names are those of the kinds' schemas.
+	names map[schema.GroupVersionKind]string
 }
 
 const refPrefix = "#/components/schemas/"
 
-// of returns the schema of a kind; nil if there is none.
-func (s *schemas) of(gvk schema.GroupVersionKind) (*spec.Schema, error) {
+// index notes which schema is whose.
+func (s *schemas) index() error {
+	s.names = map[schema.GroupVersionKind]string{}
 	for name, text := range s.Components.Schemas {
 		var marked struct {
 			Kinds []struct{ Group, Version, Kind string } `json:"x-kubernetes-group-version-kind"`
 		}
 		if err := json.Unmarshal(text, &marked); err != nil {
-			return nil, err
+			return err
 		}
 		for _, kind := range marked.Kinds {
-			if schema.GroupVersionKind(kind) == gvk {
-				return s.named(name, sets.New[string]())
-			}
+			s.names[schema.GroupVersionKind(kind)] = name
 		}
 	}
-	return nil, nil
+	return nil
+}
+
+// of returns the schema of a kind; nil if there is none.
+func (s *schemas) of(gvk schema.GroupVersionKind) (*spec.Schema, error) {
+	name, has := s.names[gvk]
+	if !has {
+		return nil, nil
+	}
+	return s.named(name, sets.New[string]())
 }
 
 // named returns a schema by its name. above are those that it is part of.
