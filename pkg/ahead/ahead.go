@@ -36,6 +36,8 @@ type Reader struct {
 
 	mu     sync.Mutex
 	groups map[schema.GroupVersionKind]*group
+	// stale: something was written, and of what was read only the absences count.
+	stale bool
 }
 
 // group are the objects of one kind.
@@ -108,8 +110,7 @@ func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, 
 	}
 }
 
-// take waits for the reading of a kind and takes out what is asked for; nil if there is none
-// that counts.
+// take waits for the reading of a kind and takes out what is asked for and still counts.
 func (r *Reader) take(ctx context.Context, kind object.Kind, refs []object.Ref) map[object.Ref]reading {
 	r.mu.Lock()
 	g := r.groups[kind.GVK]
@@ -129,21 +130,26 @@ func (r *Reader) take(ctx context.Context, kind object.Kind, refs []object.Ref) 
 	defer r.mu.Unlock()
 	taken := map[object.Ref]reading{}
 	for _, ref := range refs {
-		if got, ok := g.read[ref]; ok {
+		got, ok := g.read[ref]
+		if !ok {
+			continue
+		}
+		delete(g.read, ref)
+		if !r.stale || got.live == nil && got.err == nil {
 			taken[ref] = got
-			delete(g.read, ref)
 		}
 	}
 	return taken
 }
 
-// Stale says that something is about to be written: what was read no longer counts, since
-// the write, or a controller because of it, may change any object. No read may be under way.
+// Stale says that something is about to be written: what was read of objects no longer
+// counts, since the write, or a controller because of it, may change any of them. That an
+// object was not there goes on counting: who creates it has to bind that to nothing being
+// there, whenever it was looked at. No call of Live may be under way.
 func (r *Reader) Stale() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.groups = nil
-	r.cancel()
+	r.stale = true
 }
 
 // Close ends the reading.

@@ -170,7 +170,8 @@ func TestWhatIsReadIsFresh(t *testing.T) {
 					oldest = wrote
 				}
 				for ref, text := range got {
-					possible := map[string]bool{"": len(was[ref]) == 0 || was[ref][0].since.After(oldest)}
+					// That it was not there may be told of the time before the write.
+					possible := map[string]bool{"": len(was[ref]) == 0 || was[ref][0].since.After(time.Now().Add(-fresh-trip))}
 					for i, v := range was[ref] {
 						possible[v.text] = i == len(was[ref])-1 || !was[ref][i+1].since.Before(oldest)
 					}
@@ -186,6 +187,48 @@ func TestWhatIsReadIsFresh(t *testing.T) {
 				for range random.IntN(4) {
 					change()
 				}
+			}
+		})
+	}
+}
+
+// What is not there is asked about once a kind, whatever is written meanwhile: a set that is
+// new costs one round of reads, too. What is there is read again after a write.
+func TestAbsencesAreKept(t *testing.T) {
+	const phases, kinds, objects = 5, 3, 6
+	for name, there := range map[string]bool{"nothing is there": false, "all but one are there": true} {
+		synctest.Test(t, func(t *testing.T) {
+			s, p := &server{versions: map[object.Ref]string{}}, planOf(phases, kinds, objects)
+			want := kinds
+			for _, ph := range p.Phases {
+				for _, ref := range ph.Refs() {
+					if there && ref != p.Phases[phases-1].Items[0].Ref {
+						s.versions[ref] = "0"
+					}
+				}
+			}
+			if there {
+				want += (phases - 1) * kinds
+			}
+			r := ahead.Start(t.Context(), s, p)
+			defer r.Close()
+			for n, ph := range p.Phases {
+				got, err := versionsOf(t.Context(), r, ph)
+				if err != nil || len(got) != objects {
+					t.Fatalf("%s, phase %s: %d objects, %v", name, ph.Name, len(got), err)
+				}
+				for ref, text := range got {
+					if _, is := s.versions[ref]; is != (text != "") || is && text != ref.Name+"@"+fmt.Sprint(n) {
+						t.Errorf("%s: %s is seen as %q after %d writes", name, ref, text, n)
+					}
+				}
+				r.Stale()
+				for ref := range s.versions {
+					s.versions[ref] = fmt.Sprint(n + 1)
+				}
+			}
+			if s.calls != want {
+				t.Errorf("%s: %d reads, want %d", name, s.calls, want)
 			}
 		})
 	}
