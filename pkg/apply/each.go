@@ -47,12 +47,15 @@ func (e *Engine) finishEach(ctx context.Context, f found, do func(context.Contex
 			return nil
 		})
 	}
-	for i, item := range f.absent {
+	for i, planned := range f.absent {
 		f.absent[i] = nil
 		g.Go(func() error {
-			t := e.evaluate(ctx, *item, nil)
-			e.forget(item)
-			if t != nil {
+			item, err := e.whole(planned)
+			if err != nil {
+				e.fail(ctx, item, err)
+				return nil
+			}
+			if t := e.evaluate(ctx, item, nil); t != nil {
 				finish(t)
 			}
 			return nil

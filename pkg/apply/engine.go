@@ -92,8 +92,8 @@ type Engine struct {
 	// how it was or would be made, and whether that changes it. It may be called from many
 	// goroutines; nil if nobody wants to know.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
-	// Forget takes each manifest out of the plan once its object is dealt with, so that a
-	// run needs less and less memory. It is for callers that look at none of them afterwards.
+	// Forget packs the manifests of a large plan, and takes each out of the plan once its
+	// object is dealt with. It is for callers that look at none of them from Run on.
 	Forget bool
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)

@@ -40,12 +40,15 @@ func (e *Engine) resolve(ctx context.Context, items []plan.Item) []*plan.Item {
 			e.finish(event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Created, Reason: known.err.Error()})
 			continue
 		}
-		resolved, err := *item, known.err
+		resolved, err := e.whole(item)
 		if err == nil {
-			resolved, err = item.Resolve(known.kind, e.Scope)
+			err = known.err
+		}
+		if err == nil {
+			resolved, err = resolved.Resolve(known.kind, e.Scope)
 		}
 		if err != nil {
-			e.fail(ctx, *item, err)
+			e.fail(ctx, resolved, err)
 			continue
 		}
 		if resolved.Key() != item.Key() {

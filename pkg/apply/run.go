@@ -18,6 +18,11 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	for i, ph := range p.Phases {
 		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items), Refs: ph.Refs()}
 	}
+	if e.Forget {
+		if err := p.Pack(); err != nil {
+			return err
+		}
+	}
 	e.emit(planned)
 	e.ahead = ahead.Start(ctx, e.Server, p)
 	defer e.ahead.Close()

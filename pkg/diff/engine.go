@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,8 +58,8 @@ type Engine struct {
 	// how it would be, and whether that changes it. It may be called from many goroutines;
 	// nil if nobody wants to know.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
-	// Forget takes each manifest out of the plan once its object is compared, so that a run
-	// needs less and less memory. It is for callers that look at none of them afterwards.
+	// Forget packs the manifests of a large plan, and takes each out of the plan once its
+	// object is compared. It is for callers that look at none of them from Run on.
 	Forget bool
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
@@ -83,6 +84,11 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
 	for i, ph := range p.Phases {
 		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items), Refs: ph.Refs()}
+	}
+	if e.Forget {
+		if err := p.Pack(); err != nil {
+			return err
+		}
 	}
 	e.emit(planned)
 	e.ahead = ahead.Start(ctx, e.Server, p)
@@ -110,7 +116,12 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 	for i := range ph.Items {
 		item := &ph.Items[i]
 		if item.Kind.Resource == "" {
-			e.unserved(ctx, *item)
+			whole, err := item.Whole()
+			if err != nil {
+				e.cannotTell(ctx, whole, err)
+				continue
+			}
+			e.unserved(ctx, whole)
 			continue
 		}
 		groups[item.GVK] = append(groups[item.GVK], item)
@@ -126,9 +137,10 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 				refs[i] = item.Ref
 			}
 			e.ahead.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
-				e.look(ctx, &asks, *group[i], live, err)
+				item, broken := group[i].Whole()
+				e.look(ctx, &asks, item, live, cmp.Or(broken, err))
 				if e.Forget { // What is left to ask has the manifest, too.
-					group[i].Object = nil
+					group[i].Forget()
 				}
 			})
 		})

@@ -55,6 +55,7 @@ func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*b
 	b := &builder{
 		options:     o,
 		definitions: definitionsOf(manifests),
+		nodes:       make([]node, 0, len(manifests)),
 		index:       make(map[object.Key]int, len(manifests)),
 		but:         but,
 		faulty:      map[object.Key]bool{},

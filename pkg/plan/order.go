@@ -63,23 +63,23 @@ func (b *builder) classify() {
 
 // phases groups the nodes by place. Within a phase they are in input order.
 func (b *builder) phases() []Phase {
-	at := map[place]int{}
+	at, count := map[place]int{}, map[place]int{}
 	var places []place
-	for _, n := range b.nodes {
-		if _, ok := at[n.place]; !ok {
-			at[n.place] = 0
-			places = append(places, n.place)
+	for i := range b.nodes {
+		p := b.nodes[i].place
+		if count[p]++; count[p] == 1 {
+			places = append(places, p)
 		}
 	}
 	slices.SortFunc(places, place.compare)
 	phases := make([]Phase, len(places))
 	for i, p := range places {
 		at[p] = i
-		phases[i].Name = p.String()
+		phases[i].Name, phases[i].Items = p.String(), make([]Item, 0, count[p])
 	}
-	for _, n := range b.nodes {
-		phase := &phases[at[n.place]]
-		phase.Items = append(phase.Items, n.Item)
+	for i := range b.nodes {
+		phase := &phases[at[b.nodes[i].place]]
+		phase.Items = append(phase.Items, b.nodes[i].Item)
 	}
 	return phases
 }

@@ -60,6 +60,7 @@ type Item struct {
 	// Object is the manifest as it will be sent. It shares its values with the
 	// manifest: callers that change it make a copy.
 	Object *unstructured.Unstructured
+	packed []byte // the manifest in the place of Object
 	// Kind as the cluster serves it. Its Resource is empty if the cluster does not
 	// serve it yet; all of it is empty if no definition in the set has it either.
 	Kind object.Kind

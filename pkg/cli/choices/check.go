@@ -20,7 +20,11 @@ import (
 func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) error {
 	var items []plan.Item
 	for _, ph := range p.Phases {
-		items = append(items, ph.Items...)
+		if items == nil {
+			items = ph.Items // The whole plan, often.
+			continue
+		}
+		items = slices.Concat(items, ph.Items)
 	}
 	var errs []error
 	places := map[string]int{}
