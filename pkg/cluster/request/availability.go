@@ -1,16 +1,13 @@
 package request
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"net/http"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
@@ -23,35 +20,6 @@ const (
 	starting
 	ready
 )
-
-// health asks whether the server is there. /readyz covers the steps of a start, such as
-// the roles by which other clients are admitted; a server that refuses us /readyz is
-// there as well. An answer other than ok does not come from an API server.
-func (s *Sender) health(ctx context.Context) (health, error) {
-	const patience = 5 * time.Second
-	ctx, cancel := context.WithTimeout(withAttempt(ctx, &attempt{}), patience)
-	defer cancel()
-	body, err := Read(ctx, s.rest.Get().AbsPath("/readyz"))
-	if err == nil && !bytes.EqualFold(bytes.TrimSpace(body), []byte("ok")) {
-		err = answer.Wrong("/readyz answers something other than ok")
-	}
-	switch code := StatusOf(err).Code; {
-	case err == nil, code == http.StatusUnauthorized, code == http.StatusNotFound:
-		return ready, nil
-	case code == http.StatusForbidden, code == http.StatusInternalServerError, code == http.StatusTooManyRequests:
-		return starting, &startingError{code}
-	default:
-		return away, CauseOf(err)
-	}
-}
-
-// Ready asks the server whether it is ready to answer, and returns why not.
-func (s *Sender) Ready(ctx context.Context) error {
-	if health, err := s.health(ctx); health != ready {
-		return err
-	}
-	return nil
-}
 
 // availability finds out whether the server is away, and waits until it is back. One
 // goroutine looks, the others wait for its result.

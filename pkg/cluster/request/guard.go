@@ -41,56 +41,6 @@ func (e *refusedError) Unwrap() error { return e.err }
 // errStale says that a write was not sent whole: the guard had let it pass too long ago.
 var errStale = errors.New("the write waited too long to be sent")
 
-// guarded sends a write as the guard allows. A write that waited too long for a
-// connection is started again.
-func (t *transport) guarded(req *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	for {
-		within, ended, err := t.guard.Begin(req.Context())
-		switch {
-		case req.Context().Err() != nil && err != nil:
-			return nil, err // It was waited for to the end of the request's time.
-		case err != nil:
-			return nil, &refusedError{err}
-		}
-		resp, err := send(t.bounded(req, within))
-		ended(err == nil && resp.StatusCode < http.StatusInternalServerError)
-		if !errors.Is(err, errStale) || req.Body != nil && req.GetBody == nil {
-			return resp, err
-		}
-		if req.GetBody != nil {
-			if req.Body, err = req.GetBody(); err != nil {
-				return nil, err
-			}
-		}
-	}
-}
-
-// bounded returns the request with a bound on how long the server may work on it, counted
-// from its arrival, and with a body whose last part is sent only if the guard still
-// allows it. The server does not execute a request that it does not get in full.
-func (t *transport) bounded(req *http.Request, within time.Duration) *http.Request {
-	out := req.Clone(req.Context())
-	// The API server refuses a bound above its own, by default a minute; no guard allows
-	// as much.
-	query := out.URL.Query()
-	if own, err := time.ParseDuration(query.Get("timeout")); err == nil && own > 0 { // --request-timeout
-		within = min(within, own)
-	}
-	query.Set("timeout", within.Truncate(time.Millisecond).String())
-	out.URL.RawQuery = query.Encode()
-	if req.Body == nil {
-		return out
-	}
-	out.Body = &freshBody{req.Body, t.guard}
-	if req.GetBody != nil {
-		out.GetBody = func() (io.ReadCloser, error) {
-			body, err := req.GetBody()
-			return &freshBody{body, t.guard}, err
-		}
-	}
-	return out
-}
-
 // freshBody is a body that ends with an error once the guard does not let it pass any
 // more: net/http may hold a request until there is a connection, or until the server takes
 // more, and sends it again by itself where a connection was closed.

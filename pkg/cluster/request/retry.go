@@ -206,3 +206,19 @@ func (s *Sender) gaveUp(err error, class Class) error {
 func ofWebhook(s metav1.Status) bool {
 	return s.Reason == metav1.StatusReasonInternalError && strings.Contains(s.Message, "failed calling webhook \"")
 }
+
+// Once sends a request by send without retrying: for a diagnosis of a cluster, a missing
+// answer is an answer.
+func (s *Sender) Once(ctx context.Context, r Request, send func(context.Context) error) error {
+	_, _, err := s.try(ctx, r, send)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case Classify(err, r) == Lost:
+		return &noAnswerError{CauseOf(err)}
+	default:
+		return explain(err)
+	}
+}

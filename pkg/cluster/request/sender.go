@@ -1,7 +1,9 @@
 package request
 
 import (
+	"bytes"
 	"context"
+	"net/http"
 	"sync"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -101,24 +104,37 @@ func Prepare(config *rest.Config, from Origin, warnings *Warnings, clock *Clock)
 	return c
 }
 
-// Once sends a request by send without retrying: for a diagnosis of a cluster, a missing
-// answer is an answer.
-func (s *Sender) Once(ctx context.Context, r Request, send func(context.Context) error) error {
-	_, _, err := s.try(ctx, r, send)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case Classify(err, r) == Lost:
-		return &noAnswerError{CauseOf(err)}
-	default:
-		return explain(err)
-	}
-}
-
 // Carry returns ctx as part of the attempt that the other context belongs to: for a
 // stream that outlives the request that opened it.
 func Carry(ctx, attempt context.Context) context.Context {
 	return withAttempt(ctx, attemptOf(attempt))
+}
+
+// health asks whether the server is there. /readyz covers the steps of a start, such as
+// the roles by which other clients are admitted; a server that refuses us /readyz is
+// there as well. An answer other than ok does not come from an API server.
+func (s *Sender) health(ctx context.Context) (health, error) {
+	const patience = 5 * time.Second
+	ctx, cancel := context.WithTimeout(withAttempt(ctx, &attempt{}), patience)
+	defer cancel()
+	body, err := Read(ctx, s.rest.Get().AbsPath("/readyz"))
+	if err == nil && !bytes.EqualFold(bytes.TrimSpace(body), []byte("ok")) {
+		err = answer.Wrong("/readyz answers something other than ok")
+	}
+	switch code := StatusOf(err).Code; {
+	case err == nil, code == http.StatusUnauthorized, code == http.StatusNotFound:
+		return ready, nil
+	case code == http.StatusForbidden, code == http.StatusInternalServerError, code == http.StatusTooManyRequests:
+		return starting, &startingError{code}
+	default:
+		return away, CauseOf(err)
+	}
+}
+
+// Ready asks the server whether it is ready to answer, and returns why not.
+func (s *Sender) Ready(ctx context.Context) error {
+	if health, err := s.health(ctx); health != ready {
+		return err
+	}
+	return nil
 }
