@@ -15,6 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Connection holds the flags that every verb takes: which cluster, as which user, and for
@@ -97,3 +98,8 @@ type OverError struct{ timeout time.Duration }
 func (e *OverError) Error() string {
 	return fmt.Sprintf("the run timed out after %s (--timeout)", e.timeout)
 }
+
+// expectation is one value of a guard, and its source.
+type expectation struct{ from, value string }
+
+func (e expectation) String() string { return e.from + "=" + text.ShellQuote(e.value) }

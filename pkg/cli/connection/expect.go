@@ -30,11 +30,6 @@ const (
 // refuse.
 func guards() []string { return []string{ExpectContext, ExpectCluster} }
 
-// expectation is one value of a guard, and its source.
-type expectation struct{ from, value string }
-
-func (e expectation) String() string { return e.from + "=" + text.ShellQuote(e.value) }
-
 // variable returns the environment variable that sets a guard.
 func variable(flag string) string {
 	return "KUBECTL_K8SCONNECT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
