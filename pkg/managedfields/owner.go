@@ -75,8 +75,9 @@ func (o Owner) Equal(other Owner) bool {
 		o.Subresource == other.Subresource && o.APIVersion == other.APIVersion
 }
 
-// Giver is the manager under which the verb give sends managed fields. It owns nothing; by it
-// the webhook tells a hand-over that somebody wished for from other edits of managed fields.
+// Giver is the manager under which the verb give sends managed fields. It owns nothing;
+// the webhook distinguishes by it a hand-over that a user asked for from other edits of
+// managed fields.
 const Giver = "k8sconnect-give"
 
 // ClientSideApply is the manager under which kubectl's client-side apply writes.

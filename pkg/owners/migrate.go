@@ -54,8 +54,8 @@ type Migrator struct {
 const migrations = 5
 
 // Migrate rewrites the owners of one object to the version of the kind. It has no event if
-// there is nothing to rewrite. An owner moves as a whole or stays: of one that holds a path
-// which the kind does not have at that version, it is unknown what it means.
+// there is nothing to rewrite. An owner moves as a whole or stays: if it holds a path that
+// the kind does not have at that version, the meaning of the path is unknown.
 func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref) (event.Migrated, bool) {
 	for range migrations {
 		told, again := m.once(ctx, kind, ref)
@@ -66,7 +66,7 @@ func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref
 	return event.Migrated{Ref: ref, Err: errors.New("the object changes faster than it can be read")}, true
 }
 
-// once looks at the object and writes it. It reports whether somebody came in between.
+// once reads the object and writes it. It reports whether another write came in between.
 func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref) (told event.Migrated, again bool) {
 	told = event.Migrated{Ref: ref, To: kind.GVK.GroupVersion().String()}
 	live, err := m.Server.Get(ctx, kind, ref)

@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// raced is a server on which somebody else writes before the first writes of a migration
+// raced is a server on which another client writes before the first writes of a migration
 // arrive, and adds an owner each time. It refuses what is bound to an older version.
 type raced struct {
 	live  *unstructured.Unstructured

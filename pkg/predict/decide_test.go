@@ -19,7 +19,7 @@ import (
 type ruled struct{ take, yield, annotation, fileTake, fileYield string }
 
 // webhookOf returns a configuration whose certificate authorities cainjector set, and whose
-// policy of the first webhook somebody edited.
+// policy of the first webhook that a user edited.
 func webhookOf(t *testing.T, annotation string) (plan.Item, *unstructured.Unstructured) {
 	t.Helper()
 	const text = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: x}, webhooks: [" +

@@ -9,12 +9,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// ErrUnmanaged says that an object has no managed fields, so that nobody owns anything of it.
+// ErrUnmanaged says that an object has no managed fields, so that nothing of it has an
+// owner.
 var ErrUnmanaged error = unmanagedError{}
 
-// ErrLast says that nobody would own anything of an object any more. The API server then
-// takes all of it for what was there before the first apply, and each apply conflicts with
-// that.
+// ErrLast says that nothing of an object would have an owner any more. The API server
+// would then treat all of it as what was there before the first apply, and each apply
+// would conflict with that.
 var ErrLast error = lastError{}
 
 type lastError struct{}

@@ -19,7 +19,7 @@ const (
 	Move Mode = "move"
 	// Share: they keep them, and the receiver owns them as well.
 	Share Mode = "share"
-	// Release: they lose them, and nobody receives them.
+	// Release: they lose them, and no manager receives them.
 	Release Mode = "release"
 )
 
@@ -83,9 +83,9 @@ const (
 	OtherVersion Why = "other version"
 )
 
-// Give works out the managed fields that a wish leads to. No other entry changes, and no path
-// is added that nobody held. If nothing is to be done, because all that was meant is as it is
-// wished, Given is empty.
+// Give works out the managed fields that a wish leads to. No other entry changes, and no
+// path is added that had no owner. Given is empty if there is nothing to do, because
+// everything meant is already as wished.
 func Give(entries []managedfields.Entry, w Wish) (Outcome, error) {
 	if err := w.check(entries); err != nil {
 		return Outcome{}, err

@@ -14,15 +14,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Question says what is asked of a survey. The zero Question asks for counts alone.
+// Question says what a survey is to find out. The zero Question asks for counts alone.
 type Question struct {
 	// Managers are those that are counted; nil counts all.
 	Managers []string
-	// From are the managers of which each object is told, with what only they hold.
+	// From are the managers whose objects are listed, with what only they hold.
 	From []string
-	// Expected are the managers that are expected, as patterns of [path.Match]; nil expects
-	// everybody. What is written through the subresource status, or is part of it, is always
-	// expected.
+	// Expected are the managers that are expected, as patterns of [path.Match]; nil
+	// expects all. What is written through the subresource status, or is part of it, is
+	// always expected.
 	Expected []string
 	// Served reports whether the server serves a kind at a version; nil serves everything.
 	Served func(schema.GroupVersionKind) bool
@@ -44,7 +44,8 @@ func (q *Question) counts(manager string) bool {
 	return q.Managers == nil || slices.Contains(q.Managers, manager)
 }
 
-// Counter counts. It is not for several goroutines: let each have its own, and merge them.
+// Counter counts. It is not safe for concurrent use: give each goroutine its own, and
+// merge them.
 type Counter struct {
 	question   Question
 	objects    int
@@ -91,7 +92,7 @@ func New(q Question) *Counter {
 	}
 }
 
-// Add counts an object. If its managed fields cannot be read, it is told as such.
+// Add counts an object. If its managed fields cannot be read, it is reported as unread.
 func (c *Counter) Add(ref object.Ref, fields []metav1.ManagedFieldsEntry) {
 	entries, err := managedfields.EntriesOf(fields)
 	if err != nil {
@@ -117,8 +118,8 @@ func (c *Counter) Add(ref object.Ref, fields []metav1.ManagedFieldsEntry) {
 	}
 }
 
-// countManager counts what a manager holds in all of its ways, and tells the object if
-// somebody asked about it.
+// countManager counts what a manager holds in all of its ways, and lists the object if the
+// question asks for it.
 func (c *Counter) countManager(ref object.Ref, m manager) {
 	leaves := slices.Contains(c.question.From, m.name)
 	var sole []event.FieldName
@@ -141,7 +142,7 @@ func (c *Counter) countManager(ref object.Ref, m manager) {
 	}
 }
 
-// surprise tells what a manager holds that nobody expected.
+// surprise records what a manager holds although it is not expected.
 func (c *Counter) surprise(ref object.Ref, m manager) {
 	var paths []event.FieldName
 	var fields event.Fields
@@ -178,7 +179,7 @@ func (c *Counter) countVersions(kind schema.GroupKind, entries []managedfields.E
 	}
 }
 
-// Miss tells what could not be looked at.
+// Miss records what could not be read.
 func (c *Counter) Miss(unread event.Unread) { c.unread = append(c.unread, unread) }
 
 // Merge adds what another counter of the same question has counted.

@@ -333,7 +333,7 @@ func randomQuestion(random *rand.Rand) survey.Question {
 
 func pick(random *rand.Rand, of ...string) string { return of[random.IntN(len(of))] }
 
-// What cannot be read is told, and does not count as an object that was looked at.
+// What cannot be read is reported, and does not count as an object that was read.
 func TestUnreadableFields(t *testing.T) {
 	c := survey.New(survey.Question{})
 	ref := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Name: "odd"}

@@ -85,8 +85,8 @@ type walked struct {
 	status bool
 }
 
-// tally counts the fields of a set that can have an owner, and tells each of them, unless
-// nobody listens.
+// tally counts the fields of a set that can have an owner, and calls tell for each, unless
+// it is nil.
 func tally(own, others *fieldpath.Set, tell func(walked)) event.Fields {
 	t := &tallying{tell: tell}
 	t.below(nil, own, others, false)
