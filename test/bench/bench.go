@@ -303,7 +303,7 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 	}
 	// kubectl deletes definitions and then does not find their objects: whether all are
 	// gone is what counts.
-	if m.Exit != exitOf(work) && !(tool == toolKubectl && work == workDelete && p.sample.foreign) {
+	if m.Exit != exitOf(work) && (tool != toolKubectl || work != workDelete || !p.sample.foreign) {
 		return m, &outcomeError{fmt.Sprintf("exit status %d:\n%s", m.Exit, tail(p.lab.log()))}
 	}
 	if work == workStalled {

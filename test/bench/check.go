@@ -35,7 +35,7 @@ func (p *plot) written(work string, before, after versions) error {
 	}
 	var written []name
 	for name, version := range after {
-		if before[name] != version && !(bare[name] && before[name] != "") {
+		if before[name] != version && (!bare[name] || before[name] == "") {
 			written = append(written, name)
 		}
 	}

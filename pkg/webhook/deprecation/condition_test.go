@@ -22,9 +22,8 @@ const chartsCondition = "../../../charts/k8sconnect/files/deprecated-fields.cel"
 
 // tree is rules by their paths, as an expression looks for them.
 type tree struct {
-	below  map[string]*tree // by the step of a path, which ends in [] for a list
-	finds  []string         // conditions on the value here; %s is where it is
-	unless []string
+	below map[string]*tree // by the step of a path, which ends in [] for a list
+	finds []string         // conditions on the value here; %s is where it is
 }
 
 func (t *tree) at(path string) *tree {
