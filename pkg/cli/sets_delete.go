@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
@@ -60,7 +61,7 @@ Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 		Example: `  # All of the shop
   kubectl k8sconnect sets delete shop -n shop --yes`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: completion.Sets(c),
 		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false

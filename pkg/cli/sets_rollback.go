@@ -17,7 +17,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
@@ -68,11 +70,12 @@ one that did not.`,
   # In CI: show it, and confirm what was shown
   kubectl k8sconnect sets rollback web -n shop --confirm=DIGEST`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: completion.Sets(c),
 		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&flags.to, "to", "", "Id of the RUN to go back to")
+	help.Complete(cmd, "to", completion.Runs(c))
 	cmd.Flags().BoolVar(&flags.yes, "yes", false, "Do it without asking")
 	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "The same, but only if it changes what a run without it showed with this DIGEST; for CI")
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false, "If it fails, take back what it wrote, as apply does")

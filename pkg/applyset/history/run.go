@@ -130,6 +130,18 @@ func named(runs []Run, name string) []Run {
 	return out
 }
 
+// Names returns how runs are named for a rollback: by their ids, and by what they stated
+// where several have one.
+func Names(runs []Run) []string {
+	out := make([]string, len(runs))
+	for i, r := range runs {
+		if out[i] = r.ID; len(named(runs, r.ID)) > 1 {
+			out[i] = r.name()
+		}
+	}
+	return out
+}
+
 // name tells a run from others of its id.
 func (r Run) name() string {
 	const enough = 6 // digits: runs of one id are few

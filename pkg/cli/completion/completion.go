@@ -13,6 +13,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -38,6 +39,8 @@ func Add(root *cobra.Command, c *connection.Connection) {
 		help.Complete(cmd, connection.ExpectContext, known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
 		help.Complete(cmd, "cluster", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Clusters)) }))
 		help.Complete(cmd, "user", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.AuthInfos)) }))
+		help.Complete(cmd, sets.NameFlag, known.completeSets)
+		help.Complete(cmd, sets.SpelledByKubectl, known.completeSets)
 		help.Words(cmd, "color", "auto", "always", "never")
 		help.Words(cmd, "dry-run", "none", "server", "client")
 		help.Words(cmd, "validate", "strict", "warn", "ignore")
@@ -87,15 +90,9 @@ func (c words) completeConfig(names func(api.Config) []string) cobra.CompletionF
 // it.
 const completionTimeout = 3 * time.Second
 
-// completeNamespaces asks the server, but only briefly: the user's shell waits.
+// completeNamespaces completes to the namespaces that there are.
 func (c words) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
-	defer cancel()
-	names, err := c.namespaces(ctx)
-	if err != nil {
-		cobra.CompDebugln(err.Error(), false)
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return c.ask(cmd, c.namespaces)
 }
 
 func (c words) namespaces(ctx context.Context) ([]string, error) {

@@ -192,6 +192,12 @@ func (k *Keeper) heads(ctx context.Context) ([]*unstructured.Unstructured, []his
 	return secrets, history.Heads(secrets), nil
 }
 
+// Known returns the runs that are kept, the newest first, without what they stated.
+func (k *Keeper) Known(ctx context.Context) ([]history.Run, error) {
+	_, heads, err := k.heads(ctx)
+	return heads, err
+}
+
 // Runs reads the history, the newest run first. The faults say what cannot be read.
 func (k *Keeper) Runs(ctx context.Context) (runs []history.Run, faults []error, err error) {
 	heads, _, err := k.heads(ctx)

@@ -33,7 +33,6 @@ type Flags struct {
 // AddSet adds the flag by which the members of a set are meant.
 func (f *Flags) AddSet(cmd *cobra.Command) {
 	sets.AddName(cmd.Flags(), &f.Set, "The members of this set, [KIND[.GROUP]/]NAME, in the place of a TYPE")
-	help.Words(cmd, sets.NameFlag)
 }
 
 // Add adds the flags to a command's.

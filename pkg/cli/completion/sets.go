@@ -1,0 +1,96 @@
+package completion
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// Sets completes the name of one set, for verbs that take it as their only argument.
+func Sets(c *connection.Connection) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return words{c}.ask(cmd, words{c}.sets)
+	}
+}
+
+// Runs completes the id of a run to which a set can be rolled back. The set is the only
+// argument.
+func Runs(c *connection.Connection) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) != 1 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return words{c}.ask(cmd, func(ctx context.Context) ([]string, error) { return words{c}.runs(ctx, args[0]) })
+	}
+}
+
+// completeSets completes the value of a flag that names a set.
+func (c words) completeSets(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return c.ask(cmd, c.sets)
+}
+
+// ask asks the server, but only briefly: the user's shell waits.
+func (c words) ask(cmd *cobra.Command, names func(context.Context) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+	defer cancel()
+	found, err := names(ctx)
+	if err != nil {
+		cobra.CompDebugln(err.Error(), false)
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+// sets returns the names of the sets in the namespace. Those that could be read are offered
+// although others could not.
+func (c words) sets(ctx context.Context) ([]string, error) {
+	client, err := c.Quick(ctx)
+	if err != nil {
+		return nil, err
+	}
+	namespace, _, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	all, err := sets.All(ctx, client, namespace)
+	names := make([]string, len(all))
+	for i, set := range all {
+		names[i] = sets.Spelled(set.Record.Parent)
+	}
+	return names, err
+}
+
+// runs returns the runs of a set that ended well, the newest first, each with when it was and
+// who it was.
+func (c words) runs(ctx context.Context, name string) ([]string, error) {
+	client, err := c.Quick(ctx)
+	if err != nil {
+		return nil, err
+	}
+	namespace, _, err := c.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	set, err := sets.Find(ctx, client, name, namespace)
+	if err != nil {
+		return nil, err
+	}
+	keeper := past.Keeper{Server: client, Parent: set.Record.Parent, Emit: func(event.Event) {}}
+	runs, err := keeper.Known(ctx)
+	var words []string
+	for i, id := range history.Names(runs) {
+		if r := runs[i]; r.Usable() {
+			words = append(words, id+"\t"+r.Started.UTC().Format(time.RFC3339)+", by "+r.Who)
+		}
+	}
+	return words, err
+}
