@@ -128,6 +128,9 @@ func (b *bench) warm(ctx context.Context, l *lab, who contender) error {
 			if !does(who.tools[0], work) || work == workReady || work == workStuck || work == workStalled || work == workNamespace && !l.controllers {
 				continue
 			}
+			if l.controllers && slices.Contains(setWorks(), work) {
+				continue // The namespace is gone.
+			}
 			if work == workWait && l.controllers {
 				continue // They put a ConfigMap of their own there, which is not like ours.
 			}
@@ -201,7 +204,7 @@ func (b *bench) round(ctx context.Context, l *lab, c cell, who contender, worker
 	defer func() { err = cleared(ctx, p, err) }()
 	for _, work := range allWorks() {
 		wanted := slices.Contains(works, work)
-		if !wanted && work != workCreate {
+		if !wanted && (work != workCreate || c.set) {
 			continue
 		}
 		for _, tool := range who.tools {
@@ -338,7 +341,7 @@ func (b *bench) check(ctx context.Context, p *plot, tool, work string, before ve
 	if work == workStuck {
 		return p.explained()
 	}
-	if work != workCreate && work != workChange {
+	if work != workCreate && work != workChange && work != workSet {
 		return nil
 	}
 	live, err := p.look(ctx)

@@ -21,6 +21,14 @@ func (b *bench) calibrate(ctx context.Context, l *lab, c cell) (map[string]int, 
 			best[work] = usual
 		}
 	}
+	if c.set { // It is the same work, with a label.
+		for work, like := range map[string]string{workSet: workCreate, workSetAgain: workAgain, workPrune: workCreate} {
+			if known := b.workers[fmt.Sprint(c.kind, c.rtt, like)]; known > 0 {
+				best[work] = known
+			}
+		}
+		return best, nil
+	}
 	if i < 0 || l == nil || b.options.short || c.count == small || c.count >= large {
 		return best, nil
 	}

@@ -24,7 +24,9 @@ func (p *plot) written(work string, before, after versions) error {
 			return fmt.Errorf("%d of %d objects are still there", len(after), len(before))
 		}
 		return nil
-	case workCreate, workReady: // for workReady, each status
+	case workPrune:
+		return p.pruned(before, after)
+	case workCreate, workSet, workReady: // for workReady, each status
 		want = len(after)
 	case workChange:
 		want = p.sample.changed
@@ -63,6 +65,19 @@ func (p *plot) bare() (map[name]bool, error) {
 		bare[nameOf(u)] = !says
 	}
 	return bare, err
+}
+
+// pruned checks that what left is gone, and all else as it was.
+func (p *plot) pruned(before, after versions) error {
+	for name, version := range after {
+		if before[name] != version {
+			return fmt.Errorf("%s was written", name)
+		}
+	}
+	if gone := len(before) - len(after); gone != p.sample.leaving {
+		return fmt.Errorf("%d of %d objects are gone, not %d", gone, len(before), p.sample.leaving)
+	}
+	return nil
 }
 
 // content checks that every object exists and is as it should be.

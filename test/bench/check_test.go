@@ -31,11 +31,16 @@ func TestWritten(t *testing.T) {
 		"dry run wrote":          {workDryRun, at("1"), at("2"), "1 of 1 objects were written, not 0"},
 		"two changed":            {workChange, at("1", "2", "3"), at("4", "5", "3"), ""},
 		"all written, not two":   {workChange, at("1", "2", "3"), at("4", "5", "6"), "3 of 3 objects were written, not 2"},
+		"a set":                  {workSet, nil, at("1", "2", "3"), ""},
+		"written for no set":     {workSetAgain, at("1", "2"), at("1", "3"), "1 of 2 objects were written, not 0"},
+		"pruned":                 {workPrune, at("1", "2", "3"), at("1", "2"), ""},
+		"nothing pruned":         {workPrune, at("1", "2", "3"), at("1", "2", "3"), "0 of 3 objects are gone, not 1"},
+		"pruned and written":     {workPrune, at("1", "2", "3"), at("1", "4"), "was written"},
 		"nothing written of two": {workChange, at("1", "2", "3"), at("1", "2", "3"), "0 of 3 objects were written, not 2"},
 	}
 	for title, test := range tests {
 		t.Run(title, func(t *testing.T) {
-			p := &plot{sample: sample{changed: 2}}
+			p := &plot{sample: sample{changed: 2, leaving: 1}}
 			expect(t, p.written(test.work, test.before, test.after), test.wrong)
 		})
 	}

@@ -31,7 +31,15 @@ const (
 	workStalled = "first cause"
 	// workCrowd is several works on one object, where the server serves many kinds.
 	workCrowd = "many kinds"
+	// workSet creates them as a set, workSetAgain applies that again with nothing changed, and
+	// workPrune without a tenth of them, which is deleted.
+	workSet      = "create a set"
+	workSetAgain = "set again"
+	workPrune    = "prune a tenth"
 )
+
+// setWorks are done one after the other on a plot of their own.
+func setWorks() []string { return []string{workSet, workSetAgain, workPrune} }
 
 // The tools, as the table calls them.
 const (
@@ -58,9 +66,9 @@ func does(tool, work string) bool {
 		return peerDoes(tool, work)
 	}
 	switch work {
-	case workCreate, workDelete:
+	case workCreate, workDelete, workSet:
 		return tool != toolLook
-	case workWait:
+	case workWait, workPrune:
 		return tool != toolPatch
 	case workStuck, workStalled:
 		return tool == toolPlugin
@@ -116,7 +124,16 @@ func (p *plot) commandLine(program, work string, flags ...string) ([]string, err
 	case workDryRun:
 		argv = append(argv, "--dry-run=server")
 	}
-	files, err := p.sample.args(p.version)
+	read := p.sample.args
+	switch work {
+	case workSet, workSetAgain, workPrune:
+		// The same for both: kubectl's flag is known to the plugin, and its environment allows it.
+		flags = append(slices.Clone(flags), "--prune", "--applyset=bench")
+	}
+	if work == workPrune {
+		read = p.sample.rest
+	}
+	files, err := read(p.version)
 	argv = slices.Concat(argv, flags, files)
 	if p.namespace != "" {
 		argv = append(argv, "-n", p.namespace)
@@ -155,6 +172,12 @@ func (p *plot) requests(tool, work string) ([]rawRequest, error) {
 	for _, c := range order {
 		gets = append(gets, rawRequest{Method: http.MethodGet, Path: c.path(), Pages: len(members[c]) > rawPage})
 		for i, u := range members[c] {
+			if work == workPrune {
+				if i >= len(members[c])-p.sample.leaving {
+					patches = append(patches, rawRequest{Method: http.MethodDelete, Path: c.path() + "/" + u.GetName(), Wave: 1})
+				}
+				continue
+			}
 			if tool == toolLook && (work != workChange || i >= p.sample.changed) {
 				continue // it is as the manifest says
 			}

@@ -94,7 +94,7 @@ func (l *lab) close() {
 
 // environment is that of a tool: a user, a home and a discovery cache of its own, the
 // network between it and the server, and none of the caller's settings that could change
-// what it does.
+// what it does. kubectl knows sets only if it is told to.
 func (l *lab) environment(user string) ([]string, error) {
 	home := filepath.Join(l.dir, user)
 	kubeconfig := filepath.Join(home, "kubeconfig")
@@ -105,7 +105,7 @@ func (l *lab) environment(user string) ([]string, error) {
 		name, _, _ := strings.Cut(entry, "=")
 		return name == "HOME" || strings.HasPrefix(name, "KUBE") || strings.HasSuffix(strings.ToUpper(name), "_PROXY")
 	})
-	return append(env, "HOME="+home, "KUBECACHEDIR="+filepath.Join(home, "cache"), "KUBECONFIG="+kubeconfig), nil
+	return append(env, "KUBECTL_APPLYSET=true", "HOME="+home, "KUBECACHEDIR="+filepath.Join(home, "cache"), "KUBECONFIG="+kubeconfig), nil
 }
 
 // admit creates a user with all rights, unless it exists.

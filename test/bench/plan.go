@@ -20,12 +20,14 @@ type cell struct {
 	crowd int
 	// alone: the plugin is compared with itself.
 	alone bool
+	// set: they are created as a set, and not before.
+	set bool
 }
 
 func (c cell) String() string { return fmt.Sprintf("%s, %s", c.sample.title, c.rtt) }
 
 func allWorks() []string {
-	return []string{workCreate, workAgain, workChange, workDryRun, workDiff, workWait, workReady, workDelete, workNamespace, workStuck, workStalled, workCrowd}
+	return []string{workCreate, workAgain, workChange, workDryRun, workDiff, workWait, workReady, workDelete, workNamespace, workStuck, workStalled, workCrowd, workSet, workSetAgain, workPrune}
 }
 
 func generatedKinds() []string { return []string{"ConfigMap", "Deployment"} }
@@ -82,6 +84,13 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 				deleted := c
 				deleted.controllers, deleted.works = true, []string{workDelete}
 				cells = append(cells, deleted)
+			}
+			if as := c; c.kind == "ConfigMap" && c.count > small {
+				as.set, as.works = true, slices.DeleteFunc(setWorks(), func(work string) bool { return !slices.Contains(o.works, work) })
+				if len(as.works) > 0 {
+					as.works = setWorks() // Each needs those before it.
+					cells = append(cells, as)
+				}
 			}
 			if c.kind == "ConfigMap" && c.count > small && c.count < large && slices.Contains(o.works, workNamespace) {
 				c.controllers, c.works = true, []string{workNamespace}

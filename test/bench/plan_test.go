@@ -18,7 +18,7 @@ func TestPlan(t *testing.T) {
 		},
 		"memory needs no network": {
 			args: "-kind ConfigMap -count 10000",
-			want: "10,000 ConfigMaps, 0s: create again wait",
+			want: "10,000 ConfigMaps, 0s: create again wait; 10,000 ConfigMaps, 0s: create a set set again prune a tenth",
 		},
 		"a sample of our own where there is no corpus": {
 			args: "-set argocd -rtt 0s",
@@ -39,7 +39,7 @@ func TestPlan(t *testing.T) {
 		"short": {
 			args: "-short -kind ConfigMap",
 			want: "1 ConfigMap, 0s: create again change dry run diff wait delete; 100 ConfigMaps, 0s: create again change diff wait delete; " +
-				"100 ConfigMaps, 0s: delete namespace; " +
+				"100 ConfigMaps, 0s: create a set set again prune a tenth; 100 ConfigMaps, 0s: delete namespace; " +
 				"sample shop (48 objects), 0s: create again diff delete",
 		},
 	}

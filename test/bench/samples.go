@@ -34,6 +34,9 @@ type sample struct {
 	// deleted.
 	defines bool
 	held    int
+	// leaving is how many of its objects, the last, are not in what rest reads.
+	leaving int
+	rest    func(version int) ([]string, error)
 	// stalled is how many of its objects hang while the others are ready.
 	stalled int
 }
@@ -152,14 +155,23 @@ func generated(dir, kind string, count int) (sample, error) {
 		title = "1 " + kind
 	}
 	condition := map[string]string{"ConfigMap": "jsonpath={.data.version}", "Deployment": "jsonpath={.spec.replicas}=2"}[kind]
-	return written(dir, sample{title: title, changed: changed, kind: kind, condition: condition}, func(out *bytes.Buffer, version int) error {
-		return render(out, text, count, func(i int) int {
-			if i < changed {
-				return version
-			}
-			return 0
-		})
-	})
+	first := func(count int) func(out *bytes.Buffer, version int) error {
+		return func(out *bytes.Buffer, version int) error {
+			return render(out, text, count, func(i int) int {
+				if i < changed {
+					return version
+				}
+				return 0
+			})
+		}
+	}
+	const tenth = 10
+	leaving := max(1, count/tenth)
+	rest, err := written(dir, sample{title: title + " but " + thousands(leaving)}, first(count-leaving))
+	if err != nil {
+		return sample{}, err
+	}
+	return written(dir, sample{title: title, changed: changed, kind: kind, condition: condition, leaving: leaving, rest: rest.args}, first(count))
 }
 
 // shop is a small application, for where there is no corpus.
