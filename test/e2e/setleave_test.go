@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/client-go/tools/clientcmd"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
@@ -72,7 +74,7 @@ func TestNamespaceWithAMemberThatStays(t *testing.T) {
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: inside, namespace: " + other + "}}\n"
 	set := configMaps(3, 1, "1")
 	kubectl(t, c, "delete", "namespace", other)
-	kubeconfig = inNamespace(t, c, kubeconfig, home)
+	kubeconfig = inNamespace(t, kubeconfig, home)
 	args := func(text string) []string {
 		return []string{"apply", "-f", file(t, text), "--apply-set=shop", "--prune", "--prune-allow=Namespace"}
 	}
@@ -107,8 +109,15 @@ func TestParentThatGrowsInTheLastMoment(t *testing.T) {
 }
 
 // inNamespace returns the kubeconfig, which has the namespace in its context from now on.
-func inNamespace(t *testing.T, c *cluster.Cluster, kubeconfig, ns string) string {
+func inNamespace(t *testing.T, kubeconfig, ns string) string {
 	t.Helper()
-	kubectl(t, c, "config", "set-context", "--current", "--namespace="+ns, "--kubeconfig="+kubeconfig)
+	config, err := clientcmd.LoadFromFile(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Contexts[config.CurrentContext].Namespace = ns
+	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
 	return kubeconfig
 }
