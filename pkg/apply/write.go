@@ -159,17 +159,8 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 		body = object.AtVersion(body, version)
 	}
 	answer, err := e.Server.Apply(ctx, t.Item.Kind, body, how)
-	if how.Create && apierrors.IsConflict(err) && !mayBeWritten(err) && e.isAbsent(ctx, t.Item) {
-		how.Create = false // It is gone again, or the server knows no such condition.
-		answer, err = e.Server.Apply(ctx, t.Item.Kind, body, how)
-	}
 	e.wrote(t, answer, err)
 	return answer, err
-}
-
-func (e *Engine) isAbsent(ctx context.Context, item plan.Item) bool {
-	_, err := e.Server.Get(ctx, item.Kind, item.Ref)
-	return apierrors.IsNotFound(err)
 }
 
 // transfer makes the adopted fields ours as far as that comes before the apply, and

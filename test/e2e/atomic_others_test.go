@@ -1,9 +1,12 @@
 package e2e_test
 
 import (
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
 // If another client creates an object between the check and the write, the object stays
@@ -22,6 +25,31 @@ func TestAtomicCreatedByOthersMeanwhile(t *testing.T) {
 		says(t, "restored    configmap/more")
 	if got := kubectl(t, c, "get", "configmap", "more", "-n", ns, "--ignore-not-found", "-o", "jsonpath={.data}"); got != `{"hers":"1"}` {
 		t.Errorf("of alice's object there is %q: %s", got, r)
+	}
+}
+
+// An object that others create, and delete again before it can be looked at, is created by
+// the run after all, and under the same condition: one that appears by then is checked.
+func TestCreatedAndDeletedByOthersMeanwhile(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	for name, appears := range map[string]bool{"and stays away": false, "and comes again": true} {
+		t.Run(name, func(t *testing.T) {
+			ns := namespace(t, c)
+			t.Cleanup(p.Heal)
+			creates := writes("/api/v1/namespaces/" + ns + "/configmaps/cm-0000")
+			p.Fail(1, creates, cluster.Fault{Status: http.StatusConflict})
+			if appears {
+				before(p, creates, func() {
+					kubectl(t, c, "create", "configmap", "cm-0000", "-n", ns, "--from-literal=hers=1", "--field-manager=alice")
+				})
+			}
+			says := "1 created"
+			if appears {
+				says = "configured  configmap/cm-0000 -n " + ns + "  (joined secret/shop)"
+			}
+			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "ours")), "--apply-set=shop").ends(t, 0).says(t, says)
+		})
 	}
 }
 

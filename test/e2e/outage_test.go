@@ -57,9 +57,9 @@ func TestNotTriedAgain(t *testing.T) {
 	}{
 		"400": {cluster.Fault{Status: http.StatusBadRequest}, 1, 1},
 		"403": {cluster.Fault{Status: http.StatusForbidden}, 1, 1}, // from admission: we have the permission
-		// A create conflicts, and nothing is there: it is sent without its condition, and then
-		// looked at as if others had created the object.
-		"409": {cluster.Fault{Status: http.StatusConflict}, 1, 3},
+		// A create conflicts, so others have made the object: what the apply makes of that is
+		// asked, and refused as well.
+		"409": {cluster.Fault{Status: http.StatusConflict}, 1, 2},
 		"422": {cluster.Fault{Status: http.StatusUnprocessableEntity}, 1, 1},
 		"413": {cluster.Fault{Status: http.StatusRequestEntityTooLarge}, 1, 1},
 	} {

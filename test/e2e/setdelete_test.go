@@ -2,15 +2,8 @@ package e2e_test
 
 import (
 	"fmt"
-	"net/http"
-	"os"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
-	"time"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
 // Killed at any request and repeated, sets delete leaves nothing of the set: no member, no
@@ -38,36 +31,11 @@ func TestSetDeleteKilledAtEachRequest(t *testing.T) {
 	if out := left(t, ns); out != "" {
 		t.Fatalf("a clean run leaves %s", out)
 	}
-	every := max(1, requests/6)
-	if os.Getenv("TEST_LONG") != "" {
-		every = 1
-	}
-	for at := requests; at >= 1; at -= every { // What comes last is what is easily forgotten.
+	for _, at := range someOf(requests) {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			ns := made(t)
-			var mu sync.Mutex
-			seen, reached := 0, make(chan struct{})
-			p.Fail(-1, func(*http.Request) bool {
-				mu.Lock()
-				defer mu.Unlock()
-				if seen++; seen == at {
-					close(reached)
-				}
-				return seen >= at
-			}, cluster.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
-			r := start(t, kubeconfig, args(ns)...)
-			over := make(chan struct{})
-			go func() { _ = r.cmd.Wait(); close(over) }()
-			select {
-			case <-reached:
-			case <-over: // It had fewer requests this time.
-			}
-			_ = r.cmd.Process.Signal(syscall.SIGKILL) // It may be over.
-			<-over
-			p.Heal()
-			if name := lease(t, c, ns); name != "" {
-				// The lock of a dead run is free after half a minute; here it is known to be dead.
-				kubectl(t, c, "patch", "lease", name, "-n", ns, "--type=merge", "-p", `{"spec":{"holderIdentity":""}}`)
+			killedAt(t, p, kubeconfig, at, args(ns)...)
+			if freed(t, c, ns) {
 				k8sconnect(t, c.KubeconfigPath, args(ns)...).ends(t, 0)
 			} else {
 				k8sconnect(t, c.KubeconfigPath, args(ns)...)

@@ -3,11 +3,8 @@ package e2e_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -155,39 +152,13 @@ func TestSetKilledAtEachRequest(t *testing.T) {
 	if len(want) != n {
 		t.Fatalf("a clean run ends with %d objects", len(want))
 	}
-	every := max(1, requests/6)
-	if os.Getenv("TEST_LONG") != "" {
-		every = 1
-	}
-	for at := 1; at <= requests; at += every {
+	for _, at := range someOf(requests) {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			ns := namespace(t, c)
 			clean(t, ns)
-			var mu sync.Mutex
-			seen, reached := 0, make(chan struct{})
-			p.Fail(-1, func(*http.Request) bool {
-				mu.Lock()
-				defer mu.Unlock()
-				if seen++; seen == at {
-					close(reached)
-				}
-				return seen >= at
-			}, cluster.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
-			r := start(t, kubeconfig, applySet(ns, second, "--concurrency=4")...)
-			over := make(chan struct{})
-			go func() { _ = r.cmd.Wait(); close(over) }()
-			select {
-			case <-reached:
-			case <-over: // It had fewer requests this time.
-			}
-			_ = r.cmd.Process.Signal(syscall.SIGKILL) // It may be over.
-			<-over
-			p.Heal()
+			killedAt(t, p, kubeconfig, at, applySet(ns, second, "--concurrency=4")...)
 			there := uids(t, c, ns)
-			if name := lease(t, c, ns); name != "" {
-				// The lock of a dead run is free after half a minute; here it is known to be dead.
-				kubectl(t, c, "delete", "lease", name, "-n", ns)
-			}
+			freed(t, c, ns)
 			k8sconnect(t, c.KubeconfigPath, applySet(ns, second)...).ends(t, 0)
 			now := uids(t, c, ns)
 			live := values(t, c, ns)

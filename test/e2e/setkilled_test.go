@@ -1,0 +1,117 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// someOf returns at which of a run's requests it is killed, the last first, because what
+// comes last is easily forgotten: six of them, or all with TEST_LONG.
+func someOf(requests int) []int {
+	every := max(1, requests/6)
+	if os.Getenv("TEST_LONG") != "" {
+		every = 1
+	}
+	var all []int
+	for at := requests; at >= 1; at -= every {
+		all = append(all, at)
+	}
+	return all
+}
+
+// killedAt runs the plugin and kills it when it sends the nth request, which does not arrive.
+// A run with fewer requests ends by itself.
+func killedAt(t *testing.T, p *cluster.HTTPProxy, kubeconfig string, nth int, args ...string) {
+	t.Helper()
+	var mu sync.Mutex
+	seen, reached := 0, make(chan struct{})
+	p.Fail(-1, func(*http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if seen++; seen == nth {
+			close(reached)
+		}
+		return seen >= nth
+	}, cluster.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
+	r := start(t, kubeconfig, args...)
+	over := make(chan struct{})
+	go func() { _ = r.cmd.Wait(); close(over) }()
+	select {
+	case <-reached:
+	case <-over:
+	}
+	_ = r.cmd.Process.Signal(syscall.SIGKILL) // It may be over.
+	<-over
+	p.Heal()
+}
+
+// freed gives the lock of a dead run back, which would be free half a minute later. It
+// reports whether there is a Lease.
+func freed(t *testing.T, c *cluster.Cluster, ns string) bool {
+	t.Helper()
+	name := lease(t, c, ns)
+	if name != "" {
+		kubectl(t, c, "patch", "lease", name, "-n", ns, "--type=merge", "-p", `{"spec":{"holderIdentity":""}}`)
+	}
+	return name != ""
+}
+
+// Killed at any request and repeated, a rollback comes to the end of one that was not: what
+// the earlier run stated, nothing created twice, and nothing left of what came since.
+func TestRollbackKilledAtEachRequest(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	const n = 8
+	first, second := file(t, configMaps(n, 1, "1")), file(t, without(configMaps(n+2, 1, "2"), "cm-0000"))
+	made := func(t *testing.T) string {
+		ns := namespace(t, c)
+		k8sconnect(t, c.KubeconfigPath, applySet(ns, first, "--run-id=first")...).ends(t, 0)
+		k8sconnect(t, c.KubeconfigPath, applySet(ns, second)...).ends(t, 0)
+		return ns
+	}
+	args := func(ns string) []string { return []string{"sets", "rollback", "shop", "--to=first", "-n", ns, "--yes"} }
+	right := func(t *testing.T, ns string) {
+		t.Helper()
+		live := values(t, c, ns)
+		for i := range n {
+			if name := fmt.Sprintf("cm-%04d", i); live[name] != "1" {
+				t.Errorf("%s is %q", name, live[name])
+			}
+		}
+		if len(live) != n {
+			t.Errorf("%d objects, want %d: %v", len(live), n, live)
+		}
+	}
+	ns := made(t)
+	from := len(p.Requests())
+	k8sconnect(t, kubeconfig, args(ns)...).ends(t, 0)
+	requests := len(p.Requests()) - from
+	right(t, ns)
+	for _, at := range someOf(requests) {
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			ns := made(t)
+			killedAt(t, p, kubeconfig, at, args(ns)...)
+			there := uids(t, c, ns)
+			freed(t, c, ns)
+			k8sconnect(t, c.KubeconfigPath, args(ns)...).ends(t, 0)
+			right(t, ns)
+			for name, uid := range uids(t, c, ns) {
+				if was := there[name]; was != "" && was != uid {
+					t.Errorf("%s was created twice", name)
+				}
+			}
+			// The run that was killed is no run to go back to.
+			k8sconnect(t, c.KubeconfigPath, "sets", "rollback", "shop", "-n", ns, "--yes").ends(t, 0)
+			if live := values(t, c, ns); len(live) != n+1 || live["cm-0001"] != "2" {
+				t.Errorf("back before the rollback, there is %v", live)
+			}
+		})
+	}
+}
