@@ -103,7 +103,8 @@ func (l *Locking) Ended(result history.Result) {
 }
 
 // Remove deletes the Lease once the lock was given back: that of a set which is no more. One
-// that another run has taken meanwhile stays.
+// that another run has taken meanwhile stays. So does one that is ours still, because a write
+// may arrive: that is reported.
 func (l *Locking) Remove(ctx context.Context) error {
 	live, err := l.store.server.Get(ctx, LeaseKind(), l.store.ref)
 	if apierrors.IsNotFound(err) {
@@ -113,6 +114,10 @@ func (l *Locking) Remove(ctx context.Context) error {
 		return err
 	}
 	lease, err := RecordOf(live)
+	if err == nil && lease.Holder == l.me.Holder {
+		l.emit(event.Warned{Ref: l.store.ref, Text: fmt.Sprintf(
+			"stays, although the set is deleted, until it has run out in %s: then the same command deletes it", lock.Usual().Duration)})
+	}
 	if err != nil || lease.Holder != "" {
 		return err
 	}

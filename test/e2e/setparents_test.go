@@ -1,0 +1,196 @@
+package e2e_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// shops is a definition whose objects may be parents of sets.
+const shops = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: GROUP, labels: {applyset.kubernetes.io/is-parent-type: "true"}}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: PLURAL, singular: SINGULAR, kind: KIND}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}
+`
+
+// A custom resource is the parent of a set, with the rights that docs/rbac.md names for that:
+// through all of a set's life, and shared with kubectl. It has to exist, and its definition
+// has to allow it.
+func TestCustomResourceAsParent(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	ns := namespace(t, c)
+	definition := strings.NewReplacer("GROUP", "setshops.example.com", "PLURAL", "setshops", "SINGULAR", "setshop", "KIND", "SetShop").Replace(shops)
+	kubectl(t, c, "apply", "-f", file(t, definition))
+	t.Cleanup(func() { _ = kubectlCommand(t, c, "delete", "crd", "setshops.example.com", "--wait=false").Run() })
+	kubectl(t, c, "wait", "--for=condition=Established", "crd/setshops.example.com")
+
+	const user = "shopkeeper"
+	kubeconfig, err := c.KubeconfigFor(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := rolesToCopy(t)["k8sconnect-sets"]
+	role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"setshops"}, Verbs: []string{"get", "patch", "delete"}})
+	bind(t, c, role, ns, user)
+	const parent = "setshop.example.com/main"
+	apply := setRuns(t, parent)[0]
+	k8sconnect(t, kubeconfig, append(apply, "-n", ns)...).ends(t, 2).says(t, "may SetShop.example.com be the parent of a set?").says(t, "customresourcedefinitions")
+	kubectl(t, c, "create", "clusterrole", user, "--verb=get", "--resource=customresourcedefinitions", "--resource-name=setshops.example.com")
+	kubectl(t, c, "create", "clusterrolebinding", user, "--clusterrole="+user, "--user="+user)
+	t.Cleanup(func() { _ = kubectlCommand(t, c, "delete", "clusterrole,clusterrolebinding", user).Run() })
+	until(t, "it may read the definition", func() bool {
+		return kubectlCommand(t, c, "auth", "can-i", "get", "crd/setshops.example.com", "--as="+user).Run() == nil
+	})
+	k8sconnect(t, kubeconfig, append(apply, "-n", ns)...).ends(t, 2).says(t, "setshop.example.com/main -n "+ns+" does not exist").says(t, "create it first")
+	kubectl(t, c, "create", "-f", file(t, "{apiVersion: example.com/v1, kind: SetShop, metadata: {name: main, namespace: "+ns+"}, spec: {open: true}}"))
+	for _, args := range setRuns(t, parent) {
+		if args[0] == "sets" && len(args) == 1 { // The kinds of parents are in definitions, which this account may not list.
+			k8sconnect(t, c.KubeconfigPath, "sets", "-n", ns).ends(t, 0).says(t, "setshop.example.com/main")
+			continue
+		}
+		r := k8sconnect(t, kubeconfig, append(args, "-n", ns)...).ends(t, 0)
+		if said := r.stdout.String() + r.stderr.String(); complaint.MatchString(said) {
+			t.Errorf("it complains: %s", r)
+		}
+		if args[0] == "apply" {
+			if open := kubectl(t, c, "get", "setshop", "main", "-n", ns, "-o", "jsonpath={.spec.open}"); open != "true" {
+				t.Errorf("the spec of the parent has changed: open is %q", open)
+			}
+		}
+	}
+	if left := kubectl(t, c, "get", "setshops,leases", "-n", ns, "-o", "name"); left != "" {
+		t.Errorf("left: %s", left)
+	}
+
+	// kubectl and we continue each other's set.
+	kubectl(t, c, "create", "-f", file(t, "{apiVersion: example.com/v1, kind: SetShop, metadata: {name: main, namespace: "+ns+"}}"))
+	k8sconnect(t, kubeconfig, append(apply, "-n", ns)...).ends(t, 0)
+	cmd := kubectlCommand(t, c, "apply", "--server-side", "--force-conflicts", "-n", ns, "--prune", "--applyset=setshops.example.com/main",
+		"-f", file(t, without(configMaps(3, 1, "1"), "cm-0000")))
+	cmd.Env = append(os.Environ(), "KUBECTL_APPLYSET=true")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "configmap/cm-0000 pruned") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, without(without(configMaps(3, 1, "1"), "cm-0000"), "cm-0001")), "--apply-set="+parent,
+		"--prune", "--take=all").ends(t, 0).says(t, "pruned      configmap/cm-0001")
+
+	kubectl(t, c, "label", "crd", "setshops.example.com", "applyset.kubernetes.io/is-parent-type-")
+	k8sconnect(t, kubeconfig, append(apply, "-n", ns)...).ends(t, 2).says(t, "cannot be the parent of a set").says(t, "applyset.kubernetes.io/is-parent-type")
+}
+
+// With rights in the namespaces of the set alone, its members are listed in each of them; the
+// set is pruned, shown and deleted whole.
+func TestSetInTwoNamespaces(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	home, other := namespace(t, c), namespace(t, c)
+	const user = "setter"
+	own, err := c.KubeconfigFor(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inNamespace(t, own, home)
+	role := rolesToCopy(t)["k8sconnect-sets"]
+	bind(t, c, role, home, user)
+	members := role
+	members.Rules = role.Rules[:1]
+	bind(t, c, members, other, user)
+
+	there := func(n int) string {
+		return strings.ReplaceAll(configMaps(n, 1, "1"), "{name: cm-", "{namespace: "+other+", name: there-")
+	}
+	run := func(args ...string) *run { return k8sconnect(t, own, args...) }
+	run("apply", "--apply-set=shop", "--prune", "-f", file(t, configMaps(3, 1, "1")+there(3))).ends(t, 0).says(t, "6 created")
+	run("apply", "--apply-set=shop", "--prune", "-f", file(t, configMaps(2, 1, "1")+there(2))).ends(t, 0).
+		says(t, "pruned      configmap/cm-0002 -n "+home).says(t, "pruned      configmap/there-0002 -n "+other)
+	if kubectlCommand(t, c, "auth", "can-i", "list", "configmaps", "-A", "--as="+user).Run() == nil {
+		t.Error("it may list everywhere: the test proves nothing")
+	}
+	run("sets", "shop").ends(t, 0).says(t, "there-0001")
+	run("sets", "delete", "shop", "--yes").ends(t, 0).says(t, "deleted      configmap/there-0000 -n "+other)
+	if left := kubectl(t, c, "get", "configmaps", "-n", other, "-l", "applyset.kubernetes.io/part-of", "-o", "name"); left != "" {
+		t.Errorf("left: %s", left)
+	}
+}
+
+// What Flux or Argo CD has marked as its own is named and refused, and nothing is written;
+// --adopt lets it join.
+func TestMarksOfOtherTools(t *testing.T) {
+	c := shared.Cluster(t)
+	for name, mark := range map[string]struct{ metadata, says string }{
+		"Flux Kustomization": {
+			"labels: {kustomize.toolkit.fluxcd.io/name: apps, kustomize.toolkit.fluxcd.io/namespace: flux-system}",
+			"it belongs to Flux Kustomization flux-system/apps (kustomize.toolkit.fluxcd.io/name)",
+		},
+		"Flux HelmRelease": {
+			"labels: {helm.toolkit.fluxcd.io/name: web, helm.toolkit.fluxcd.io/namespace: prod}",
+			"it belongs to Flux HelmRelease prod/web (helm.toolkit.fluxcd.io/name)",
+		},
+		"Argo CD by annotation": {
+			`annotations: {argocd.argoproj.io/tracking-id: "argocd_shop:/ConfigMap:prod/cm-0001"}`,
+			"it belongs to Argo CD Application argocd/shop (argocd.argoproj.io/tracking-id)",
+		},
+		"Argo CD by label": {
+			"labels: {argocd.argoproj.io/instance: shop}",
+			"it belongs to Argo CD Application shop (argocd.argoproj.io/instance)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ns := namespace(t, c)
+			kubectl(t, c, "create", "-n", ns, "-f", file(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm-0001, "+mark.metadata+"}\n"))
+			args := applySet(ns, file(t, configMaps(2, 1, "1")))
+			k8sconnect(t, c.KubeconfigPath, args...).ends(t, 1).says(t, mark.says).says(t, "--adopt lets it join")
+			if got := uids(t, c, ns); len(got) != 1 {
+				t.Errorf("something was written: %v", got)
+			}
+			k8sconnect(t, c.KubeconfigPath, append(args, "--adopt")...).ends(t, 0).says(t, "(joined secret/shop, taken from ")
+		})
+	}
+}
+
+// A rollback gives a Secret of the parent's namespace its values back. The history has no
+// values of Secrets of other namespaces, so those keep what they have, and that is said.
+func TestRollbackOfSecrets(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	home, other := namespace(t, c), namespace(t, c)
+	kubeconfig, err := c.Kubeconfig(c.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inNamespace(t, kubeconfig, home)
+	set := func(value string) string {
+		return file(t, "{apiVersion: v1, kind: Secret, metadata: {name: here}, stringData: {password: here-"+value+"}}\n---\n"+
+			"{apiVersion: v1, kind: Secret, metadata: {name: there, namespace: "+other+"}, stringData: {password: there-"+value+"}}\n")
+	}
+	for _, value := range []string{"one", "two"} {
+		k8sconnect(t, kubeconfig, "apply", "--apply-set=shop", "--prune", "-f", set(value)).ends(t, 0)
+	}
+	r := k8sconnect(t, kubeconfig, "sets", "rollback", "shop", "--yes").ends(t, 0).
+		says(t, "secret/there -n "+other+": keeps its present values")
+	password := func(ns, name string) string {
+		return kubectl(t, c, "get", "secret", name, "-n", ns, "-o", `go-template={{.data.password | base64decode}}`)
+	}
+	if got := password(home, "here"); got != "here-one" {
+		t.Errorf("the password here is %s: %s", got, r)
+	}
+	if got := password(other, "there"); got != "there-two" {
+		t.Errorf("the password there is %s: %s", got, r)
+	}
+	for _, secret := range []string{"here-one", "here-two", "there-one", "there-two"} {
+		if strings.Contains(r.stdout.String()+r.stderr.String(), secret) {
+			t.Errorf("it shows a password: %s", r)
+		}
+	}
+	kubectl(t, c, "delete", "secret", "there", "-n", other)
+	k8sconnect(t, kubeconfig, "sets", "rollback", "shop", "--yes").ends(t, 0).says(t, "secret/there -n "+other+": is gone, and is not created again")
+}

@@ -1,0 +1,79 @@
+package e2e_test
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// A server that is slow, overloaded, restarted and loses answers, now and then: a set is
+// applied, pruned, rolled back and deleted as on a calm one, and nothing is done twice.
+func TestSetOnASickServer(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	faults := []cluster.Fault{
+		{Status: http.StatusServiceUnavailable},
+		{Status: http.StatusTooManyRequests, RetryAfter: time.Second},
+		{}, // The connection is reset.
+		{Delay: 300 * time.Millisecond, Slow: true},
+		{Status: http.StatusGatewayTimeout},
+		{AnswerLost: true},
+	}
+	var sent atomic.Int64
+	const each = 5 // one request of so many is met by a fault, by each in its turn
+	for i, fault := range faults {
+		p.Fail(-1, func(r *http.Request) bool {
+			if strings.Contains(r.URL.RawQuery, "watch=") {
+				return false
+			}
+			if i == 0 {
+				sent.Add(1) // The first rule sees each request.
+			}
+			n := sent.Load()
+			return n%each == 0 && int(n/each)%len(faults) == i
+		}, fault)
+	}
+	run := func(status int, args ...string) *run {
+		return k8sconnect(t, kubeconfig, append(args, "-n", ns, "--server-timeout=2m")...).ends(t, status)
+	}
+	const n = 24
+	first, second := configMaps(n, 1, "1"), configMaps(n+2, 1, "2")
+	for _, name := range []string{"cm-0000", "cm-0001", "cm-0002"} {
+		second = without(second, name)
+	}
+	run(0, "apply", "-f", file(t, first), "--apply-set=shop", "--prune", "--atomic").says(t, "24 created")
+	made := uids(t, c, ns)
+	run(0, "apply", "-f", file(t, second), "--apply-set=shop", "--prune", "--atomic").says(t, "2 created, 21 configured, 3 pruned")
+	run(0, "sets", "shop").says(t, "cm-0025")
+	run(0, "sets", "rollback", "shop", "--yes")
+	live := values(t, c, ns)
+	for name, uid := range uids(t, c, ns) {
+		if live[name] != "1" {
+			t.Errorf("%s is %q", name, live[name])
+		}
+		if name > "cm-0002" && made[name] != uid {
+			t.Errorf("%s was created twice", name)
+		}
+	}
+	if len(live) != n {
+		t.Errorf("%d objects, want %d", len(live), n)
+	}
+	r := run(0, "sets", "delete", "shop", "--yes")
+	p.Heal()
+	if lease(t, c, ns) != "" { // A request that was lost may still arrive.
+		r.says(t, "stays, although the set is deleted, until it has run out in 30s: then the same command deletes it")
+		freed(t, c, ns)
+		run(0, "sets", "delete", "shop", "--yes")
+	}
+	if left := kubectl(t, c, "get", "secrets,leases,configmaps", "-n", ns, "-o", "name", "--field-selector=metadata.name!=kube-root-ca.crt"); left != "" {
+		t.Errorf("left:\n%s", left)
+	}
+	if sent.Load() < 50 {
+		t.Errorf("only %d requests: the test proves little", sent.Load())
+	}
+}
