@@ -16,7 +16,8 @@ import (
 )
 
 // What people have Argo CD and Flux ignore, as public repositories say it, can be said in a
-// rule: it yields what they ignore, and not what stands beside it.
+// rule: it yields what they ignore, and not what stands beside it. Each name is a repository,
+// and the file in it.
 //
 // Two of what was found cannot be said, and are not here: a regular expression over the keys of
 // list items (Kyverno's autogen rules), and an object that is created and never applied again
@@ -29,77 +30,65 @@ func TestIgnoreListsOfOthers(t *testing.T) {
 		held map[string][]string
 		want []string
 	}{
-		"Hulk322/resume-argo: replicas of Deployments": {
-			"[{kind: Deployment.apps, path: .spec.replicas}, {kind: StatefulSet.apps, name: some, path: [.spec.replicas, .spec.template.metadata.labels.bar]}]",
+		"Hulk322/resume-argo, terraform-argocd/main.tf: replicas of Deployments": {
+			"[{kind: Deployment.apps, path: .spec.replicas}, {kind: StatefulSet.apps, name: someStatefulSet, path: [.spec.replicas, .spec.template.spec.metadata.labels.bar]}]",
 			deployment + "spec: {replicas: 1, paused: true}",
 			map[string][]string{"keda": {".spec.replicas", ".spec.paused"}},
 			[]string{".spec.replicas"},
 		},
-		"Hulk322/resume-argo: of one StatefulSet": {
-			"[{kind: StatefulSet.apps, name: some, path: [.spec.replicas, .spec.template.metadata.labels.bar]}]",
-			"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: some}\nspec: {replicas: 1, template: {metadata: {labels: {foo: a, bar: b}}}}",
-			map[string][]string{"x": {".spec.replicas", ".spec.template.metadata.labels.foo", ".spec.template.metadata.labels.bar"}},
-			[]string{".spec.replicas", ".spec.template.metadata.labels.bar"},
-		},
-		"marfeel-challenge/terraform-install-apps: secrets of ServiceAccounts": {
+		"marfeel-challenge/terraform-install-apps, argocd/application.json.tpl: secrets of ServiceAccounts": {
 			"[{kind: ServiceAccount, path: [.imagePullSecrets, .secrets]}]",
 			"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a, labels: {x: y}}\nsecrets: [{name: t}]\nimagePullSecrets: [{name: p}]",
 			map[string][]string{"openshift": {`.imagePullSecrets`, ".metadata.labels.x"}},
 			[]string{".imagePullSecrets"},
 		},
-		"jharmison-redhat/framework-okd: how applications sync": {
+		"jharmison-redhat/framework-okd, bootstrap/templates/app-of-apps.yaml.tpl: how applications sync": {
 			"[{kind: Application.argoproj.io, path: [.spec.syncPolicy.automated, .metadata.finalizers]}]",
 			"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a, finalizers: [f]}\nspec: {project: p, syncPolicy: {automated: {prune: true, selfHeal: true}}}",
 			map[string][]string{"argocd-server": {`.metadata.finalizers[="f"]`, ".spec.syncPolicy.automated.prune", ".spec.project"}},
 			[]string{`.metadata.finalizers[="f"]`, ".spec.syncPolicy.automated.prune"},
 		},
-		"timothywashburn/timothyw-system: parameters of a chart": {
+		"timothywashburn/timothyw-system, scripts/patch-timothyw-system.sh: parameters of a chart": {
 			"[{kind: Application.argoproj.io, path: .spec.source.helm.parameters}]",
 			"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec: {source: {path: x, helm: {parameters: [{name: tag, value: a}]}}}",
 			map[string][]string{"image-updater": {".spec.source.helm.parameters", ".spec.source.path"}},
 			[]string{".spec.source.helm.parameters"},
 		},
-		"LTD-Beget/kaas-helm-charts: policies of webhooks, by position there": {
-			"[{kind: ValidatingWebhookConfiguration, path: '.webhooks[*].failurePolicy'}]",
-			"apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: istiod}\nwebhooks: [{name: a, failurePolicy: Ignore, sideEffects: None}, {name: b, failurePolicy: Ignore}]",
-			map[string][]string{"pilot-discovery": {`.webhooks[name="a"].failurePolicy`, `.webhooks[name="a"].sideEffects`}},
-			[]string{`.webhooks[name="a"].failurePolicy`},
-		},
-		"zsmn/k8scd: a list in a list, of one Deployment": {
+		"zsmn/k8scd, k8s/applications/application-istio.yaml: a list in a list, of one Deployment": {
 			"[{kind: Deployment.apps, name: istiod, path: '.spec.template.spec.containers[*].env[*].valueFrom.resourceFieldRef.divisor'}]",
 			"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: istiod}\nspec: {template: {spec: {containers: [{name: c, env: [{name: e, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: '0'}}}]}]}}}",
 			map[string][]string{"x": {`.spec.template.spec.containers[name="c"].env[name="e"].valueFrom.resourceFieldRef.divisor`, `.spec.template.spec.containers[name="c"].env[name="e"].valueFrom.resourceFieldRef.resource`}},
 			[]string{`.spec.template.spec.containers[name="c"].env[name="e"].valueFrom.resourceFieldRef.divisor`},
 		},
-		"argoproj/argo-cd, its manual: an injected container": {
+		"argoproj/argo-cd, docs/user-guide/diffing.md: an injected container": {
 			"[{kind: Deployment.apps, path: '.spec.template.spec.initContainers[name=injected]'}]",
 			deployment + "spec: {template: {spec: {initContainers: [{name: injected, image: a}, {name: mine, image: b}]}}}",
 			map[string][]string{"x": {`.spec.template.spec.initContainers[name="injected"].image`, `.spec.template.spec.initContainers[name="mine"].image`}},
 			[]string{`.spec.template.spec.initContainers[name="injected"].image`},
 		},
-		"argoproj/argo-cd, its manual: all of a manager": {
+		"argoproj/argo-cd, docs/user-guide/diffing.md: all of a manager": {
 			"[{manager: kube-controller-manager}]",
 			deployment + "spec: {replicas: 1, paused: true}",
 			map[string][]string{"kube-controller-manager": {".spec.replicas"}, "kubectl": {".spec.paused"}},
 			[]string{".spec.replicas"},
 		},
-		"argoproj-labs/argocd-operator, its manual: certificate authorities": {
+		"argoproj-labs/argocd-operator, docs/reference/argocd.md: certificate authorities": {
 			"[{kind: MutatingWebhookConfiguration, path: '.webhooks[*].clientConfig.caBundle'}]",
 			"apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: x}\nwebhooks: [{name: a, clientConfig: {url: u, caBundle: c}}]",
 			map[string][]string{"cainjector": {`.webhooks[name="a"].clientConfig.caBundle`}},
 			[]string{`.webhooks[name="a"].clientConfig.caBundle`},
 		},
-		"fluxcd/helm-controller, its manual: replicas in drift detection": {
+		"fluxcd/helm-controller, docs/spec/v2/helmreleases.md: replicas in drift detection": {
 			"[{kind: Deployment, namespace: shop, path: .spec.replicas}]",
 			deployment + "spec: {replicas: 1}",
 			map[string][]string{"kube-controller-manager": {".spec.replicas"}},
 			[]string{".spec.replicas"},
 		},
-		"a Secret's keys with dots, as for Argo CD's own": {
-			`[{kind: Secret, name: argocd-secret, path: ['.data["oidc.clientSecret"]', '.data["server.secretkey"]']}]`,
-			"apiVersion: v1\nkind: Secret\nmetadata: {name: argocd-secret}\ndata: {server.secretkey: a, admin.password: b}",
-			map[string][]string{"argocd-server": {`.data["server.secretkey"]`, `.data["admin.password"]`}},
-			[]string{`.data["server.secretkey"]`},
+		"iter8-tools/iter8, autox/application.tpl: all data of one Secret": {
+			"[{kind: Secret, name: autox, namespace: shop, path: [.data, .metadata]}]",
+			"apiVersion: v1\nkind: Secret\nmetadata: {name: autox, namespace: shop, labels: {x: y}}\ntype: Opaque\ndata: {server.secretkey: a}",
+			map[string][]string{"iter8": {`.data["server.secretkey"]`, ".metadata.labels.x", ".type"}},
+			[]string{`.data["server.secretkey"]`, ".metadata.labels.x"},
 		},
 	} {
 		t.Run(from, func(t *testing.T) {
