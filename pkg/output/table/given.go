@@ -103,6 +103,9 @@ func (t *givenTable) next(n event.NextApply) []string {
 		return append([]string{who + " could not be asked about:"}, phrase.ErrorLines(n.Err, 0)...)
 	}
 	lines := []string{fmt.Sprintf("%s: %s before, %s after", who, text.Count(len(n.Before), "conflict"), orNone(len(n.After)))}
+	if len(n.Before)+len(n.After) == 0 {
+		lines[0] = who + ": no conflict, before or after"
+	}
 	if n.Guarded > 0 {
 		lines = append(lines, fmt.Sprintf("  others own %d of its fields before, %s after", n.Guarded, orNone(n.StillGuarded)))
 	}
