@@ -69,13 +69,13 @@ func ImagesMayBeOld(kept []Kept, calm bool) (event.Remarked, bool) {
 		return a.Ref.Compare(b.Ref)
 	})
 	first := told[0]
-	which := fmt.Sprintf("%s is unchanged", first.Ref)
+	which := fmt.Sprintf("%s is unchanged, so its", first.Ref)
 	if more := len(told) - 1; more > 0 {
-		which = fmt.Sprintf("%s and %s are unchanged", first.Ref, text.Count(more, "more object"))
+		which = fmt.Sprintf("%s and %s are unchanged, so their", first.Ref, text.Count(more, "more object"))
 	}
 	return event.Remarked{
 		Code: "ImageMayBeOld",
-		Text: which + fmt.Sprintf(", so its Pods keep the image that they have: if %s was pushed again, no node that has one of that name pulls it (imagePullPolicy IfNotPresent)", text.Excerpt(first.Image)),
+		Text: which + fmt.Sprintf(" Pods keep the image that they have: if %s was pushed again, no node that has one of that name pulls it (imagePullPolicy IfNotPresent)", text.Excerpt(first.Image)),
 		Hint: "give each image a tag of its own, or name it by its digest (name@sha256:…)",
 	}, true
 }

@@ -14,6 +14,10 @@ import (
 // as far as there is room.
 const brief = 60
 
+// briefly is how many columns a message may take there. It comes again and again in a log,
+// and a refusal that is quoted in it may be long; causes and results have all of it.
+const briefly = 160
+
 // reading says in a few words which value was read.
 func reading(v event.Value) string {
 	if v.Absent {
@@ -40,11 +44,11 @@ func shortly(j event.Judged) string {
 		case message == "false: "+text.Printable(c.For) && len(read) > 0:
 			return strings.Join(read, ", ")
 		case message != "" && len(read) > 0:
-			return message + " (" + strings.Join(read, ", ") + ")"
+			return layout.CutMiddle(message, briefly) + " (" + strings.Join(read, ", ") + ")"
 		case len(read) > 0:
 			return strings.Join(read, ", ")
 		case message != "":
-			return message
+			return layout.CutMiddle(message, briefly)
 		default:
 			return "not " + text.Printable(c.For)
 		}

@@ -1,0 +1,30 @@
+package progress
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+)
+
+// A refusal that a status quotes is long, and comes with every line about what is still
+// lacking: such a line has only its ends, and the values that were read.
+func TestShortly(t *testing.T) {
+	refusal := "0 of 3 replicas are up to date; " + strings.Repeat("a reason, ", 80) + "the end"
+	values := []event.Value{{Expr: "self.spec.replicas", Value: int64(3)}}
+	for name, c := range map[string]event.Condition{
+		"with values": {For: "ready", Message: refusal, Values: values}, "alone": {For: "ready", Message: refusal},
+	} {
+		got := shortly(event.Judged{Conditions: []event.Condition{c}})
+		if layout.Cells(got) > briefly+60 || !strings.HasPrefix(got, "0 of 3 replicas are up to date; ") || !strings.Contains(got, "the end") ||
+			strings.Contains(got, "self.spec.replicas is 3") != (c.Values != nil) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	long := strings.Repeat("self.a && ", 40) + "self.b"
+	c := event.Condition{For: long, Message: "false: " + long, Values: values}
+	if got := shortly(event.Judged{Conditions: []event.Condition{c}}); got != "self.spec.replicas is 3" {
+		t.Errorf("an expression that is false: %s", got)
+	}
+}
