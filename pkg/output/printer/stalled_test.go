@@ -70,8 +70,10 @@ func TestErrorOfAConditionOnce(t *testing.T) {
 // explained, and not again with each of the others, neither while they hang nor with the
 // results.
 func TestDoubtsOnce(t *testing.T) {
-	doubt := event.Cause{Code: "NotAllowed", Message: "the state of these is unknown, because they may not be read: pods in shop", Doubt: true,
-		Evidence: []string{"pods is forbidden"}, Next: "kubectl auth can-i list pods -n shop"}
+	doubt := event.Cause{
+		Code: "NotAllowed", Message: "the state of these is unknown, because they may not be read: pods in shop", Doubt: true,
+		Evidence: []string{"pods is forbidden"}, Next: "kubectl auth can-i list pods -n shop",
+	}
 	var events []event.Event
 	causes := map[string][]event.Cause{
 		"a": {{Code: "StatusSays", Message: "a: its status says no"}, doubt}, "b": {{Code: "StatusSays", Message: "b: its status says no"}, doubt}, "c": {doubt},
