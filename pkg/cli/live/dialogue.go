@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,12 +110,7 @@ func (d *Dialogue) ask(q question, manager string) apply.Decision {
 }
 
 func isOneOf(line string, words ...string) bool {
-	for _, word := range words {
-		if line == word {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(words, line)
 }
 
 // always remembers a decision for all that a manager alone owns.

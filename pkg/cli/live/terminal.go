@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
@@ -62,9 +63,9 @@ func (t *Terminal) Tell(named func(object.Ref) string) {
 	if len(flags) == 0 {
 		return
 	}
-	call := command.Kubectl("k8sconnect", t.in.Cmd.Name())
+	words := []string{command.Kubectl("k8sconnect", t.in.Cmd.Name())}
 	for _, word := range append(t.in.Repeated(t.in.Cmd.Flags()), flags...) {
-		call += " " + text.ShellQuote(word)
+		words = append(words, text.ShellQuote(word))
 	}
-	fmt.Fprintf(t.in.Streams.ErrOut, "the same answers next time, without questions:\n  %s\n", t.in.Say(call))
+	fmt.Fprintf(t.in.Streams.ErrOut, "the same answers next time, without questions:\n  %s\n", t.in.Say(strings.Join(words, " ")))
 }
