@@ -15,7 +15,9 @@ import (
 // values, its texts. Small plans are not packed.
 func TestPackedManifestsAreWhole(t *testing.T) {
 	values := []any{
-		int64(1), int64(-1 << 62), 1.5, 1e300, true, false, nil, "", "a <b> & \u2028 \x01 \U0001F600 \"q\"\n", map[string]any{}, []any{},
+		int64(1), int64(-1 << 62), 1.5, 1e300, true, false, nil, "", "a <b> & \u2028 \x01 \U0001F600 \"q\"\n",
+		map[string]any{},
+		[]any{},
 		[]any{map[string]any{"name": "a", "1": []any{int64(0), nil}}},
 	}
 	for objects, packed := range map[int]bool{100: false, 6000: true} {

@@ -24,7 +24,8 @@ func TestImportedRules(t *testing.T) {
 		"replicas of Deployments": {
 			"[{group: apps, kind: Deployment, jsonPointers: [/spec/replicas]}, {group: apps, kind: StatefulSet, name: some, jsonPointers: [/spec/paused]}]",
 			deployment + "spec: {replicas: 1, paused: true}",
-			map[string][]string{"keda": {".spec.replicas", ".spec.paused"}}, []string{".spec.replicas"},
+			map[string][]string{"keda": {".spec.replicas", ".spec.paused"}},
+			[]string{".spec.replicas"},
 		},
 		"two pointers of one object": {
 			"[{group: apps, kind: StatefulSet, name: some, jsonPointers: [/spec/replicas, /spec/template/metadata/labels/bar]}]",
@@ -35,12 +36,14 @@ func TestImportedRules(t *testing.T) {
 		"another object of the kind": {
 			"[{group: apps, kind: StatefulSet, name: other, jsonPointers: [/spec/replicas]}]",
 			"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: some}\nspec: {replicas: 1}",
-			map[string][]string{"x": {".spec.replicas"}}, nil,
+			map[string][]string{"x": {".spec.replicas"}},
+			nil,
 		},
 		"secrets of ServiceAccounts": {
 			`[{group: "", kind: ServiceAccount, jsonPointers: [/imagePullSecrets, /secrets]}]`,
 			"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a, labels: {x: y}}\nsecrets: [{name: t}]\nimagePullSecrets: [{name: p}]",
-			map[string][]string{"openshift": {`.imagePullSecrets`, ".metadata.labels.x"}}, []string{".imagePullSecrets"},
+			map[string][]string{"openshift": {`.imagePullSecrets`, ".metadata.labels.x"}},
+			[]string{".imagePullSecrets"},
 		},
 		"how applications sync": {
 			"[{group: argoproj.io, kind: Application, jsonPointers: [/spec/syncPolicy/automated, /metadata/finalizers]}]",
@@ -51,7 +54,8 @@ func TestImportedRules(t *testing.T) {
 		"policies of webhooks, by position": {
 			"[{group: admissionregistration.k8s.io, kind: ValidatingWebhookConfiguration, jsonPointers: [/webhooks/0/failurePolicy]}]",
 			"apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: istiod}\nwebhooks: [{name: a, failurePolicy: Ignore, sideEffects: None}, {name: b, failurePolicy: Ignore}]",
-			map[string][]string{"pilot-discovery": {`.webhooks[name="a"].failurePolicy`, `.webhooks[name="a"].sideEffects`}}, []string{`.webhooks[name="a"].failurePolicy`},
+			map[string][]string{"pilot-discovery": {`.webhooks[name="a"].failurePolicy`, `.webhooks[name="a"].sideEffects`}},
+			[]string{`.webhooks[name="a"].failurePolicy`},
 		},
 		"a list in a list": {
 			"[{group: apps, kind: Deployment, name: istiod, jqPathExpressions: ['.spec.template.spec.containers[].env[].valueFrom.resourceFieldRef.divisor']}]",
@@ -68,12 +72,14 @@ func TestImportedRules(t *testing.T) {
 		"all of a manager": {
 			`[{group: "*", kind: "*", managedFieldsManagers: [kube-controller-manager]}]`,
 			deployment + "spec: {replicas: 1, paused: true}",
-			map[string][]string{"kube-controller-manager": {".spec.replicas"}, "kubectl": {".spec.paused"}}, []string{".spec.replicas"},
+			map[string][]string{"kube-controller-manager": {".spec.replicas"}, "kubectl": {".spec.paused"}},
+			[]string{".spec.replicas"},
 		},
 		"a Secret's keys with dots": {
 			`[{kind: Secret, name: argocd-secret, jsonPointers: [/data/oidc.clientSecret, /data/server.secretkey]}]`,
 			"apiVersion: v1\nkind: Secret\nmetadata: {name: argocd-secret}\ndata: {server.secretkey: a, admin.password: b}",
-			map[string][]string{"argocd-server": {`.data["server.secretkey"]`, `.data["admin.password"]`}}, []string{`.data["server.secretkey"]`},
+			map[string][]string{"argocd-server": {`.data["server.secretkey"]`, `.data["admin.password"]`}},
+			[]string{`.data["server.secretkey"]`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

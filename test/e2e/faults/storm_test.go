@@ -72,9 +72,8 @@ func TestStorm(t *testing.T) {
 	if n, _ := tr.recorded(t, "first"); n >= storm {
 		t.Errorf("what was taken in a quiet namespace was recorded after all of the flood")
 	}
-	var of map[types.UID]string
 	for n := 0; n < storm+1; { // the storm ends
-		n, of = tr.recorded(t, "first")
+		n, _ = tr.recorded(t, "first")
 		time.Sleep(time.Second)
 		if len(tr.coverage(t).Gaps) > 0 && tr.behind(t) == 0 {
 			break
@@ -84,7 +83,7 @@ func TestStorm(t *testing.T) {
 	// adds it as soon as it gets to it.
 	for started := time.Now(); tr.pending(t, leader, other) > 0 && time.Since(started) < patience; time.Sleep(time.Second) {
 	}
-	_, of = tr.recorded(t, "first")
+	_, of := tr.recorded(t, "first")
 	t.Logf("recorded %d after %s; at the end of the storm, %d changes waited", len(of), time.Since(began).Round(time.Second), behind)
 	gaps := tr.coverage(t).Gaps
 	nameless := 0
