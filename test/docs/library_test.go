@@ -14,6 +14,9 @@ import (
 // docs/library.md shows programs and files of test/library as they are, and what the
 // programs print. The tests of that module run here too: go test ./... does not enter it.
 func TestLibrary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds a module, as a stranger's machine would")
+	}
 	module := filepath.Join(root(t), "test", "library")
 	bin := t.TempDir()
 	inside := func(name string, args ...string) {

@@ -155,7 +155,7 @@ func TestSameManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	accepted := 0
-	first, cases := number(t, "SEED", 0), number(t, "CASES", 300)
+	first, cases := number(t, "SEED", 0), number(t, "CASES", histories())
 	for seed := first; seed < first+cases; seed++ {
 		s, r := server.Empty(), newRandom(seed)
 		manifest := &unstructured.Unstructured{Object: r.manifest(s.Schema(), pick(r, "v1", "v2"))}

@@ -50,6 +50,15 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
+// histories is how many each property looks at, unless CASES says otherwise: fewer among the
+// unit tests, where they would take as long as all the others.
+func histories() uint64 {
+	if testing.Short() {
+		return 60
+	}
+	return 300
+}
+
 // eachHistory calls see with random histories, the same each time.
 func eachHistory(t *testing.T, see func(t *testing.T, h *history)) (cases int) {
 	t.Helper()
@@ -57,7 +66,7 @@ func eachHistory(t *testing.T, see func(t *testing.T, h *history)) (cases int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, cases := number(t, "SEED", 0), int(number(t, "CASES", 300))
+	first, cases := number(t, "SEED", 0), int(number(t, "CASES", histories()))
 	failed := 0
 	for n := range uint64(cases) {
 		t.Run(fmt.Sprint("seed ", first+n), func(t *testing.T) {
