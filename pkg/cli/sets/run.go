@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -259,9 +260,13 @@ func (r *Run) End(ctx context.Context, applied error, leftOut bool) error {
 	if !r.options.Prune {
 		return applied
 	}
-	if why := r.whyNot(applied, leftOut); why != "" {
+	if why := whyNot(ctx, applied, leftOut); why != "" {
 		if n := len(r.shown.Doomed); n > 0 {
-			r.Emit(event.Warned{Text: fmt.Sprintf("nothing was pruned: %s; %s left the input and stay in %s", why, text.Count(n, "object"), r.set.Name())})
+			stay := "stay"
+			if n == 1 {
+				stay = "stays"
+			}
+			r.Emit(event.Warned{Text: fmt.Sprintf("nothing was pruned: %s; %s left the input and %s in %s", why, text.Count(n, "object"), stay, r.set.Name())})
 		}
 		return applied
 	}
@@ -297,8 +302,14 @@ func (r *Run) End(ctx context.Context, applied error, leftOut bool) error {
 }
 
 // whyNot says why nothing may be pruned; empty if it may be.
-func (r *Run) whyNot(applied error, leftOut bool) string {
+func whyNot(ctx context.Context, applied error, leftOut bool) string {
 	switch {
+	case applied != nil && errors.Is(context.Cause(ctx), context.Canceled):
+		return "the run was interrupted"
+	case verb.Unmet(applied):
+		return "not everything is ready"
+	case applied != nil && ctx.Err() != nil: // out of time, or without its lock
+		return "the run ended early"
 	case applied != nil:
 		return "not everything was applied"
 	case leftOut:

@@ -23,6 +23,12 @@ func OutputFlag(cmd *cobra.Command, format *string, more ...string) {
 	help.Words(cmd, "output", formats...)
 }
 
+// Unmet reports whether an engine ended because something was waited for in vain.
+func Unmet(ran error) bool {
+	var unmet *wait.UnmetError
+	return errors.As(ran, &unmet)
+}
+
 // Finish turns the end of an engine and of its printer into the verb's.
 func Finish(ran, closed error) error {
 	var incomplete *apply.IncompleteError
