@@ -47,6 +47,8 @@ type UnconfirmedError struct {
 	Doubt, Digest string
 	// Declined: the user was asked, and said no.
 	Declined bool
+	// all: a whole set was to be deleted; there is no input that could be wrong.
+	all bool
 }
 
 func (e *UnconfirmedError) Error() string { return "nothing was done: " + e.Doubt }
@@ -59,5 +61,9 @@ func (e *UnconfirmedError) Hint() string {
 	if e.Declined {
 		return ""
 	}
-	return "check the input and the name of the set; if it is meant, give --yes, or in CI --confirm=" + e.Digest
+	check := "check the input and the name of the set"
+	if e.all {
+		check = "check the name of the set"
+	}
+	return check + "; if it is meant, give --yes, or in CI --confirm=" + e.Digest
 }

@@ -79,8 +79,8 @@ func (f *ConfirmFlags) Confirm(
 	for i, m := range d.Doomed {
 		names[i] = m.Ref.String()
 	}
-	doubt := fmt.Sprintf("%s of the set would be deleted: %s", text.Count(len(d.Doomed), "object"), text.List(names, shown))
-	refusal := &UnconfirmedError{Doubt: doubt, Digest: digest}
+	doubt := text.Count(len(d.Doomed), "object") + " of the set would be deleted"
+	refusal := &UnconfirmedError{Doubt: doubt + ": " + text.List(names, shown), Digest: digest, all: true}
 	switch {
 	case len(d.Doomed) == 0, dryRun != object.DryRunNone, f.digest == digest:
 		return nil
@@ -89,7 +89,7 @@ func (f *ConfirmFlags) Confirm(
 	case f.yes:
 		return nil
 	case ask != nil:
-		yes, err := ask(ctx, d, refusal.Doubt)
+		yes, err := ask(ctx, d, doubt) // who asks lists the objects
 		if yes || err != nil {
 			return err
 		}
