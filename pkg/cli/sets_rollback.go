@@ -101,7 +101,11 @@ func (f *rollbackFlags) toOptions(in verb.Invocation) (*rollbackOptions, error) 
 	if f.atomic {
 		o.journal = &restore.Journal{}
 	}
-	return o, errors.Join(nameErr, predictorErr, awaitedErr, lockErr, in.Check())
+	var toErr error
+	if f.to == "" && in.Cmd.Flags().Changed("to") { // a variable of a script that is not set
+		toErr = errors.New("--to names no run")
+	}
+	return o, errors.Join(nameErr, toErr, predictorErr, awaitedErr, lockErr, in.Check())
 }
 
 func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error {
