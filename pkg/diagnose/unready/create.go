@@ -170,11 +170,46 @@ func (v *rules) podSecurity(w workload, said string, c *event.Cause) bool {
 	c.Code = "PodSecurityViolation"
 	c.Message = "Pods of " + rule.Name(w.ref) + " are refused: namespace " + w.ref.Namespace + " enforces the Pod security level " + level
 	if _, why, ok := strings.Cut(said, level+`": `); ok {
-		c.Message += ", and they do not comply: " + text.Excerpt(why)
+		checks, details := violations(text.OneLine(why))
+		c.Message += ", and they do not comply: " + text.Excerpt(strings.Join(checks, ", "))
+		for _, detail := range details {
+			c.Evidence = append(c.Evidence, text.Excerpt(detail))
+		}
 	}
 	c.BlockedBy = rule.Ref(rule.Core("Namespace"), "", w.ref.Namespace)
 	c.Next = rule.Kubectl("", "get", "namespace", w.ref.Namespace, "--show-labels")
 	return true
+}
+
+// violations takes apart which checks of Pod security failed: "check (who has to do what),
+// check, …". A list of all is too long for one sentence, and each has to be mended; so the
+// checks alone come back, and those that have more to say in full.
+func violations(why string) (checks, details []string) {
+	depth, quoted, start := 0, false, 0
+	add := func(one string) {
+		one = strings.TrimSpace(one)
+		check, _, more := strings.Cut(one, " (")
+		checks = append(checks, check)
+		if more {
+			details = append(details, one)
+		}
+	}
+	for i, c := range why {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ',' && depth == 0:
+			add(why[start:i])
+			start = i + 1
+		}
+	}
+	add(why[start:])
+	return checks, details
 }
 
 func (v *rules) webhook(w workload, said string, c *event.Cause) bool {

@@ -55,6 +55,18 @@ func TestRefused(t *testing.T) {
 			want:    []string{"PodSecurityViolation: " + who + ": namespace prod enforces the Pod security level restricted:latest, and they do not comply: runAsNonRoot != true"},
 			blocked: "namespace/prod",
 		},
+		"Pod security, all that a Pod lacks": { // as a server of 1.36 writes it
+			facts: refusing(`pods "web-x" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "app" must set securityContext.allowPrivilegeEscalation=false), ` +
+				`unrestricted capabilities (containers "app", "log" must set securityContext.capabilities.drop=["ALL"]; container "app" must not include "a, (b" in securityContext.capabilities.add), ` +
+				`runAsNonRoot != true (pod or container "app" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "app" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")`),
+			want: []string{"PodSecurityViolation: " + who + ": namespace prod enforces the Pod security level restricted:latest, and they do not comply: allowPrivilegeEscalation != false, unrestricted capabilities, runAsNonRoot != true, seccompProfile"},
+			evidence: []string{
+				`allowPrivilegeEscalation != false (container "app" must set securityContext.allowPrivilegeEscalation=false)`,
+				`unrestricted capabilities (containers "app", "log" must set securityContext.capabilities.drop=["ALL"]; container "app" must not include "a, (b" in securityContext.capabilities.add)`,
+				`runAsNonRoot != true (pod or container "app" must set securityContext.runAsNonRoot=true)`,
+				`seccompProfile (pod or container "app" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")`,
+			},
+		},
 		"Pod security, which was relaxed since": {
 			facts: refusing(`pods "web-x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`) +
 				"\n---\n" + `{apiVersion: v1, kind: Namespace, metadata: {name: prod, labels: {pod-security.kubernetes.io/enforce: baseline}}}`,
