@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -111,7 +112,7 @@ func (c *Reporter) Take(e event.Event) {
 	case event.Retrying:
 		c.retrying(e)
 	case event.RollingBack:
-		c.note("taking back what was written: " + text.Count(e.Objects, "object") + ", within " + e.Within.String() + "\n")
+		c.note("taking back what was written: " + text.Count(e.Objects, "object") + ", within " + lasting(e.Within) + "\n")
 	case event.Waiting:
 		c.waiting(e)
 	case event.Going:
@@ -143,7 +144,7 @@ func (c *Reporter) warn(e event.Warned, hints ...string) {
 		}
 	}
 	if e.Ref == (object.Ref{}) {
-		c.note("warning: " + said + "\n")
+		c.note(c.warning(said))
 		return
 	}
 	c.warnings.Add(c.state.Place(e.Ref), said)
@@ -163,8 +164,17 @@ func (c *Reporter) leftOut(e event.LeftOut) {
 // Flush writes the warnings of the phase that is over.
 func (c *Reporter) Flush() {
 	for _, text := range c.warnings.Drain() {
-		c.note("warning: " + text + "\n")
+		c.note(c.warning(text))
 	}
+}
+
+// warning is one as it is shown: on a terminal, no word of it is broken.
+func (c *Reporter) warning(said string) string {
+	var width func() int
+	if c.statusLine != nil {
+		width = c.statusLine.width
+	}
+	return layout.Fit("warning: ", said, width) + "\n"
 }
 
 func (c *Reporter) retrying(e event.Retrying) {

@@ -1,0 +1,36 @@
+package progress
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+)
+
+// A terminal breaks long lines anywhere, in the middle of a name or of a flag. So a warning is
+// broken between words there; in a log, where lines are searched, it is one line.
+func TestWarningsWrapBetweenWords(t *testing.T) {
+	const width = 40
+	said := "secret/shop -n shop: 2 objects left this set; apply again with --apply-set=shop -n shop"
+	for name, terminal := range map[string]bool{"terminal": true, "log": false} {
+		var out strings.Builder
+		c := New(output.NewBase(
+			output.Options{Out: &out, Err: &out, Now: time.Now, Progress: terminal, ErrWidth: func() int { return width }},
+			output.NewState(output.Word{}, false),
+		))
+		c.Take(event.Warned{Text: said})
+		c.Flush()
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		if (len(lines) > 1) != terminal || strings.Join(strings.Fields(out.String()), " ") != "warning: "+said {
+			t.Errorf("%s: %q", name, lines)
+		}
+		for _, line := range lines {
+			if terminal && layout.Cells(line) > width {
+				t.Errorf("too long: %q", line)
+			}
+		}
+	}
+}
