@@ -14,10 +14,6 @@ import (
 // as far as there is room.
 const brief = 60
 
-// briefly is how many columns a message may take there. It comes again and again in a log,
-// and a refusal that is quoted in it may be long; causes and results have all of it.
-const briefly = 160
-
 // reading says in a few words which value was read.
 func reading(v event.Value) string {
 	if v.Absent {
@@ -40,15 +36,18 @@ func shortly(j event.Judged) string {
 			read = append(read, reading(v))
 		}
 		message := strings.Join(layout.Lines(c.Message), " ")
+		// The line comes again and again in a log, and a refusal that is quoted in it may be
+		// long; results have all of it.
+		excerpt := text.Excerpt(message)
 		switch {
 		case message == "false: "+text.Printable(c.For) && len(read) > 0:
 			return strings.Join(read, ", ")
 		case message != "" && len(read) > 0:
-			return layout.CutMiddle(message, briefly) + " (" + strings.Join(read, ", ") + ")"
+			return excerpt + " (" + strings.Join(read, ", ") + ")"
 		case len(read) > 0:
 			return strings.Join(read, ", ")
 		case message != "":
-			return layout.CutMiddle(message, briefly)
+			return excerpt
 		default:
 			return "not " + text.Printable(c.For)
 		}

@@ -9,15 +9,16 @@ import (
 )
 
 // A refusal that a status quotes is long, and comes with every line about what is still
-// lacking: such a line has only its ends, and the values that were read.
+// lacking: such a line has what happened and its end, and the values that were read.
 func TestShortly(t *testing.T) {
-	refusal := "0 of 3 replicas are up to date; " + strings.Repeat("a reason, ", 80) + "the end"
+	said := `0 of 3 replicas are up to date; Pods cannot be created (FailedCreate): pods "web-7d8cfdb768-lqv7s" is forbidden: violates PodSecurity "restricted:latest": `
+	refusal := said + strings.Repeat("a reason, ", 80) + "the end"
 	values := []event.Value{{Expr: "self.spec.replicas", Value: int64(3)}}
 	for name, c := range map[string]event.Condition{
 		"with values": {For: "ready", Message: refusal, Values: values}, "alone": {For: "ready", Message: refusal},
 	} {
 		got := shortly(event.Judged{Conditions: []event.Condition{c}})
-		if layout.Cells(got) > briefly+60 || !strings.HasPrefix(got, "0 of 3 replicas are up to date; ") || !strings.Contains(got, "the end") ||
+		if layout.Cells(got) > len(refusal)/2 || !strings.HasPrefix(got, said) || !strings.Contains(got, "the end") ||
 			strings.Contains(got, "self.spec.replicas is 3") != (c.Values != nil) {
 			t.Errorf("%s: %s", name, got)
 		}
