@@ -55,7 +55,7 @@ func (t *setsTable) Finish(context.Context) error {
 	var b strings.Builder
 	b.WriteString(layout.Aligned(rows))
 	for _, s := range t.sets {
-		if t.members && s.Err == nil {
+		if t.members && len(s.Members) > 0 && s.Err == nil {
 			b.WriteString("\n" + t.memberLines(s))
 		}
 		for _, err := range []error{s.Err, s.Fault} {
