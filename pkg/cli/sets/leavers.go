@@ -64,16 +64,16 @@ func leaving(id string, parent object.Ref, refs []object.Ref, would bool) event.
 	for i, ref := range refs {
 		names[i] = ref.String()
 	}
-	left, instead := "left", "apply again with"
+	left, instead := "left", "to make it one again"
 	if would {
-		left, instead = "would leave", "apply with"
+		left, instead = "would leave", "to keep it one"
 	}
 	of, name := "this set", option(parent)
 	if parent.Name == "" {
 		of, name = "the set "+id, "--"+NameFlag+"=NAME"
 	}
 	return event.Warned{Ref: parent, Text: fmt.Sprintf(
-		"%s %s %s, because this run names no set: %s. No prune of the set deletes what is not a member; to keep it one, %s %s",
+		"%s %s %s, because this run names no set: %s. No prune of the set deletes what is not a member; %s, apply with %s",
 		text.Count(len(refs), "object"), left, of, text.List(names, shown), instead, name)}
 }
 
