@@ -22,7 +22,8 @@ type Dialogue struct {
 	Now   func() time.Time
 	Width func() int
 
-	// standing is what was said of all that a manager owns.
+	// standing is what was said of all that a manager owns, alone or with others of whom the
+	// same was said.
 	standing map[string]apply.Decision
 	answers  []answer
 	// quit: nothing more is asked.
@@ -62,6 +63,8 @@ type question struct {
 	ref        object.Ref
 	conflict   managedfields.Conflict
 	number, of int
+	// managers own the path, each named once.
+	managers []string
 	// refused: the server would not let it be taken.
 	refused bool
 }
@@ -70,13 +73,13 @@ func (d *Dialogue) decide(q question) apply.Decision {
 	if d.quit {
 		return apply.Undecided
 	}
-	manager := soleManager(q.conflict.Owners)
-	decision := d.standing[manager]
+	q.managers = managersOf(q.conflict.Owners)
+	decision := d.stands(q.managers)
 	if q.refused && decision == apply.Take {
 		decision = apply.Undecided
 	}
 	if decision == apply.Undecided {
-		decision = d.ask(q, manager)
+		decision = d.ask(q)
 	}
 	if decision != apply.Undecided {
 		d.note(q, decision)
@@ -85,26 +88,26 @@ func (d *Dialogue) decide(q question) apply.Decision {
 }
 
 // ask asks until there is an answer that decides, or the user quits.
-func (d *Dialogue) ask(q question, manager string) apply.Decision {
+func (d *Dialogue) ask(q question) apply.Decision {
 	d.Say(d.shortly(q)...)
 	for {
-		line, more := d.Read(prompt(q, manager))
+		line, more := d.Read(prompt(q))
 		switch line = strings.Join(strings.Fields(line), " "); {
 		case isOneOf(line, "t", "take") && !q.refused:
 			return apply.Take
 		case isOneOf(line, "l", "leave"):
 			return apply.Leave
-		case isOneOf(line, "ta", "take all") && manager != "" && !q.refused:
-			return d.always(manager, apply.Take)
-		case isOneOf(line, "la", "leave all") && manager != "":
-			return d.always(manager, apply.Leave)
+		case isOneOf(line, "ta", "take all") && len(q.managers) > 0 && !q.refused:
+			return d.always(q.managers, apply.Take)
+		case isOneOf(line, "la", "leave all") && len(q.managers) > 0:
+			return d.always(q.managers, apply.Leave)
 		case isOneOf(line, "q", "quit"), !more:
 			d.quit = true
 			return apply.Undecided
 		case isOneOf(line, "s", "show"):
 			d.Say(d.wholly(q)...)
 		default:
-			d.Say(help(q, manager)...)
+			d.Say(help(q)...)
 		}
 	}
 }
@@ -113,13 +116,28 @@ func isOneOf(line string, words ...string) bool {
 	return slices.Contains(words, line)
 }
 
-// always remembers a decision for all that a manager alone owns.
-func (d *Dialogue) always(manager string, decision apply.Decision) apply.Decision {
+// always remembers a decision for all that these managers own and nobody else does.
+func (d *Dialogue) always(managers []string, decision apply.Decision) apply.Decision {
 	if d.standing == nil {
 		d.standing = map[string]apply.Decision{}
 	}
-	d.standing[manager] = decision
+	for _, m := range managers {
+		d.standing[m] = decision
+	}
 	return decision
+}
+
+// stands returns what was said of all the managers; nothing if not the same of each.
+func (d *Dialogue) stands(managers []string) apply.Decision {
+	for _, m := range managers {
+		if d.standing[m] != d.standing[managers[0]] {
+			return apply.Undecided
+		}
+	}
+	if len(managers) == 0 {
+		return apply.Undecided
+	}
+	return d.standing[managers[0]]
 }
 
 // note remembers an answer for the flags.
@@ -144,16 +162,15 @@ func (d *Dialogue) wasAnswered(q question) bool {
 	return false
 }
 
-// soleManager returns the manager of all the owners; empty if there are several, or none.
-func soleManager(owners []managedfields.Owner) string {
-	sole := ""
+// managersOf returns the managers of the owners, each once.
+func managersOf(owners []managedfields.Owner) []string {
+	var managers []string
 	for _, o := range owners {
-		if sole != "" && o.Manager != sole {
-			return ""
+		if !slices.Contains(managers, o.Manager) {
+			managers = append(managers, o.Manager)
 		}
-		sole = o.Manager
 	}
-	return sole
+	return managers
 }
 
 // Flags returns the flags that decide the same without a question; named says how a flag names

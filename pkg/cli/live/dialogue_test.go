@@ -125,10 +125,13 @@ func TestDialogue(t *testing.T) {
 			typed: []string{"", "x", "yes", "all", "T", "takeall", "?", "show", "q"},
 			want:  [][]apply.Decision{{undecided, undecided}, {undecided, undecided}},
 		},
-		"all of several managers is no answer": {
-			typed: []string{"t", "ta", "la", "q"},
-			want:  [][]apply.Decision{{take, undecided}, {undecided, undecided}},
-			flags: []string{"--take=deployment.apps/web:.spec.replicas"},
+		"all of several managers, and of each of them": {
+			typed: []string{"t", "la"},
+			want:  [][]apply.Decision{{take, leave}, {leave, leave}},
+			flags: []string{
+				"--take=deployment.apps/web:.spec.replicas",
+				`--yield=deployment.apps/web:.metadata.annotations["a,b"]`, "--yield=deployment.apps/api:.spec.replicas,.spec.paused",
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -216,6 +219,41 @@ func TestLaterPhases(t *testing.T) {
 	d.Decide(all[:1])
 	if got := d.Decide(all[1:]); !slices.Equal(got[0], []apply.Decision{leave, leave}) || u.asked != 2 {
 		t.Errorf("after leave all: %v, asked %d times", got, u.asked)
+	}
+}
+
+// A path of several managers is decided by what was said of each of them, if that is the same.
+func TestSharedByManagers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first, second string
+		// asked is how often, want what becomes of the shared path.
+		asked int
+		want  apply.Decision
+	}{
+		"taken of both":              {"ta", "ta", 2, take},
+		"left to both":               {"la", "la", 2, leave},
+		"taken of one, left to one":  {"ta", "la", 3, undecided},
+		"taken of one, one was once": {"ta", "t", 3, undecided},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := &user{lines: []string{tt.first, tt.second, "q"}}
+			got := u.dialogue().Decide([]apply.Contested{{Ref: ref("web"), Conflicts: []managedfields.Conflict{
+				conflict(t, ".spec.replicas", int64(5), "edit"), conflict(t, ".spec.paused", true, "other"),
+				conflict(t, ".spec.minReadySeconds", int64(1), "edit", "other"),
+			}}})
+			if got[0][2] != tt.want || u.asked != tt.asked {
+				t.Errorf("%v, asked %d times\n%s", got, u.asked, &u.screen)
+			}
+		})
+	}
+	u := &user{lines: []string{"?", "ta"}}
+	u.dialogue().Decide([]apply.Contested{{Ref: ref("web"), Conflicts: []managedfields.Conflict{
+		conflict(t, ".spec.replicas", int64(5), "flux", "argo", "flux"), conflict(t, ".spec.paused", true, "argo"),
+	}}})
+	for _, want := range []string{"of flux and argo: [ta] take all", "all that flux and argo own, and nobody else,"} {
+		if !strings.Contains(u.screen.String(), want) {
+			t.Errorf("no %q in\n%s", want, &u.screen)
+		}
 	}
 }
 

@@ -90,23 +90,23 @@ func whole(v any, has bool) []string {
 }
 
 // prompt names what can be answered.
-func prompt(q question, manager string) string {
+func prompt(q question) string {
 	words := "[t]ake, [l]eave, [s]how, [q]uit"
 	if q.refused {
 		words = "[l]eave, [s]how, [q]uit (the server would refuse your value)"
 	}
-	if manager != "" && q.number < q.of {
+	if len(q.managers) > 0 && q.number < q.of {
 		all := "[ta] take all, [la] leave all"
 		if q.refused {
 			all = "[la] leave all"
 		}
-		words += "; of " + text.Printable(manager) + ": " + all
+		words += "; of " + q.named() + ": " + all
 	}
 	return words + ": "
 }
 
 // help says what each answer does.
-func help(q question, manager string) []string {
+func help(q question) []string {
 	var lines []string
 	if !q.refused {
 		lines = append(lines, "  t, take       your value replaces the live one, and the path is yours")
@@ -116,12 +116,20 @@ func help(q question, manager string) []string {
 		"  s, show       both values at full length, and who set the live one, when",
 		"  q, quit       ask no more: what is not decided stays in conflict, and is not written",
 	)
-	if manager == "" {
+	if len(q.managers) == 0 {
 		return lines
 	}
-	manager = text.Printable(manager)
-	if !q.refused {
-		lines = append(lines, "  ta, take all  this and all that "+manager+" alone owns and is contested in this run")
+	alone := q.named() + " alone owns"
+	if len(q.managers) > 1 {
+		alone = q.named() + " own, and nobody else,"
 	}
-	return append(lines, "  la, leave all the same, left to "+manager)
+	if !q.refused {
+		lines = append(lines, "  ta, take all  this and all that "+alone+" and is contested in this run")
+	}
+	return append(lines, "  la, leave all the same, left to "+q.named())
+}
+
+// named names the managers.
+func (q question) named() string {
+	return text.Printable(strings.Join(q.managers, " and "))
 }
