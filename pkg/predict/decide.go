@@ -113,8 +113,9 @@ func (c Choice) namesManager() bool { return c.Manager != "" && c.Manager != Any
 
 // Idle returns the standing choices that speak of nothing in a run: of no object, of no path
 // that those state, or of a manager that holds none of what they state. matched reports
-// whether a choice that is written there was told of as one that matched or decided.
-func (p Predictor) Idle(items []plan.Item, matched func(from string) bool) []Miss {
+// whether a choice that is written there was told of as one that matched or decided. What a
+// manager holds is known only once every object was looked at; the input says the rest.
+func (p Predictor) Idle(items []plan.Item, looked bool, matched func(from string) bool) []Miss {
 	var idle []Miss
 	group := func(verb string, choices []Choice) {
 		for at := 0; at < len(choices); {
@@ -122,7 +123,8 @@ func (p Predictor) Idle(items []plan.Item, matched func(from string) bool) []Mis
 			for next < len(choices) && choices[next].From == choices[at].From {
 				next++
 			}
-			if why := idleRule(choices[at:next], items); why != "" && !matched(choices[at].From) {
+			why, known := idleRule(choices[at:next], items)
+			if why != "" && (known || looked) && !matched(choices[at].From) {
 				idle = append(idle, Miss{Text: fmt.Sprintf("%s: the rule to %s %s matched nothing: %s", choices[at].From, verb, choices[at], why)})
 			}
 			at = next
@@ -133,9 +135,10 @@ func (p Predictor) Idle(items []plan.Item, matched func(from string) bool) []Mis
 	return idle
 }
 
-// idleRule says why the choices of a rule have nothing to speak of; empty if they have.
-func idleRule(rule []Choice, items []plan.Item) string {
-	why := "no object of the input is meant"
+// idleRule says why the choices of a rule have nothing to speak of, empty if they have, and
+// whether that is known from the input alone.
+func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
+	why = "no object of the input is meant"
 	for _, c := range rule {
 		for _, item := range items {
 			switch {
@@ -143,13 +146,13 @@ func idleRule(rule []Choice, items []plan.Item) string {
 			case len(c.Path) > 0 && len(c.Path.In(item.Object.Object)) == 0:
 				why = "no object of the input states the path"
 			case c.namesManager():
-				return "the manager holds nothing that the input states"
+				return "the manager holds nothing that the input states", false
 			default:
-				return ""
+				return "", true
 			}
 		}
 	}
-	return why
+	return why, true
 }
 
 // Anybody is the manager of a choice that means what any other manager holds.

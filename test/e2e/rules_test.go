@@ -48,6 +48,20 @@ spec:
 	set("3")
 	apply().ends(t, 1)
 
+	// A slip in a rule is the cause of what stays contested, so that it is warned of there too.
+	slip := write("k8sconnect.yaml", "yield:\n- {kind: Deploymnt, path: .spec.replicas}\n- {manager: kubctl}\n")
+	for _, verb := range []string{"apply", "diff"} {
+		r := k8sconnect(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder).ends(t, 1)
+		for _, want := range []string{
+			slip + ":2:3: the rule to yield deploymnt:manager=*:.spec.replicas matched nothing: no object of the input is meant",
+			slip + ":3:3: the rule to yield manager=kubctl matched nothing: the manager holds nothing that the input states",
+		} {
+			if !strings.Contains(unwrapped(r.stderr.String()), want) {
+				t.Errorf("%s: no %q on stderr:\n%s", verb, want, r.stderr.String())
+			}
+		}
+	}
+
 	config := write("k8sconnect.yaml", "yield:\n- {manager: kubectl}\n- {kind: StatefulSet, path: .spec.replicas}\n")
 	r := apply("--explain-rules").ends(t, 0)
 	if got := replicas(); got != "plain=3 scaled=5 " {

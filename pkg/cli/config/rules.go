@@ -1,13 +1,17 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
@@ -21,7 +25,14 @@ type Rules struct {
 	mu sync.Mutex
 	// matched are the places of rules that spoke of something.
 	matched   map[string]bool
-	decisions []predict.Decision
+	decisions map[decided]predict.Decision
+}
+
+// decided is what a decision is about. An object may be looked at more than once; the last
+// look counts.
+type decided struct {
+	ref                object.Ref
+	path, choice, said string
 }
 
 // Ruled gives a predictor the rules of the file. What they decide is heard only if there are
@@ -31,7 +42,7 @@ func (f *Flags) Ruled(s *Settings, predictor *predict.Predictor) *Rules {
 	if len(s.Rules.Take)+len(s.Rules.Yield) == 0 && !f.explain {
 		return nil
 	}
-	r := &Rules{explain: f.explain, matched: map[string]bool{}}
+	r := &Rules{explain: f.explain, matched: map[string]bool{}, decisions: map[decided]predict.Decision{}}
 	r.predictor = *predictor
 	predictor.Tell = r.hear
 	return r
@@ -44,17 +55,15 @@ func (r *Rules) hear(d predict.Decision) {
 	if !r.explain || d.Outcome == predict.Matched {
 		return
 	}
-	// An object may be looked at more than once; the last look counts.
-	r.decisions = slices.DeleteFunc(r.decisions, func(old predict.Decision) bool {
-		return old.Said == d.Said && old.Choice == d.Choice && old.Ref == d.Ref && old.Path.Equal(d.Path)
-	})
-	r.decisions = append(r.decisions, d)
+	r.decisions[decided{d.Ref, d.Path.String(), d.Choice, d.Said}] = d
 }
 
-// Watch warns of the rules that matched nothing in a run which did all its work; end is how
-// it ended, and is returned.
+// Watch warns of the rules that matched nothing; end is how the run ended, and is returned.
+// A run that ends in conflicts or differences wants the warning most: a slip in a rule may be
+// the cause. One that was cut off says nothing, and where something was not looked at, nothing
+// is said of rules that depend on who its owners are.
 func (r *Rules) Watch(p *plan.Plan, emit func(event.Event), end error) error {
-	if r == nil || end != nil {
+	if r == nil || end != nil && !verb.IsResult(end) {
 		return end
 	}
 	var items []plan.Item
@@ -63,10 +72,10 @@ func (r *Rules) Watch(p *plan.Plan, emit func(event.Event), end error) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, miss := range r.predictor.Idle(items, func(said string) bool { return r.matched[said] }) {
+	for _, miss := range r.predictor.Idle(items, verb.Looked(end), func(said string) bool { return r.matched[said] }) {
 		emit(event.Warned{Text: miss.Text})
 	}
-	return nil
+	return end
 }
 
 // Explain says which choice decided which path, an object after the other.
@@ -79,13 +88,11 @@ func (r *Rules) Explain(w io.Writer) {
 	if len(r.decisions) == 0 {
 		fmt.Fprintln(w, "rules: none decided anything")
 	}
-	slices.SortStableFunc(r.decisions, func(a, b predict.Decision) int {
-		if order := strings.Compare(a.Ref.String(), b.Ref.String()); order != 0 {
-			return order
-		}
-		return a.Path.Compare(b.Path)
+	decisions := slices.SortedFunc(maps.Values(r.decisions), func(a, b predict.Decision) int {
+		return cmp.Or(strings.Compare(a.Ref.String(), b.Ref.String()), a.Path.Compare(b.Path),
+			strings.Compare(a.Said, b.Said), strings.Compare(a.Choice, b.Choice))
 	})
-	for _, d := range r.decisions {
+	for _, d := range decisions {
 		fmt.Fprintln(w, layout.Plain(fmt.Sprintf("rules: %s: %s %s by %s", d.Ref, d.Path, d.Outcome, by(d))))
 	}
 }

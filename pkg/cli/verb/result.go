@@ -29,6 +29,22 @@ func Unmet(ran error) bool {
 	return errors.As(ran, &unmet)
 }
 
+// IsResult reports whether a run that ended so did what it could with each object: events have
+// reported what that was.
+func IsResult(ran error) bool {
+	end := Finish(ran, nil)
+	return errors.Is(end, ErrNo) || errors.Is(end, ErrUnknown)
+}
+
+// Looked reports whether an apply or a diff that ended so looked at all its objects as they are.
+func Looked(ran error) bool {
+	var incomplete *apply.IncompleteError
+	if errors.As(ran, &incomplete) {
+		return incomplete.Rejected+incomplete.Unknown == 0
+	}
+	return ran == nil || errors.Is(ran, diff.ErrDiffers)
+}
+
 // Finish turns the end of an engine and of its printer into the verb's.
 func Finish(ran, closed error) error {
 	var incomplete *apply.IncompleteError
