@@ -43,6 +43,8 @@ func (unmanagedError) Hint() string {
 type SharedError struct {
 	Path   fieldpath.Path
 	Owners []managedfields.Owner
+	// Released: no manager is to receive it.
+	Released bool
 }
 
 func (e *SharedError) Error() string {
@@ -51,6 +53,9 @@ func (e *SharedError) Error() string {
 
 // Hint says how to choose.
 func (e *SharedError) Hint() string {
+	if e.Released {
+		return "name those that are to lose it with --from"
+	}
 	return "name those that are to lose it with --from, or add an owner with --share"
 }
 

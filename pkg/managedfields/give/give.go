@@ -241,7 +241,7 @@ func (w Wish) one(p fieldpath.Path, entries, meant []managedfields.Entry, to man
 	slices.SortFunc(from, managedfields.Owner.Compare)
 	switch {
 	case len(from) > 1 && len(w.From) == 0 && w.Mode != Share && !oneManager(from):
-		return &SharedError{Path: p, Owners: from}
+		return &SharedError{Path: p, Owners: from, Released: w.Mode == Release}
 	case len(from) > 0:
 		return nil
 	}

@@ -171,7 +171,8 @@ func TestRefused(t *testing.T) {
 		want    string
 		hint    string
 	}{
-		"several owners":               {[]string{helm, flux}, give.Wish{To: "x", As: "Update"}, ".data.a", ".data.a has several owners: flux (Apply), helm (Apply)", "--from"},
+		"several owners":               {[]string{helm, flux}, give.Wish{To: "x", As: "Update"}, ".data.a", ".data.a has several owners: flux (Apply), helm (Apply)", "or add an owner with --share"},
+		"several owners, no receiver":  {[]string{helm, flux}, give.Wish{Mode: give.Release}, ".data.a", ".data.a has several owners: flux (Apply), helm (Apply)", "--from"},
 		"nobody's":                     {[]string{helm}, give.Wish{To: "helm"}, ".data.z", "nobody owns .data.z", "next"},
 		"somebody else's":              {[]string{helm}, give.Wish{To: "x", As: "Update", From: []string{"edit"}}, ".data.a", "edit does not own .data.a: helm (Apply) does", ""},
 		"a part of a whole":            {[]string{helm}, give.Wish{To: "x", As: "Update"}, ".data.m.b", ".data.m is owned as one value by helm (Apply), and .data.m.b is only a part of it", "give .data.m"},
@@ -200,6 +201,9 @@ func TestRefused(t *testing.T) {
 			}
 			if tc.hint != "" && !strings.Contains(hinted.Hint(), tc.hint) {
 				t.Errorf("hint %q, want %q", hinted.Hint(), tc.hint)
+			}
+			if tc.wish.Mode == give.Release && strings.Contains(hinted.Hint(), "--share") {
+				t.Errorf("what is released cannot be shared: %q", hinted.Hint())
 			}
 		})
 	}
