@@ -51,25 +51,58 @@ func Newest(secrets []*unstructured.Unstructured) *unstructured.Unstructured {
 	return newest
 }
 
-// Decode reads a release from its Secret.
+// BrokenError says that a Secret does not hold the release that it should.
+type BrokenError struct {
+	// Secret has it, as a revision of a release.
+	Secret, Namespace, Release, Revision string
+	Err                                  error
+}
+
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("revision %s (secret/%s -n %s) cannot be read: %v", e.Revision, e.Secret, e.Namespace, e.Err)
+}
+
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+// Hint says what serves instead.
+func (e *BrokenError) Hint() string {
+	return fmt.Sprintf("give what another revision rendered: helm get manifest %s -n %s --revision=N | kubectl k8sconnect give -n %s -f - --to=%s, with the same --from. See: helm history %s -n %s",
+		e.Release, e.Namespace, e.Namespace, Manager, e.Release, e.Namespace)
+}
+
+// Decode reads a release from its Secret. The error is a *BrokenError.
 func Decode(secret *unstructured.Unstructured) (Release, error) {
+	out, err := decode(secret)
+	if err != nil {
+		labels := secret.GetLabels()
+		return Release{}, &BrokenError{
+			Secret: secret.GetName(), Namespace: secret.GetNamespace(), Release: labels["name"], Revision: labels["version"], Err: err,
+		}
+	}
+	return out, nil
+}
+
+func decode(secret *unstructured.Unstructured) (Release, error) {
 	var out Release
 	text, found, err := unstructured.NestedString(secret.Object, "data", "release")
 	if err != nil || !found {
-		return out, errors.New("the Secret has no release in it")
+		return out, errors.New("it has no release in it")
 	}
 	raw, err := base64.StdEncoding.DecodeString(text) // As every value of a Secret.
 	if err == nil {
 		raw, err = base64.StdEncoding.DecodeString(string(raw)) // As Helm writes it.
 	}
 	if err != nil {
-		return out, fmt.Errorf("the release is not base64: %w", err)
+		return out, fmt.Errorf("it is not base64: %w", err)
 	}
 	if raw, err = plain(raw); err != nil {
 		return out, err
 	}
-	if err := json.Unmarshal(raw, &out); err != nil {
-		return out, errors.New("the release is not JSON") // The error would quote what may be secret.
+	switch {
+	case len(raw) == 0:
+		return out, errors.New("it is empty")
+	case json.Unmarshal(raw, &out) != nil:
+		return out, errors.New("it is not JSON") // The error would quote what may be secret.
 	}
 	return out, nil
 }
@@ -82,14 +115,14 @@ func plain(raw []byte) ([]byte, error) {
 	}
 	r, err := gzip.NewReader(bytes.NewReader(raw))
 	if err != nil {
-		return nil, fmt.Errorf("the release cannot be decompressed: %w", err)
+		return nil, fmt.Errorf("it is compressed, and damaged: %w", err)
 	}
 	out, err := io.ReadAll(io.LimitReader(r, most+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the release cannot be decompressed: %w", err)
+		return nil, fmt.Errorf("it is compressed, and damaged: %w", err)
 	case len(out) > most:
-		return nil, errors.New("the release is larger than 64 MB")
+		return nil, errors.New("it is larger than 64 MB")
 	}
 	return out, nil
 }

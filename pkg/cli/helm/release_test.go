@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
+	"errors"
 	"strings"
 	"testing"
 
@@ -77,5 +78,15 @@ func TestDecodeBroken(t *testing.T) {
 	}
 	if _, err := helm.Decode(&unstructured.Unstructured{Object: map[string]any{}}); err == nil {
 		t.Error("there is no release in it")
+	}
+	// It says which of the Secrets it is, and what to do meanwhile.
+	broken := secret("3", helm.SecretType, "")
+	broken.SetNamespace("shop")
+	broken.SetLabels(map[string]string{"name": "web", "version": "3"})
+	_, err := helm.Decode(broken)
+	var hinter interface{ Hint() string }
+	if want := "revision 3 (secret/v3 -n shop) cannot be read: it is empty"; err == nil || err.Error() != want || !errors.As(err, &hinter) ||
+		!strings.Contains(hinter.Hint(), "helm get manifest web -n shop --revision=N | kubectl k8sconnect give -n shop -f - --to=helm") {
+		t.Errorf("%v", err)
 	}
 }
