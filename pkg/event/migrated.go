@@ -26,4 +26,11 @@ type LeftOwner struct {
 	Unknown []FieldName
 }
 
-func (Migrated) event() {}
+// MigrationEnded says that all was looked at that could be: what is not in a Migrated has no
+// such owner, but for what is unread.
+type MigrationEnded struct {
+	Unread []Unread
+}
+
+func (Migrated) event()       {}
+func (MigrationEnded) event() {}

@@ -84,7 +84,7 @@ func (s *State) Take(e event.Event) {
 		s.result(e.Ref, e.Action)
 	case event.Given:
 		s.result(e.Ref, e.Action)
-	case event.Owned, event.Set, event.Surveyed, event.Migrated:
+	case event.Owned, event.Set, event.Surveyed, event.Migrated, event.MigrationEnded:
 		s.Begun = true
 	case event.LeftOut:
 		s.LeftOut = append(s.LeftOut, e.Err)

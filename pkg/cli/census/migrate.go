@@ -83,9 +83,11 @@ func (o *migrateOptions) work(ctx context.Context, in verb.Invocation) error {
 			unread = append(unread, event.Unread{Ref: object.Ref{GVK: p.kind.GVK, Namespace: p.sel.Namespace, Name: p.sel.Name}, Err: err})
 		}
 	}
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	o.out.Print(event.MigrationEnded{Unread: unread})
+	switch {
 	case unread != nil:
 		return unreadOf(unread)
 	case migrating.failed:

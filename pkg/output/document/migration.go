@@ -16,6 +16,7 @@ type migrationResult struct {
 	Run        string           `json:"run,omitempty"`
 	DryRun     bool             `json:"dryRun,omitempty"`
 	Objects    []migratedObject `json:"objects"`
+	Unread     []surveyUnread   `json:"unread,omitempty"`
 }
 
 type migratedObject struct {
@@ -34,14 +35,18 @@ type leftEntry struct {
 type migrationDocument struct {
 	output.Base
 	migrated []event.Migrated
+	unread   []event.Unread
 }
 
 // NewMigration returns the document of owners that move to a version that is served.
 func NewMigration(b output.Base) output.Results { return &migrationDocument{Base: b} }
 
 func (d *migrationDocument) Take(e event.Event) {
-	if m, ok := e.(event.Migrated); ok {
-		d.migrated = append(d.migrated, m)
+	switch e := e.(type) {
+	case event.Migrated:
+		d.migrated = append(d.migrated, e)
+	case event.MigrationEnded:
+		d.unread = e.Unread
 	}
 }
 
@@ -56,6 +61,9 @@ func (d *migrationDocument) Finish(context.Context) error {
 			one.Left = append(one.Left, leftEntry{ownersOf([]managedfields.Owner{left.Owner})[0], left.Unknown})
 		}
 		out.Objects = append(out.Objects, one)
+	}
+	for _, u := range d.unread {
+		out.Unread = append(out.Unread, surveyUnread{nameOf(u.Ref), faultOf(u.Err)})
 	}
 	return writeDocument(d.Base, out)
 }

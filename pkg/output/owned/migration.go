@@ -18,14 +18,20 @@ import (
 type migrationTable struct {
 	output.Base
 	migrated []event.Migrated
+	// ended: all was looked at, but for as many as are unread.
+	ended  bool
+	unread int
 }
 
 // NewMigration returns the table of owners that move to a version that is served.
 func NewMigration(b output.Base) output.Results { return &migrationTable{Base: b} }
 
 func (t *migrationTable) Take(e event.Event) {
-	if m, ok := e.(event.Migrated); ok {
-		t.migrated = append(t.migrated, m)
+	switch e := e.(type) {
+	case event.Migrated:
+		t.migrated = append(t.migrated, e)
+	case event.MigrationEnded:
+		t.ended, t.unread = true, len(e.Unread)
 	}
 }
 
@@ -59,9 +65,14 @@ func (t *migrationTable) Finish(context.Context) error {
 	if failed > 0 {
 		parts = append(parts, text.Count(failed, "object")+" failed")
 	}
+	if t.unread > 0 {
+		parts = append(parts, fmt.Sprintf("%d not read", t.unread))
+	}
 	said := strings.Join(parts, ", ")
 	switch {
-	case len(t.migrated) == 0:
+	case len(t.migrated) == 0 && !t.ended:
+		return nil // It was cut off: nothing is known.
+	case len(t.migrated) == 0 && t.unread == 0:
 		said = "no owner is at a version that the server does not serve"
 	case t.DryRun:
 		said = strings.Replace(said, "rewritten", "to rewrite", 1) + " (dry run: nothing was written)"
