@@ -90,6 +90,9 @@ Exit status: 0 given, 1 refused, 2 could not tell.`,
 	cmd.Flags().SortFlags = false
 	flags.add(cmd)
 	help.Complete(cmd, "inventory-of", completion.Inventories(c))
+	for _, flag := range []string{"to", "from"} {
+		help.Complete(cmd, flag, completion.Managers(c))
+	}
 	return cmd
 }
 
@@ -109,9 +112,7 @@ func (f *giveFlags) add(cmd *cobra.Command) {
 	flags.StringVarP(&f.output, "output", "o", output.Table, "Form of the results: table, json, yaml, kyaml, stream or junit")
 	help.Words(cmd, "output", output.Table, output.JSON, output.YAML, output.KYAML, output.Stream, output.JUnit)
 	help.Words(cmd, "as-operation", "apply", "update")
-	for _, name := range []string{"to", "from", "helm-release"} {
-		help.Words(cmd, name)
-	}
+	help.Words(cmd, "helm-release")
 }
 
 func (f *giveFlags) toOptions(in verb.Invocation) (*giveOptions, error) {

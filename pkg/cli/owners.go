@@ -90,7 +90,9 @@ something, or an owner was not rewritten, 2 could not tell.`,
 	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Form of the results: table, yaml or json; of many objects kyaml and html as well")
 	help.Words(cmd, "output", output.Table, output.YAML, output.JSON, output.KYAML, output.HTML)
 	help.Words(cmd, "path")
-	help.Words(cmd, "manager")
+	for _, flag := range []string{"manager", "expect", "from"} {
+		help.Complete(cmd, flag, completion.Managers(c))
+	}
 	return cmd
 }
 

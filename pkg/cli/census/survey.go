@@ -44,8 +44,6 @@ func (f *Flags) Add(cmd *cobra.Command) {
 		"Rewrite owners at API versions that the server does not serve to the one that it does, where that has all their paths")
 	flags.StringVar(&f.dryRun, "dry-run", "none", "With --migrate-versions: none, or client (only tell what would be rewritten)")
 	help.Words(cmd, "dry-run", "none", "client")
-	help.Words(cmd, "expect")
-	help.Words(cmd, "from")
 }
 
 // surveyOptions count who owns what.
