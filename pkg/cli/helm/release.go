@@ -12,6 +12,8 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 )
 
 // Manager is the field manager as which Helm applies.
@@ -66,8 +68,8 @@ func (e *BrokenError) Unwrap() error { return e.Err }
 
 // Hint says what serves instead.
 func (e *BrokenError) Hint() string {
-	return fmt.Sprintf("give what another revision rendered: helm get manifest %s -n %s --revision=N | kubectl k8sconnect give -n %s -f - --to=%s, with the same --from. See: helm history %s -n %s",
-		e.Release, e.Namespace, e.Namespace, Manager, e.Release, e.Namespace)
+	return fmt.Sprintf("give what another revision rendered: helm get manifest %s -n %s --revision=N | %s -n %s -f - --to=%s, with the same --from. See: helm history %s -n %s",
+		e.Release, e.Namespace, command.Kubectl("k8sconnect", "give"), e.Namespace, Manager, e.Release, e.Namespace)
 }
 
 // Decode reads a release from its Secret. The error is a *BrokenError.

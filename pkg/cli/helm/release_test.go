@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helm"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 )
 
 func secret(version, kind, data string) *unstructured.Unstructured {
@@ -86,7 +87,7 @@ func TestDecodeBroken(t *testing.T) {
 	_, err := helm.Decode(broken)
 	var hinter interface{ Hint() string }
 	if want := "revision 3 (secret/v3 -n shop) cannot be read: it is empty"; err == nil || err.Error() != want || !errors.As(err, &hinter) ||
-		!strings.Contains(hinter.Hint(), "helm get manifest web -n shop --revision=N | kubectl k8sconnect give -n shop -f - --to=helm") {
+		!strings.Contains(command.Fill(hinter.Hint(), command.Flags{}), "helm get manifest web -n shop --revision=N | kubectl k8sconnect give -n shop -f - --to=helm") {
 		t.Errorf("%v", err)
 	}
 }

@@ -38,8 +38,7 @@ func IsResult(ran error) bool {
 
 // Looked reports whether an apply or a diff that ended so looked at all its objects as they are.
 func Looked(ran error) bool {
-	var incomplete *apply.IncompleteError
-	if errors.As(ran, &incomplete) {
+	if incomplete, ok := errors.AsType[*apply.IncompleteError](ran); ok {
 		return incomplete.Rejected+incomplete.Unknown == 0
 	}
 	return ran == nil || errors.Is(ran, diff.ErrDiffers)
