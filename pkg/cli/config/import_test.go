@@ -1,19 +1,16 @@
 package config_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config/argocd"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// What Argo CD ignores of an object is left by the rules that are made of it, and what stands
-// beside it is not: the lists of TestIgnoreListsOfOthers that are Argo CD's, as they are written
-// there.
+// What Argo CD is told to ignore of an object is left by the rules that are made of it, and
+// what stands beside it is not. These are the forms that such lists have, written for this
+// test; those of others are in TestIgnoreListsOfOthers.
 func TestImportedRules(t *testing.T) {
 	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop, annotations: {a: b}}\n"
 	for name, tt := range map[string]struct {
@@ -91,21 +88,7 @@ func TestImportedRules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			settings, err := config.Parse("k8sconnect.yaml", text, "", false)
-			if err != nil {
-				t.Fatalf("%v\n%s", err, text)
-			}
-			item, live := objectsOf(t, tt.object, tt.held)
-			out, err := predict.Predictor{Manager: "k8sconnect", Standing: settings.Rules}.Evaluate(item, live)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, path := range out.Yielded {
-				got = append(got, path.String())
-			}
-			slices.Sort(got)
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := cmp.Diff(tt.want, yieldedBy(t, string(text), tt.object, tt.held)); diff != "" {
 				t.Errorf("%s\n%s", diff, text)
 			}
 		})

@@ -92,26 +92,30 @@ func TestIgnoreListsOfOthers(t *testing.T) {
 		},
 	} {
 		t.Run(from, func(t *testing.T) {
-			settings, err := config.Parse("k8sconnect.yaml", []byte("yield: "+tt.rules), "", false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			item, live := objectsOf(t, tt.object, tt.held)
-			p := predict.Predictor{Manager: "k8sconnect", Standing: settings.Rules}
-			out, err := p.Evaluate(item, live)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, path := range out.Yielded {
-				got = append(got, path.String())
-			}
-			slices.Sort(got)
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := cmp.Diff(tt.want, yieldedBy(t, "yield: "+tt.rules, tt.object, tt.held)); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
+}
+
+// yieldedBy returns what a file yields of an object of which others hold some, sorted.
+func yieldedBy(t *testing.T, file, object string, held map[string][]string) (paths []string) {
+	t.Helper()
+	settings, err := config.Parse("k8sconnect.yaml", []byte(file), "", false)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, file)
+	}
+	item, live := objectsOf(t, object, held)
+	out, err := predict.Predictor{Manager: "k8sconnect", Standing: settings.Rules}.Evaluate(item, live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range out.Yielded {
+		paths = append(paths, path.String())
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 // objectsOf returns an object as an item and as it is live, where others hold some of it.
