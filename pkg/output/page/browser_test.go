@@ -2,6 +2,7 @@ package page
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -50,8 +51,14 @@ func openBrowser(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir())
+	profile, err := os.MkdirTemp("", "browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The test's own context ends before its cleanups: it would kill the browser, whose other
+	// processes then go on writing.
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--remote-debugging-pipe", "--user-data-dir="+profile)
 	cmd.ExtraFiles = []*os.File{in, out} // its descriptors 3 and 4
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -63,6 +70,17 @@ func openBrowser(t *testing.T) *browser {
 		_ = b.send("Browser.close", nil)
 		_ = cmd.Wait()
 		_, _ = to.Close(), from.Close()
+		// Its last process may write after its first has ended.
+		for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+			err := os.RemoveAll(profile)
+			if err == nil {
+				return
+			}
+			if time.Now().After(end) {
+				t.Error(err)
+				return
+			}
+		}
 	})
 	return b
 }
@@ -165,10 +183,7 @@ func TestBrowser(t *testing.T) {
 			Owner: managedfields.Owner{Manager: h.manager, Operation: "Apply"}, Kind: schema.GroupKind{Kind: "ConfigMap"}, Objects: 1, Fields: event.Fields{All: h.fields},
 		})
 	}
-	page, err := render(s, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := render(s, time.Now())
 	var mu sync.Mutex
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

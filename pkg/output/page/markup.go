@@ -1,46 +1,40 @@
 package page
 
-// markup is the page. Without its script it is the same, and neither sorts nor filters.
-const markup = `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-{{.Policy}}
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
-<title>{{.Title}}</title>
-<style>{{.Style}}</style>
-</head>
-<body>
-<header>
-<h1>{{.Title}}</h1>
-<p>{{.Summary}}. Written {{.Written}}.</p>
-<label id="filter" hidden>Show rows with <input type="search" autocomplete="off" spellcheck="false"></label>
-</header>
-<main>
-{{- range .Tables}}
-<section>
-<h2>{{.Name}} <small>{{len .Rows}}</small></h2>
-{{- if .Note}}
-<p>{{.Note}}</p>
-{{- end}}
-<table>
-<thead><tr>{{range .Columns}}<th scope="col"{{if .Number}} class="number"{{end}}>{{.Name}}</th>{{end}}</tr></thead>
-<tbody>
-{{- $columns := .Columns}}
-{{- range .Rows}}
-<tr{{if .Marked}} class="marked"{{end}}>{{range $i, $cell := .Cells}}{{with index $columns $i}}<td data-name="{{.Name}}"{{if .Number}} class="number"{{end}}>{{$cell}}</td>{{end}}{{end}}</tr>
-{{- end}}
-</tbody>
-</table>
-</section>
-{{- end}}
-</main>
-<script>{{.Script}}</script>
-</body>
-</html>
-`
+import (
+	"html"
+	"strings"
+)
+
+// markup writes elements. All text, and every value of an attribute, is escaped here and
+// nowhere else.
+//
+// html/template would escape too, and would make the program 10 MB larger: a program that
+// can execute a template keeps every method of every type (docs/design/releases.md, What is
+// linked).
+type markup struct{ b strings.Builder }
+
+// open begins an element. attributes are names, each with its value behind it.
+func (m *markup) open(name string, attributes ...string) {
+	m.b.WriteString("<" + name)
+	for i := 0; i+1 < len(attributes); i += 2 {
+		m.b.WriteString(" " + attributes[i] + `="` + html.EscapeString(attributes[i+1]) + `"`)
+	}
+	m.b.WriteString(">")
+}
+
+func (m *markup) text(s string) { m.b.WriteString(html.EscapeString(s)) }
+
+func (m *markup) close(name string) { m.b.WriteString("</" + name + ">") }
+
+// element writes an element with nothing but text in it.
+func (m *markup) element(name, text string, attributes ...string) {
+	m.open(name, attributes...)
+	m.text(text)
+	m.close(name)
+}
+
+// raw writes style and script, in which a browser reads no escapes, and line breaks.
+func (m *markup) raw(constant string) { m.b.WriteString(constant) }
 
 // style fits a screen, a phone and paper.
 const style = `

@@ -1,12 +1,10 @@
 package page
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"html/template"
 	"strings"
 	"time"
 
@@ -39,22 +37,9 @@ func (p *surveyPage) Flush() {}
 
 func (p *surveyPage) Finish(context.Context) error {
 	for _, s := range p.surveys {
-		html, err := render(s, p.Now())
-		if err != nil {
-			return fmt.Errorf("write results: %w", err)
-		}
-		p.Screen.Result(html)
+		p.Screen.Result(render(s, p.Now()))
 	}
 	return nil
-}
-
-// document is what the template shows.
-type document struct {
-	Title, Summary, Written string
-	Policy                  template.HTML
-	Style                   template.CSS
-	Script                  template.JS
-	Tables                  []table
 }
 
 // table is one table of a page.
@@ -76,32 +61,84 @@ type row struct {
 	Cells  []string
 }
 
-// render makes the page of a survey.
-func render(s event.Surveyed, now time.Time) (string, error) {
-	d := document{
-		Title:   "Who owns what" + text.Printable(s.Where),
-		Summary: summary(s), Written: phrase.Stamp(now),
-		Policy: policy(), Style: style, Script: script,
-		Tables: tables(s),
+// render makes the page of a survey. Without its script it is the same, and neither sorts
+// nor filters.
+func render(s event.Surveyed, now time.Time) string {
+	title := "Who owns what" + text.Printable(s.Where)
+	var m markup
+	m.raw("<!DOCTYPE html>\n")
+	m.open("html", "lang", "en")
+	head(&m, title)
+	m.raw("\n<body>\n<header>\n")
+	m.element("h1", title)
+	m.element("p", summary(s)+". Written "+phrase.Stamp(now)+".")
+	m.raw(`<label id="filter" hidden>Show rows with <input type="search" autocomplete="off" spellcheck="false"></label>`)
+	m.raw("\n</header>\n<main>\n")
+	for _, t := range tables(s) {
+		t.write(&m)
 	}
-	t, err := template.New("survey").Parse(markup)
-	if err != nil {
-		return "", err
-	}
-	var b bytes.Buffer
-	err = t.Execute(&b, d)
-	return b.String(), err
+	m.raw("</main>\n<script>" + script + "</script>\n</body>\n</html>\n")
+	return m.b.String()
 }
 
-// policy forbids the browser every request, and every script and style but the page's own:
+// head forbids the browser every request, and every script and style but the page's own:
 // they are known by their hash.
-func policy() template.HTML {
+func head(m *markup, title string) {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	content := "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src " + hash(script) + "; style-src " + hash(style)
-	return template.HTML(`<meta http-equiv="Content-Security-Policy" content="` + content + `">`) //nolint:gosec // made of constants
+	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src " + hash(script) + "; style-src " + hash(style)
+	m.raw("\n<head>\n")
+	m.open("meta", "charset", "utf-8")
+	m.open("meta", "http-equiv", "Content-Security-Policy", "content", policy)
+	m.open("meta", "name", "viewport", "content", "width=device-width, initial-scale=1")
+	m.open("meta", "name", "referrer", "content", "no-referrer")
+	m.open("link", "rel", "icon", "href", "data:,")
+	m.element("title", title)
+	m.raw("\n<style>" + style + "</style>\n</head>")
+}
+
+func (t table) write(m *markup) {
+	m.open("section")
+	m.open("h2")
+	m.text(t.Name + " ")
+	m.element("small", fmt.Sprint(len(t.Rows)))
+	m.close("h2")
+	if t.Note != "" {
+		m.element("p", t.Note)
+	}
+	m.raw("\n<table>\n<thead><tr>")
+	for _, c := range t.Columns {
+		m.element("th", c.Name, append([]string{"scope", "col"}, c.class()...)...)
+	}
+	m.raw("</tr></thead>\n<tbody>\n")
+	for _, r := range t.Rows {
+		r.write(m, t.Columns)
+	}
+	m.raw("</tbody>\n</table>\n")
+	m.close("section")
+	m.raw("\n")
+}
+
+func (r row) write(m *markup, columns []column) {
+	if r.Marked {
+		m.open("tr", "class", "marked")
+	} else {
+		m.open("tr")
+	}
+	for i, c := range columns {
+		m.element("td", r.Cells[i], append([]string{"data-name", c.Name}, c.class()...)...)
+	}
+	m.close("tr")
+	m.raw("\n")
+}
+
+func (c column) class() []string {
+	if c.Number {
+		return []string{"class", "number"}
+	}
+	return nil
 }
 
 func summary(s event.Surveyed) string {

@@ -55,11 +55,7 @@ func TestHostileNames(t *testing.T) {
 		if got := shapeOf(t, s); !slices.Equal(tame, got) {
 			t.Fatalf("%q changes the page:\n%v\n%v", name, tame, got)
 		}
-		page, err := render(s, when)
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc, err := html.Parse(strings.NewReader(page))
+		doc, err := html.Parse(strings.NewReader(render(s, when)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,11 +74,7 @@ func TestHostileNames(t *testing.T) {
 // shapeOf is the elements of a page with their attributes.
 func shapeOf(t *testing.T, s event.Surveyed) []string {
 	t.Helper()
-	page, err := render(s, when)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := html.Parse(strings.NewReader(page))
+	doc, err := html.Parse(strings.NewReader(render(s, when)))
 	if err != nil {
 		t.Fatal(err)
 	}
