@@ -17,7 +17,7 @@ const (
 	tooMuch
 )
 
-// limit is how many requests may be in progress at once. It starts low and doubles from
+// limit is how many requests may be in progress at once. It starts with what a usual set needs and doubles from
 // round to round, a round being as many answers as the limit, while answers take hardly
 // longer because of it: more parallel requests then mean more of them a second. If they
 // take much longer, requests only queue at the server, and the limit stays. It halves
@@ -42,9 +42,14 @@ type limit struct {
 }
 
 const (
-	// startLimit sends the few writes of a small change in one round trip. It is a guess
-	// that hurts no server; TCP begins with about as much (RFC 6928).
-	startLimit = 12
+	// startLimit sends what a set of the usual size reads, or the objects of one of its
+	// phases, in one round trip: each further round costs a distant server's user that
+	// again. It is about what the API server serves at once of what is neither urgent nor
+	// known to it (the priority level global-default, with the flags' defaults), and what
+	// is too much for a server is queued there or refused, which halves the limit.
+	startLimit = 48
+	// modest is what a server gets that was just away, and what a slow one gets at least.
+	modest = 12
 	// crowded is how many times longer than the best an answer may take before more
 	// parallel requests would no longer mean more of them a second; drowning is where
 	// there are clearly too many. Both leave room for the load of other clients: a limit
@@ -56,8 +61,8 @@ const (
 	recent = 10
 )
 
-func newLimit(most int) limit {
-	return limit{most: most, size: float64(min(startLimit, most)), steady: float64(most)}
+func newLimit(most, start int) limit {
+	return limit{most: most, size: float64(min(start, most)), steady: float64(most)}
 }
 
 func (l *limit) now() int { return max(1, int(l.size)) }
@@ -97,7 +102,7 @@ func (l *limit) adjust() {
 	took := float64(median) / float64(slices.Min(l.base))
 	switch {
 	case took > drowning:
-		l.size = max(min(startLimit, l.size), l.size*0.75)
+		l.size = max(min(modest, l.size), l.size*0.75)
 		l.steady = l.size
 	case took > crowded, !l.wanted:
 	case l.size < l.steady:

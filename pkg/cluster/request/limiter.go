@@ -17,7 +17,7 @@ type limiter struct {
 }
 
 func newLimiter(most int) *limiter {
-	return &limiter{limit: newLimit(most)}
+	return &limiter{limit: newLimit(most, startLimit)}
 }
 
 // acquire returns when one more request may be sent. Each needs a release.
@@ -66,7 +66,7 @@ func (l *limiter) release(what signal, took time.Duration) {
 func (l *limiter) restart() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.limit = newLimit(l.limit.most)
+	l.limit = newLimit(l.limit.most, modest)
 }
 
 // next admits waiting requests, as far as there is room.

@@ -112,6 +112,36 @@ func TestPaceFindsTheBestWidth(t *testing.T) {
 	}
 }
 
+// What a usual set reads, and the objects of one of its phases, take hardly longer than at
+// the best width: each round of a cautious start would cost a distant user a round trip.
+func TestPaceOfAUsualSet(t *testing.T) {
+	for _, away := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond} {
+		for _, cores := range []int{2, 8} {
+			for _, requests := range []int{1, 13, 20, 33, 48} {
+				t.Run(fmt.Sprintf("%d at %s on %d cores", requests, away, cores), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						server := func() *model {
+							return &model{away: away, work: time.Millisecond, cores: make(chan struct{}, cores)}
+						}
+						best := server().run(fixed(MaxConcurrency), requests)
+						if took := server().run(newLimiter(MaxConcurrency), requests); float64(took) > 1.1*float64(best) {
+							t.Errorf("took %s, all at once %s", took, best)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// A server that was away is not met with all at once.
+func TestPaceRestartsModestly(t *testing.T) {
+	l := newLimiter(MaxConcurrency)
+	if l.restart(); l.limit.now() != modest {
+		t.Errorf("width %d after the server was away, want %d", l.limit.now(), modest)
+	}
+}
+
 // A server that others use as well answers now sooner, now later, whatever we do.
 // That must not make us give way for ever.
 func TestPaceAmongOthers(t *testing.T) {
@@ -172,7 +202,7 @@ func TestPaceRecovers(t *testing.T) {
 
 // One burst of refusals halves the width once, not once for each of them.
 func TestWidthHalvesOnceForAllUnderWay(t *testing.T) {
-	w := newLimit(64)
+	w := newLimit(64, startLimit)
 	w.size = 64
 	for range 64 {
 		w.observe(tooMuch, 0, true)
@@ -187,7 +217,7 @@ func TestWidthHalvesOnceForAllUnderWay(t *testing.T) {
 }
 
 func TestWidthWithoutDemandStays(t *testing.T) {
-	w := newLimit(64)
+	w := newLimit(64, startLimit)
 	for range 1000 {
 		w.observe(answered, time.Millisecond, false)
 	}
@@ -198,7 +228,7 @@ func TestWidthWithoutDemandStays(t *testing.T) {
 
 func TestWidthStaysInBounds(t *testing.T) {
 	for _, most := range []int{1, 2, 8, 9, 64} {
-		w := newLimit(most)
+		w := newLimit(most, startLimit)
 		for i := range 10_000 {
 			w.observe(signal(i*i%3), time.Duration(i%7)*time.Millisecond, i%5 > 0)
 			if w.now() < 1 || w.now() > most {
