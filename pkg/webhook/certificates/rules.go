@@ -2,12 +2,36 @@ package certificates
 
 import (
 	"fmt"
+	"log/slog"
 	"time"
 )
 
 // backdate is how long before its issue a certificate is valid already, for clocks
 // that are late.
 const backdate = time.Hour
+
+// Options say whose certificate it is, and how long it lives.
+type Options struct {
+	// Secret is the name of the Secret that holds everything.
+	Secret string
+	// Configuration is the name of the ValidatingWebhookConfiguration, all
+	// entries of which get the caBundle.
+	Configuration string
+	// Namespace and Service are where the API servers call.
+	Namespace, Service string
+	// CALifetime is how long an authority is valid: a year by default. The next
+	// one is made when two thirds of it are over.
+	CALifetime time.Duration
+	// ServingLifetime is how long a certificate is valid: 30 days by default. It
+	// is renewed when two thirds of it are over.
+	ServingLifetime time.Duration
+	// Overlap is how long every API server has to learn of an authority before it
+	// is used for serving: an hour by default, less than a third of
+	// ServingLifetime. The replicas' clocks must agree much better than that.
+	Overlap time.Duration
+	// Log, if set, receives each step and each failure. It never contains a key.
+	Log *slog.Logger
+}
 
 // rules are the parameters of the state machine.
 type rules struct {
