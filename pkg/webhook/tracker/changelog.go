@@ -76,6 +76,13 @@ type gap struct {
 	why   string
 }
 
+// Why a time is declared as a gap.
+const (
+	noHistory = "the API server does not tell any more what happened since"
+	notLed    = "it was left to a leader, and none recorded it"
+	noRoom    = "there was no room for it, or its record was refused for an hour"
+)
+
 // advance notes that all up to a version was seen, and when that happened, at the
 // earliest; no time where that is not known.
 func (l *changelog) advance(version string, happened time.Time) {

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
@@ -60,12 +58,6 @@ func (t *Tracker) keepCheckpoint(ctx context.Context) {
 		t.state.passed(kept.checkpoint)
 		t.mu.Unlock()
 	}
-}
-
-// newComparisons are the pauses between attempts to compare all that was recorded,
-// for which all of it is read.
-func newComparisons() wait.Backoff {
-	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 5 * time.Minute}
 }
 
 // gaps reports losses to the sink, once everything needed for the comparison is there. An
@@ -128,8 +120,4 @@ func (t *Tracker) leads() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.state.leading
-}
-
-func newPauses() wait.Backoff {
-	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 30 * time.Second}
 }

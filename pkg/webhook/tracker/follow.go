@@ -7,40 +7,17 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
 const (
-	// refusedFor is how long to wait at most where a kind may not be watched.
-	refusedFor = 5 * time.Minute
-	// refusedFirst is how long to wait at first: an API server that has just started
-	// forbids everything until it has read the RBAC rules.
-	refusedFirst = time.Second
 	// refusedLong is a wait after which a refusal is taken for one that lasts.
 	refusedLong = 8 * time.Second
 	// steady is how long a watch has to last to be one that works.
 	steady = 5 * time.Second
 )
-
-// follower sees all that happens to the objects of one kind.
-type follower struct {
-	*Tracker
-	*watched
-	// first is set until the first list was read or refused, for the kinds that
-	// were there at the start.
-	first bool
-	// lost is set when history cannot be taken up, until all is listed.
-	lost bool
-	// told is set once the log says that the kind may not be watched.
-	told bool
-	// What the server has shown not to understand.
-	unstreamed, unselected bool
-	// worked is set once a watch has lasted.
-	worked bool
-}
 
 // run lists and watches until the context ends.
 func (f *follower) run(ctx context.Context) {
@@ -75,10 +52,6 @@ func (f *follower) run(ctx context.Context) {
 			return
 		}
 	}
-}
-
-func newRefusals() wait.Backoff {
-	return wait.Backoff{Duration: refusedFirst, Factor: 2, Jitter: 0.2, Steps: 100, Cap: refusedFor}
 }
 
 // pass continues where history was left, or lists, until the watch ends.
@@ -149,54 +122,4 @@ func (f *follower) event(e watch.Event) error {
 	f.kindsMayChange()
 	f.permissionsMayChange(o)
 	return nil
-}
-
-func (f *follower) position() position {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.seen
-}
-
-func (f *follower) count(add func(*counts)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	add(&f.state.counts)
-}
-
-// kindsMayChange asks for another look at the kinds, if this one is about kinds.
-func (f *follower) kindsMayChange() {
-	if !affects(f.resource.GroupResource()) {
-		return
-	}
-	select {
-	case f.changed <- struct{}{}:
-	default:
-	}
-}
-
-// listedOnce notes that nothing waits for this kind any more.
-func (f *follower) listedOnce() {
-	if !f.first {
-		return
-	}
-	f.first = false
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.pending--
-	f.ready.Store(f.pending <= 0)
-}
-
-// refuse notes that a kind cannot be watched, and says it once if that lasts.
-func (f *follower) refuse(err error, lasts bool) {
-	f.setRefused(true)
-	if lasts && !f.told {
-		f.told = true
-		f.opts.Log.Info("not tracked", "resource", f.resource.String(), "error", err.Error())
-	}
-}
-
-func (f *follower) setRefused(refused bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refused = refused
 }

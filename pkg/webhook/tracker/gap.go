@@ -7,13 +7,6 @@ import (
 	"time"
 )
 
-// Why a time is declared as a gap.
-const (
-	noHistory = "the API server does not tell any more what happened since"
-	notLed    = "it was left to a leader, and none recorded it"
-	noRoom    = "there was no room for it, or its record was refused for an hour"
-)
-
 // lost returns the gaps that the leader has to handle now, and whether the sink has to
 // compare what it wrote.
 func (s *state) lost() (gaps []*pendingChange, blind bool) {

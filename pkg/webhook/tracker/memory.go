@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -75,3 +76,7 @@ func (m *memory) forgetUnlisted() {
 		}
 	}
 }
+
+// newer reports whether a version of a resource comes after another one. A version that
+// differs and cannot be compared counts as newer, for it came later.
+func newer(version, than string) bool { return version != than && !object.Newer(than, version) }

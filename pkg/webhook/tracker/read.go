@@ -3,8 +3,6 @@ package tracker
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -191,28 +189,8 @@ func (f *follower) streamed(e watch.Event) (version string, err error) {
 	return "", nil
 }
 
-// selector leaves namespaces out at the server, if it can.
-func (f *follower) selector() string {
-	if !f.namespaced || f.unselected {
-		return ""
-	}
-	terms := make([]string, len(f.opts.ExcludeNamespaces))
-	for i, namespace := range f.opts.ExcludeNamespaces {
-		terms[i] = "metadata.namespace!=" + namespace
-	}
-	return strings.Join(terms, ",")
-}
-
 func misunderstood(err error) bool {
 	return apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)
-}
-
-// present reports an existing object, unless its namespace is left out.
-func (f *follower) present(o *metav1.PartialObjectMetadata, list bool) {
-	if f.namespaced && slices.Contains(f.opts.ExcludeNamespaces, o.Namespace) {
-		return
-	}
-	f.do(func(s *state) []*pendingChange { return s.see(f.watched, o, list, time.Now()) })
 }
 
 // undone reports whether the server's history ends before a version that was seen: a
