@@ -2,208 +2,21 @@ package cli
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"time"
 
-	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/budget"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/images"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/live"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 )
-
-type applyFlags struct {
-	input       input.Flags
-	lock        locking.Flags
-	live        live.Flags
-	choices     choices.Flags
-	config      config.Flags
-	await       await.Flags
-	set         sets.Flags
-	strict      verb.StrictFlags
-	dryRun      string
-	history     int
-	atomic      bool
-	goOn        bool
-	serverSide  bool
-	awaitKinds  time.Duration
-	concurrency int
-	output      string
-}
-
-type applyOptions struct {
-	input   input.Options
-	strict  verb.StrictFlags
-	engine  apply.Engine
-	awaited await.Awaited
-	rules   *config.Rules
-	// journal records what may have to be taken back; nil without --atomic.
-	journal *restore.Journal
-	// pruned is what the run deleted of its set, in the order in which it would be applied.
-	pruned *plan.Plan
-	// history is how many runs of a set to keep; undone: this run was taken back.
-	history int
-	undone  bool
-	set     sets.Options
-	// ask asks the user whether to prune what looks like a mistake; nil if no user can
-	// answer.
-	ask func(context.Context, applyset.Decision, string) (bool, error)
-	// approve is asked, once the set is locked and before the first write, whether what the
-	// run comes to may be done; nil if nobody has to agree.
-	approve func(*sets.Outcome) error
-	// live asks about conflicts; nil if nothing may be asked.
-	live        *live.Terminal
-	concurrency int
-	// lock is the set's lock; nil if no set is changed.
-	lock       *locking.Locking
-	lockWithin time.Duration
-	// printed: only put the manifests in order and print them.
-	printed bool
-	run     string
-	out     *printer.Printer
-}
-
-func newApply(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
-	var flags applyFlags
-	cmd := &cobra.Command{
-		Use:   "apply (-f FILENAME | -k DIRECTORY)",
-		Short: "Apply manifests, and explain every conflict field by field",
-		Long: `Apply manifests by server-side apply, in the order in which they need each
-other. Nothing is written in a phase that has a conflict, nor in those after it;
-each contested field is shown with both values, its owners, and the ways out.`,
-		Example: `  # Apply a folder; what would not change is not written
-  kubectl k8sconnect apply -f manifests/
-
-  # Leave the replicas to the autoscaler, take the image back
-  kubectl k8sconnect apply -f web.yaml \
-    --yield deployment.apps/web:.spec.replicas \
-    --take '.spec.template.spec.containers[name="app"].image'
-
-  # See what would happen, as the server would do it
-  kubectl k8sconnect apply -f web.yaml --dry-run=server
-
-  # Delete what left the folder since the last apply of the set
-  kubectl k8sconnect apply -f manifests/ --apply-set=shop --prune
-
-  # Put manifests in order for a machine's configuration, without a server
-  kubectl k8sconnect apply -f addons/ --dry-run=client -o manifests`,
-		Args:              verb.NoArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              verb.Runner(c, streams, flags.toOptions),
-	}
-	cmd.Flags().SortFlags = false
-	flags.input.Add(cmd)
-	flags.choices.Add(cmd.Flags())
-	flags.config.Add(cmd, true)
-	flags.await.Add(cmd)
-	flags.set.Add(cmd.Flags(), true)
-	flags.lock.Add(cmd.Flags())
-	flags.live.Add(cmd.Flags())
-	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none",
-		"none, server (ask the server what would happen) or client (only report what would be sent)")
-	cmd.Flags().BoolVar(&flags.atomic, "atomic", false,
-		"If not everything is applied, and ready with --wait, take back what this run wrote")
-	cmd.Flags().IntVar(&flags.history, "history", past.Usual, "How many runs of a set to keep beside its parent, to go back to; 0 keeps none")
-	cmd.Flags().BoolVar(&flags.goOn, "continue-on-conflict", false,
-		"Leave out objects in conflict and what needs them, apply the rest, and exit with 1")
-	cmd.Flags().DurationVar(&flags.awaitKinds, "await-kinds", 0,
-		"How long to wait for kinds that an operator installs later")
-	cmd.Flags().Lookup("await-kinds").NoOptDefVal = "5m"
-	flags.strict.Add(cmd.Flags())
-	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
-		"Upper bound on requests under way at once; the pace adapts to the server below it")
-	verb.OutputFlag(cmd, &flags.output, "; or, of the objects themselves, "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+", "+
-		output.JSONPath+"=TEMPLATE or "+output.GoTemplate+"=TEMPLATE; with --dry-run=client, "+output.Manifests+
-		": those of the input, in order, without a server")
-	cmd.Flags().BoolVar(&flags.serverSide, "server-side", true, "Always on; accepted for compatibility with kubectl")
-	_ = cmd.Flags().MarkHidden("server-side") // It fails only for an unknown flag.
-	return cmd
-}
-
-func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
-	input, inErr := f.input.ToOptions(in.Streams)
-	settings, settingsErr := f.config.Read(in, input.Files.Filenames, input.Files.Kustomize)
-	f.await.Standing(settings.TimeoutFor)
-	predictor, predictorErr := f.choices.ToPredictor()
-	rules := f.config.Ruled(settings, &predictor)
-	awaited, awaitedErr := f.await.ToAwaited(in.Cmd.Flags(), await.IsUnattended(in.Streams))
-	set, setErr := f.set.ToOptions(in.Cmd.Flags().Changed, f.input.Selector != "")
-	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, set.Name != "")
-	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
-	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
-	print.PastConflicts = f.goOn
-	print.DryRun, print.Unasked = dryRun != object.DryRunNone, dryRun == object.DryRunClient
-	out, outErr := printer.ForApply(print)
-	o := &applyOptions{
-		input:       input,
-		strict:      f.strict,
-		engine:      apply.Engine{Predictor: predictor, DryRun: dryRun, AwaitKinds: f.awaitKinds, PastConflicts: f.goOn, Objects: output.IsOfObjects(f.output)},
-		awaited:     awaited,
-		rules:       rules,
-		set:         set,
-		lockWithin:  within,
-		ask:         sets.Asking(in.Streams, out.Pause),
-		live:        f.live.ToTerminal(in, f.output, input.Files.Filenames, dryRun, out.Pause),
-		concurrency: f.concurrency,
-		printed:     f.output == output.Manifests,
-		run:         print.Run,
-		history:     f.history,
-		out:         out,
-	}
-	o.input.Files.Empty = set.Prune
-	if !f.live.CanAsk(in) {
-		o.ask = nil
-	}
-	var concurrencyErr, kindsErr, sideErr error
-	if f.atomic {
-		o.journal = &restore.Journal{}
-		o.engine.Journal = o.journal
-	}
-	if f.history < 0 {
-		sideErr = errors.New("--history must not be negative")
-	}
-	if set.Name == "" && in.Cmd.Flags().Changed("history") {
-		setErr = errors.Join(setErr, errors.New("--history goes with --apply-set: a run without a set has no history"))
-	}
-	if f.atomic && f.goOn {
-		sideErr = errors.New("--atomic and --continue-on-conflict exclude each other: a conflict is what --atomic takes everything back for")
-	}
-	if !f.serverSide {
-		sideErr = errors.New("--server-side=false: there is no client-side apply here; kubectl apply has it")
-	}
-	if f.output == output.Manifests && dryRun != object.DryRunClient {
-		dryRunErr = errors.Join(dryRunErr, errNothingApplied)
-	}
-	if f.output == output.Manifests && set.Name != "" {
-		setErr = errors.Join(setErr, errors.New("-o manifests and --apply-set exclude each other: the printed manifests are of no set"))
-	}
-	if f.concurrency < 0 {
-		concurrencyErr = errors.New("--concurrency must not be negative")
-	}
-	if f.awaitKinds < 0 {
-		kindsErr = errors.New("--await-kinds must not be negative")
-	}
-	return o, errors.Join(inErr, settingsErr, predictorErr, awaitedErr, setErr, lockErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, verb.FlagError("-o", outErr), in.Check())
-}
 
 func (o *applyOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return o.strict.End(o.apply(ctx, in), in.Warned)
@@ -282,4 +95,21 @@ func (o *applyOptions) asked(client *cluster.Client) diagnose.Reader {
 		return client.NoRetry()
 	}
 	return nil
+}
+
+// forecasting passes events on, and warns once if the run will not be done by end; a zero
+// time means no end.
+func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
+	if end.IsZero() {
+		return emit
+	}
+	f := budget.New(end)
+	return func(e event.Event) {
+		emit(e)
+		if short, ok := f.Take(time.Now(), e); ok {
+			emit(event.Warned{Text: fmt.Sprintf(
+				"at this pace, about %d of %d objects will be applied when the time is over in %s (--timeout); the next run does the rest",
+				short.Done, short.Total, short.Left.Round(time.Second))})
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package deletecmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -195,19 +194,4 @@ func propagationOf(text string) (metav1.DeletionPropagation, error) {
 	default:
 		return "", fmt.Errorf("--cascade must be background, foreground or orphan, not %q", text)
 	}
-}
-
-// Execute does the run.
-func (o *deleteOptions) Execute(ctx context.Context, in verb.Invocation) error {
-	return o.strict.End(o.delete(ctx, in), in.Warned)
-}
-
-func (o *deleteOptions) delete(ctx context.Context, in verb.Invocation) error {
-	if o.targets.InFiles {
-		if err := o.targets.Files.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
-			return verb.Finish(err, o.out.Close(ctx))
-		}
-	}
-	err := o.work(ctx, in.Connection)
-	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }

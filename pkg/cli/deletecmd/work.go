@@ -3,10 +3,6 @@ package deletecmd
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
-
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
@@ -17,9 +13,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
+
+// Execute does the run.
+func (o *deleteOptions) Execute(ctx context.Context, in verb.Invocation) error {
+	return o.strict.End(o.delete(ctx, in), in.Warned)
+}
+
+func (o *deleteOptions) delete(ctx context.Context, in verb.Invocation) error {
+	if o.targets.InFiles {
+		if err := o.targets.Files.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
+			return verb.Finish(err, o.out.Close(ctx))
+		}
+	}
+	err := o.work(ctx, in.Connection)
+	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
+}
 
 // work does the run and reports to the printer. If the server is away when the run
 // begins, it waits as every verb does; once deletions are under way, it waits for as long
@@ -150,59 +159,4 @@ func setsOf(found []target.Target) []deletion.Set {
 		sets[i].Items = append(sets[i].Items, deletion.Item{Ref: ref})
 	}
 	return sets
-}
-
-// checkFinalizer rejects every way to remove a finalizer from objects that were not
-// named.
-func (f *deleteFlags) checkFinalizer(t target.Targets, streams genericiooptions.IOStreams) error {
-	switch {
-	case f.finalizer == "" && f.yes:
-		return errors.New("--yes goes with --remove-finalizer")
-	case f.finalizer == "":
-		return nil
-	case len(t.Named) == 0:
-		return &object.HintedError{
-			Err:    errors.New("--remove-finalizer needs the names of the objects"),
-			Advice: "name each as TYPE/NAME; a finalizer is never removed by selector or file",
-		}
-	case f.dryRun != "none":
-		return errors.New("--remove-finalizer and --dry-run exclude each other")
-	case !f.yes && !verb.CanAsk(streams):
-		return &object.HintedError{
-			Err:    errors.New("--remove-finalizer has to be confirmed, and there is no terminal to ask on"),
-			Advice: "give --yes if you know what the finalizer was there for",
-		}
-	}
-	return nil
-}
-
-// confirmation asks before finalizers are removed.
-func (f *deleteFlags) confirmation(out *printer.Printer, streams genericiooptions.IOStreams) func(context.Context, string, []object.Ref) error {
-	return func(ctx context.Context, finalizer string, refs []object.Ref) error {
-		if f.yes {
-			return nil
-		}
-		var err error
-		out.Pause(func() {
-			fmt.Fprintln(streams.ErrOut, "Everything that the finalizer's controller would clean up is left behind.")
-			var yes bool
-			yes, err = verb.Ask(ctx, streams, fmt.Sprintf("Remove finalizer %s from %s?", layout.Plain(finalizer), namesOf(refs)))
-			if err == nil && !yes {
-				err = deletion.ErrDeclined
-			}
-		})
-		return err
-	}
-}
-
-func namesOf(refs []object.Ref) string {
-	const shown = 5
-	var names []string
-	for _, ref := range refs[:min(shown, len(refs))] {
-		names = append(names, layout.Plain(ref.String()))
-	}
-	if more := len(refs) - shown; more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(names, ", ")
 }

@@ -1,10 +1,11 @@
 package stuckcmd
 
 import (
-	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
@@ -81,8 +82,10 @@ func (f *stuckFlags) toOptions(in verb.Invocation) (*stuckOptions, error) {
 	return o, errors.Join(targetsErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// Execute does the run.
-func (o *stuckOptions) Execute(ctx context.Context, in verb.Invocation) error {
-	err := o.work(ctx, in.Connection)
-	return verb.Finish(err, o.out.Close(ctx))
+// namesOne reports whether the arguments name objects, rather than a TYPE alone.
+func namesOne(args []string) bool { return len(args) > 1 || strings.Contains(args[0], "/") }
+
+func checkSelector(selector string) error {
+	_, err := labels.Parse(selector)
+	return verb.FlagError("-l", err)
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
@@ -19,6 +17,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
+
+// Execute does the run.
+func (o *stuckOptions) Execute(ctx context.Context, in verb.Invocation) error {
+	err := o.work(ctx, in.Connection)
+	return verb.Finish(err, o.out.Close(ctx))
+}
 
 // work looks, explains, and reports to the printer.
 func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error {
@@ -163,12 +167,4 @@ func explainOne(ctx context.Context, reader *cluster.NoRetry, e *stuck.Explainer
 	}
 	causes, err := e.Explain(ctx, t.Kind, live)
 	return []stuck.Explained{{Ref: object.RefOf(live), Since: live.GetDeletionTimestamp().Time, Causes: causes}}, err
-}
-
-// namesOne reports whether the arguments name objects, rather than a TYPE alone.
-func namesOne(args []string) bool { return len(args) > 1 || strings.Contains(args[0], "/") }
-
-func checkSelector(selector string) error {
-	_, err := labels.Parse(selector)
-	return verb.FlagError("-l", err)
 }
