@@ -84,6 +84,26 @@ func TestIgnoreListsOfOthers(t *testing.T) {
 			map[string][]string{"kube-controller-manager": {".spec.replicas"}},
 			[]string{".spec.replicas"},
 		},
+		"fluxcd/flux2-monitoring-example, monitoring/controllers/kube-prometheus-stack/release.yaml: what an operator notes": {
+			"[{kind: PrometheusRule, path: '.metadata.annotations[\"prometheus-operator-validated\"]'}]",
+			"apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata: {name: a, annotations: {prometheus-operator-validated: 'true', team: x}}\nspec: {groups: []}",
+			map[string][]string{"prometheus-operator": {`.metadata.annotations["prometheus-operator-validated"]`, ".metadata.annotations.team"}},
+			[]string{".metadata.annotations.prometheus-operator-validated"},
+		},
+		"devantler-tech/platform, k8s/bases/components/helmrelease-drift-detection/kustomization.yaml: all webhooks": {
+			"[{kind: Deployment, path: .spec.replicas}, {kind: StatefulSet, path: .spec.replicas}, {kind: ValidatingWebhookConfiguration, path: .webhooks}, " +
+				"{kind: MutatingWebhookConfiguration, path: .webhooks}, {kind: APIService, path: .spec.caBundle}, " +
+				"{kind: CustomResourceDefinition, path: .spec.conversion.webhook.clientConfig.caBundle}]",
+			"apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: x, labels: {a: b}}\nwebhooks: [{name: a, failurePolicy: Fail, clientConfig: {url: u, caBundle: c}}]",
+			map[string][]string{"cnpg": {`.webhooks[name="a"].clientConfig.caBundle`, `.webhooks[name="a"].failurePolicy`, ".metadata.labels.a"}},
+			[]string{`.webhooks[name="a"].clientConfig.caBundle`, `.webhooks[name="a"].failurePolicy`},
+		},
+		"Tanguille/cluster, kubernetes/components/nfs-scaler/kustomization.yaml: replicas that are scaled to none": {
+			"[{kind: Deployment, path: .spec.replicas}]",
+			deployment + "spec: {replicas: 1, paused: true}",
+			map[string][]string{"keda": {".spec.replicas"}, "kubectl": {".spec.paused"}},
+			[]string{".spec.replicas"},
+		},
 		"iter8-tools/iter8, autox/application.tpl: all data of one Secret": {
 			"[{kind: Secret, name: autox, namespace: shop, path: [.data, .metadata]}]",
 			"apiVersion: v1\nkind: Secret\nmetadata: {name: autox, namespace: shop, labels: {x: y}}\ntype: Opaque\ndata: {server.secretkey: a}",
