@@ -15,8 +15,10 @@ const (
 	ownName   = "in-cluster"
 )
 
-// application reads what an Application lists in its status. Hooks are left out: they run and
-// go, and no later sync applies them to what is there.
+// application reads what an Application lists in its status: entries of the type ResourceStatus in
+// argoproj/argo-cd, pkg/apis/application/v1alpha1/types.go, whose fields are all optional, with the
+// version apart from the group. Hooks are left out: they run and go, and no later sync applies them
+// to what is there. So are those with requiresPruning, which the manifests no longer have.
 func application(u map[string]any) (Contents, error) {
 	server, _, _ := unstructured.NestedString(u, "spec", "destination", "server")
 	name, _, _ := unstructured.NestedString(u, "spec", "destination", "name")
@@ -33,7 +35,9 @@ func application(u map[string]any) (Contents, error) {
 	var out Contents
 	for i, resource := range resources {
 		fields, _ := resource.(map[string]any)
-		if hook, _ := fields["hook"].(bool); hook {
+		hook, _ := fields["hook"].(bool)
+		leaves, _ := fields["requiresPruning"].(bool)
+		if hook || leaves {
 			continue
 		}
 		text := func(field string) string {

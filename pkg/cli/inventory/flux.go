@@ -11,6 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
+// kustomization reads what a Kustomization lists in its status: entries of the type ResourceRef in
+// fluxcd/kustomize-controller, api/v1/inventory_types.go.
 func kustomization(u map[string]any) (Contents, error) {
 	if _, remote, _ := unstructured.NestedMap(u, "spec", "kubeConfig"); remote {
 		return Contents{}, elsewhere("spec.kubeConfig")
@@ -56,8 +58,9 @@ func entryOf(id, version string) (object.Ref, error) {
 	return object.Ref{GVK: schema.GroupVersionKind{Group: group, Version: version, Kind: kind}, Namespace: namespace, Name: name}, nil
 }
 
-// helmRelease names the release that helm-controller made last. Before it has recorded one, the
-// release has the name and the place that follow from the specification.
+// helmRelease names the release that helm-controller made last: the snapshot with the highest version
+// in the history, the type Snapshot in fluxcd/helm-controller, api/v2/snapshot_types.go. Before the
+// first one, the release has the name and the place that follow from the specification.
 func helmRelease(u map[string]any) (Contents, error) {
 	if _, remote, _ := unstructured.NestedMap(u, "spec", "kubeConfig"); remote {
 		return Contents{}, elsewhere("spec.kubeConfig")
@@ -78,10 +81,12 @@ func helmRelease(u map[string]any) (Contents, error) {
 	if err != nil {
 		return Contents{}, err
 	}
-	if len(history) > 0 {
-		newest, _ := history[0].(map[string]any)
-		if name, _ := newest["name"].(string); name != "" {
-			r.Name = name
+	newest := int64(-1)
+	for _, snapshot := range history {
+		fields, _ := snapshot.(map[string]any)
+		name, _ := fields["name"].(string)
+		if version, _ := fields["version"].(int64); name != "" && version > newest {
+			newest, r.Name = version, name
 		}
 	}
 	return Contents{Release: r}, nil

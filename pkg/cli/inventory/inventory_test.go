@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -36,8 +37,10 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The shapes are those of the tools' own API types: kustomize-controller's and helm-controller's
-// ResourceInventory, helm-controller's Snapshot, Argo CD's ResourceStatus.
+// The shapes are those of the tools' own API types: ResourceRef of kustomize-controller
+// (api/v1/inventory_types.go), Snapshot of helm-controller (api/v2/snapshot_types.go), and
+// ResourceStatus of Argo CD (pkg/apis/application/v1alpha1/types.go). The rows "as its types document it" have
+// the fields that those types have.
 func TestRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		of, object string
@@ -64,6 +67,30 @@ func TestRead(t *testing.T) {
 		"a HelmRelease": {
 			of: "hr/a/b", object: "{metadata: {name: b, namespace: a}, status: {storageNamespace: s, history: [{name: short-1a2b, version: 7}, {name: old, version: 6}]}}",
 			want: []string{"release s/short-1a2b"},
+		},
+		"a HelmRelease whose history is not sorted": {
+			of: "hr/a/b", object: "{metadata: {name: b, namespace: a}, status: {history: [{name: old, version: 6}, {name: new, version: 10}, {name: mid, version: 9}]}}",
+			want: []string{"release a/new"},
+		},
+		"a HelmRelease as its types document it": {
+			of: "hr/a/b", object: `{metadata: {name: b, namespace: a}, spec: {interval: 1h, releaseName: other, storageNamespace: elsewhere}, status: {
+				conditions: [{type: Ready, status: "True"}], observedGeneration: 2, storageNamespace: s, lastAttemptedGeneration: 2, helmChart: s/a-b,
+				history: [{apiVersion: v2, digest: "sha256:1", name: web, namespace: t, version: 3, status: deployed, chartName: web, chartVersion: 1.0.0, appVersion: 1.0.0,
+				configDigest: "sha256:2", firstDeployed: "2026-01-01T00:00:00Z", lastDeployed: "2026-01-02T00:00:00Z", testHooks: {}, ociDigest: "sha256:3"}]}}`,
+			want: []string{"release s/web"},
+		},
+		"a Kustomization as its types document it": {
+			of: "ks/a/b", object: `{spec: {interval: 10m, prune: true, path: ./apps}, status: {observedGeneration: 1, lastAppliedRevision: main@sha1:1,
+				inventory: {entries: [{id: shop_web_apps_Deployment, v: v1}]}}}`,
+			want: []string{"apps/v1 Deployment shop/web"},
+		},
+		"an Application as its types document it": {
+			of: "app/a/b", object: `{spec: {project: p, destination: {server: "https://kubernetes.default.svc", namespace: shop}}, status: {
+				sync: {status: OutOfSync}, health: {status: Healthy}, resources: [
+				{group: apps, version: v1, kind: Deployment, namespace: shop, name: web, status: OutOfSync, health: {status: Healthy}, syncWave: 1},
+				{version: v1, kind: ConfigMap, namespace: shop, name: gone, status: OutOfSync, requiresPruning: true, requiresDeletionConfirmation: true},
+				{group: batch, version: v1, kind: Job, namespace: shop, name: migrate, status: Synced, hook: true}]}}`,
+			want: []string{"apps/v1 Deployment shop/web"},
 		},
 		"a HelmRelease before its first release": {
 			of: "hr/a/b", object: "{metadata: {name: b, namespace: a}, spec: {targetNamespace: t}}", want: []string{"release a/t-b"},
@@ -93,7 +120,11 @@ func TestRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			u := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal([]byte(strings.ReplaceAll(tt.object, "\t", " ")), &u.Object); err != nil {
+			text, err := yaml.YAMLToJSON([]byte(strings.ReplaceAll(tt.object, "\t", " ")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(text, &u.Object); err != nil { // As clients do: whole numbers are int64.
 				t.Fatal(err)
 			}
 			contents, err := of.Read(u)
