@@ -12,10 +12,9 @@ import (
 // filter collects the objects that were asked for.
 type filter struct {
 	Result
-	selector  labels.Selector
-	skip      bool
-	hooks     Hooks
-	unmatched int
+	selector labels.Selector
+	skip     bool
+	hooks    Hooks
 }
 
 // add takes over the documents of one file and returns its faults.
@@ -57,7 +56,7 @@ func (s *filter) add(file []*outcome) []error {
 
 func (s *filter) keep(f found) error {
 	if !s.selector.Empty() && !s.selector.Matches(labelsOf(f.Object)) {
-		s.unmatched++
+		s.Unselected = append(s.Unselected, object.RefOf(f.Object))
 		return nil
 	}
 	if keep, fault := s.sift(f.Manifest); !keep {

@@ -59,6 +59,8 @@ type Result struct {
 	// Invalid lists the faults of content that is not among the Objects, one line
 	// each.
 	Invalid []error
+	// Unselected are the objects that the selector left out.
+	Unselected []object.Ref
 	// Hooks are Helm's hooks that were left out.
 	Hooks []Hook
 	// Warnings name what was left out of objects.

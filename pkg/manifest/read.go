@@ -49,7 +49,7 @@ func Read(ctx context.Context, o Options) (Result, error) {
 	if len(s.Objects) == 0 && len(s.Hooks) > 0 {
 		return s.Result, errors.Join(append(s.Invalid, onlyHooks(s.Hooks))...)
 	}
-	if len(s.Objects) == 0 && s.unmatched > 0 {
+	if len(s.Objects) == 0 && len(s.Unselected) > 0 {
 		return s.Result, &inputError{where: "-l " + o.Selector, text: "no object in the input matches"}
 	}
 	if len(s.Objects) == 0 && !o.Empty {

@@ -112,10 +112,11 @@ func (p Predictor) tellMatched(item plan.Item, held holdings) {
 func (c Choice) namesManager() bool { return c.Manager != "" && c.Manager != Anybody }
 
 // Idle returns the standing choices that speak of nothing in a run: of no object, of no path
-// that those state, or of a manager that holds none of what they state. matched reports
+// that those state, or of a manager that holds none of what they state. Of what is beside the
+// items only the names are known: a choice that names such an object is not idle. matched reports
 // whether a choice that is written there was told of as one that matched or decided. What a
 // manager holds is known only once every object was looked at; the input says the rest.
-func (p Predictor) Idle(items []plan.Item, looked bool, matched func(from string) bool) []Miss {
+func (p Predictor) Idle(items, beside []plan.Item, looked bool, matched func(from string) bool) []Miss {
 	var idle []Miss
 	group := func(verb string, choices []Choice) {
 		for at := 0; at < len(choices); {
@@ -124,7 +125,7 @@ func (p Predictor) Idle(items []plan.Item, looked bool, matched func(from string
 				next++
 			}
 			why, known := idleRule(choices[at:next], items)
-			if why != "" && (known || looked) && !matched(choices[at].From) {
+			if why != "" && (known || looked) && !matched(choices[at].From) && !namesAny(choices[at:next], beside) {
 				idle = append(idle, Miss{Text: fmt.Sprintf("%s: the rule to %s %s matched nothing: %s", choices[at].From, verb, choices[at], why)})
 			}
 			at = next
@@ -133,6 +134,13 @@ func (p Predictor) Idle(items []plan.Item, looked bool, matched func(from string
 	group("yield", p.Standing.Yield)
 	group("take", p.Standing.Take)
 	return idle
+}
+
+// namesAny reports whether one of the choices names one of the objects.
+func namesAny(choices []Choice, items []plan.Item) bool {
+	return slices.ContainsFunc(choices, func(c Choice) bool {
+		return slices.ContainsFunc(items, func(item plan.Item) bool { return c.Names(item.Ref, item.Kind) })
+	})
 }
 
 // idleRule says why the choices of a rule have nothing to speak of, empty if they have, and

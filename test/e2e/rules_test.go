@@ -81,12 +81,26 @@ spec:
 	}
 	k8sconnect(t, c.KubeconfigPath, "diff", "-n", ns, "-f", folder).ends(t, 0)
 
+	// A rule about an object that -l leaves out is none that matches nothing.
+	write("k8sconnect.yaml", "yield:\n- {kind: deploy, name: scaled, path: .spec.replicas}\n- {kind: deploy, name: scald, path: .spec.replicas}\n")
+	labelled := func(name string) string {
+		return strings.Replace(strings.NewReplacer("NAME", name, "REPLICAS", "3").Replace(app), "metadata: {name: "+name, "metadata: {labels: {part: "+name+"}, name: "+name, 1)
+	}
+	write("apps.yaml", labelled("scaled")+labelled("plain"))
+	if r := apply("-l", "part=plain").ends(t, 0); strings.Contains(r.stderr.String(), ":2:3: the rule") || !strings.Contains(unwrapped(r.stderr.String()), ":3:3: the rule to yield") {
+		t.Errorf("what the rules speak of:\n%s", r.stderr.String())
+	}
+	set("3")
+
 	write("k8sconnect.yaml", "take: [{kind: Deployment, path: .spec.replicas}]\n")
 	if r := apply().ends(t, 2); !strings.Contains(r.stderr.String(), "k8sconnect.yaml:1:1: take counts only in a file that you name") {
 		t.Error(r)
 	}
 	apply("--config=").ends(t, 1)
 	write("k8sconnect.yaml", "expect: {context: another}\n")
+	if r := apply("--explain-rules").ends(t, 2); strings.Contains(r.stderr.String(), "rules: ") {
+		t.Errorf("rules are explained of a run that came to no object:\n%s", r.stderr.String())
+	}
 	if r := apply().ends(t, 2); !strings.Contains(r.stderr.String(), "wrong context") || !strings.Contains(r.stderr.String(), "k8sconnect.yaml:1:10: expect.context=another") {
 		t.Error(r)
 	}

@@ -23,6 +23,8 @@ type Rules struct {
 	explain   bool
 
 	mu sync.Mutex
+	// looked: the run came to its objects, so that there was something to decide.
+	looked bool
 	// matched are the places of rules that spoke of something.
 	matched   map[string]bool
 	decisions map[decided]predict.Decision
@@ -58,11 +60,12 @@ func (r *Rules) hear(d predict.Decision) {
 	r.decisions[decided{d.Ref, d.Path.String(), d.Choice, d.Said}] = d
 }
 
-// Watch warns of the rules that matched nothing; end is how the run ended, and is returned.
+// Watch warns of the rules that matched nothing; beside are objects of the input that the run
+// leaves out, of which a rule may speak as well. end is how the run ended, and is returned.
 // A run that ends in conflicts or differences wants the warning most: a slip in a rule may be
 // the cause. One that was cut off says nothing, and where something was not looked at, nothing
 // is said of rules that depend on who its owners are.
-func (r *Rules) Watch(p *plan.Plan, emit func(event.Event), end error) error {
+func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.Event), end error) error {
 	if r == nil || end != nil && !verb.IsResult(end) {
 		return end
 	}
@@ -72,20 +75,26 @@ func (r *Rules) Watch(p *plan.Plan, emit func(event.Event), end error) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, miss := range r.predictor.Idle(items, verb.Looked(end), func(said string) bool { return r.matched[said] }) {
+	r.looked = true
+	var left []plan.Item
+	if len(r.predictor.Standing.Take)+len(r.predictor.Standing.Yield) > 0 {
+		left = beside()
+	}
+	for _, miss := range r.predictor.Idle(items, left, verb.Looked(end), func(said string) bool { return r.matched[said] }) {
 		emit(event.Warned{Text: miss.Text})
 	}
 	return end
 }
 
-// Explain says which choice decided which path, an object after the other.
+// Explain says which choice decided which path, an object after the other. Of a run that ended
+// before it came to its objects, it says nothing.
 func (r *Rules) Explain(w io.Writer) {
 	if r == nil || !r.explain {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.decisions) == 0 {
+	if len(r.decisions) == 0 && r.looked {
 		fmt.Fprintln(w, "rules: none decided anything")
 	}
 	decisions := slices.SortedFunc(maps.Values(r.decisions), func(a, b predict.Decision) int {

@@ -39,6 +39,8 @@ type Options struct {
 	warnings  []manifest.Warning
 	// invalid holds the faults of objects that --skip-invalid left out.
 	invalid []error
+	// unselected are the objects that -l left out.
+	unselected []object.Ref
 	// hooks are those of Helm that were left out.
 	hooks []manifest.Hook
 }

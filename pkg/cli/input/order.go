@@ -34,6 +34,28 @@ func (o *Options) Plan(
 	return p, choices.Check(p, predictor, emit)
 }
 
+// Beside returns the objects of the input that -l left out, as far as their names and kinds go:
+// for what speaks of the input as a whole. A kind that cannot be learned has no short names.
+func (o *Options) Beside(ctx context.Context, client *cluster.Client) []plan.Item {
+	items := make([]plan.Item, 0, len(o.unselected))
+	known := map[schema.GroupVersionKind]object.Kind{}
+	for _, ref := range o.unselected {
+		kind, asked := known[ref.GVK]
+		if !asked {
+			var err error
+			if kind, err = client.Kind(ctx, ref.GVK); err != nil {
+				kind = object.Kind{GVK: ref.GVK}
+			}
+			known[ref.GVK] = kind
+		}
+		if kind.Namespaced && ref.Namespace == "" {
+			ref.Namespace = o.Scope.Namespace
+		}
+		items = append(items, plan.Item{Ref: ref, Kind: kind})
+	}
+	return items
+}
+
 // Order asks the cluster for the kinds of the manifests and puts them in order.
 func (o *Options) Order(ctx context.Context, c *connection.Connection, client *cluster.Client, emit func(event.Event)) (*plan.Plan, error) {
 	return o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) { return kinds(ctx, client, o.Manifests) })

@@ -51,6 +51,7 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 	}
 	sayLeftOut(result, streams)
 	o.Manifests, o.warnings, o.invalid, o.hooks = result.Objects, result.Warnings, result.Invalid, result.Hooks
+	o.unselected = result.Unselected
 	return nil
 }
 
