@@ -61,7 +61,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	var leavers sets.Leavers
 	o.engine.Seen = seeing(foresight.see, leavers.See)
 	o.engine.Wait = foresight.before(o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print), p)
-	o.engine.Decide = o.live.Asks()
+	o.engine.Decide = o.live.Asks(len(p.Phases))
 	o.engine.Remove = remover{client, o.out.Print}.ofItem
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.input.Scope, forecasting(until, o.out.Print)
 	run := func(ctx context.Context) error {

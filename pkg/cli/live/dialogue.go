@@ -21,6 +21,8 @@ type Dialogue struct {
 	// Now is the time by which ages are told, Width how long a line may be; 0 for any length.
 	Now   func() time.Time
 	Width func() int
+	// Phases is how many phases the run has: each is asked about by itself.
+	Phases int
 
 	// standing is what was said of all that a manager owns, alone or with others of whom the
 	// same was said.
@@ -49,7 +51,7 @@ func (d *Dialogue) Decide(all []apply.Contested) [][]apply.Decision {
 	total := left
 	for i, c := range all {
 		for j, conflict := range c.Conflicts {
-			q := question{ref: c.Ref, conflict: conflict, number: total - left + 1, of: total}
+			q := question{ref: c.Ref, conflict: conflict, number: total - left + 1, of: total, inPhase: d.Phases > 1}
 			q.refused = phrase.WouldBeRefused(c.Refusal, conflict.Path)
 			left--
 			out[i][j] = d.decide(q)
@@ -63,6 +65,8 @@ type question struct {
 	ref        object.Ref
 	conflict   managedfields.Conflict
 	number, of int
+	// inPhase: later phases may have conflicts, too.
+	inPhase bool
 	// managers own the path, each named once.
 	managers []string
 	// refused: the server would not let it be taken.

@@ -320,3 +320,19 @@ func TestOtherRefusals(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+// A count is of what is asked at once; where more phases may follow, it says so.
+func TestDialogueCounts(t *testing.T) {
+	for phases, want := range map[int]string{
+		1: "conflict 1 of 4: deployment.apps/web -n shop\n",
+		2: "conflict 1 of 4 in this phase: deployment.apps/web -n shop\n",
+	} {
+		u := &user{}
+		d := u.dialogue()
+		d.Phases = phases
+		d.Decide(contested(t))
+		if !strings.Contains(u.screen.String(), want) {
+			t.Errorf("%d phases: no %q:\n%s", phases, want, u.screen.String())
+		}
+	}
+}

@@ -14,10 +14,14 @@ import (
 
 // shortly says what a question is about: a line for each value, cut to the terminal.
 func (d *Dialogue) shortly(q question) []string {
-	head := fmt.Sprintf("conflict %d of %d: %s", q.number, q.of, phrase.Name(q.ref))
-	if q.of == 1 {
-		head = "conflict: " + phrase.Name(q.ref)
+	head := fmt.Sprintf("conflict %d of %d", q.number, q.of)
+	switch {
+	case q.of == 1:
+		head = "conflict"
+	case q.inPhase:
+		head += " in this phase"
 	}
+	head += ": " + phrase.Name(q.ref)
 	if d.wasAnswered(q) {
 		head += ", which changed since your answer"
 	}

@@ -33,11 +33,12 @@ func on(in verb.Invocation, pause func(func())) *Terminal {
 	}}
 }
 
-// Asks returns apply.Engine's Decide; nil if nothing is asked.
-func (t *Terminal) Asks() func(context.Context, []apply.Contested) [][]apply.Decision {
+// Asks returns apply.Engine's Decide for a run of so many phases; nil if nothing is asked.
+func (t *Terminal) Asks(phases int) func(context.Context, []apply.Contested) [][]apply.Decision {
 	if t == nil {
 		return nil
 	}
+	t.dialogue.Phases = phases
 	return func(ctx context.Context, all []apply.Contested) (decisions [][]apply.Decision) {
 		t.pause(func() {
 			t.dialogue.Read = func(prompt string) (string, bool) {
