@@ -62,10 +62,12 @@ type Engine struct {
 type IncompleteError struct {
 	// Refused cannot be given as was wished, Unknown could not be read or written.
 	Refused, Unknown int
+	// Strangers were to give fields away, and own nothing of any object.
+	Strangers int
 }
 
 func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("%d objects were refused, and %d are unknown", e.Refused, e.Unknown)
+	return fmt.Sprintf("%d objects were refused, %d are unknown, and %d managers own nothing", e.Refused, e.Unknown, e.Strangers)
 }
 
 var errChanging = errors.New("the object changes faster than it can be read")
@@ -81,6 +83,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	e.Emit(event.PhaseStarted{Index: 0})
 	var mu sync.Mutex
 	var incomplete IncompleteError
+	known := census{from: e.Wish.From, owners: map[string]bool{}}
 	var work errgroup.Group
 	work.SetLimit(atOnce)
 	for _, t := range targets {
@@ -88,9 +91,10 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			out := e.one(ctx, t)
+			out, entries := e.one(ctx, t)
 			mu.Lock()
 			defer mu.Unlock()
+			known.add(out, entries, len(e.Wish.Paths) > 0)
 			switch {
 			case out.Action == event.Failed, len(out.Left) > 0 && len(out.Moves) == 0:
 				incomplete.Refused++
@@ -102,31 +106,35 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 		})
 	}
 	_ = work.Wait() // results are events
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
-	case incomplete != IncompleteError{}:
+	}
+	if strangers := known.strangers(); len(strangers) > 0 {
+		incomplete.Strangers = len(strangers)
+		e.Emit(event.Warned{Text: known.text(strangers, len(targets))})
+	}
+	if incomplete != (IncompleteError{}) {
 		return &incomplete
 	}
 	return nil
 }
 
-// one hands over what is wished of one object.
-func (e *Engine) one(ctx context.Context, t Target) event.Given {
+// one hands over what is wished of one object, and returns its owners as they were.
+func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfields.Entry) {
 	out := event.Given{Ref: t.Ref, DryRun: e.DryRun != object.DryRunNone}
 	for range attempts {
 		live, err := e.Server.Get(ctx, t.Kind, t.Ref)
 		if err != nil {
-			return e.unknown(out, err)
+			return e.unknown(out, err), nil
 		}
 		wish, done, entries, err := e.wish(ctx, live, t)
 		if err != nil {
-			return e.refused(out, err)
+			return e.refused(out, err), entries
 		}
 		out.Moves, out.Left = movesOf(done.Given), keptOf(done.Left)
 		if len(done.Given) == 0 {
 			out.Action = event.Unchanged
-			return out
+			return out, entries
 		}
 		out.Next = e.foresee(ctx, t, live, wish, entries, done)
 		err = e.send(ctx, t, live, done.Entries)
@@ -134,12 +142,12 @@ func (e *Engine) one(ctx context.Context, t Target) event.Given {
 			continue
 		}
 		if err != nil {
-			return e.unknown(out, err)
+			return e.unknown(out, err), entries
 		}
 		out.Action = event.Handed
-		return out
+		return out, entries
 	}
-	return e.unknown(out, errChanging)
+	return e.unknown(out, errChanging), nil
 }
 
 // wish works out what is wished of an object as it is, and returns its owners as well.
@@ -152,7 +160,7 @@ func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Ta
 	w.Paths = make([]fieldpath.Path, len(e.Wish.Paths))
 	for i, p := range e.Wish.Paths {
 		if w.Paths[i], err = give.At(live.Object, entries, p); err != nil {
-			return w, give.Outcome{}, nil, err
+			return w, give.Outcome{}, entries, err
 		}
 	}
 	if t.Stated != nil {

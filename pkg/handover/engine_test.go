@@ -325,3 +325,60 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 }
+
+// A giver who owns nothing of any object is a slip more often than a giver who has given all away:
+// that is not the same as "unchanged". Who was meant is named, and what could be given is given.
+func TestGiverOfNothing(t *testing.T) {
+	path := func(text string) []fieldpath.Path {
+		p, err := fieldpath.ParsePath(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []fieldpath.Path{p}
+	}
+	for name, tt := range map[string]struct {
+		names   []string
+		wish    give.Wish
+		lenient bool
+		says    string
+	}{
+		"a slip": {
+			names: []string{"a", "b"}, lenient: true, wish: give.Wish{From: []string{"edti"}, To: "flux"},
+			says: "--from: edti owns nothing of the 2 objects; did you mean edit?; managers that own something: edit, flux",
+		},
+		"a slip beside who owns something": {
+			names: []string{"a"}, lenient: true, wish: give.Wish{From: []string{"edit", "helm"}, To: "flux"},
+			says: "--from: helm owns nothing of the 1 object; managers that own something: edit, flux",
+		},
+		"a path that its receiver has": {names: []string{"a"}, wish: give.Wish{Paths: path(".data.b"), From: []string{"edti"}, To: "flux"}},
+		"a path that nobody has": {
+			names: []string{"a"}, lenient: true, wish: give.Wish{Paths: path(".data.c"), From: []string{"edti"}, To: "flux"},
+			says: "--from: edti owns nothing of the 1 object; did you mean edit?; managers that own something: edit, flux",
+		},
+		"a result says so":  {names: []string{"a"}, wish: give.Wish{From: []string{"edti"}, To: "flux"}},
+		"an object is gone": {names: []string{"gone", "a"}, lenient: true, wish: give.Wish{From: []string{"edti"}, To: "flux"}},
+		"nobody is named":   {names: []string{"a"}, lenient: true, wish: give.Wish{Paths: path(".data.a"), To: "flux"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := handing(t, "a", "b")
+			s.engine.Wish, s.engine.Lenient = tt.wish, tt.lenient
+			var said []string
+			emit := s.engine.Emit
+			s.engine.Emit = func(e event.Event) {
+				if w, is := e.(event.Warned); is {
+					said = append(said, w.Text)
+				}
+				emit(e)
+			}
+			var targets []Target
+			for _, name := range tt.names {
+				targets = append(targets, target(name))
+			}
+			err := s.engine.Run(t.Context(), targets)
+			incomplete, _ := errors.AsType[*IncompleteError](err)
+			if got := incomplete != nil && incomplete.Strangers > 0; got != (tt.says != "") || strings.Join(said, "\n") != tt.says {
+				t.Errorf("%v, %q, want %q", err, said, tt.says)
+			}
+		})
+	}
+}

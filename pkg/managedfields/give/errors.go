@@ -7,6 +7,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // ErrUnmanaged says that an object has no managed fields, so that nothing of it has an
@@ -107,7 +108,15 @@ func (e *NothingError) Error() string {
 }
 
 // Hint names those who own something.
-func (e *NothingError) Hint() string { return "its owners: " + strings.Join(e.Managers, ", ") }
+func (e *NothingError) Hint() string {
+	hint := "its owners: " + strings.Join(e.Managers, ", ")
+	for _, name := range e.From {
+		if meant := text.Nearest(name, e.Managers); meant != "" {
+			return "did you mean " + meant + "? " + hint
+		}
+	}
+	return hint
+}
 
 // StrangerError says that the receiver has no entry from which to tell how it writes.
 type StrangerError struct {
