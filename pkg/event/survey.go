@@ -30,6 +30,8 @@ type Surveyed struct {
 	From []string
 	// Unserved is what is held at API versions that the server does not serve.
 	Unserved []VersionHolding
+	// Seen are all managers that own anything, asked about or not.
+	Seen []string
 	// Unread is what could not be looked at.
 	Unread []Unread
 }

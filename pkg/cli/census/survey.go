@@ -188,6 +188,14 @@ func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
 	if o.summary {
 		found.Holdings = nil
 	}
+	for _, one := range []struct {
+		flag  string
+		names []string
+	}{{"--from", o.question.From}, {"--expect", o.question.Expected}, {"--manager", o.question.Managers}} {
+		if said := nowhere(one.flag, one.names, found); said != "" {
+			o.out.Print(event.Warned{Text: said})
+		}
+	}
 	o.out.Print(found)
 	unread := unreadOf(found.Unread)
 	if len(found.Unexpected) == 0 {
@@ -197,6 +205,26 @@ func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
 		o.out.Print(event.Warned{Text: unread.Error()})
 	}
 	return verb.ErrNo
+}
+
+// nowhere says which names of a flag no manager of what was counted has, and which were perhaps
+// meant; empty if there is none. A pattern may fit nobody, and so may any name where nothing was
+// counted.
+func nowhere(flag string, names []string, found event.Surveyed) string {
+	var said []string
+	for _, name := range names {
+		if found.Objects == 0 || strings.ContainsAny(name, `*?[\`) || slices.Contains(found.Seen, name) {
+			continue
+		}
+		if meant := text.Nearest(name, found.Seen); meant != "" {
+			name += " (did you mean " + meant + "?)"
+		}
+		said = append(said, name)
+	}
+	if said == nil {
+		return ""
+	}
+	return flag + ": no manager here is named " + strings.Join(said, ", ")
 }
 
 // unreadError says what could not be looked at.

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"time"
@@ -57,6 +58,8 @@ type Counter struct {
 	leaving    []event.ObjectHolding
 	unread     []event.Unread
 	names      map[string]event.FieldName
+	// seen are all who have an entry, counted or not.
+	seen map[string]bool
 }
 
 type rowKey struct {
@@ -88,7 +91,7 @@ func (r *row) add(objects int, fields event.Fields) {
 func New(q Question) *Counter {
 	return &Counter{
 		question: q, rows: map[rowKey]*row{}, managers: map[managerKey]*row{}, unserved: map[versionKey]int{},
-		names: map[string]event.FieldName{},
+		names: map[string]event.FieldName{}, seen: map[string]bool{},
 	}
 }
 
@@ -107,6 +110,7 @@ func (c *Counter) Add(ref object.Ref, fields []metav1.ManagedFieldsEntry) {
 	kind := ref.GVK.GroupKind()
 	c.countVersions(kind, entries)
 	for _, m := range managersOf(entries) {
+		c.seen[m.name] = true
 		if !c.question.counts(m.name) {
 			continue
 		}
@@ -195,6 +199,7 @@ func (c *Counter) Merge(other *Counter) {
 	for key, n := range other.unserved {
 		c.unserved[key] += n
 	}
+	maps.Copy(c.seen, other.seen)
 	c.unexpected = append(c.unexpected, other.unexpected...)
 	c.leaving = append(c.leaving, other.leaving...)
 	c.unread = append(c.unread, other.unread...)
@@ -203,7 +208,7 @@ func (c *Counter) Merge(other *Counter) {
 // Result is what was counted so far, sorted: what holds most comes first, objects by name.
 func (c *Counter) Result() event.Surveyed {
 	s := event.Surveyed{
-		Objects: c.objects, Unmanaged: c.unmanaged, From: c.question.From, Expecting: c.question.Expected != nil,
+		Objects: c.objects, Unmanaged: c.unmanaged, From: c.question.From, Expecting: c.question.Expected != nil, Seen: slices.Sorted(maps.Keys(c.seen)),
 		Unexpected: slices.SortedFunc(slices.Values(c.unexpected), byObject),
 		Leaving:    slices.SortedFunc(slices.Values(c.leaving), byObject),
 		Unread:     slices.SortedFunc(slices.Values(c.unread), func(a, b event.Unread) int { return a.Ref.Compare(b.Ref) }),
