@@ -65,7 +65,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	o.engine.Remove = remover{client, o.out.Print}.ofItem
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.input.Scope, forecasting(until, o.out.Print)
 	run := func(ctx context.Context) error {
-		err := o.rules.Watch(p, func() []plan.Item { return o.input.Beside(ctx, client) }, o.out.Print, o.engine.Run(ctx, p))
+		err := o.rules.Watch(p, o.input.Beside(ctx, client), o.out.Print, o.engine.Run(ctx, p))
 		foresight.tell(ctx, p, o.asked(client))
 		if o.engine.DryRun == object.DryRunNone {
 			foresight.tellKept(ctx)

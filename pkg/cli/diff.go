@@ -156,7 +156,7 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error 
 	var leavers sets.Leavers
 	o.engine.Seen = seeing(foresight.see, leavers.See)
 	run := func(ctx context.Context) error {
-		err := o.rules.Watch(p, func() []plan.Item { return o.input.Beside(ctx, client) }, o.out.Print, o.engine.Run(ctx, p))
+		err := o.rules.Watch(p, o.input.Beside(ctx, client), o.out.Print, o.engine.Run(ctx, p))
 		foresight.tell(ctx, p, client.NoRetry())
 		const would = true
 		leavers.Tell(ctx, client, would, o.out.Print)

@@ -34,9 +34,13 @@ func (o *Options) Plan(
 	return p, choices.Check(p, predictor, emit)
 }
 
-// Beside returns the objects of the input that -l left out, as far as their names and kinds go:
+// Beside looks up the objects of the input that -l left out, as far as their names and kinds go:
 // for what speaks of the input as a whole. A kind that cannot be learned has no short names.
-func (o *Options) Beside(ctx context.Context, client *cluster.Client) []plan.Item {
+func (o *Options) Beside(ctx context.Context, client *cluster.Client) func() []plan.Item {
+	return func() []plan.Item { return o.beside(ctx, client) }
+}
+
+func (o *Options) beside(ctx context.Context, client *cluster.Client) []plan.Item {
 	items := make([]plan.Item, 0, len(o.unselected))
 	known := map[schema.GroupVersionKind]object.Kind{}
 	for _, ref := range o.unselected {
