@@ -8,6 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/budget"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/images"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
@@ -15,7 +16,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
 func (o *applyOptions) Execute(ctx context.Context, in verb.Invocation) error {
@@ -54,7 +54,9 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	if err := o.awaited.Check(ctx, client, p); err != nil {
 		return err
 	}
-	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
+	schemas, done := input.Schemas(ctx, client, p)
+	defer done()
+	o.engine.Predictor.Schema = schemas
 	until, _ := ctx.Deadline()
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
 	o.engine.Forget = !foresight.concerned && o.set.Name == ""

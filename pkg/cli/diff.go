@@ -25,7 +25,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
 type diffFlags struct {
@@ -149,7 +148,9 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error 
 	if err != nil {
 		return err
 	}
-	o.engine.Predictor.Schema = published.ByKind(client.SchemaOnce(ctx))
+	schemas, done := input.Schemas(ctx, client, p)
+	defer done()
+	o.engine.Predictor.Schema = schemas
 	o.engine.Server, o.engine.Emit = client, o.emit
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
 	o.engine.Forget = !foresight.concerned && o.set.Name == ""

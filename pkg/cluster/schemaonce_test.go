@@ -1,13 +1,17 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -15,6 +19,17 @@ import (
 // However many kinds are asked about, side by side and again and again, the schemas of a
 // run cost one request for where they are, and one for each group version.
 func TestSchemasCostARequestAGroupVersion(t *testing.T) {
+	for name, read := range map[string]func(*Client, context.Context) (func(object.Kind) *spec.Schema, func()){
+		"asked when needed": func(c *Client, ctx context.Context) (func(object.Kind) *spec.Schema, func()) {
+			return c.SchemaOnce(ctx), func() {}
+		},
+		"asked ahead": (*Client).SchemaAhead,
+	} {
+		t.Run(name, func(t *testing.T) { schemasCostARequestAGroupVersion(t, read) })
+	}
+}
+
+func schemasCostARequestAGroupVersion(t *testing.T, read func(*Client, context.Context) (func(object.Kind) *spec.Schema, func())) {
 	groups, kinds := []string{"apps", "batch", "example.com"}, []string{"A", "B", "C"}
 	c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
 		group := strings.TrimSuffix(strings.TrimPrefix(req.URL.Path, "/openapi/v3/apis/"), "/v1")
@@ -36,7 +51,8 @@ func TestSchemasCostARequestAGroupVersion(t *testing.T) {
 		}
 		return stranger(http.StatusNotFound), nil
 	})
-	schemas := c.SchemaOnce(t.Context())
+	schemas, stop := read(c, t.Context())
+	defer stop()
 	var all sync.WaitGroup
 	for n := range 5 * len(groups) * len(kinds) {
 		all.Go(func() {
@@ -47,9 +63,6 @@ func TestSchemasCostARequestAGroupVersion(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := schemas(object.Kind{GVK: schema.GroupVersionKind{Group: "none", Version: "v1", Kind: "A"}}); got != nil {
-		t.Errorf("a group that is not there has the schema %v", got)
-	}
 	want := map[string]int{"/openapi/v3": 1}
 	for _, group := range groups {
 		want[fmt.Sprintf("/openapi/v3/apis/%s/v1", group)] = 1
@@ -63,4 +76,78 @@ func TestSchemasCostARequestAGroupVersion(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("requests: %v, want %v", got, want)
 	}
+}
+
+// What is asked ahead is on its way before any kind is asked about, so that it costs no
+// round trip of its own; it knows what came later, too, and asks once for what is not there.
+func TestSchemasAreAskedAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const trip = 100 * time.Millisecond
+		published := []string{"apps"}
+		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			time.Sleep(trip)
+			group := strings.TrimSuffix(strings.TrimPrefix(req.URL.Path, "/openapi/v3/apis/"), "/v1")
+			if req.URL.Path == "/openapi/v3" {
+				paths := map[string]any{}
+				for _, group := range published {
+					paths["apis/"+group+"/v1"] = map[string]any{"serverRelativeURL": "/openapi/v3/apis/" + group + "/v1?hash=1"}
+				}
+				return reply(http.StatusOK, map[string]any{"paths": paths}), nil
+			}
+			schemas := map[string]any{"A": map[string]any{
+				"description": group, "x-kubernetes-group-version-kind": []any{map[string]any{"group": group, "version": "v1", "kind": "A"}},
+			}}
+			return reply(http.StatusOK, map[string]any{"openapi": "3.0.0", "components": map[string]any{"schemas": schemas}}), nil
+		})
+		schemas, stop := c.SchemaAhead(t.Context())
+		defer stop()
+		ask := func(group string) *spec.Schema {
+			return schemas(object.Kind{GVK: schema.GroupVersionKind{Group: group, Version: "v1", Kind: "A"}})
+		}
+		time.Sleep(trip + time.Millisecond) // as the objects are read
+		if f.count("GET /openapi/v3") != 1 {
+			t.Fatalf("asked before any question: %v", f.seen)
+		}
+		began := time.Now()
+		if got := ask("apps"); got == nil || got.Description != "apps" {
+			t.Errorf("the schema is %v", got)
+		}
+		if took := time.Since(began); took > trip {
+			t.Errorf("took %s, a document takes %s", took, trip)
+		}
+		published = append(published, "late.com")
+		if got := ask("late.com"); got == nil || got.Description != "late.com" {
+			t.Errorf("the schema of a group that came later is %v", got)
+		}
+		for range 3 {
+			if got := ask("none.com"); got != nil {
+				t.Errorf("a group that is not there has the schema %v", got)
+			}
+		}
+		indexes := 0
+		for _, what := range f.seen {
+			if what == "GET /openapi/v3" {
+				indexes++
+			}
+		}
+		if indexes != 2 {
+			t.Errorf("where the schemas are was asked %d times: %v", indexes, f.seen)
+		}
+	})
+}
+
+// Who stops does not wait for an answer that never comes.
+func TestSchemasAheadStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		})
+		_, stop := c.SchemaAhead(t.Context())
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took > 0 {
+			t.Errorf("stopped after %s", took)
+		}
+	})
 }

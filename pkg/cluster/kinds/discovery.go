@@ -40,6 +40,7 @@ type Discovery struct {
 	timeout  time.Duration
 	get      Reader
 	known    *known
+	together together
 }
 
 // New returns a Discovery. Nothing is sent yet.

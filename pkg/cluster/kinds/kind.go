@@ -32,7 +32,12 @@ func (d *Discovery) Kind(ctx context.Context, gvk schema.GroupVersionKind) (obje
 	}
 	kind, sure, err := d.remembered(ctx, gvk)
 	if err == nil && !sure {
-		kind, err = d.live(ctx, gvk)
+		var l listing
+		if l, err = d.together.listed(ctx, gvk.GroupVersion(), d.listed); err == nil {
+			kind, err = find(&l.kinds, gvk)
+		} else {
+			err = ofKind(gvk, err)
+		}
 	}
 	if err == nil {
 		d.Know(kind, false)

@@ -48,12 +48,32 @@ func schemaError(kind object.Kind, err error) error {
 // server once for each group version, and once for which of them there are. It returns nil
 // if it gets no answer.
 func (d *Discovery) SchemaOnce(ctx context.Context) func(object.Kind) *spec.Schema {
-	index := once(func(struct{}) map[string]openapi.GroupVersionWithContext {
-		paths, _ := d.published(ctx, schema.GroupVersionKind{}) // Without an answer, no schema is known.
-		return paths
+	all := sync.OnceValue(func() index { return d.index(ctx) })
+	return d.schemaBy(ctx, func(schema.GroupVersion) index { return all() })
+}
+
+// SchemaAhead is SchemaOnce for a run that will probably ask: it asks at once, beside
+// whatever else is asked, which documents there are. A group version that was not among
+// them then is looked for again, once. stop has to be called in the end.
+func (d *Discovery) SchemaAhead(ctx context.Context) (of func(object.Kind) *spec.Schema, stop func()) {
+	ahead, cancel := context.WithCancel(ctx)
+	first := sync.OnceValue(func() index { return d.index(ahead) })
+	again := sync.OnceValue(func() index { return d.index(ctx) })
+	var asking sync.WaitGroup
+	asking.Go(func() { first() })
+	of = d.schemaBy(ctx, func(gv schema.GroupVersion) index {
+		if known := first(); known.of(gv) != nil {
+			return known
+		}
+		return again()
 	})
+	return of, func() { cancel(); asking.Wait() }
+}
+
+// schemaBy is SchemaOnce with the index that has a group version.
+func (d *Discovery) schemaBy(ctx context.Context, indexOf func(schema.GroupVersion) index) func(object.Kind) *spec.Schema {
 	documents := once(func(gv schema.GroupVersion) *schemas {
-		doc, err := d.schemas(ctx, index(struct{}{}), gv.WithKind(""))
+		doc, err := d.schemas(ctx, indexOf(gv), gv.WithKind(""))
 		if err != nil {
 			return &schemas{}
 		}
@@ -67,6 +87,20 @@ func (d *Discovery) SchemaOnce(ctx context.Context) func(object.Kind) *spec.Sche
 		return s
 	})
 	return func(kind object.Kind) *spec.Schema { return kinds(kind.GVK) }
+}
+
+// index says where the documents of the group versions are.
+type index map[string]openapi.GroupVersionWithContext
+
+// of returns the document of a group version; nil if there is none.
+func (i index) of(gv schema.GroupVersion) openapi.GroupVersionWithContext {
+	return i[strings.Join(request.GroupPath(gv.Group, gv.Version), "/")[1:]]
+}
+
+// index is published without the error: without an answer, no schema is known.
+func (d *Discovery) index(ctx context.Context) index {
+	paths, _ := d.published(ctx, schema.GroupVersionKind{})
+	return paths
 }
 
 // once returns a function that calls f once for each argument. Who asks meanwhile waits.
@@ -87,7 +121,7 @@ func once[K comparable, V any](f func(K) V) func(K) V {
 
 // published reads where the server has the documents of its group versions. gvk is what the
 // question is about, if it is about one kind.
-func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind) (paths map[string]openapi.GroupVersionWithContext, err error) {
+func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind) (paths index, err error) {
 	client := openapi.NewClientWithContext(d.cache.RESTClient())
 	err = d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true}, func(ctx context.Context) (err error) {
 		paths, err = client.PathsWithContext(quietly(ctx))
@@ -98,9 +132,9 @@ func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind) 
 
 // schemas reads the server's document of a group version. It uses the client of
 // discovery, which keeps the document on disk: its address contains its version.
-func (d *Discovery) schemas(ctx context.Context, index map[string]openapi.GroupVersionWithContext, gvk schema.GroupVersionKind) (*schemas, error) {
+func (d *Discovery) schemas(ctx context.Context, index index, gvk schema.GroupVersionKind) (*schemas, error) {
 	out := &schemas{}
-	document := index[strings.Join(request.GroupPath(gvk.Group, gvk.Version), "/")[1:]]
+	document := index.of(gvk.GroupVersion())
 	if document == nil {
 		return out, nil
 	}
