@@ -8,10 +8,17 @@ import (
 // StatedPaths returns the paths of everything that an object states, parents first,
 // with keys as [Path.ByKey] has them, without the object's identity.
 func StatedPaths(object map[string]any) []Path {
+	return StatedPathsWithin(object, func(Path) bool { return true })
+}
+
+// StatedPathsWithin is StatedPaths of a part of the object: of the paths that within
+// leaves out, and of what is below them, it returns none.
+func StatedPathsWithin(object map[string]any, within func(Path) bool) []Path {
 	var out []Path
 	var walk func(p Path, v any)
 	below := func(p Path, pe Element, v any) {
-		if next := p.Child(pe); !IsIdentity(next) || len(next) == 1 && *pe.FieldName == "metadata" {
+		next := p.Child(pe)
+		if (!IsIdentity(next) || len(next) == 1 && *pe.FieldName == "metadata") && within(next) {
 			out = append(out, next)
 			walk(next, v)
 		}

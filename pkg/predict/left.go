@@ -26,7 +26,10 @@ func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded
 	}
 	others := managedfields.Others(entries, p.Manager)
 	var out []managedfields.Conflict
-	for _, path := range fieldpath.StatedPaths(item.Object.Object) {
+	near := func(path fieldpath.Path) bool {
+		return slices.ContainsFunc(rows, func(m convention.Meant) bool { return m.IsWithin(path) })
+	}
+	for _, path := range fieldpath.StatedPathsWithin(item.Object.Object, near) {
 		i := slices.IndexFunc(rows, func(m convention.Meant) bool { return m.Is(path) })
 		if i < 0 || path.Same(item.Object.Object, live.Object) || slices.ContainsFunc(yielded, path.HasPrefix) {
 			continue

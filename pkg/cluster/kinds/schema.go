@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -166,7 +167,11 @@ const refPrefix = "#/components/schemas/"
 // index notes which schema is whose.
 func (s *schemas) index() error {
 	s.names = map[schema.GroupVersionKind]string{}
+	const mark = "x-kubernetes-group-version-kind"
 	for name, text := range s.Components.Schemas {
+		if !bytes.Contains(text, []byte(mark)) {
+			continue // Most are parts of kinds, and need not be decoded for that.
+		}
 		var marked struct {
 			Kinds []struct{ Group, Version, Kind string } `json:"x-kubernetes-group-version-kind"`
 		}

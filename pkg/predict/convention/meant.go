@@ -76,6 +76,12 @@ func (m Meant) speaksOf(kind schema.GroupKind, manifest map[string]any) bool {
 // Is reports whether the field is at a path.
 func (m Meant) Is(path fieldpath.Path) bool { return m.field == fieldOf(path) }
 
+// IsWithin reports whether the field is at a path, or may be below it.
+func (m Meant) IsWithin(path fieldpath.Path) bool {
+	above := fieldOf(path)
+	return above == "" || m.field == above || strings.HasPrefix(m.field, above+".")
+}
+
 // SetBy reports whether one of the owners is meant to set the field. People who use
 // kubectl are not.
 func (m Meant) SetBy(owners []managedfields.Owner) bool {
