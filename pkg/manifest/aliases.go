@@ -18,7 +18,7 @@ const (
 // admit rejects a document whose aliases make it too large, before any of them is
 // followed: a few kilobytes of text can stand for any number of gigabytes.
 func (a *aliases) admit(d *document) error {
-	if !bytes.Contains(d.text, []byte("&")) || !bytes.Contains(d.text, []byte("*")) {
+	if !bytes.Contains(d.text, []byte("*")) || !mayAnchor(d.text) {
 		return nil
 	}
 	var m measure
@@ -34,6 +34,27 @@ func (a *aliases) admit(d *document) error {
 			"split it over several runs")
 	}
 	return nil
+}
+
+// mayAnchor reports whether the text may have an anchor, without which there is no alias.
+// Dashboards and definitions are full of & and *, and measuring them costs as much as
+// reading them. An anchor's name has letters, digits, _ and -, and an anchor begins where a
+// token does: after a blank, a line break or an indicator.
+func mayAnchor(text []byte) bool {
+	if bytes.IndexByte(text, 0) >= 0 {
+		return true // It is UTF-16, or no text.
+	}
+	for i, c := range text {
+		if c != '&' || i+1 == len(text) {
+			continue
+		}
+		next := text[i+1]
+		named := next == '_' || next == '-' || '0' <= next && next <= '9' || 'a' <= next|0x20 && next|0x20 <= 'z'
+		if named && (i == 0 || text[i-1] >= 0x80 || bytes.IndexByte([]byte(" \t\r\n[{,:-?"), text[i-1]) >= 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // size formats a number of bytes in its largest whole unit.

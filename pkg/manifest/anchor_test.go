@@ -1,0 +1,51 @@
+package manifest
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// No text in which a YAML parser finds an anchor is taken for one without: its aliases
+// would not be measured.
+func TestMayAnchor(t *testing.T) {
+	tokens := []string{
+		"&a", "&b-1 ", "&_ ", "&", "&&", "*a", "*b-1 ", " ", "\n", "\n  ", "\t", "- ", "-", "a: ", "a:", "\"k\":", "? ", ": ",
+		"[", "]", "{", "}", ", ", ",", "\"x\"", "'y'", "z", "|\n  ", "!t ", "!!str ", "# ", "--- ", "\u0085", "\u2028", "…", "R&D", "a=1&b=2",
+	}
+	found, spared := 0, 0
+	for seed := range uint64(100_000) {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		var text strings.Builder
+		for range 1 + rnd.IntN(9) {
+			text.WriteString(tokens[rnd.IntN(len(tokens))])
+		}
+		var tree yaml.Node
+		if yaml.Unmarshal([]byte(text.String()), &tree) != nil {
+			continue
+		}
+		switch may := mayAnchor([]byte(text.String())); {
+		case hasAnchor(&tree):
+			found++
+			if !may {
+				t.Errorf("%q has an anchor", text.String())
+			}
+		case !may && strings.Contains(text.String(), "&"):
+			spared++
+		}
+	}
+	if found < 1000 || spared < 1000 {
+		t.Errorf("%d texts with an anchor and %d without were looked at", found, spared)
+	}
+}
+
+func hasAnchor(n *yaml.Node) bool {
+	for _, below := range n.Content {
+		if hasAnchor(below) {
+			return true
+		}
+	}
+	return n.Anchor != ""
+}
