@@ -29,15 +29,19 @@ type found struct {
 // read reads the live objects and classifies them. What is settled is reported at
 // once and forgotten, so that a large set which did not change costs no memory.
 func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
-	groups := map[schema.GroupVersionKind][]*plan.Item{}
-	for _, item := range items {
-		groups[item.GVK] = append(groups[item.GVK], item)
-	}
 	var (
 		mu   sync.Mutex
 		out  found
 		wait sync.WaitGroup
 	)
+	groups := map[schema.GroupVersionKind][]*plan.Item{}
+	for _, item := range items {
+		if e.cannotExist(item) {
+			out.absent = append(out.absent, item)
+			continue
+		}
+		groups[item.GVK] = append(groups[item.GVK], item)
+	}
 	for _, group := range groups {
 		wait.Go(func() {
 			refs := make([]object.Ref, len(group))
@@ -62,6 +66,19 @@ func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 	}
 	wait.Wait()
 	return out
+}
+
+// cannotExist reports whether this run has created the definition of the item's kind, which
+// was not there before: nor were its objects, then. Should another client have been faster
+// since, the create, which is bound to nothing being there, finds out.
+func (e *Engine) cannotExist(item *plan.Item) bool {
+	if e.DryRun != object.DryRunNone || item.Kind.Resource == "" {
+		return false
+	}
+	name := item.Kind.Resource + "." + item.GVK.Group
+	return slices.ContainsFunc(item.Needs, func(need object.Key) bool {
+		return need.Kind == definitionKind && need.Name == name && e.done.action(need) == event.Created
+	})
 }
 
 // errTerminating: nothing can be created in a namespace that goes (edge case 19).

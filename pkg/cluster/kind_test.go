@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -306,6 +307,48 @@ func TestServed(t *testing.T) {
 		u := newObject(kind, "a")
 		if _, err := c.Apply(t.Context(), kind, u, object.Write{Manager: "m"}); err != nil {
 			t.Errorf("apply, one server being behind: %v", err)
+		}
+	})
+}
+
+// Kinds that come to be served are known at once. The cache is refilled aside, and not once
+// for each of them, or the objects of the last would wait for all.
+func TestServedDoesNotWaitForTheCache(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const trip, kinds = 100 * time.Millisecond, 6
+		var resources []metav1.APIResource
+		for n := range kinds {
+			resources = append(resources, metav1.APIResource{Name: fmt.Sprintf("foo%ds", n), Kind: fmt.Sprintf("Foo%d", n)})
+		}
+		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			time.Sleep(trip)
+			if req.URL.Path == "/apis/x.y/v1" {
+				return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "x.y/v1", APIResources: resources}), nil
+			}
+			return discovered(req), nil
+		})
+		began := time.Now()
+		var all sync.WaitGroup
+		for n := range kinds {
+			all.Go(func() {
+				if _, err := c.Served(t.Context(), schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: fmt.Sprintf("Foo%d", n)}, 0); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); took > trip {
+			t.Errorf("took %s, an answer %s", took, trip)
+		}
+		time.Sleep(time.Minute)
+		refills := 0
+		for _, what := range f.seen {
+			if what == "GET /apis" {
+				refills++
+			}
+		}
+		if refills < 1 || refills > 2 {
+			t.Errorf("the cache was refilled %d times: %v", refills, f.seen)
 		}
 	})
 }

@@ -144,15 +144,22 @@ func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (listing
 	return l, err
 }
 
-// renew corrects the cache's entry for a new kind, for the next reader. The kind being
-// known already, only an interruption is an error.
-func (d *Discovery) renew(ctx context.Context, gvk schema.GroupVersionKind) error {
-	unlock, err := d.known.lock(ctx)
-	if err != nil {
-		return err
+// renew corrects the cache's entries for new kinds, for the next reader: aside, since this
+// run knows its kinds by now, and once for all that come to be served meanwhile. If the run
+// ends before, the next reader finds out by itself.
+func (d *Discovery) renew(ctx context.Context, gvk schema.GroupVersionKind) {
+	if !d.known.startRenewing() {
+		return
 	}
-	defer unlock()
-	d.cache.InvalidateWithContext(ctx)
-	_, _ = d.cached(ctx, gvk) // The next reader finds out by itself.
-	return nil
+	go func() {
+		for again := true; again; again = d.known.renewAgain() {
+			unlock, err := d.known.lock(ctx)
+			if err != nil {
+				continue
+			}
+			d.cache.InvalidateWithContext(ctx)
+			_, _ = d.cached(ctx, gvk)
+			unlock()
+		}
+	}()
 }

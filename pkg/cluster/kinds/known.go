@@ -27,6 +27,9 @@ type known struct {
 	asking chan struct{}
 	// renewed: the cache was out of date, and has been refilled.
 	renewed bool
+	// renewing: the cache is being refilled because a kind came to be served; stale: another
+	// did since that began.
+	renewing, stale bool
 	// read is when the server's kinds were last read because a type was not found.
 	read time.Time
 }
@@ -92,6 +95,28 @@ func (k *known) setRefused(gvk schema.GroupVersionKind, why *NotEstablishedError
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.refused[gvk] = why
+}
+
+// startRenewing reports whether the caller is to refill the cache. If it is being
+// refilled already, that is done once more.
+func (k *known) startRenewing() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.renewing {
+		k.stale = true
+		return false
+	}
+	k.renewing = true
+	return true
+}
+
+// renewAgain reports whether a kind came to be served while the cache was refilled; if not,
+// the refilling is over.
+func (k *known) renewAgain() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.renewing, k.stale = k.stale, false
+	return k.renewing
 }
 
 // lock makes the caller the only one to ask discovery, until unlock is called.

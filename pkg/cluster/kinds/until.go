@@ -12,7 +12,7 @@ import (
 // until asks repeatedly, at growing intervals, until it is done or the time is over. It
 // returns an error if ctx ended.
 func until(ctx context.Context, within time.Duration, done func() bool) error {
-	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
+	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.25, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
 	for began := time.Now(); !done(); {
 		in := pauses.Step()
 		if time.Since(began)+in > within {

@@ -68,5 +68,6 @@ func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, wit
 		return object.Kind{}, err
 	}
 	d.Know(kind, true)
-	return kind, d.renew(ctx, gvk)
+	d.renew(ctx, gvk)
+	return kind, nil
 }

@@ -1,0 +1,108 @@
+package apply
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// reader notes what is read.
+type reader struct {
+	*fake
+	mu   sync.Mutex
+	read []string
+}
+
+func (r *reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(int, *unstructured.Unstructured, error)) {
+	r.mu.Lock()
+	for _, ref := range refs {
+		r.read = append(r.read, ref.Name)
+	}
+	r.mu.Unlock()
+	r.fake.Live(ctx, kind, refs, visit)
+}
+
+// widget is an object of a kind that is not served yet.
+func widget(t *testing.T, name string, needs ...object.Key) plan.Item {
+	t.Helper()
+	u := parse(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: "+name+"}}")
+	return plan.Item{Ref: object.RefOf(u), Object: u, Needs: needs, Bringers: needs}
+}
+
+// What only a definition brings that this run has created is not there, and not read: that
+// would be a round trip between the definition and its objects. Where the definition was
+// there, or is another kind's, its objects are read.
+func TestWhatCannotExistIsNotRead(t *testing.T) {
+	for name, tt := range map[string]struct {
+		definition string
+		there      bool
+		want       []string
+	}{
+		"created":           {"widgets.example.com", false, nil},
+		"there before":      {"widgets.example.com", true, []string{"w"}},
+		"another kind's":    {"gadgets.example.com", false, []string{"w"}},
+		"of another group":  {"widgets.example.org", false, []string{"w"}},
+		"of a longer group": {"widgets.more.example.com", false, []string{"w"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			definition := item(t, "x")
+			definition.Object.SetName(tt.definition)
+			definition.Name, definition.GVK.Kind = tt.definition, "CustomResourceDefinition"
+			server := &reader{fake: &fake{live: map[string]*unstructured.Unstructured{}}}
+			if tt.there {
+				server.live[tt.definition] = held(t, tt.definition, "other")
+				server.live[tt.definition].Object["data"] = map[string]any{"a": "ours"}
+			}
+			r := newRun(server.fake)
+			r.engine.Server = server
+			if err := r.engine.Run(t.Context(), phases([]plan.Item{definition}, []plan.Item{widget(t, "w", definition.Key())})); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, name := range server.read {
+				if !strings.Contains(name, ".") {
+					got = append(got, name)
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("read (-want +got):\n%s", diff)
+			}
+			if w := server.writes(); !slices.Contains(w, "apply w") {
+				t.Errorf("wrote %q", w)
+			}
+		})
+	}
+}
+
+// An object that another client created in the moment between is found by the create, and
+// treated as one that was there.
+func TestWhatCameInBetweenIsNotOverwritten(t *testing.T) {
+	definition := item(t, "x")
+	definition.Name, definition.GVK.Kind = "widgets.example.com", "CustomResourceDefinition"
+	server := &fake{live: map[string]*unstructured.Unstructured{}}
+	server.apply = func(u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
+		if u.GetKind() == "Widget" && server.live["w"] == nil {
+			theirs := parse(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, uid: u, resourceVersion: '7'}}")
+			server.live["w"] = theirs
+			return nil, conflictErr()
+		}
+		return u, nil
+	}
+	r := newRun(server)
+	_ = r.engine.Run(t.Context(), phases([]plan.Item{definition}, []plan.Item{widget(t, "w", definition.Key())}))
+	looked := false
+	for _, call := range server.calls {
+		looked = looked || call == "get w"
+	}
+	if !looked {
+		t.Errorf("the object that appeared was not looked at: %q", server.calls)
+	}
+}
