@@ -17,8 +17,8 @@ func holdsOthers(u *unstructured.Unstructured) bool {
 }
 
 // inOrder are the requests that create a real set in the plugin's order, with its waits:
-// a phase begins when the one before it is done, and definitions are established. So what
-// the plugin takes beyond that is its own.
+// a phase begins when the one before it is done, and when the definitions are established
+// of the kinds that it has objects of. So what the plugin takes beyond that is its own.
 func (p *plot) inOrder() ([]rawRequest, error) {
 	objects, err := p.sample.objects(p.version)
 	if err != nil {
@@ -37,8 +37,16 @@ func (p *plot) inOrder() ([]rawRequest, error) {
 		return nil, err
 	}
 	var requests []rawRequest
+	waits := map[object.Key]rawRequest{} // for definitions that nothing has waited for yet
 	for i, phase := range ordered.Phases {
 		for _, item := range phase.Items {
+			for _, need := range item.Needs {
+				if wait, ok := waits[need]; ok {
+					wait.Wave = 2 * i
+					requests = append(requests, wait)
+					delete(waits, need)
+				}
+			}
 			c, err := p.kinds.of(item.Object, p.namespace)
 			if err != nil {
 				return nil, err
@@ -47,11 +55,10 @@ func (p *plot) inOrder() ([]rawRequest, error) {
 			if err != nil {
 				return nil, err
 			}
-			patch.Wave = 2 * i
+			patch.Wave = 2*i + 1
 			requests = append(requests, patch)
 			if item.Object.GetKind() == definitionKind {
-				wait := rawRequest{Method: http.MethodGet, Path: c.path() + "/" + item.Object.GetName(), Until: untilEstablished, Wave: 2*i + 1}
-				requests = append(requests, wait)
+				waits[item.Key()] = rawRequest{Method: http.MethodGet, Path: c.path() + "/" + item.Object.GetName(), Until: untilEstablished}
 			}
 		}
 	}
