@@ -30,10 +30,20 @@ type RolledBack struct {
 	Action Action
 	// Left are paths that others have changed since the run wrote them: they keep them.
 	Left []fieldpath.Path
-	// Reason says why it is Kept, or what Restored could not bring back.
+	// Unreturned are paths that the run had taken and that their owner does not own again.
+	Unreturned []Unreturned
+	// Reason says why it is Kept, what Restored could not bring back, or what the object is
+	// now if that Failed.
 	Reason string
-	// Err is why it Failed: the object is as the run made it.
+	// Err is why it Failed.
 	Err error
+}
+
+// Unreturned are paths that have no owner, although Manager owned them before the run: it has
+// applied at another version of the API since.
+type Unreturned struct {
+	Manager string
+	Paths   []fieldpath.Path
 }
 
 func (RollingBack) event() {}

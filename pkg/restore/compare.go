@@ -181,11 +181,11 @@ func (w *world) wentAbove(p fieldpath.Path) bool {
 		is, there := above.Get(w.live.object)
 		first, _ := above.Get(w.before.object)
 		switch {
-		case !there && above[i-1].FieldName != nil && !w.isHeld(above):
+		case !there && above[i-1].FieldName != nil && !w.isHeld(above) && !w.isClaimed(above):
 			return false // It went as nothing was left in it.
 		case shapeOf(was) != shapeOf(is):
 			return true
-		case shapeOf(first) != shapeOf(is) && len(managedfields.HoldersOf(w.live.others, above)) > 0:
+		case shapeOf(first) != shapeOf(is) && w.isClaimed(above):
 			return true
 		case is == nil:
 			return false
@@ -198,6 +198,12 @@ func (w *world) wentAbove(p fieldpath.Path) bool {
 func (w *world) isHeld(p fieldpath.Path) bool {
 	return fieldpath.Has(w.after.ours, p) ||
 		slices.ContainsFunc(w.after.others, func(e managedfields.Entry) bool { return fieldpath.Has(e.Fields, p) })
+}
+
+// isClaimed reports whether others hold the path now, although there may be nothing at it:
+// storage drops null, and the one who has stated it keeps owning it.
+func (w *world) isClaimed(p fieldpath.Path) bool {
+	return len(managedfields.HoldersOf(w.live.others, p)) > 0
 }
 
 // shapeOf distinguishes maps, lists, other values and none.

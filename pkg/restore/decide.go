@@ -24,6 +24,9 @@ type Note struct {
 	// Removed: the run deleted the object of Before, to create it anew or because it left
 	// the set, which Pruned says.
 	Removed, Pruned bool
+
+	// valued: the way back has restored the values, which After shows.
+	valued bool
 }
 
 // Do is what to do about an object.

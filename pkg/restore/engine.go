@@ -38,19 +38,20 @@ type Engine struct {
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
-	mu           sync.Mutex
-	kept, failed int
+	mu                   sync.Mutex
+	kept, partly, failed int
 }
 
 // IncompleteError says that not all objects are as they were. Events have said what
 // became of each.
 type IncompleteError struct {
-	// Kept were left as they are, Failed could not be put back.
-	Kept, Failed int
+	// Kept were left as they are, Failed could not be put back. Partly have their values
+	// back, but not all of their owners.
+	Kept, Partly, Failed int
 }
 
 func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("not everything could be taken back: %d left as it is, %d failed", e.Kept, e.Failed)
+	return fmt.Sprintf("not everything could be taken back: %d left as it is, %d without all of their owners, %d failed", e.Kept, e.Partly, e.Failed)
 }
 
 // attempts bounds how often one object is read again because it changes in the meantime.
@@ -73,8 +74,8 @@ func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 		}
 		_ = g.Wait() // Events report what became of each.
 	}
-	if e.kept+e.failed > 0 {
-		return &IncompleteError{Kept: e.kept, Failed: e.failed}
+	if e.kept+e.partly+e.failed > 0 {
+		return &IncompleteError{Kept: e.kept, Partly: e.partly, Failed: e.failed}
 	}
 	return nil
 }
@@ -83,17 +84,17 @@ func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 func (e *Engine) restore(ctx context.Context, n Note) {
 	for range attempts {
 		if ctx.Err() != nil {
-			e.fail(n, context.Cause(ctx))
+			e.fail(ctx, n, context.Cause(ctx))
 			return
 		}
 		live, err := e.live(ctx, n)
 		if err != nil {
-			e.fail(n, err)
+			e.fail(ctx, n, err)
 			return
 		}
 		step, err := Decide(n, live, e.Manager)
 		if err != nil {
-			e.fail(n, err)
+			e.fail(ctx, n, err)
 			return
 		}
 		if n.Pruned && step.Do == Nothing && live != nil {
@@ -106,11 +107,11 @@ func (e *Engine) restore(ctx context.Context, n Note) {
 			e.report(out)
 			return
 		case !apierrors.IsConflict(err), isContested(err):
-			e.fail(n, err)
+			e.fail(ctx, n, err)
 			return
 		}
 	}
-	e.fail(n, errChanging)
+	e.fail(ctx, n, errChanging)
 }
 
 // live reads the object as it is; nil if it does not exist.
@@ -147,24 +148,25 @@ func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstr
 		_, err := e.Server.Apply(ctx, n.Kind, step.Body, object.Write{Manager: e.Manager, Create: true})
 		return event.RolledBack{Action: event.Restored, Reason: "as a new object, without what others had set in it"}, err
 	default:
-		return event.RolledBack{Action: event.Restored}, e.putBack(ctx, n, step)
+		unreturned, err := e.putBack(ctx, n, step)
+		return event.RolledBack{Action: event.Restored, Unreturned: unreturned}, err
 	}
 }
 
 // putBack gives the object its values back, and then every manager the fields that it
-// owned.
-func (e *Engine) putBack(ctx context.Context, n *Note, step Step) error {
+// owned. It returns what cannot be given back to its owner.
+func (e *Engine) putBack(ctx context.Context, n *Note, step Step) ([]event.Unreturned, error) {
 	answer, err := e.Server.Apply(ctx, n.Kind, step.Body, object.Write{Manager: e.Manager})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	n.After = answer // From now on, this is the base for recognizing others' changes.
-	fields, err := step.Owners(answer)
+	n.After, n.valued = answer, true // From now on, this is the base for recognizing others' changes.
+	fields, unreturned, err := step.Owners(answer)
 	if err != nil || fields == nil {
-		return err
+		return unreturned, err
 	}
 	_, err = e.Server.SetManagedFields(ctx, n.Kind, answer, fields)
-	return err
+	return unreturned, err
 }
 
 // isContested reports whether the server refused because others own what would change.
@@ -172,8 +174,20 @@ func isContested(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict)
 }
 
-func (e *Engine) fail(n Note, err error) {
-	e.report(event.RolledBack{Ref: n.Ref, Action: event.Failed, Err: redact.Refusal(n.Ref, err)})
+func (e *Engine) fail(ctx context.Context, n Note, err error) {
+	e.report(event.RolledBack{Ref: n.Ref, Action: event.Failed, Reason: e.found(ctx, n), Err: redact.Refusal(n.Ref, err)})
+}
+
+// found says what an object is now that could not be put back.
+func (e *Engine) found(ctx context.Context, n Note) string {
+	if ctx.Err() != nil {
+		return notLookedAt
+	}
+	live, err := e.live(ctx, n)
+	if err != nil {
+		return unknownNow
+	}
+	return n.found(live)
 }
 
 func (e *Engine) report(out event.RolledBack) {
@@ -184,6 +198,10 @@ func (e *Engine) report(out event.RolledBack) {
 		e.kept++
 	case event.Failed:
 		e.failed++
+	case event.Restored:
+		if len(out.Unreturned) > 0 {
+			e.partly++
+		}
 	}
 	e.Emit(out)
 }

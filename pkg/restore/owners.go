@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
@@ -24,14 +25,15 @@ type owners struct {
 
 // Owners returns the managed fields that give every owner back what it held before the
 // run, unless another manager has taken it since. answer is the object after the Body was
-// applied. Nil means that they are right as they are.
-func (s Step) Owners(answer *unstructured.Unstructured) ([]any, error) {
+// applied. No fields mean that they are right as they are. What cannot be given back is
+// returned, too.
+func (s Step) Owners(answer *unstructured.Unstructured) (fields []any, unreturned []event.Unreturned, err error) {
 	if s.Do != Apply {
-		return nil, nil
+		return nil, nil, nil
 	}
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var next []managedfields.Entry
 	if !s.back.ours.Empty() {
@@ -52,8 +54,10 @@ func (s Step) Owners(answer *unstructured.Unstructured) ([]any, error) {
 				continue
 			}
 			given[i] = true
-			if e.APIVersion == back.APIVersion { // Paths of two versions cannot be put together.
+			if e.APIVersion == back.APIVersion {
 				e.Fields = e.Fields.Union(back.Fields)
+			} else if paths := pathsOf(back.Fields.Difference(e.Fields)); len(paths) > 0 { // Paths of two versions cannot be put together.
+				unreturned = append(unreturned, event.Unreturned{Manager: e.Manager, Paths: paths})
 			}
 		}
 		next = append(next, e)
@@ -64,12 +68,21 @@ func (s Step) Owners(answer *unstructured.Unstructured) ([]any, error) {
 		}
 	}
 	if same(entries, next) {
-		return nil, nil
+		return nil, unreturned, nil
 	}
 	if len(next) == 0 {
-		return []any{map[string]any{}}, nil // That is how they are cleared.
+		return []any{map[string]any{}}, unreturned, nil // That is how they are cleared.
 	}
-	return managedfields.Encode(next)
+	fields, err = managedfields.Encode(next)
+	return fields, unreturned, err
+}
+
+// pathsOf lists the paths of a set, sorted.
+func pathsOf(set *fieldpath.Set) []fieldpath.Path {
+	var paths []fieldpath.Path
+	fieldpath.Each(set, func(p fieldpath.Path) { paths = append(paths, p.Clone()) })
+	slices.SortFunc(paths, fieldpath.Path.Compare)
+	return paths
 }
 
 // same reports whether two lists of entries say the same.

@@ -135,6 +135,40 @@ func TestAtomicWayBackFails(t *testing.T) {
 	}
 }
 
+// An object that could be put back by half is reported as it is, and not as the run had made
+// it: one that was recreated is gone if the former one is refused, and one whose values are
+// back may still have the wrong owners.
+func TestAtomicHalfWayBack(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	sealed := func(value string) string {
+		return "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: sealed}, immutable: true, data: {value: '" + value + "'}}\n"
+	}
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, release("1")+sealed("1"))).ends(t, 0)
+	kubectl(t, c, "patch", "configmap/app", "-n", ns, "--field-manager=alice", "-p", `{"data":{"value":"alice"}}`)
+	var deletions atomic.Int32
+	p.Fail(-1, func(r *http.Request) bool {
+		sealed := strings.HasSuffix(r.URL.Path, "/namespaces/"+ns+"/configmaps/sealed")
+		if sealed && r.Method == http.MethodDelete {
+			deletions.Add(1)
+		}
+		owners := strings.HasSuffix(r.URL.Path, "/namespaces/"+ns+"/configmaps/app") && !strings.Contains(r.Header.Get("Content-Type"), "apply")
+		return r.Method == http.MethodPatch && isWrite(r.Method, r.URL.RawQuery) && (sealed && deletions.Load() > 1 || owners)
+	}, cluster.Fault{Status: http.StatusForbidden, Message: "admission webhook \"guard.example.com\" denied the request: frozen"})
+	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, release("2")+sealed("2")),
+		"--take=all", "--recreate=ConfigMap", "--wait", "--atomic", "--timeout=5s").ends(t, 1).
+		says(t, "failed      configmap/sealed -n "+ns+": it does not exist now").
+		says(t, "failed      configmap/app -n "+ns+": its values are as before this run").
+		says(t, "rolled back: 1 restored, 1 deleted, 2 failed")
+	if got := kubectl(t, c, "get", "configmap/sealed", "-n", ns, "--ignore-not-found", "-o", "name"); got != "" {
+		t.Errorf("there is %s, and it was said that there is not", got)
+	}
+	if got := value(t, c, ns, "app"); got != "alice" {
+		t.Errorf("the value is %s, and it was said to be as before", got)
+	}
+}
+
 // What the user took from others, or adopted, goes back to them, with its value.
 func TestAtomicGivesBack(t *testing.T) {
 	c := shared.Cluster(t)

@@ -12,7 +12,15 @@ type rollbackEntry struct {
 	Action event.Action `json:"action"`
 	Reason string       `json:"reason,omitempty"`
 	Left   []string     `json:"left,omitempty"`
-	Error  *fault       `json:"error,omitempty"`
+	// Unreturned: paths that the run had taken and that their owner does not own again.
+	Unreturned []unreturned `json:"unreturned,omitempty"`
+	Error      *fault       `json:"error,omitempty"`
+}
+
+// unreturned are paths that a manager owned before the run and does not own now.
+type unreturned struct {
+	Manager string   `json:"manager"`
+	Paths   []string `json:"paths"`
 }
 
 // rolledBack is the entry with the object that it is about, for a stream.
@@ -22,7 +30,11 @@ type rolledBack struct {
 }
 
 func rollbackOf(e event.RolledBack) *rollbackEntry {
-	return &rollbackEntry{Action: e.Action, Reason: e.Reason, Left: textsOf(e.Left), Error: faultOf(e.Err)}
+	r := &rollbackEntry{Action: e.Action, Reason: e.Reason, Left: textsOf(e.Left), Error: faultOf(e.Err)}
+	for _, u := range e.Unreturned {
+		r.Unreturned = append(r.Unreturned, unreturned{Manager: u.Manager, Paths: textsOf(u.Paths)})
+	}
+	return r
 }
 
 // lines describe it in words; none for nil.
@@ -39,6 +51,9 @@ func (r *rollbackEntry) lines() []string {
 	}
 	if len(r.Left) > 0 {
 		line += "; left to others: " + strings.Join(r.Left, ", ")
+	}
+	for _, u := range r.Unreturned {
+		line += "; " + u.Manager + " does not own again: " + strings.Join(u.Paths, ", ")
 	}
 	return []string{text.Printable(line)}
 }

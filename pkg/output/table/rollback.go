@@ -40,16 +40,19 @@ func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 	b.WriteString("Not everything went well, so this run took back what it had written:\n")
 	for _, back := range r.objects.Drain() {
 		said := phrase.Name(back.Ref)
-		switch {
-		case back.Action == event.Failed:
-			said += ": it is still as this run made it"
-		case back.Reason != "":
+		if back.Reason != "" {
 			said += ": " + text.Printable(back.Reason)
 		}
 		room := layout.Within(base.Width, "    ")
 		details := layout.Wrap(phrase.ErrorLines(back.Err, room), room)
 		for _, path := range back.Left {
 			details = append(details, "left     "+text.Printable(path.String())+"  others have changed it since")
+		}
+		for _, u := range back.Unreturned {
+			for _, path := range u.Paths {
+				details = append(details, "unowned  "+text.Printable(path.String())+"  "+text.Printable(u.Manager)+
+					" does not own it again: it has applied at another API version since")
+			}
 		}
 		applyLine(base, b, back.Action, said, details)
 	}
