@@ -37,3 +37,29 @@ func (b Base) Beside() Base {
 	b.Screen = b.Screen.notes()
 	return b
 }
+
+// AtEnd returns results that write each event of one kind when the run is over, in the order
+// in which they came.
+func AtEnd[E event.Event](write func(E) error) Results { return &atEnd[E]{write: write} }
+
+type atEnd[E event.Event] struct {
+	write  func(E) error
+	events []E
+}
+
+func (r *atEnd[E]) Take(e event.Event) {
+	if one, ok := e.(E); ok {
+		r.events = append(r.events, one)
+	}
+}
+
+func (*atEnd[E]) Flush() {}
+
+func (r *atEnd[E]) Finish(context.Context) error {
+	for _, e := range r.events {
+		if err := r.write(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}

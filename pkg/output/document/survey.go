@@ -1,8 +1,6 @@
 package document
 
 import (
-	"context"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -79,30 +77,9 @@ type surveyUnread struct {
 	Error *fault `json:"error"`
 }
 
-// surveyDocument writes a survey at the end.
-type surveyDocument struct {
-	output.Base
-	surveys []event.Surveyed
-}
-
 // NewSurvey returns the document of a survey of owners.
-func NewSurvey(b output.Base) output.Results { return &surveyDocument{Base: b} }
-
-func (d *surveyDocument) Take(e event.Event) {
-	if s, ok := e.(event.Surveyed); ok {
-		d.surveys = append(d.surveys, s)
-	}
-}
-
-func (d *surveyDocument) Flush() {}
-
-func (d *surveyDocument) Finish(context.Context) error {
-	for _, s := range d.surveys {
-		if err := writeDocument(d.Base, surveyOf(d.Run, s)); err != nil {
-			return err
-		}
-	}
-	return nil
+func NewSurvey(b output.Base) output.Results {
+	return output.AtEnd(func(s event.Surveyed) error { return writeDocument(b, surveyOf(b.Run, s)) })
 }
 
 func surveyOf(run string, s event.Surveyed) surveyResult {

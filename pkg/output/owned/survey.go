@@ -1,7 +1,6 @@
 package owned
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,27 +19,15 @@ import (
 
 // surveyTable is what a person reads of a survey: who owns what, and below it the objects
 // that were asked about.
-type surveyTable struct {
-	output.Base
-	surveys []event.Surveyed
-}
+type surveyTable struct{ output.Base }
 
 // NewSurvey returns the table of a survey of owners.
-func NewSurvey(b output.Base) output.Results { return &surveyTable{Base: b} }
-
-func (t *surveyTable) Take(e event.Event) {
-	if s, ok := e.(event.Surveyed); ok {
-		t.surveys = append(t.surveys, s)
-	}
-}
-
-func (t *surveyTable) Flush() {}
-
-func (t *surveyTable) Finish(context.Context) error {
-	for _, s := range t.surveys {
-		t.Screen.Result(t.survey(s))
-	}
-	return nil
+func NewSurvey(b output.Base) output.Results {
+	t := &surveyTable{b}
+	return output.AtEnd(func(s event.Surveyed) error {
+		b.Screen.Result(t.survey(s))
+		return nil
+	})
 }
 
 func (t *surveyTable) survey(s event.Surveyed) string {

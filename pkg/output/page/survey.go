@@ -1,7 +1,6 @@
 package page
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -18,28 +17,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// surveyPage writes a survey of owners as a page.
-type surveyPage struct {
-	output.Base
-	surveys []event.Surveyed
-}
-
 // NewSurvey returns a survey of owners as one HTML file.
-func NewSurvey(b output.Base) output.Results { return &surveyPage{Base: b} }
-
-func (p *surveyPage) Take(e event.Event) {
-	if s, ok := e.(event.Surveyed); ok {
-		p.surveys = append(p.surveys, s)
-	}
-}
-
-func (p *surveyPage) Flush() {}
-
-func (p *surveyPage) Finish(context.Context) error {
-	for _, s := range p.surveys {
-		p.Screen.Result(render(s, p.Now()))
-	}
-	return nil
+func NewSurvey(b output.Base) output.Results {
+	return output.AtEnd(func(s event.Surveyed) error {
+		b.Screen.Result(render(s, b.Now()))
+		return nil
+	})
 }
 
 // table is one table of a page.
