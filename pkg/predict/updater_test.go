@@ -19,7 +19,12 @@ import (
 )
 
 // histories is the number of objects, each with a random history, that a test checks.
-const histories = 1000
+func histories() int {
+	if testing.Short() {
+		return 200
+	}
+	return 1000
+}
 
 // history is an object that several managers wrote, and what we are to apply.
 type history struct {
@@ -33,7 +38,7 @@ func eachHistory(t *testing.T, see func(t *testing.T, h history)) {
 	t.Helper()
 	schema := schema(t)
 	seen := 0
-	for seed := range uint64(histories) {
+	for seed := range uint64(histories()) {
 		h, err := newHistory(t, schema, seed)
 		if err != nil {
 			continue // Not every random object is valid.
@@ -44,8 +49,8 @@ func eachHistory(t *testing.T, see func(t *testing.T, h history)) {
 			return
 		}
 	}
-	if seen < histories/2 {
-		t.Errorf("only %d of %d histories are valid", seen, histories)
+	if seen < histories()/2 {
+		t.Errorf("only %d of %d histories are valid", seen, histories())
 	}
 }
 
@@ -122,7 +127,7 @@ func TestJudgeKeepsItsPromises(t *testing.T) {
 			h.wrong(t, "settled, but owned by %v instead of %v", after.managers, h.managers)
 		}
 	})
-	if verdicts[settle.Settled] < histories/20 || verdicts[settle.Clear] < histories/20 {
+	if verdicts[settle.Settled] < histories()/20 || verdicts[settle.Clear] < histories()/20 {
 		t.Errorf("verdicts %v: too few promises to prove anything", verdicts)
 	}
 }
@@ -162,7 +167,7 @@ func TestTakenIsWhatWouldConflict(t *testing.T) {
 			h.wrong(t, "taken %v, in conflict %v", got, want)
 		}
 	})
-	if met < histories/20 {
+	if met < histories()/20 {
 		t.Errorf("%d conflicts are too few to prove anything", met)
 	}
 }
@@ -212,7 +217,7 @@ func TestYieldKeepsTheLiveValue(t *testing.T) {
 			}
 		})
 	})
-	if yielded < histories {
+	if yielded < histories() {
 		t.Errorf("%d paths are too few to prove anything", yielded)
 	}
 }

@@ -160,7 +160,11 @@ type tally struct {
 // lead from each other leave records that say exactly what happened, each thing
 // once.
 func TestModel(t *testing.T) {
-	for seed := range uint64(40) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 8
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { runModel(t, seed) })
 		})

@@ -194,7 +194,11 @@ func (tr *trial) look() {
 // and for want of room or after an hour of refusals; or left to the leader.
 func TestEachTransitionEnds(t *testing.T) {
 	endings := map[ownership.Outcome]int{}
-	for seed := range uint64(300) {
+	seeds, enough := uint64(300), 100
+	if testing.Short() {
+		seeds, enough = 60, 20
+	}
+	for seed := range seeds {
 		random := rand.New(rand.NewPCG(seed, 7))
 		limits := Limits{Objects: 3 + random.IntN(30), Transitions: 10 + random.IntN(100), PerObject: 2 + random.IntN(20)}
 		tr := &trial{T: t, random: random, now: noon, refusedSince: map[types.UID]time.Time{}, queue: newQueue(limits, newPace(float64(1+random.IntN(20)), 1+random.IntN(50)))}
@@ -232,7 +236,7 @@ func TestEachTransitionEnds(t *testing.T) {
 		}
 	}
 	for ending := range ownership.OutcomeLost + 1 {
-		if endings[ending] < 100 {
+		if endings[ending] < enough {
 			t.Errorf("only %d notes end as %d: the test shows little", endings[ending], ending)
 		}
 	}

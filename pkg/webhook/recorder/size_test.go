@@ -14,8 +14,11 @@ import (
 // counted, and forgotten.
 func TestSizeOfTheQueue(t *testing.T) {
 	objects := 60_000
-	if os.Getenv("TEST_LONG") != "" {
+	switch {
+	case os.Getenv("TEST_LONG") != "":
 		objects = 1_000_000
+	case testing.Short():
+		objects = 30_000 // Half as many again as there is room for.
 	}
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		free := make(chan struct{})

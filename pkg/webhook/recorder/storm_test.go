@@ -25,9 +25,9 @@ type storm struct {
 }
 
 // blow takes over that many objects, one after the other, in a minute of virtual time,
-// and lets two replicas with the chart's defaults record it for two hours. hinted says
-// which of them has the hint: 0 leads.
-func blow(t *testing.T, objects int, hinted func(n int) int) *storm {
+// and lets two replicas with the chart's pace record it for two hours. hinted says which of
+// them has the hint: 0 leads.
+func blow(t *testing.T, objects int, room recorder.Limits, hinted func(n int) int) *storm {
 	t.Helper()
 	s := &storm{store: newMemory(), endings: map[string]ownership.Outcome{}}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -35,7 +35,7 @@ func blow(t *testing.T, objects int, hinted func(n int) int) *storm {
 	var replicas [2]*recorder.Recorder
 	for i := range replicas {
 		h := &handle{memory: s.store, before: func(string) error { time.Sleep(5 * time.Millisecond); return nil }}
-		replicas[i] = recorder.New(h, recorder.Options{Namespace: "k8sconnect"})
+		replicas[i] = recorder.New(h, recorder.Options{Namespace: "k8sconnect", Limits: room})
 		replicas[i].Lead(i == 0)
 		all.Go(func() { _ = replicas[i].Run(ctx) })
 	}
@@ -90,7 +90,7 @@ func TestStorm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				objects := len(random)
-				s := blow(t, objects, hinted)
+				s := blow(t, objects, recorder.Limits{}, hinted)
 				users := 0
 				records := s.store.all()
 				for _, r := range records {
@@ -115,9 +115,12 @@ func TestStorm(t *testing.T) {
 // Edge case 99: transitions beyond the available room are not recorded, and each loss is
 // reported.
 func TestTooMuch(t *testing.T) {
+	objects, room := 25_000, recorder.Limits{}
+	if testing.Short() {
+		objects, room = 3000, recorder.Limits{Objects: 500}
+	}
 	synctest.Test(t, func(t *testing.T) {
-		const objects = 25_000
-		s := blow(t, objects, func(int) int { return 0 })
+		s := blow(t, objects, room, func(int) int { return 0 })
 		recorded := map[string]bool{}
 		for _, r := range s.store.all() {
 			recorded[r.Object.Name] = true
