@@ -389,8 +389,11 @@ func (w *world) writes(from, to time.Duration) int {
 // case 104).
 func TestNoTwoHolders(t *testing.T) {
 	seeds := uint64(300)
-	if os.Getenv("TEST_LONG") != "" {
+	switch {
+	case os.Getenv("TEST_LONG") != "":
 		seeds = 20_000
+	case testing.Short():
+		seeds = 75
 	}
 	wrote := 0
 	for seed := range seeds {

@@ -27,11 +27,19 @@ func hostile(random *rand.Rand) string {
 	return b.String()
 }
 
+// objects is how many random objects a test prints.
+func objects() int {
+	if testing.Short() {
+		return 75
+	}
+	return 300
+}
+
 // Printed YAML is harmless to a terminal, and lossless: reading it back gives every
 // character.
 func TestYAMLIsHarmlessAndWhole(t *testing.T) {
 	random := rand.New(rand.NewPCG(33, 1))
-	for range 300 {
+	for range objects() {
 		object := map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a", "namespace": "prod"},
 			"data":  map[string]any{hostile(random): hostile(random), "list": []any{hostile(random), int64(7), map[string]any{"k": hostile(random)}, []any{}}},
@@ -68,7 +76,7 @@ func TestYAMLIsHarmlessAndWhole(t *testing.T) {
 // A value that a template finds is escaped on a terminal, and whole for a script.
 func TestJSONPathOnATerminal(t *testing.T) {
 	random := rand.New(rand.NewPCG(33, 2))
-	for range 300 {
+	for range objects() {
 		value := "v" + hostile(random) + "v"
 		object := map[string]any{"data": map[string]any{"k": value}}
 		met := []event.Event{event.Waited{Ref: config("a"), Action: event.Met, Object: &unstructured.Unstructured{Object: object}}}
