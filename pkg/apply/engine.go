@@ -86,11 +86,11 @@ type Engine struct {
 	// Remove deletes the object of the item that has the UID, and returns when it is gone,
 	// or an error if that cannot be said. It is needed where the Predictor recreates.
 	Remove func(ctx context.Context, item plan.Item, uid types.UID) error
-	// Journal notes what is written; nil where nobody wants to take it back.
+	// Journal notes what is written; nil where it is not to be taken back.
 	Journal Journal
-	// Seen is told of each object that was evaluated: how it is, nil where it is not there,
+	// Seen receives each object that was evaluated: how it is, nil where it is not there,
 	// how it was or would be made, and whether that changes it. It may be called from many
-	// goroutines; nil if nobody wants to know.
+	// goroutines; nil if it is not needed.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
 	// Forget packs the manifests of a large plan, and takes each out of the plan once its
 	// object is dealt with. It is for callers that look at none of them from Run on.

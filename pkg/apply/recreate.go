@@ -60,7 +60,7 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 // interrupted.
 const creationTime = 30 * time.Second
 
-// errNameTaken: somebody else created an object of the name that was to be recreated.
+// errNameTaken: another client created an object of the name that was to be recreated.
 var errNameTaken error = &object.HintedError{
 	Err:    errors.New("it was to be recreated, and another object has its name now, which was left alone"),
 	Advice: "find out who creates it; to change that one, apply again",

@@ -64,7 +64,7 @@ type applyOptions struct {
 	// answer.
 	ask func(context.Context, applyset.Decision, string) (bool, error)
 	// approve is asked, once the set is locked and before the first write, whether what the
-	// run comes to may be done; nil if nobody has to agree.
+	// run comes to may be done; nil if no one has to agree.
 	approve func(*sets.Outcome) error
 	// live asks about conflicts; nil if nothing may be asked.
 	live        *live.Terminal

@@ -43,7 +43,7 @@ type diffOptions struct {
 	rules  *config.Rules
 	set    sets.Options
 	run    string
-	// tap is shown what is told, too; nil if nobody else wants it.
+	// tap receives the events as well; nil for none.
 	tap func(event.Event)
 	out *printer.Printer
 }

@@ -120,7 +120,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	of := []string{o.name, run.ID, run.Input, o.predictor.Manager}
 	shown, err := o.show(ctx, in, text)
 	if !errors.Is(err, verb.ErrNo) {
-		return err // Nothing would change, or nobody can tell.
+		return err // Nothing would change, or it is unknown what would.
 	}
 	digest := shown.Digest(of...)
 	if err := o.confirmed(ctx, in.Streams, digest); err != nil {
@@ -255,7 +255,7 @@ func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooption
 	return err
 }
 
-// unconfirmedError says that nothing was done because nobody agreed to it.
+// unconfirmedError says that nothing was done because no user agreed to it.
 type unconfirmedError struct{ why, advice string }
 
 func (e *unconfirmedError) Error() string { return "nothing was done: " + e.why }

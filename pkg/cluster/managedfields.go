@@ -69,7 +69,7 @@ func (c *Client) sendManagedFields(
 // requested one, unless the server would change the object itself there and credit the sender
 // with it. That is what happens to a default of one version that storage drops, because the
 // stored version does not have it: each write sets it anew. The stored version changes nothing,
-// and no client is told which one that is, so dry runs have to show it.
+// and the server does not say which one that is, so dry runs have to show it.
 func (c *Client) uncredited(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (object.Kind, error) {
 	if kind.GVK.Group == "" { // It has a single version.
 		return kind, nil

@@ -54,9 +54,9 @@ type Engine struct {
 	// Admit is what an apply asks about each object that exists; what it refuses is warned
 	// of. Nil admits all.
 	Admit func(item plan.Item, live *unstructured.Unstructured) error
-	// Seen is told of each object that was compared: how it is, nil where it is not there,
+	// Seen receives each object that was compared: how it is, nil where it is not there,
 	// how it would be, and whether that changes it. It may be called from many goroutines;
-	// nil if nobody wants to know.
+	// nil if it is not needed.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
 	// Forget packs the manifests of a large plan, and takes each out of the plan once its
 	// object is compared. It is for callers that look at none of them from Run on.

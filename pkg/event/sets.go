@@ -20,7 +20,7 @@ type Set struct {
 	Err     error
 	// Fault is why we cannot apply to it; nil if we can.
 	Fault error
-	// Lock is who holds it; nil for nobody.
+	// Lock is who holds it; nil if it is free.
 	Lock *Lock
 	// LastRun is the run that held the lock last, or holds it; nil if that is unknown, as
 	// with a set that only kubectl has written.

@@ -7,8 +7,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/give"
 )
 
-// movesOf gathers fields that went the same way. Of what only holds others, nothing is told:
-// it goes along with what it holds.
+// movesOf gathers fields that went the same way. A path that only holds others is left out: it
+// goes along with what it holds.
 func movesOf(given []give.Given) []event.Move {
 	var out []event.Move
 	for _, inner := range []bool{false, true} {

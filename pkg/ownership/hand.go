@@ -6,9 +6,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Hand says of transitions that were seen with values that somebody gave the paths away, as
-// the sender's field manager says. It is believed only as far as the objects bear it out: a path
-// whose value changed is taken, whoever the sender is, and so is one that the sender kept.
+// Hand marks transitions that were seen with values as given away, as the sender's field
+// manager says. It is believed only as far as the objects bear it out: a path whose value changed is
+// taken, whoever the sender is, and so is one that the sender kept.
 func Hand(transitions []Transition) {
 	for i := range transitions {
 		t := &transitions[i]

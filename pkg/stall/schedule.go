@@ -9,7 +9,7 @@ import (
 // Limits are how soon, and how often, it is asked why objects hang.
 type Limits struct {
 	// After is how long nothing moves before it is asked; AfterBad, which is not
-	// longer, where somebody has said already that something is wrong.
+	// longer, where an event or a controller has reported a fault already.
 	After, AfterBad time.Duration
 	// Again is the least pause between two questions about an object.
 	Again time.Duration
@@ -50,7 +50,7 @@ type hanging struct {
 	// ask again.
 	asked time.Time
 	cheap float64
-	// by is when somebody wants to know again, whatever it costs; zero for nobody.
+	// by is when an answer is due again, whatever it costs; zero for never.
 	by time.Time
 }
 

@@ -44,7 +44,7 @@ type run struct {
 	looking bool
 	// overtime: the time of the whole wait is over, and there are objects with more.
 	overtime bool
-	// expired items are out of time, and nobody was told yet.
+	// expired items are out of time, and not yet reported.
 	expired []*item
 
 	// stalls decides when to ask why objects hang; hangs holds what is known of that.

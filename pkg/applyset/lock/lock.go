@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
-// Store is the Lease of one set. Of its errors, ErrAbsent and ErrChanged are answers;
+// Store is the Lease of one set. Its errors ErrAbsent and ErrChanged are answers;
 // after any other error, a write may or may not have arrived.
 type Store interface {
 	// Read returns the Lease, or ErrAbsent.

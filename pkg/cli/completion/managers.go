@@ -15,7 +15,7 @@ import (
 )
 
 // Managers completes the field managers that own something of the objects which the arguments
-// name, or of a TYPE in the namespace. Of several with commas, the last is completed.
+// name, or of a TYPE in the namespace. In a list with commas, the last one is completed.
 func Managers(c *connection.Connection) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		return words{c}.ask(cmd, func(ctx context.Context) ([]string, error) {

@@ -26,7 +26,7 @@ func (f *Flags) CanAsk(in verb.Invocation) bool {
 	return !f.noInput && !isInCI(os.Getenv) && verb.CanAsk(in.Streams)
 }
 
-// ToTerminal returns what asks about conflicts; nil where nothing may be asked: because nobody
+// ToTerminal returns what asks about conflicts; nil where nothing may be asked: because no user
 // can answer, standard input is a manifest, the results are for a program, or nothing is
 // written.
 func (f *Flags) ToTerminal(in verb.Invocation, format string, filenames []string, dryRun object.DryRun, pause func(func())) *Terminal {

@@ -18,12 +18,12 @@ type Reader interface {
 	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
 }
 
-// unfinished is the result of a run that was killed: its Lease is held by nobody alive.
+// unfinished is the result of a run that was killed: the process that holds its Lease is gone.
 const unfinished = "unfinished"
 
 // Look says who holds the lock of the set with this parent, and what its last run was. Both
-// are nil if nobody ever held it; a lock of which nobody may tell is held by somebody
-// unknown. now is the server's time: a Lease that was not renewed for twice the time that it
+// are nil if it was never held; a lock that may not be read counts as held by an unknown
+// holder. now is the server's time: a Lease that was not renewed for twice the time that it
 // is good for is that of a dead run, whichever clock is wrong by less than that.
 func Look(ctx context.Context, server Reader, parent object.Ref, now time.Time) (*event.Lock, *event.SetRun) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))

@@ -160,7 +160,7 @@ func (k *Keeper) remove(ctx context.Context, secrets []*unstructured.Unstructure
 	return nil
 }
 
-// Remove deletes the history, with that of runs which nobody can read any more, and returns
+// Remove deletes the history, with that of runs which cannot be read any more, and returns
 // how many runs there were.
 func (k *Keeper) Remove(ctx context.Context) (runs int, err error) {
 	secrets, heads, err := k.heads(ctx)

@@ -123,7 +123,7 @@ type Options struct {
 }
 
 // Prune are the options of a run that makes the set what the input is, whatever that
-// deletes; somebody has to have agreed to that.
+// deletes; a user has to have agreed to that.
 func Prune(name string) Options { return Options{Name: name, Prune: true, yes: true} }
 
 // Take are the choices that come with --adopt: the label that makes an object part of

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// recall finds the members of a set without a parent: somebody has deleted that, and with
+// recall finds the members of a set without a parent: a user or a tool deleted it, and with
 // it the promise. They are looked for where the input and other records say, and what is
 // found is promised again, so that the next prune finds it. A set that begins has none.
 func (r *Run) recall(ctx context.Context) error {

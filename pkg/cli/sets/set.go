@@ -230,7 +230,7 @@ func (s *Set) denied(ctx context.Context, namespace string, refusal error) error
 	}
 }
 
-// Blind says which members nobody sees, if there are any; empty if all are seen. Kinds of
+// Blind says which members cannot be seen, if there are any; empty if all are seen. Kinds of
 // the input are expected: it brings them.
 func (s *Set) Blind(input applyset.Promise) string {
 	var names []string
@@ -255,7 +255,7 @@ func isUnserved(err error) bool {
 	return !ok || doubtful.Unwrap() == nil
 }
 
-// forget makes it a set that nobody has written yet.
+// forget makes it a set that was never written.
 func (s *Set) forget() {
 	s.Exists, s.Live, s.Record = false, nil, applyset.Record{Parent: s.Record.Parent}
 	if namespace := s.Record.Parent.Namespace; namespace != "" {

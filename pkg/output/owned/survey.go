@@ -103,7 +103,7 @@ func (t *surveyTable) leaving(b *strings.Builder, s event.Surveyed) {
 	}
 }
 
-// unexpected tells what is owned by managers that nobody expected.
+// unexpected lists what is owned by managers that --expect does not name.
 func (t *surveyTable) unexpected(b *strings.Builder, s event.Surveyed) {
 	if len(s.Unexpected) == 0 {
 		return
@@ -113,7 +113,7 @@ func (t *surveyTable) unexpected(b *strings.Builder, s event.Surveyed) {
 	})
 }
 
-// objects lists what is told of objects, and their paths below.
+// objects lists objects with what is said of each, and their paths below.
 func (t *surveyTable) objects(b *strings.Builder, title string, holdings []event.ObjectHolding, say func(event.ObjectHolding) string) {
 	const some, somePaths = 20, 4
 	brief := t.Width != nil && !t.Verbose

@@ -1,3 +1,3 @@
 // Package page writes results as one HTML file: it sorts and filters in a browser, prints,
-// and asks nobody for anything. What a cluster says is text in it, never markup.
+// and loads nothing from anywhere. What a cluster says is text in it, never markup.
 package page

@@ -44,7 +44,7 @@ func Causes(causes []event.Cause) []string {
 	return text
 }
 
-// Doubts shortens what several objects have in common: what may not be read, which is told
+// Doubts shortens what several objects have in common: what may not be read, which is reported
 // in full once. The zero value has seen none.
 type Doubts struct{ told map[string]bool }
 

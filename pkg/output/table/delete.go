@@ -44,7 +44,7 @@ func (t *deleteTable) Take(e event.Event) {
 		return
 	}
 	at := t.State.Place(d.Ref)
-	switch d.Action { // Of all others there is nothing to compare with one another.
+	switch d.Action { // All other results are complete by themselves.
 	case event.Remains:
 		t.remains.Add(at, d)
 	case event.Skipped:

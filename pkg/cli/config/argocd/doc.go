@@ -1,2 +1,2 @@
-// Package argocd turns what Argo CD is told to ignore into rules of k8sconnect.yaml.
+// Package argocd turns the fields that Argo CD is set to ignore into rules of k8sconnect.yaml.
 package argocd
