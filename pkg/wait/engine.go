@@ -97,8 +97,7 @@ type Engine struct {
 
 // Stalled is an object that makes no progress, to be explained.
 type Stalled struct {
-	Kind object.Kind
-	Ref  object.Ref
+	Ref object.Ref
 	// Moved: something moved since it was asked last.
 	Moved bool
 	// Fresh: what was read for an earlier question will not do.

@@ -72,7 +72,7 @@ func (r *run) ask(ctx context.Context, asking *group) {
 		default:
 			h.decides = r.mayEnd(h, now)
 			items = append(items, it)
-			objects = append(objects, Stalled{Kind: it.view.kind, Ref: it.ref, Moved: h.outdated(), Fresh: h.decides})
+			objects = append(objects, Stalled{Ref: it.ref, Moved: h.outdated(), Fresh: h.decides})
 		}
 	}
 	if n := r.stalls.Passed(now); n > 0 && !r.passed {
@@ -209,7 +209,7 @@ func (r *run) explainAll(ctx context.Context, items []*item, results []event.Wai
 	}
 	var objects []Stalled
 	for _, i := range ask {
-		objects = append(objects, Stalled{Kind: items[i].view.kind, Ref: items[i].ref, Moved: true, Fresh: !interrupted})
+		objects = append(objects, Stalled{Ref: items[i].ref, Moved: true, Fresh: !interrupted})
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

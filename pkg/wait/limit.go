@@ -179,7 +179,7 @@ func (r *run) tellExpired(ctx context.Context, asking *group) {
 			it.late.Causes = h.causes
 		case r.Explain != nil && it.live != nil && len(ask) < lastAsked:
 			ask = append(ask, it)
-			objects = append(objects, Stalled{Kind: it.view.kind, Ref: it.ref, Moved: true, Fresh: true})
+			objects = append(objects, Stalled{Ref: it.ref, Moved: true, Fresh: true})
 			continue
 		}
 		r.tellLate(it)
