@@ -59,7 +59,11 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	o.engine.Predictor.Schema = schemas
 	until, _ := ctx.Deadline()
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
-	o.engine.Forget = !foresight.concerned && o.set.Name == ""
+	if o.engine.Forget = !foresight.concerned && o.set.Name == "" && o.rules == nil; !o.engine.Forget {
+		if err := p.Unpack(); err != nil {
+			return err
+		}
+	}
 	var leavers sets.Leavers
 	o.engine.Seen = seeing(foresight.see, leavers.See)
 	o.engine.Wait = foresight.before(o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print), p)

@@ -166,6 +166,7 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 		out:         out,
 	}
 	o.input.Files.Empty = set.Prune
+	o.input.Files.Pack = !o.printed && set.Name == ""
 	if !f.live.CanAsk(in) {
 		o.ask = nil
 	}

@@ -99,6 +99,7 @@ func (f *diffFlags) toOptions(in verb.Invocation) (*diffOptions, error) {
 		out:    out,
 	}
 	o.input.Files.Empty = set.Prune
+	o.input.Files.Pack = set.Name == ""
 	return o, errors.Join(inErr, settingsErr, predictorErr, setErr, printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
 }
 
@@ -153,7 +154,11 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error 
 	o.engine.Predictor.Schema = schemas
 	o.engine.Server, o.engine.Emit = client, o.emit
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
-	o.engine.Forget = !foresight.concerned && o.set.Name == ""
+	if o.engine.Forget = !foresight.concerned && o.set.Name == "" && o.rules == nil; !o.engine.Forget {
+		if err := p.Unpack(); err != nil {
+			return err
+		}
+	}
 	var leavers sets.Leavers
 	o.engine.Seen = seeing(foresight.see, leavers.See)
 	run := func(ctx context.Context) error {

@@ -5,16 +5,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // filter collects the objects that were asked for.
 type filter struct {
 	Result
-	selector labels.Selector
-	skip     bool
-	hooks    Hooks
+	skip  bool
+	hooks Hooks
 }
 
 // add takes over the documents of one file and returns its faults.
@@ -55,34 +52,33 @@ func (s *filter) add(file []*outcome) []error {
 }
 
 func (s *filter) keep(f found) error {
-	if !s.selector.Empty() && !s.selector.Matches(labelsOf(f.Object)) {
-		s.Unselected = append(s.Unselected, object.RefOf(f.Object))
+	if f.unmatched {
+		s.Unselected = append(s.Unselected, f.Ref())
 		return nil
 	}
-	if keep, fault := s.sift(f.Manifest); !keep {
+	if keep, fault := s.sift(f.hook); !keep {
 		return fault
 	}
 	s.Objects = append(s.Objects, f.Manifest)
 	if f.warning != "" {
 		s.Warnings = append(s.Warnings, Warning{
-			Ref: object.RefOf(f.Object), Source: f.Source, Text: f.warning,
+			Ref: f.Ref(), Source: f.Source, Text: f.warning,
 		})
 	}
 	return nil
 }
 
-// sift reports whether to keep an object, by the choice for hooks. The error is the
-// fault of a hook where none is allowed.
-func (s *filter) sift(m object.Manifest) (keep bool, fault error) {
-	h, isHook := hookOf(m)
+// sift reports whether to keep an object, by the choice for hooks; h is nil if it is none.
+// The error is the fault of a hook where none is allowed.
+func (s *filter) sift(h *Hook) (keep bool, fault error) {
 	switch {
-	case !isHook, s.hooks == HooksApply && h.Applicable():
+	case h == nil, s.hooks == HooksApply && h.Applicable():
 		return true, nil
 	case s.hooks == HooksError:
 		return false, at(h.Source, h.Ref.String()+" is a Helm hook ("+strings.Join(h.On, ", ")+")",
 			"--helm-hooks=skip leaves hooks out; --helm-hooks=apply applies those of an install or an upgrade as objects")
 	default:
-		s.Hooks = append(s.Hooks, h)
+		s.Hooks = append(s.Hooks, *h)
 		return false, nil
 	}
 }

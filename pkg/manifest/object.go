@@ -30,7 +30,7 @@ func (o *outcome) noObject(hint string) error {
 }
 
 // outcome decodes the document and extracts its objects.
-func (d *document) outcome(secrets Secrets) outcome {
+func (d *document) outcome(how *reading) outcome {
 	o := outcome{source: d.source()}
 	value, faults := d.decode()
 	switch {
@@ -44,9 +44,9 @@ func (d *document) outcome(secrets Secrets) outcome {
 	default:
 		if o.foreign = foreign(value, o.source.File); o.foreign == "" {
 			o.holdsObject = true
-			r := reader{document: d, secrets: secrets}
+			r := reader{document: d, reading: how}
 			r.read(value.(map[string]any), nil, group{})
-			o.objects, o.faults = r.objects, r.faults
+			o.objects, o.faults = r.found, r.faults
 		}
 	}
 	return o
@@ -197,5 +197,17 @@ func (r *reader) object(fields map[string]any, path []any) {
 	if !r.asIs {
 		one.warning = withoutServerFields(fields)
 	}
-	r.objects = append(r.objects, one)
+	one.unmatched = !r.selector.Empty() && !r.selector.Matches(labelsOf(one.Object))
+	if hook, isHook := hookOf(one.Manifest); isHook {
+		one.hook = &hook
+	}
+	if r.pack && r.objects.Add(1) > large {
+		packed, err := one.Pack()
+		if err != nil {
+			r.fault(path, err.Error(), "")
+			return
+		}
+		one.Manifest = packed
+	}
+	r.found = append(r.found, one)
 }

@@ -29,14 +29,15 @@ func Read(ctx context.Context, o Options) (Result, error) {
 		o.Secrets = noSecrets{}
 	}
 	inputs, expandErr := expand(o)
-	files, decodeErr := decode(ctx, inputs, o.Secrets, o.AsIs)
+	files, decodeErr := decode(ctx, inputs, &reading{secrets: o.Secrets, selector: selector, asIs: o.AsIs, pack: o.Pack})
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
-	s := filter{selector: selector, skip: o.SkipNonObjects, hooks: o.Hooks}
+	s := filter{skip: o.SkipNonObjects, hooks: o.Hooks}
 	var faults []error
-	for _, f := range files {
+	for i, f := range files {
 		faults = append(faults, s.add(f)...)
+		files[i] = nil // The result has its objects now.
 	}
 	s.Invalid = faults
 	unread := errors.Join(expandErr, decodeErr)
@@ -60,7 +61,7 @@ func Read(ctx context.Context, o Options) (Result, error) {
 
 // decode reads the inputs one after the other and decodes their documents in parallel.
 // It returns the outcomes of each input, in order.
-func decode(ctx context.Context, inputs []input, secrets Secrets, asIs bool) ([][]*outcome, error) {
+func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, error) {
 	var (
 		files   = make([][]*outcome, 0, len(inputs))
 		faults  []error
@@ -84,11 +85,11 @@ func decode(ctx context.Context, inputs []input, secrets Secrets, asIs bool) ([]
 			if in.generated {
 				d.line = 0
 			}
-			d.aliases, d.asIs = aliases, asIs
+			d.aliases = aliases
 			o := new(outcome)
 			outcomes = append(outcomes, o)
 			workers.Go(func() error {
-				*o = d.outcome(secrets)
+				*o = d.outcome(how)
 				return nil
 			})
 		}

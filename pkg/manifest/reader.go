@@ -2,23 +2,44 @@ package manifest
 
 import (
 	"slices"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// found is an object with its warning and its faults.
+// large is from how many objects on the rest of an input is packed.
+const large = 5_000
+
+// reading is how the documents of an input are read.
+type reading struct {
+	secrets  Secrets
+	selector labels.Selector
+	// asIs: what a server wrote stays.
+	asIs bool
+	// pack leaves the objects of a large input packed; objects counts them.
+	pack    bool
+	objects atomic.Int64
+}
+
+// found is an object with its warning, and what it was looked at for before it was packed.
 type found struct {
 	object.Manifest
 	warning string
+	// unmatched: the selector does not match it.
+	unmatched bool
+	// hook is the hook that it is; nil if it is none.
+	hook *Hook
 }
 
 // reader extracts the objects of one document.
 type reader struct {
 	*document
-	secrets Secrets
+	*reading
 	// subject is the current object, as far as its name is known.
 	subject string
-	objects []found
+	found   []found
 	faults  []error
 }
 

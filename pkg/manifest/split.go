@@ -21,8 +21,6 @@ type document struct {
 	tree *yaml.Node
 	// aliases bounds the expansion of all documents together; nil for a single one.
 	aliases *aliases
-	// asIs: what a server wrote stays.
-	asIs bool
 }
 
 func (d *document) source() object.Source { return object.Source{File: d.file, Line: d.line} }

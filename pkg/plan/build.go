@@ -77,7 +77,7 @@ func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*b
 
 // add settles one manifest and adds it to the set unless it is there already.
 func (b *builder) add(m object.Manifest) error {
-	it := Item{Ref: object.RefOf(m.Object), Source: m.Source, Object: m.Object}
+	it := Item{Ref: m.Ref(), Source: m.Source, Object: m.Object, packed: m.Packed()}
 	it, err := it.settle(b.kind(it.GVK), b.options)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (b *builder) again(first, it Item) error {
 	// If the scope is still unknown, an object may be written with the namespace and
 	// without.
 	namespace := b.identity(it).Namespace
-	if reflect.DeepEqual(inNamespace(first.Object, namespace).Object, inNamespace(it.Object, namespace).Object) {
+	if reflect.DeepEqual(first.fieldsIn(namespace), it.fieldsIn(namespace)) {
 		b.warnings = append(b.warnings, Warning{
 			Ref: it.Ref, Source: it.Source,
 			Text: fmt.Sprintf("is in the input twice with the same content, at %s and %s; it counts once", first.Source, it.Source),

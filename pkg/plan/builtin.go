@@ -14,7 +14,7 @@ import (
 func BuiltinKinds(manifests []object.Manifest) map[schema.GroupVersionKind]object.Kind {
 	kinds := map[schema.GroupVersionKind]object.Kind{}
 	for _, m := range manifests {
-		gvk := m.Object.GroupVersionKind()
+		gvk := m.Ref().GVK
 		if Builtin(gvk.Group) {
 			kinds[gvk] = object.Kind{GVK: gvk, Namespaced: !slices.Contains(withoutNamespace(gvk.Group), gvk.Kind)}
 		}

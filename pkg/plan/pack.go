@@ -1,11 +1,9 @@
 package plan
 
 import (
-	"encoding/json"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	k8sjson "k8s.io/apimachinery/pkg/util/json"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // large is from how many objects on it costs less to read each manifest once more than to
@@ -28,11 +26,25 @@ func (p *Plan) Pack() error {
 			if item.Object == nil {
 				continue
 			}
-			text, err := json.Marshal(item.Object.Object)
+			packed, err := object.Pack(item.Object)
 			if err != nil {
 				return fmt.Errorf("%s: %s: %w", item.Source, item.Ref, err)
 			}
-			item.packed, item.Object = text, nil
+			item.packed, item.Object = packed, nil
+		}
+	}
+	return nil
+}
+
+// Unpack makes every item whole, for callers that look at the manifests.
+func (p *Plan) Unpack() error {
+	for _, ph := range p.Phases {
+		for i := range ph.Items {
+			whole, err := ph.Items[i].Whole()
+			if err != nil {
+				return err
+			}
+			ph.Items[i] = whole
 		}
 	}
 	return nil
@@ -40,16 +52,29 @@ func (p *Plan) Pack() error {
 
 // Whole returns the item with its manifest, whether it is packed or not.
 func (it Item) Whole() (Item, error) {
-	if it.Object != nil || it.packed == nil {
+	if it.Object != nil || it.packed == "" {
 		return it, nil
 	}
-	u := &unstructured.Unstructured{}
-	if err := k8sjson.Unmarshal(it.packed, &u.Object); err != nil {
+	u, err := it.packed.Unpack()
+	if err != nil {
 		return it, fmt.Errorf("%s: %s: %w", it.Source, it.Ref, err)
 	}
-	it.Object, it.packed = u, nil
+	it.Object, it.packed = inNamespace(u, it.Namespace), "" // It may have been packed before its scope was settled.
 	return it, nil
 }
 
+// MayMention reports whether the manifest may have these words, which are plain ASCII, as a
+// key or a text. Of an item that is not packed it knows nothing.
+func (it Item) MayMention(words string) bool { return it.Object != nil || it.packed.Mentions(words) }
+
 // Forget takes the manifest out of the item.
-func (it *Item) Forget() { it.Object, it.packed = nil, nil }
+func (it *Item) Forget() { it.Object, it.packed = nil, "" }
+
+// fields returns what the manifest says; nil of what was forgotten.
+func (it Item) fields() map[string]any {
+	whole, err := it.Whole()
+	if err != nil || whole.Object == nil {
+		return nil
+	}
+	return whole.Object.Object
+}

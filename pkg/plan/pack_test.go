@@ -1,7 +1,10 @@
 package plan_test
 
 import (
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,5 +57,59 @@ func TestPackedManifestsAreWhole(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Packed manifests make the plan that they would make if they were not: the same phases,
+// needs, warnings and faults, and the same content in the same namespace.
+func TestPackedManifestsMakeTheSamePlan(t *testing.T) {
+	const sets, objects = 200, 12
+	builtin := builtIn(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	described := func(ms []object.Manifest, o plan.Options) any {
+		p, err := plan.Build(ms, o)
+		if err != nil {
+			return err.Error()
+		}
+		var all []any
+		for _, ph := range p.Phases {
+			for _, item := range ph.Items {
+				whole, err := item.Whole()
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, ph.Name, item.Ref, item.Kind, item.Needs, item.Bringers, item.OnlyIn, whole.Object.Object)
+			}
+		}
+		return append(all, p.Warnings, message(errors.Join(p.Invalid...)))
+	}
+	planned := 0
+	for range sets {
+		data := make([]byte, 3*objects)
+		for i := range data {
+			data[i] = byte(random.Uint32())
+		}
+		o := plan.Options{Namespace: []string{"", "prod"}[random.IntN(2)], SkipInvalid: random.IntN(4) > 0}
+		if random.IntN(2) == 0 {
+			o.Kinds = builtin
+		}
+		ms := randomSet(data)
+		packed := make([]object.Manifest, len(ms))
+		for i, m := range ms {
+			var err error
+			if packed[i], err = m.Pack(); err != nil || packed[i].Object != nil {
+				t.Fatalf("%s is not packed: %v", m.Ref(), err)
+			}
+		}
+		want, got := described(ms, o), described(packed, o)
+		if !reflect.DeepEqual(want, got) {
+			t.Fatalf("(-as it was +packed):\n%s", cmp.Diff(want, got))
+		}
+		if _, failed := want.(string); !failed {
+			planned++
+		}
+	}
+	if planned < sets/3 {
+		t.Errorf("only %d of %d sets could be planned", planned, sets)
 	}
 }

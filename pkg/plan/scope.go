@@ -22,7 +22,7 @@ func (it Item) known() bool { return !it.Kind.GVK.Empty() }
 // settle gives the item its kind and its namespace. The kind may be unknown.
 func (it Item) settle(kind object.Kind, o Options) (Item, error) {
 	it.Kind = kind
-	written := it.Object.GetNamespace()
+	written := it.Namespace
 	switch {
 	case !it.known():
 		return it, nil
@@ -38,8 +38,15 @@ func (it Item) settle(kind object.Kind, o Options) (Item, error) {
 			hint: "without -n, the namespace in the manifest is used",
 		}
 	}
-	it.Object = inNamespace(it.Object, it.Namespace)
+	if it.Object != nil {
+		it.Object = inNamespace(it.Object, it.Namespace)
+	}
 	return it, nil
+}
+
+// fieldsIn returns what the manifest would say in a namespace.
+func (it Item) fieldsIn(namespace string) map[string]any {
+	return inNamespace(&unstructured.Unstructured{Object: it.fields()}, namespace).Object
 }
 
 func (o Options) namespace() string {
@@ -82,12 +89,12 @@ type definition struct {
 func definitionsOf(manifests []object.Manifest) map[groupKind]definition {
 	definitions := map[groupKind]definition{}
 	for _, m := range manifests {
-		ref := object.RefOf(m.Object)
+		ref := m.Ref()
 		if ref.GVK.GroupKind() != crdKind() {
 			continue
 		}
 		ref.Namespace = ""
-		spec, _ := m.Object.Object["spec"].(map[string]any)
+		spec, _ := Item{Object: m.Object, packed: m.Packed()}.fields()["spec"].(map[string]any)
 		names, _ := spec["names"].(map[string]any)
 		gk := groupKind{Group: text(spec, "group"), Kind: text(names, "kind")}
 		if gk.Kind == "" || gk.Group == "" {

@@ -77,6 +77,13 @@ func (p Predictor) settleByTypes(in *Prediction) {
 // Check returns an error if what the item itself says about ownership is wrong. It asks no
 // server.
 func (p Predictor) Check(item plan.Item) error {
+	if p.untouched(item) {
+		return nil
+	}
+	item, err := item.Whole()
+	if err != nil {
+		return err
+	}
 	if _, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation]); err != nil {
 		return fmt.Errorf("%s: %s: %w", item.Source, item.Ref, err)
 	}
@@ -84,6 +91,12 @@ func (p Predictor) Check(item plan.Item) error {
 		return err
 	}
 	return p.checkPositions(item)
+}
+
+// untouched reports whether no choice is about the item, and it makes none itself. That is
+// known of a packed manifest without reading it.
+func (p Predictor) untouched(item plan.Item) bool {
+	return len(p.Take)+len(p.Yield)+len(p.Recreate) == 0 && !item.MayMention(YieldAnnotation) && !item.MayMention(RecreateAnnotation)
 }
 
 // distinct returns paths once each, in their order.

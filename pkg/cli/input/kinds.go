@@ -19,7 +19,7 @@ import (
 // unexplained returns the kinds of the manifests that the cluster does not serve, and
 // that nothing among the manifests may bring.
 func (o *Options) unexplained(known map[schema.GroupVersionKind]object.Kind) []schema.GroupVersionKind {
-	if !slices.ContainsFunc(o.Manifests, func(m object.Manifest) bool { return known[m.Object.GroupVersionKind()].Resource == "" }) {
+	if !slices.ContainsFunc(o.Manifests, func(m object.Manifest) bool { return known[m.Ref().GVK].Resource == "" }) {
 		return nil
 	}
 	scope := o.Scope
@@ -58,7 +58,7 @@ func upcoming(
 func kinds(ctx context.Context, client *cluster.Client, manifests []object.Manifest) (map[schema.GroupVersionKind]object.Kind, error) {
 	meant := map[schema.GroupVersionKind]bool{}
 	for _, m := range manifests {
-		meant[m.Object.GroupVersionKind()] = true
+		meant[m.Ref().GVK] = true
 	}
 	return askAll(slices.Collect(maps.Keys(meant)), func(gvk schema.GroupVersionKind) (object.Kind, error) {
 		return client.Kind(ctx, gvk)

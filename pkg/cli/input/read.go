@@ -58,7 +58,7 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 // ReadAsIs reads the manifests with everything that a server once wrote into them, for a
 // verb that asks no server.
 func (o *Options) ReadAsIs(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) ([]object.Manifest, error) {
-	o.Files.Secrets, o.Files.AsIs = c.Vault, true
+	o.Files.Secrets, o.Files.AsIs, o.Files.Pack = c.Vault, true, false
 	result, err := manifest.Read(ctx, o.Files)
 	if err != nil {
 		return nil, err

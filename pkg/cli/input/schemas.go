@@ -30,6 +30,9 @@ func asksTypes(p *plan.Plan) bool {
 	}
 	for _, ph := range p.Phases {
 		for _, item := range ph.Items {
+			if item.Object == nil {
+				continue // It is packed, as those of large sets are, to which a round trip is nothing.
+			}
 			for name, v := range item.Object.Object {
 				if name != "metadata" && hasListOfMaps(v) {
 					return true
