@@ -40,7 +40,7 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 		if !e.goesAt(t, live, &how) {
 			return
 		}
-		left, err := e.Server.Delete(ctx, t.kind, t.Ref, how)
+		left, err := e.Server.Delete(ctx, *t.kind, t.Ref, how)
 		switch {
 		case err == nil:
 			e.accepted(t, left)
@@ -88,7 +88,7 @@ func (e *Engine) goesAt(t *target, live *unstructured.Unstructured, how *object.
 // lost finds out what became of a request to which no answer came: the object tells,
 // if it can be read.
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
-	live, readErr := e.Server.Get(ctx, t.kind, t.Ref)
+	live, readErr := e.Server.Get(ctx, *t.kind, t.Ref)
 	switch {
 	case apierrors.IsNotFound(readErr), isUnserved(readErr):
 		e.end(t, event.Deleted{Action: event.Gone})
@@ -110,7 +110,7 @@ func (e *Engine) begin(t *target) bool {
 	}
 	started := event.Started{Ref: t.Ref}
 	if e.Timeout != nil && e.keepsWatch() {
-		started.Within = max(0, e.Timeout(t.kind))
+		started.Within = max(0, e.Timeout(*t.kind))
 	}
 	e.Emit(started)
 	return true
@@ -119,7 +119,7 @@ func (e *Engine) begin(t *target) bool {
 // still returns the object, if the one that has the name is the one that is meant.
 // If not, the target is reported.
 func (e *Engine) still(ctx context.Context, t *target) *unstructured.Unstructured {
-	live, err := e.Server.Get(ctx, t.kind, t.Ref)
+	live, err := e.Server.Get(ctx, *t.kind, t.Ref)
 	switch {
 	case apierrors.IsNotFound(err), isUnserved(err):
 		e.end(t, event.Deleted{Action: event.Gone})
@@ -142,6 +142,7 @@ func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 	case live == nil, e.DryRun == object.DryRunServer:
 		e.finish(t, event.Deleted{Action: event.Gone})
 	case e.Wait:
+		t.goes()
 		t.asked = time.Now()
 		t.moved = t.asked
 		if t.live == nil || object.Newer(live.GetResourceVersion(), t.live.GetResourceVersion()) {

@@ -12,6 +12,7 @@ import (
 
 // explain has a target explained, beside the wait. The engine is locked.
 func (e *Engine) explain(ctx context.Context, t *target) {
+	t.goes()
 	x := &t.explanation
 	if x.running || x.passed {
 		return
@@ -67,5 +68,5 @@ func (e *Engine) reasons(ctx context.Context, t *target, live *unstructured.Unst
 	}
 	ctx, cancel := context.WithTimeout(ctx, explainFor)
 	defer cancel()
-	return e.Explainer.Explain(ctx, t.kind, live)
+	return e.Explainer.Explain(ctx, *t.kind, live)
 }

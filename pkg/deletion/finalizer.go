@@ -96,7 +96,7 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 			e.end(t, event.Deleted{Action: event.Failed, Err: err})
 			return
 		}
-		left, err := e.Server.RemoveFinalizer(ctx, t.kind, live, e.Finalizer)
+		left, err := e.Server.RemoveFinalizer(ctx, *t.kind, live, e.Finalizer)
 		switch {
 		case err == nil:
 			e.released(t, left)
@@ -123,6 +123,7 @@ func (e *Engine) released(t *target, left *unstructured.Unstructured) {
 		return
 	}
 	e.Emit(event.Going{Ref: t.Ref, Text: "finalizer " + e.Finalizer + " was removed"})
+	t.goes()
 	t.explanation = explanation{} // It was about an object that had it.
 	switch {
 	case e.Wait:

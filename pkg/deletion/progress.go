@@ -12,6 +12,7 @@ import (
 // see takes in a new version of an object that is going. The engine is locked.
 func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	t.keep(u)
+	t.goes()
 	next := markOf(u)
 	if t.marks == nil {
 		t.marks = map[string]bool{}
@@ -58,13 +59,12 @@ func (e *Engine) tellNews(t *target, now time.Time) time.Duration {
 
 // count counts what a target holds, beside the wait. The engine is locked.
 func (e *Engine) count(ctx context.Context, t *target) {
-	t.contents.running = true
-	live := t.live
+	c, live := &t.contents, t.live
+	c.running = true
 	e.side.Go(func() {
 		n, err := e.Counter.Count(ctx, live)
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		c := &t.contents
 		c.running = false
 		c.pause = min(max(countFirst, c.pause+c.pause/4), countLast)
 		c.due = time.Now().Add(c.pause)

@@ -30,7 +30,10 @@ func (e *Engine) finish(t *target, d event.Deleted) {
 	case event.Failed:
 		e.outcome.Refused++
 	case event.Remains:
-		d.Since, d.Causes = t.terminatingSince(), t.explanation.causes
+		d.Since = t.terminatingSince()
+		if t.passage != nil {
+			d.Causes = t.explanation.causes
+		}
 		if e.Wait {
 			e.outcome.Remaining++
 		}
@@ -39,7 +42,7 @@ func (e *Engine) finish(t *target, d event.Deleted) {
 	if d.Err != nil {
 		d.Err = redact.Refusal(t.Ref, d.Err)
 	}
-	t.live, t.seen = nil, nil
+	t.live, t.seen, t.passage = nil, nil, nil
 	e.Emit(d)
 	if t.started {
 		if e.pending--; e.pending == 0 {
@@ -83,7 +86,7 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 		action = event.Unknown
 	case apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		// Admission refuses with the same code as a lack of permission, so we ask which it was.
-		permitted, askErr := e.Server.Permitted(ctx, t.kind, t.Ref, verb)
+		permitted, askErr := e.Server.Permitted(ctx, *t.kind, t.Ref, verb)
 		if askErr == nil && permitted {
 			break
 		}
@@ -115,7 +118,7 @@ func (e *Engine) couldNotTell(ctx context.Context, err error) bool {
 func (e *Engine) skipAll(ph Phase, why error) {
 	for _, s := range ph.Sets {
 		for _, it := range s.Items {
-			e.end(&target{Item: it, kind: s.Kind}, event.Deleted{Action: event.Skipped, Err: why})
+			e.end(&target{Item: it, kind: &s.Kind}, event.Deleted{Action: event.Skipped, Err: why})
 		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 // target is one object that is to go. It is guarded by the engine's lock.
 type target struct {
 	Item
-	kind object.Kind
-	view *view // nil where there is nothing to see
+	kind *object.Kind // that of its set
+	view *view        // nil where there is nothing to see
 
 	found bool
 	// accepted: the server took the request to delete it, though it was never seen.
@@ -41,6 +41,13 @@ type target struct {
 	// result of a target that is done.
 	result event.Action
 
+	// passage is nil until it begins to go, and again once the target is done: of a hundred
+	// thousand objects, few are on their way at a time.
+	*passage
+}
+
+// passage is how a target goes.
+type passage struct {
 	// moved is when something was last seen to move; marks are what it was like, so
 	// far.
 	moved time.Time
@@ -53,6 +60,13 @@ type target struct {
 
 	contents    contents
 	explanation explanation
+}
+
+// goes begins the passage of a target, unless it has begun.
+func (t *target) goes() {
+	if t.passage == nil {
+		t.passage = &passage{}
+	}
 }
 
 // keep keeps an object that is terminating, or about which a question is left; of all others,

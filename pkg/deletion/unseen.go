@@ -18,7 +18,7 @@ const acceptedUnseen = "its deletion was accepted; whether it is gone cannot be 
 // there.
 func (e *Engine) askUnseen(ctx context.Context, t *target) {
 	how := object.Deletion{UID: t.UID, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer}
-	live, err := e.Server.Delete(ctx, t.kind, t.Ref, how)
+	live, err := e.Server.Delete(ctx, *t.kind, t.Ref, how)
 	switch {
 	case apierrors.IsNotFound(err), isUnserved(err):
 		e.mu.Lock()
@@ -39,7 +39,7 @@ func (e *Engine) askUnseen(ctx context.Context, t *target) {
 	t.accepted = true
 	e.mu.Unlock()
 	how.UID, how.DryRun = live.GetUID(), true
-	_, err = e.Server.Delete(ctx, t.kind, t.Ref, how)
+	_, err = e.Server.Delete(ctx, *t.kind, t.Ref, how)
 	switch {
 	case apierrors.IsNotFound(err), isUnserved(err):
 		e.end(t, event.Deleted{Action: event.Gone})

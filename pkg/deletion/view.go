@@ -28,7 +28,7 @@ func (e *Engine) viewsOf(s Set) []*view {
 	var views []*view
 	var named []*target
 	for _, it := range s.Items {
-		t := &target{Item: it, kind: s.Kind}
+		t := &target{Item: it, kind: &s.Kind}
 		if it.Err != nil || it.Absent || len(s.Items) <= few {
 			views = append(views, e.viewOf(s.Kind, s.Selection, t))
 			continue
@@ -140,7 +140,7 @@ func (v *view) present(u *unstructured.Unstructured) {
 			return // It came later, and is not meant.
 		}
 		ref := object.Ref{GVK: v.Kind.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}
-		t = &target{Item: Item{Ref: ref}, kind: v.Kind, view: v}
+		t = &target{Item: Item{Ref: ref}, kind: &v.Kind, view: v}
 		v.targets[key] = t
 		v.order = append(v.order, t)
 	}
@@ -180,7 +180,9 @@ func (v *view) sees() {
 	}
 	v.blind = false
 	for _, t := range v.order {
-		t.moved = time.Now() // It may have moved unseen meanwhile.
+		if t.passage != nil {
+			t.moved = time.Now() // It may have moved unseen meanwhile.
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ func (e *Engine) dueAt(t *target) time.Time {
 	if e.Timeout == nil {
 		return time.Time{}
 	}
-	timeout := e.Timeout(t.kind)
+	timeout := e.Timeout(*t.kind)
 	if timeout <= 0 {
 		return time.Time{}
 	}
@@ -85,7 +85,7 @@ func (e *Engine) look(ctx context.Context, t *target, now time.Time) time.Time {
 	if t.live == nil || t.view.blind {
 		return next
 	}
-	if e.Counter != nil && holds(t.kind) && !t.contents.running {
+	if e.Counter != nil && holds(*t.kind) && !t.contents.running {
 		if at := t.contents.next(t.asked); at.After(now) {
 			next = earlier(next, at)
 		} else {
@@ -117,7 +117,7 @@ func (e *Engine) seek(ctx context.Context, t *target) {
 			return
 		}
 		e.mu.Lock()
-		v := e.viewOf(t.kind, object.Selection{Namespace: t.Ref.Namespace}, t)
+		v := e.viewOf(*t.kind, object.Selection{Namespace: t.Ref.Namespace}, t)
 		e.mu.Unlock()
 		v.follow(ctx)
 	})
