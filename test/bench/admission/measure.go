@@ -55,7 +55,7 @@ func costs(ctx context.Context, o options, r *results) error {
 		}
 		labs = append(labs, l)
 		if setup != setupNone {
-			if err := l.awaitCalls(ctx); err != nil {
+			if err := l.awaitConfigured(ctx); err != nil {
 				return err
 			}
 		}
@@ -147,7 +147,7 @@ func (r *results) heard(ctx context.Context, o options, l *lab, work string, bef
 
 // expectedCalls is how many calls of a webhook each write makes.
 func expectedCalls(setup, work string) float64 {
-	if setup != setupNone && work == workTake {
+	if setup != setupNone && setup != setupFalse && work == workTake {
 		return 1
 	}
 	return 0 // None changes owners, or has a deprecated field.
