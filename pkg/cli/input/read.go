@@ -49,6 +49,7 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 	if err != nil {
 		return err
 	}
+	makeRoom(len(result.Objects))
 	sayLeftOut(result, streams)
 	o.Manifests, o.warnings, o.invalid, o.hooks = result.Objects, result.Warnings, result.Invalid, result.Hooks
 	o.unselected = result.Unselected
