@@ -18,6 +18,10 @@ import (
 // owners, as --yield does.
 const YieldAnnotation = "k8sconnect.io/yield"
 
+// RecreateAnnotation on an object, with the value "immutable", has it deleted and created
+// anew if the manifest changes an immutable field, as --recreate does.
+const RecreateAnnotation = "k8sconnect.io/recreate"
+
 // Choice is the user's decision about contested paths. What it leaves empty may be any; what
 // it names, except the path, may be a glob.
 type Choice struct {

@@ -93,12 +93,6 @@ func (p Predictor) Check(item plan.Item) error {
 	return p.checkPositions(item)
 }
 
-// untouched reports whether no choice is about the item, and it makes none itself. That is
-// known of a packed manifest without reading it.
-func (p Predictor) untouched(item plan.Item) bool {
-	return len(p.Take)+len(p.Yield)+len(p.Recreate) == 0 && !item.MayMention(YieldAnnotation) && !item.MayMention(RecreateAnnotation)
-}
-
 // distinct returns paths once each, in their order.
 func distinct(paths []fieldpath.Path) []fieldpath.Path {
 	var out []fieldpath.Path

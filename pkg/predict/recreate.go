@@ -14,10 +14,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
 )
 
-// RecreateAnnotation on an object, with the value "immutable", has it deleted and created
-// anew if the manifest changes an immutable field, as --recreate does.
-const RecreateAnnotation = "k8sconnect.io/recreate"
-
 const whenImmutable = "immutable"
 
 // Recreation says that a manifest can take effect only if the object is deleted and created

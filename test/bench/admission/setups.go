@@ -226,7 +226,7 @@ func metrics(text []byte) iter.Seq2[string, float64] {
 func (l *lab) excluded(ctx context.Context) (n float64, err error) {
 	text, err := l.metricsText(ctx)
 	for series, value := range metrics(text) {
-		if strings.HasPrefix(series, `apiserver_admission_match_condition_exclusions_total{name="deprecation.k8sconnect.io"`) {
+		if strings.HasPrefix(series, "apiserver_admission_match_condition_exclusions_total{") && strings.Contains(series, `name="deprecation.k8sconnect.io"`) {
 			n += value
 		}
 	}
