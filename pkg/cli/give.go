@@ -62,7 +62,8 @@ part is meant.
 
 With -f or --helm-release, what the receiver applies is known: give shows what
 its next apply meets, before and after, and without a PATH it leaves fields
-which that apply would remove.
+which that apply would remove. Beside --inventory-of and --helm-release, -f
+names the manifests of the tool's next run.
 
 Exit status: 0 given, 1 refused, 2 could not tell.`,
 		Example: `  # helm upgrade conflicts with what kubectl apply once wrote
@@ -76,6 +77,11 @@ Exit status: 0 given, 1 refused, 2 could not tell.`,
   # The same for a release of Flux, which conflicts with a hotfix
   kubectl k8sconnect give --inventory-of=helmrelease/shop/web \
     --from=kubectl-edit
+
+  # For a Kustomization, with a look at its next run
+  flux build kustomization apps --path=./apps |
+    kubectl k8sconnect give --inventory-of=kustomization/flux-system/apps \
+    --from=kubectl-edit -f -
 
   # Let flux own a hotfix beside its author
   kubectl k8sconnect give deploy/web --share --to=flux \
@@ -133,14 +139,21 @@ func (f *giveFlags) toOptions(in verb.Invocation) (*giveOptions, error) {
 // scope is which objects the flags mean, and the field manager that applies those; empty where
 // that is not known.
 func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string, error) {
-	others := len(names)+len(f.target.Filenames) > 0 || f.target.Kustomize != "" || f.target.Selector != "" || f.target.All || f.target.AllNamespaces
+	others := len(names) > 0 || f.target.Selector != "" || f.target.Fields != "" || f.target.All || f.target.AllNamespaces
+	// Beside what lists objects, files say what is applied next.
+	next := func() (target.Targets, error) {
+		if len(f.target.Filenames) == 0 && f.target.Kustomize == "" {
+			return target.Targets{}, nil
+		}
+		return f.target.ToTargets(nil, in.Streams)
+	}
 	switch {
 	case f.helmRelease != "" && f.inventoryOf != "":
 		return giveScope{}, "", errors.New("--helm-release and --inventory-of exclude each other")
 	case f.helmRelease != "" && others:
-		return giveScope{}, "", errors.New("--helm-release means the objects of a release, and nothing beside them")
+		return giveScope{}, "", errors.New("--helm-release means the objects of a release, and nothing beside them but the manifests of its next upgrade (-f)")
 	case f.inventoryOf != "" && others:
-		return giveScope{}, "", errors.New("--inventory-of means the objects of an inventory, and nothing beside them")
+		return giveScope{}, "", errors.New("--inventory-of means the objects of an inventory, and nothing beside them but the manifests of its next run (-f)")
 	case f.helmRelease != "":
 		namespace, name, ok := strings.Cut(f.helmRelease, "/")
 		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
@@ -149,13 +162,15 @@ func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string
 				Advice: "helm list -A shows both",
 			}
 		}
-		return giveScope{release: &inventory.Release{Namespace: namespace, Name: name}}, helm.Manager, nil
+		files, err := next()
+		return giveScope{targets: files, release: &inventory.Release{Namespace: namespace, Name: name}}, helm.Manager, err
 	case f.inventoryOf != "":
 		of, err := inventory.Parse(f.inventoryOf)
 		if err != nil {
 			return giveScope{}, "", verb.FlagError("--inventory-of", err)
 		}
-		return giveScope{inventory: &of}, of.Manager(), nil
+		files, err := next()
+		return giveScope{targets: files, inventory: &of}, of.Manager(), err
 	}
 	targets, err := f.target.ToTargets(names, in.Streams)
 	return giveScope{targets: targets}, "", err
@@ -238,12 +253,20 @@ func (o *giveOptions) give(ctx context.Context, in verb.Invocation) error {
 	if o.engine.Wish.Mode == give.Release && o.engine.DryRun == object.DryRunNone {
 		o.out.Print(event.Warned{Text: "released fields stay as they are, and nobody guards them: the next apply that states one overwrites it without a conflict"})
 	}
-	if o.inventory != nil && len(targets) > 0 && targets[0].Stated == nil && len(o.engine.Wish.Paths) == 0 && o.engine.Wish.Mode != give.Release {
-		o.out.Print(event.Warned{Text: fmt.Sprintf(
-			"the manifests of %s are not known here: its next run removes what %s receives and they do not state", o.inventory, o.engine.Wish.To)})
+	if o.inventory != nil && len(targets) > 0 && targets[0].Stated == nil && o.engine.Wish.Mode != give.Release {
+		o.out.Print(event.Warned{Text: o.unseen()})
 	}
 	o.engine.Server, o.engine.Emit = client, o.out.Print
 	return o.engine.Run(ctx, targets)
+}
+
+// unseen says that what the tool of the inventory applies is not known, and how it would be.
+func (o *giveOptions) unseen() string {
+	said := fmt.Sprintf("what the next run of %s meets cannot be shown, because its manifests are not in the cluster", o.inventory)
+	if len(o.engine.Wish.Paths) == 0 {
+		said += fmt.Sprintf("; it removes what %s receives and they do not state", o.engine.Wish.To)
+	}
+	return said + ". Add -f - and pipe them in: " + o.inventory.Render()
 }
 
 // endOfGive turns the end of the engine and of the printer into the verb's.

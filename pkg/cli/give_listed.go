@@ -18,12 +18,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/handover"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // listed are the objects of an inventory. One whose version is no longer served is found at the
 // one that is.
 func listed(
-	ctx context.Context, c *connection.Connection, client *cluster.Client, of inventory.Of, emit func(event.Event),
+	ctx context.Context, c *connection.Connection, client *cluster.Client, of inventory.Of, next nextRun, emit func(event.Event),
 ) ([]handover.Target, error) {
 	kind, err := client.Preferred(ctx, of.Kind())
 	if err != nil {
@@ -39,7 +40,7 @@ func listed(
 		return nil, err
 	}
 	if contents.Release != nil {
-		return released(ctx, c, client, *contents.Release)
+		return released(ctx, c, client, *contents.Release, next, emit)
 	}
 	targets := make([]handover.Target, 0, len(contents.Objects))
 	var faults []error
@@ -64,11 +65,16 @@ func listed(
 		ref.GVK = kind.GVK
 		targets = append(targets, handover.Target{Kind: kind, Ref: ref})
 	}
-	return targets, errors.Join(faults...)
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return next.stated(ctx, client, targets, of.String(), asIs, emit)
 }
 
-// released are the objects of a Helm release, as Helm applied them last.
-func released(ctx context.Context, c *connection.Connection, client *cluster.Client, named inventory.Release) ([]handover.Target, error) {
+// released are the objects of a Helm release, as Helm applied them last, or is to apply them next.
+func released(
+	ctx context.Context, c *connection.Connection, client *cluster.Client, named inventory.Release, next nextRun, emit func(event.Event),
+) ([]handover.Target, error) {
 	secrets := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 	var all []*unstructured.Unstructured
 	err := client.Select(ctx, secrets, object.Selection{Namespace: named.Namespace, Labels: helm.Labels(named.Name)}, "", func(u *unstructured.Unstructured) {
@@ -108,5 +114,45 @@ func released(ctx context.Context, c *connection.Connection, client *cluster.Cli
 		ref.GVK = kind.GVK
 		targets = append(targets, handover.Target{Kind: kind, Ref: ref, Stated: stated})
 	}
-	return targets, errors.Join(faults...)
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return next.stated(ctx, client, targets, fmt.Sprintf("the release %s/%s", named.Namespace, named.Name), release.Applied, emit)
+}
+
+func asIs(u *unstructured.Unstructured) *unstructured.Unstructured { return u }
+
+// nextRun is what a tool is to apply next, as far as it is known.
+type nextRun struct {
+	known     bool
+	manifests []object.Manifest
+}
+
+// stated returns the listed targets as the manifests state them, and says what only one of the two
+// has; all as they are if the manifests are not known.
+func (n nextRun) stated(
+	ctx context.Context, client *cluster.Client, listed []handover.Target, of string,
+	applied func(*unstructured.Unstructured) *unstructured.Unstructured, emit func(event.Event),
+) ([]handover.Target, error) {
+	if !n.known {
+		return listed, nil
+	}
+	kindOf := func(gvk schema.GroupVersionKind) (object.Kind, error) { return client.Kind(ctx, gvk) }
+	met, err := handover.Meet(listed, n.manifests, kindOf, applied)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range met.Gone {
+		emit(event.Warned{Ref: ref, Text: fmt.Sprintf("%s lists it, and the manifests of its next run do not have it: nothing of it is given", of)})
+	}
+	if met.Beyond > 0 {
+		emit(event.Warned{Text: fmt.Sprintf("%s of the manifests left out: %s does not list it yet", text.Count(met.Beyond, "object"), of)})
+	}
+	if len(met.Targets) == 0 {
+		return nil, &object.HintedError{
+			Err:    fmt.Errorf("the manifests have no object of %s", of),
+			Advice: "give those that it applies, with their namespaces",
+		}
+	}
+	return met.Targets, nil
 }

@@ -20,7 +20,7 @@ import (
 type giveScope struct {
 	targets target.Targets
 	// release is a Helm release whose objects are meant, and inventory is what lists them; nil
-	// for none.
+	// for none. Files among the targets are then what is applied next.
 	release   *inventory.Release
 	inventory *inventory.Of
 }
@@ -30,11 +30,12 @@ type giveScope struct {
 func (o *giveScope) resolve(
 	ctx context.Context, c *connection.Connection, client *cluster.Client, emit func(event.Event),
 ) ([]handover.Target, error) {
+	next := nextRun{o.targets.InFiles, o.targets.Files.Manifests}
 	switch {
 	case o.release != nil:
-		return released(ctx, c, client, *o.release)
+		return released(ctx, c, client, *o.release, next, emit)
 	case o.inventory != nil:
-		return listed(ctx, c, client, *o.inventory, emit)
+		return listed(ctx, c, client, *o.inventory, next, emit)
 	case o.targets.InFiles:
 		p, err := o.targets.Files.Order(ctx, c, client, emit)
 		if err != nil {

@@ -25,7 +25,9 @@ type tool struct {
 	words []string
 	// manager is the field manager as which it applies.
 	manager string
-	read    func(map[string]any) (Contents, error)
+	// render is the command that prints what it applies, with NAMESPACE and NAME in it.
+	render string
+	read   func(map[string]any) (Contents, error)
 }
 
 func tools() []tool {
@@ -33,14 +35,17 @@ func tools() []tool {
 		{
 			kind:  schema.GroupKind{Group: "kustomize.toolkit.fluxcd.io", Kind: "Kustomization"},
 			words: []string{"kustomization", "kustomizations", "ks"}, manager: "kustomize-controller", read: kustomization,
+			render: "flux build kustomization NAME -n NAMESPACE --path=FOLDER",
 		},
 		{
 			kind:  schema.GroupKind{Group: "helm.toolkit.fluxcd.io", Kind: "HelmRelease"},
 			words: []string{"helmrelease", "helmreleases", "hr"}, manager: "helm-controller", read: helmRelease,
+			render: "helm template NAME CHART -n NAMESPACE",
 		},
 		{
 			kind:  schema.GroupKind{Group: "argoproj.io", Kind: "Application"},
 			words: []string{"application", "applications", "app", "apps"}, manager: "argocd-controller", read: application,
+			render: "argocd app manifests NAMESPACE/NAME --source=git",
 		},
 	}
 }
@@ -80,6 +85,11 @@ func (o Of) Kind() schema.GroupKind { return o.tool.kind }
 
 // Manager is the field manager as which the tool applies.
 func (o Of) Manager() string { return o.tool.manager }
+
+// Render is the command that prints the manifests that the tool applies next.
+func (o Of) Render() string {
+	return strings.NewReplacer("NAMESPACE", o.Namespace, "NAME", o.Name).Replace(o.tool.render)
+}
 
 // Contents is what a tool says it applies.
 type Contents struct {
