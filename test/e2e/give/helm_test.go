@@ -21,9 +21,9 @@ var (
 	searches     = schema.GroupVersionResource{Group: "search.example.com", Version: "v1", Resource: "searches"}
 )
 
-// failure is an upgrade with Helm 4 that went wrong for somebody in 2025 or 2026.
+// failure is an upgrade with Helm 4 that went wrong for somebody in 2026, or in the last days of 2025.
 type failure struct {
-	// reported is where.
+	// reported is the thread, which names the managers and, for the most part, the paths.
 	reported string
 	// chart is what is installed, and upgraded what it is upgraded to. NAMESPACE stands for
 	// the release's.
@@ -144,7 +144,7 @@ func failures() map[string]failure {
 			give: []string{"clusterrole/NAMESPACE", ".rules", "--from=kubectl-patch", "--to=helm"},
 		},
 		"kubectl apply during a debugging session": {
-			reported: "https://github.com/Azure/kars/pull/224",
+			reported: "https://github.com/noctaya/noctaya/pull/31",
 			chart:    with(settings, "INDEX", "1"), upgraded: with(settings, "INDEX", "2"), kind: configMaps, name: "settings",
 			wants: map[string]any{`.data["index.html"]`: "2", ".data.human": "kept"},
 			between: func(t *testing.T, s *site, _ *chart.Helm) {
@@ -211,7 +211,7 @@ func failures() map[string]failure {
 			give: []string{"cm/settings", `.data["index.html"]`, "--from=kubectl-patch", "--to=helm"},
 		},
 		"Helm's own past": {
-			reported: "https://github.com/helm/helm/issues/31510",
+			reported: "https://github.com/giantswarm/agentlab/issues/112",
 			chart:    with(settings, "INDEX", "1"), upgraded: with(settings, "INDEX", "2"), kind: configMaps, name: "settings",
 			wants: map[string]any{`.data["index.html"]`: "2", ".data.human": "kept"},
 			between: func(t *testing.T, s *site, _ *chart.Helm) {
