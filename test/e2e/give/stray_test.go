@@ -1,6 +1,7 @@
 package give_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,6 +26,36 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {url: {type: string}, size: {type: integer}}}}}}}
   - {name: v1beta1, served: true, storage: false, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {url: {type: string}, size: {type: integer}, language: {type: string, default: go}}}}}}}
 `
+
+// A stray owner of an earlier run is let go by its path: nobody else loses anything, and what is
+// stored stays as it is.
+func TestStrayIsReleased(t *testing.T) {
+	s := newSite(t, "released")
+	s.apply(t, "setup", strings.NewReplacer("stray.example.com", "released.example.com").Replace(sources))
+	s.kubectl(t, "", "wait", "--for=condition=Established", "crd/sources.released.example.com")
+	beta := schema.GroupVersionResource{Group: "released.example.com", Version: "v1beta1", Resource: "sources"}
+	s.apply(t, "k8sconnect", "{apiVersion: released.example.com/v1beta1, kind: Source, metadata: {name: a}, spec: {url: a, size: 1}}")
+	// So an adoption wrote that did not look for such defaults: by way of the version of the manifest.
+	entries, err := json.Marshal(s.get(t, beta, "a").GetManagedFields())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.update(t, beta, "a", "k8sconnect", `{"metadata": {"managedFields": `+string(entries)+`}}`)
+	before := s.get(t, beta, "a")
+	if got := fieldsOf(before, "k8sconnect Update"); !strings.Contains(got, "f:language") {
+		t.Fatalf("there is no stray to begin with: %v", owners(before))
+	}
+	if status, _ := s.give(t, "sources.v1beta1.released.example.com/a", ".spec.language", "--from=k8sconnect", "--release"); status != 0 {
+		t.Errorf("give ends with %d", status)
+	}
+	after := s.get(t, beta, "a")
+	if got := fmt.Sprint(owners(after)); got != "[k8sconnect Apply]" || content(t, after) != content(t, before) {
+		t.Errorf("owners %s\n%s\n%s", got, content(t, before), content(t, after))
+	}
+	if status, _ := s.plugin(t, "owners", "sources.v1beta1.released.example.com/a"); status != 0 {
+		t.Errorf("owners ends with %d", status)
+	}
+}
 
 // Who moves owners becomes none itself: not by an adoption, and not by give.
 func TestNoStrayOwner(t *testing.T) {
