@@ -182,6 +182,40 @@ func TestLive(t *testing.T) {
 	}
 }
 
+// What several managers own together is theirs together: an answer for all of it holds for what the
+// same ones own in other objects, and not for what one of them owns alone.
+func TestLiveTakeAllOfSeveral(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	const settings = "{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME}, data: {DATA}}\n---\n"
+	of := func(data string) string {
+		return strings.NewReplacer("NAME", "a", "DATA", data).Replace(settings) + strings.NewReplacer("NAME", "b", "DATA", data).Replace(settings)
+	}
+	for _, manager := range []string{"flux", "helm"} {
+		kubectl(t, c, "apply", "--server-side", "-n", ns, "--field-manager="+manager, "-f", file(t, of("both: theirs")))
+	}
+	kubectl(t, c, "apply", "--server-side", "-n", ns, "--field-manager=edit", "-f", file(t, of("one: theirs")))
+	s := sit(t, c.KubeconfigPath, nil, "apply", "-n", ns, "-f", file(t, of("both: mine, one: mine")))
+	s.sees(t, "conflict 1 of 4: configmap/a -n "+ns)
+	s.sees(t, "of flux and helm: [ta] take all, [la] leave all: ")
+	s.types(t, "?\n")
+	s.sees(t, "this and all that flux and helm own, and nobody else,")
+	s.sees(t, asks)
+	s.types(t, "ta\n")
+	s.sees(t, "conflict 2 of 4: configmap/a")
+	s.sees(t, "of edit: [ta] take all")
+	s.types(t, "la\n")
+	s.sees(t, "the same answers next time, without questions:")
+	s.ends(t, 0)
+	if strings.Contains(s.shown(), "conflict 3 of 4") {
+		t.Errorf("what was answered for all is asked again:\n%s", s.shown())
+	}
+	got := kubectl(t, c, "get", "configmaps/a", "configmaps/b", "-n", ns, "-o", "jsonpath={range .items[*]}{.data.both} {.data.one} {end}")
+	if got != "mine theirs mine theirs " {
+		t.Errorf("%s\n%s", got, s.shown())
+	}
+}
+
 // Who quits, ends the input or interrupts leaves the conflict: nothing is written, whatever was
 // answered before, and the run ends as it does without a user.
 func TestLiveQuit(t *testing.T) {

@@ -1,8 +1,10 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -80,6 +82,28 @@ spec:
 		t.Errorf("a rule decided of an object of which its manager holds nothing:\n%s", r.stderr.String())
 	}
 	k8sconnect(t, c.KubeconfigPath, "diff", "-n", ns, "-f", folder).ends(t, 0)
+	for _, verb := range []string{"apply", "diff"} {
+		// A document stays one: what is explained is beside it.
+		r := k8sconnect(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder, "--explain-rules", "-o", "json").ends(t, 0)
+		var document struct {
+			Objects []struct {
+				Name    string
+				Yielded []string
+			}
+		}
+		if err := json.Unmarshal(r.stdout.Bytes(), &document); err != nil {
+			t.Errorf("%s: %v\n%s", verb, err, r)
+		}
+		yielded := 0
+		for _, o := range document.Objects {
+			if o.Name == "scaled" && slices.Contains(o.Yielded, ".spec.replicas") {
+				yielded++
+			}
+		}
+		if yielded != 1 || !strings.Contains(r.stderr.String(), ".spec.replicas yielded by "+config+":2:3") {
+			t.Errorf("%s:\n%s", verb, r)
+		}
+	}
 
 	// A rule about an object that -l leaves out is none that matches nothing.
 	write("k8sconnect.yaml", "yield:\n- {kind: deploy, name: scaled, path: .spec.replicas}\n- {kind: deploy, name: scald, path: .spec.replicas}\n")
