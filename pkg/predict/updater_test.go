@@ -18,13 +18,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
-// histories is the number of objects, each with a random history, that a test checks.
-func histories() int {
-	if testing.Short() {
-		return 200
-	}
-	return 1000
-}
+// histories is the number of objects, each with a random history, that a test checks. Some
+// mistakes show in one of several hundred.
+const histories = 1000
 
 // history is an object that several managers wrote, and what we are to apply.
 type history struct {
@@ -33,12 +29,12 @@ type history struct {
 	live, manifest *unstructured.Unstructured
 }
 
-// histories calls see with random histories, the same each time.
-func eachHistory(t *testing.T, see func(t *testing.T, h history)) {
+// eachHistory calls see with that many random histories, the same each time.
+func eachHistory(t *testing.T, histories int, see func(t *testing.T, h history)) {
 	t.Helper()
 	schema := schema(t)
 	seen := 0
-	for seed := range uint64(histories()) {
+	for seed := range uint64(histories) {
 		h, err := newHistory(t, schema, seed)
 		if err != nil {
 			continue // Not every random object is valid.
@@ -49,8 +45,8 @@ func eachHistory(t *testing.T, see func(t *testing.T, h history)) {
 			return
 		}
 	}
-	if seen < histories()/2 {
-		t.Errorf("only %d of %d histories are valid", seen, histories())
+	if seen < histories/2 {
+		t.Errorf("only %d of %d histories are valid", seen, histories)
 	}
 }
 
@@ -109,7 +105,7 @@ func (h history) wrong(t *testing.T, format string, args ...any) {
 // is a no-op, and Clear meets no conflict.
 func TestJudgeKeepsItsPromises(t *testing.T) {
 	verdicts := map[settle.Verdict]int{}
-	eachHistory(t, func(t *testing.T, h history) {
+	eachHistory(t, histories, func(t *testing.T, h history) {
 		verdict, _ := settle.Evaluate(h.live, h.manifest, fieldstest.Us)
 		verdicts[verdict]++
 		after, err := h.apply(fieldstest.Us, h.manifest.Object, false)
@@ -127,7 +123,7 @@ func TestJudgeKeepsItsPromises(t *testing.T) {
 			h.wrong(t, "settled, but owned by %v instead of %v", after.managers, h.managers)
 		}
 	})
-	if verdicts[settle.Settled] < histories()/20 || verdicts[settle.Clear] < histories()/20 {
+	if verdicts[settle.Settled] < histories/20 || verdicts[settle.Clear] < histories/20 {
 		t.Errorf("verdicts %v: too few promises to prove anything", verdicts)
 	}
 }
@@ -137,7 +133,7 @@ func TestJudgeKeepsItsPromises(t *testing.T) {
 // whose value changes its type.
 func TestTakenIsWhatWouldConflict(t *testing.T) {
 	met := 0
-	eachHistory(t, func(t *testing.T, h history) {
+	eachHistory(t, histories, func(t *testing.T, h history) {
 		var conflicts merge.Conflicts
 		_, err := h.apply(fieldstest.Us, h.manifest.Object, false)
 		forced, errForced := h.apply(fieldstest.Us, h.manifest.Object, true)
@@ -167,7 +163,7 @@ func TestTakenIsWhatWouldConflict(t *testing.T) {
 			h.wrong(t, "taken %v, in conflict %v", got, want)
 		}
 	})
-	if met < histories()/20 {
+	if met < histories/20 {
 		t.Errorf("%d conflicts are too few to prove anything", met)
 	}
 }
@@ -198,8 +194,12 @@ func isLeaf(set *fieldpath.Set, p fieldpath.Path) bool {
 // What is yielded is valid whenever the manifest is, and a field that is yielded
 // keeps its live value.
 func TestYieldKeepsTheLiveValue(t *testing.T) {
+	histories := histories
+	if testing.Short() { // It yields each path of each of them.
+		histories = 200
+	}
 	yielded := 0
-	eachHistory(t, func(t *testing.T, h history) {
+	eachHistory(t, histories, func(t *testing.T, h history) {
 		stated, err := h.schema.FromUnstructured(h.manifest.DeepCopy().Object)
 		if err != nil {
 			return
@@ -217,7 +217,7 @@ func TestYieldKeepsTheLiveValue(t *testing.T) {
 			}
 		})
 	})
-	if yielded < histories() {
+	if yielded < histories {
 		t.Errorf("%d paths are too few to prove anything", yielded)
 	}
 }
