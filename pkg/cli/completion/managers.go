@@ -2,10 +2,13 @@ package completion
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
@@ -15,20 +18,24 @@ import (
 )
 
 // Managers completes the field managers that own something of the objects which the arguments
-// name, or of a TYPE in the namespace. In a list with commas, the last one is completed.
+// name, or of a TYPE; where nothing is named, of workloads and what goes with them. Those are in the
+// namespace, or with -A in any. In a list with commas, the last one is completed.
 func Managers(c *connection.Connection) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		return words{c}.ask(cmd, func(ctx context.Context) ([]string, error) {
-			found, err := words{c}.managers(ctx, args)
+			everywhere, _ := cmd.Flags().GetBool("all-namespaces")
+			found, err := words{c}.managers(ctx, args, everywhere)
 			return afterComma(found, toComplete), err
 		})
 	}
 }
 
-func (c words) managers(ctx context.Context, args []string) ([]string, error) {
+func (c words) managers(ctx context.Context, args []string, everywhere bool) ([]string, error) {
 	objects := namedObjects(args)
 	if len(objects) == 0 {
-		return nil, nil
+		for _, typ := range usual() {
+			objects = append(objects, named{typ: typ})
+		}
 	}
 	client, err := c.Quick(ctx)
 	if err != nil {
@@ -38,27 +45,58 @@ func (c words) managers(ctx context.Context, args []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []string
-	for _, o := range objects {
-		if err := managersOf(ctx, client, o, namespace, func(manager string) { found = append(found, manager) }); err != nil {
-			return nil, err
-		}
+	if everywhere {
+		namespace = ""
 	}
-	slices.Sort(found)
-	return slices.Compact(found), nil
+	// What was found by the time that it takes, or before something was refused, is of use as well.
+	var mu sync.Mutex
+	found := map[string]bool{}
+	var asking errgroup.Group
+	for _, o := range objects {
+		asking.Go(func() error {
+			return managersOf(ctx, client, o, namespace, func(manager string) {
+				mu.Lock()
+				defer mu.Unlock()
+				found[manager] = true
+			})
+		})
+	}
+	if err = asking.Wait(); len(found) > 0 {
+		err = nil
+	}
+	return slices.Sorted(maps.Keys(found)), err
 }
 
+// usual are the types of whose owners the managers are offered where no object is named: few, since
+// a shell waits.
+func usual() []string {
+	return []string{"deployments.apps", "statefulsets.apps", "daemonsets.apps", "services", "configmaps"}
+}
+
+// enough is how many objects of a type are looked at: their managers repeat.
+const enough = 1000
+
 func managersOf(ctx context.Context, client *cluster.Client, o named, namespace string, visit func(string)) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	kind, err := client.Resource(ctx, o.typ)
 	if err != nil {
 		return err
 	}
 	sel := object.Selection{Namespace: target.Scope(kind, namespace), Name: o.name}
-	return client.Metadata(ctx, kind, sel, func(u *unstructured.Unstructured) {
+	seen := 0
+	err = client.Metadata(ctx, kind, sel, func(u *unstructured.Unstructured) {
 		for _, f := range u.GetManagedFields() {
 			visit(f.Manager)
 		}
+		if seen++; seen == enough {
+			stop()
+		}
 	})
+	if seen >= enough {
+		return nil
+	}
+	return err
 }
 
 // named is an object as it is named in arguments; without a name, all of its type.
