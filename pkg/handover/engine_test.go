@@ -344,7 +344,7 @@ func TestGiverOfNothing(t *testing.T) {
 	}{
 		"a slip": {
 			names: []string{"a", "b"}, lenient: true, wish: give.Wish{From: []string{"edti"}, To: "flux"},
-			says: "--from: edti owns nothing of the 2 objects; did you mean edit?; managers that own something: edit, flux",
+			says: "--from: edti owns nothing of the 2 objects (did you mean edit?); managers that own something: edit, flux",
 		},
 		"a slip beside who owns something": {
 			names: []string{"a"}, lenient: true, wish: give.Wish{From: []string{"edit", "helm"}, To: "flux"},
@@ -353,7 +353,7 @@ func TestGiverOfNothing(t *testing.T) {
 		"a path that its receiver has": {names: []string{"a"}, wish: give.Wish{Paths: path(".data.b"), From: []string{"edti"}, To: "flux"}},
 		"a path that nobody has": {
 			names: []string{"a"}, lenient: true, wish: give.Wish{Paths: path(".data.c"), From: []string{"edti"}, To: "flux"},
-			says: "--from: edti owns nothing of the 1 object; did you mean edit?; managers that own something: edit, flux",
+			says: "--from: edti owns nothing of the 1 object (did you mean edit?); managers that own something: edit, flux",
 		},
 		"a result says so":  {names: []string{"a"}, wish: give.Wish{From: []string{"edti"}, To: "flux"}},
 		"an object is gone": {names: []string{"gone", "a"}, lenient: true, wish: give.Wish{From: []string{"edti"}, To: "flux"}},
