@@ -55,3 +55,20 @@ func (a *audit) writes(t *testing.T, from int) []string {
 	}
 	return out
 }
+
+// reads returns what the plugin read since a mark.
+func (a *audit) reads(t *testing.T, from int) []*url.URL {
+	t.Helper()
+	var out []*url.URL
+	for _, e := range a.events[from:a.mark(t)] {
+		if e.User.Username != auditUser || !slices.Contains([]string{"get", "list", "watch"}, e.Verb) {
+			continue
+		}
+		uri, err := url.Parse(e.RequestURI)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, uri)
+	}
+	return out
+}

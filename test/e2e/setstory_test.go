@@ -163,9 +163,54 @@ func (s *story) checkAsked(t *testing.T) {
 	}
 }
 
+// readsOnce holds the cost of a run over objects that did not change, all of them accepted,
+// with caches that an earlier run filled. Each list and each object is read once, and nothing
+// else is asked but, once each,
+//
+//   - how a group is served that definitions bring (a cache may remember a definition
+//     that is gone, or that changed since), and
+//   - where the schemas are (each is on disk under its hash, and only the server knows
+//     which is the present one), which goes out beside the reads.
+func (s *story) readsOnce(t *testing.T, folder string, objects []*unstructured.Unstructured) {
+	t.Helper()
+	caches := "--cache-dir=" + t.TempDir()
+	s.call(t, "diff", folder, caches)
+	from := s.audit.mark(t)
+	s.call(t, "diff", folder, caches)
+	groups, resources := map[string]bool{}, map[string]bool{}
+	for _, u := range objects {
+		groups["/apis/"+u.GetAPIVersion()] = true
+		resources[u.GetAPIVersion()] = true
+	}
+	asked, beyond := map[string]int{}, []string{}
+	for _, uri := range s.audit.reads(t, from) {
+		if uri.Path == "/readyz" {
+			continue
+		}
+		if asked[uri.Path]++; asked[uri.Path] > 1 {
+			t.Errorf("unchanged, and yet %s was read %d times", uri.Path, asked[uri.Path])
+		}
+		version := strings.TrimPrefix(strings.TrimPrefix(uri.Path, "/apis/"), "/api/")
+		switch {
+		case uri.Path == "/openapi/v3", groups[uri.Path]:
+			beyond = append(beyond, uri.Path)
+		case slices.ContainsFunc(slices.Collect(maps.Keys(resources)), func(v string) bool { return strings.HasPrefix(version, v+"/") }):
+		default:
+			t.Errorf("unchanged, and yet %s was asked", uri)
+		}
+	}
+	if len(asked) > len(objects)+len(beyond) {
+		t.Errorf("%d requests for %d objects", len(asked), len(objects))
+	}
+	t.Logf("%d objects, %d requests, %d of them no reads of objects: %q", len(objects), len(asked), len(beyond), beyond)
+}
+
 // nothingDiffers: diff says of everything that was applied that it would not change.
 func (s *story) nothingDiffers(t *testing.T, at step, folder string, failed map[string]int) {
 	t.Helper()
+	if at == difference && len(failed) == 0 {
+		s.readsOnce(t, folder, s.objects(t, folder, failed))
+	}
 	r := s.call(t, "diff", folder)
 	var faults []string
 	for _, o := range r.report(t).Objects {
