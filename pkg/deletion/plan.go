@@ -60,19 +60,24 @@ func Reverse(p *plan.Plan) []Phase {
 	}
 	var phases []Phase
 	for _, ph := range slices.Backward(p.Phases) {
-		var custom, others []plan.Item
-		for _, it := range ph.Items {
-			if isCustom(it) {
-				custom = append(custom, it)
-			} else {
-				others = append(others, it)
+		var custom []plan.Item
+		others := ph.Items
+		if slices.ContainsFunc(ph.Items, isCustom) { // Of a large set, there is not one copy more.
+			others = nil
+			for _, it := range ph.Items {
+				if isCustom(it) {
+					custom = append(custom, it)
+				} else {
+					others = append(others, it)
+				}
 			}
 		}
 		if len(custom) > 0 && len(others) > 0 {
 			phases = append(phases, Phase{Name: ph.Name + ", custom", Sets: setsOf(custom)})
-			custom = nil
+		} else if len(others) == 0 {
+			others = custom
 		}
-		phases = append(phases, Phase{Name: ph.Name, Sets: setsOf(append(custom, others...))})
+		phases = append(phases, Phase{Name: ph.Name, Sets: setsOf(others)})
 	}
 	return phases
 }

@@ -70,6 +70,15 @@ func (it Item) MayMention(words string) bool { return it.Object != nil || it.pac
 // Forget takes the manifest out of the item.
 func (it *Item) Forget() { it.Object, it.packed = nil, "" }
 
+// Forget takes the manifests out of the plan, for callers that need names and kinds alone.
+func (p *Plan) Forget() {
+	for _, ph := range p.Phases {
+		for i := range ph.Items {
+			ph.Items[i].Forget()
+		}
+	}
+}
+
 // fields returns what the manifest says; nil of what was forgotten.
 func (it Item) fields() map[string]any {
 	whole, err := it.Whole()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -17,6 +18,10 @@ import (
 // object, so a file that was applied once identifies what to delete even if its version
 // has been removed since.
 func (o *Options) InServedVersions(ctx context.Context, client *cluster.Client, p *plan.Plan, emit func(event.Event)) error {
+	unserved := func(it plan.Item) bool { return it.Kind.Resource == "" }
+	if !slices.ContainsFunc(p.Phases, func(ph plan.Phase) bool { return slices.ContainsFunc(ph.Items, unserved) }) {
+		return nil
+	}
 	known := map[object.Key]bool{}
 	for _, ph := range p.Phases {
 		for _, it := range ph.Items {
