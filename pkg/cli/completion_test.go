@@ -24,6 +24,8 @@ func TestCompletion(t *testing.T) {
 		"flag":               {args: []string{"apply", "--dry"}, want: []string{"--dry-run"}},
 		"dry run":            {args: []string{"apply", "--dry-run", ""}, want: []string{"none", "server", "client"}},
 		"dry run with =":     {args: []string{"apply", "--dry-run="}, want: []string{"none", "server", "client"}},
+		"dry run below":      {args: []string{"sets", "delete", "--dry-run", ""}, want: []string{"none", "server", "client"}},
+		"no file below":      {args: []string{"sets", "rollback", "--timeout", ""}},
 		"validate":           {args: []string{"diff", "--validate", ""}, want: []string{"strict", "warn", "ignore"}},
 		"output":             {args: []string{"diff", "-o", ""}, want: []string{"table", "json", "yaml", "kyaml", "name", "stream", "junit"}},
 		"output of version":  {args: []string{"version", "-o", ""}, want: []string{"json", "yaml", "kyaml"}},

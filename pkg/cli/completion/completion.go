@@ -33,7 +33,7 @@ exec kubectl-k8sconnect ` + cobra.ShellCompRequestCmd + ` "$@"
 // to the shells for which there is a completion script.
 func Add(root *cobra.Command, c *connection.Connection) {
 	known := words{c}
-	for _, cmd := range append(root.Commands(), root) {
+	for _, cmd := range all(root) {
 		help.Complete(cmd, "namespace", known.completeNamespaces)
 		help.Complete(cmd, "context", known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
 		help.Complete(cmd, connection.ExpectContext, known.completeConfig(func(raw api.Config) []string { return slices.Collect(maps.Keys(raw.Contexts)) }))
@@ -69,6 +69,16 @@ own completion complete "kubectl k8sconnect". Each has its own help.`
 		return verb.Usage(cmd, fmt.Errorf("no completion for %q", args[0]))
 	}
 	completion.AddCommand(newCompleter())
+}
+
+// all returns a command and those below it, those below the root first, since flags are
+// completed where they are defined.
+func all(cmd *cobra.Command) []*cobra.Command {
+	var out []*cobra.Command
+	for _, below := range cmd.Commands() {
+		out = append(out, all(below)...)
+	}
+	return append(out, cmd)
 }
 
 // words are the words that a shell may offer, as the cluster and the kubeconfig know
