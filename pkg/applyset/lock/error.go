@@ -3,6 +3,7 @@ package lock
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -25,6 +26,8 @@ var ErrNotHeld = errors.New("the lock of the set is not held")
 // LostError says that a run has lost its lock. Nothing that it writes from then on leaves
 // the process.
 type LostError struct {
+	// Set is what the set is called; empty if that is unknown.
+	Set    string
 	Reason Reason
 	// By is the Lease as the other run holds it now, with Taken.
 	By Record
@@ -34,7 +37,10 @@ type LostError struct {
 }
 
 func (e *LostError) Error() string {
-	const lost = "the lock of the set was lost"
+	lost := "the lock of the set was lost"
+	if e.Set != "" {
+		lost = e.Set + ": " + lost
+	}
 	switch {
 	case e.Reason == Deleted:
 		return lost + ": its Lease was deleted"
@@ -84,10 +90,14 @@ func (e *HeldError) Error() string {
 	return text
 }
 
+// short leaves out what is zero: 1m and not 1m0s.
+func short(d time.Duration) string { return strings.TrimSuffix(d.String(), "0s") }
+
 // Hint says whether it is worth waiting.
 func (e *HeldError) Hint() string {
 	if e.Waited > e.Lease.Duration {
 		return "that run is alive: it renews the lock. Wait for longer (--lock-timeout=10m), or stop it"
 	}
-	return fmt.Sprintf("if that run is dead, the lock is free in %s: --lock-timeout=1m waits for that", e.Left.Round(time.Second))
+	wait := (e.Left + time.Second).Truncate(time.Minute) + time.Minute
+	return fmt.Sprintf("if that run is dead, the lock is free in %s: --lock-timeout=%s waits for that", e.Left.Round(time.Second), short(wait))
 }

@@ -41,6 +41,8 @@ type Lock struct {
 
 	mu      sync.Mutex
 	machine *Machine
+	// set is what the set is called.
+	set string
 	// news is closed and replaced when the lock is renewed or lost.
 	news chan struct{}
 	// wake has a token when the Lease is to be renewed at once.
@@ -62,6 +64,13 @@ func New(me Identity, terms Terms) *Lock {
 		terms: terms, now: clock(), machine: NewMachine(me, terms),
 		news: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
+}
+
+// Name says what the set is called, for errors. It has to be called before Acquire.
+func (l *Lock) Name(set string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.set = set
 }
 
 // Acquire gets the lock, and waits for it for that long; it reports each holder that is
@@ -205,8 +214,11 @@ func (l *Lock) tell() {
 func (l *Lock) lost() {
 	l.mu.Lock()
 	err := l.machine.Lost()
-	if gone, ok := errors.AsType[*LostError](err); ok && gone.Reason == NotRenewed {
-		gone.Err = l.failure
+	if gone, ok := errors.AsType[*LostError](err); ok && gone.Set == "" {
+		gone.Set = l.set
+		if gone.Reason == NotRenewed {
+			gone.Err = l.failure
+		}
 	}
 	l.mu.Unlock()
 	l.lose(err)

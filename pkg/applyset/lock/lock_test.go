@@ -308,6 +308,21 @@ func TestWriteInDoubt(t *testing.T) {
 	}
 }
 
+// Who shortens a Lease by hand does not make its holder any faster to notice: it is taken
+// over no earlier than one that was left alone.
+func TestShortenedByHand(t *testing.T) {
+	in(t, func(t *testing.T, s *server, lock func(string) *Lock) {
+		l := lock("b")
+		s.change(func() { s.set(Record{Holder: "a", Run: "run", Duration: time.Second}) })
+		began := time.Now()
+		acquire(t, l, s, time.Minute)
+		defer l.Release(t.Context(), s)
+		if after := time.Since(began); after < Usual().Duration {
+			t.Errorf("taken over after %s, while its holder may write for %s", after, Usual().Duration)
+		}
+	})
+}
+
 // A machine that has slept does not know it by every clock.
 func TestSleep(t *testing.T) {
 	wall := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -166,13 +166,9 @@ func (m *Machine) mine(now Moment, version string) Record {
 // [Machine.Next] never decides by a stale one.
 func (m *Machine) rested(now Moment) time.Duration { return now.Mono - m.since }
 
-// validity is how long the Lease of another run is valid.
-func (m *Machine) validity() time.Duration {
-	if m.seen.Duration <= 0 {
-		return m.terms.Duration
-	}
-	return m.seen.Duration
-}
+// validity is how long the Lease of another run is valid: never less than ours would be. One
+// that says less was edited by hand, and the run that holds it does not know.
+func (m *Machine) validity() time.Duration { return max(m.seen.Duration, m.terms.Duration) }
 
 // Heard receives the result of the latest move: what, and with Done the Lease as it is.
 func (m *Machine) Heard(now Moment, what Outcome, lease Record) {
