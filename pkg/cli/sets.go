@@ -114,6 +114,9 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 	if err == nil {
 		o.out.Print(event.Planned{}) // No sets is an answer, too.
 	}
+	if err == nil && len(all) == 0 {
+		o.out.Print(event.NoSets{Namespace: namespace})
+	}
 	for _, set := range all {
 		told := tellOf(ctx, client, set)
 		o.out.Print(told)

@@ -159,7 +159,7 @@ func (o *setsDeleteOptions) leftover(ctx context.Context, client *cluster.Client
 	defer lock.Release(ctx)
 	// Another run may have begun the set anew while this one waited for the lock.
 	if _, err := sets.Must(ctx, client, o.name, gone.Parent.Namespace); !errors.As(err, new(*sets.AbsentError)) {
-		return cmp.Or(err, errBegunAnew)
+		return cmp.Or(err, fmt.Errorf("%s: %w", gone.Parent, errBegunAnew))
 	}
 	return o.forget(ctx, held, client, gone.Parent, lock)
 }
@@ -173,7 +173,7 @@ var errBegunAnew error = &object.HintedError{
 func (o *setsDeleteOptions) forget(ctx, held context.Context, client *cluster.Client, parent object.Ref, lock *locking.Locking) error {
 	keeper := past.Keeper{Server: client, Parent: parent, Emit: o.out.Print}
 	if _, err := keeper.Remove(held); err != nil {
-		return fmt.Errorf("the set is deleted, but its history is not: %w", err)
+		return fmt.Errorf("%s: the set is deleted, but its history is not: %w", parent, err)
 	}
 	lock.Release(ctx)
 	err := lock.Remove(ctx)
@@ -182,7 +182,7 @@ func (o *setsDeleteOptions) forget(ctx, held context.Context, client *cluster.Cl
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("the set is deleted, but its Lease is not: %w", err)
+		return fmt.Errorf("%s: the set is deleted, but its Lease is not: %w", parent, err)
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection
 		o.out.Print(event.Warned{Ref: set.Record.Parent, Text: blind})
 	}
 	decision := applyset.Decide(applyset.Set{Parent: set.Record.Parent, Allow: o.allow}, members)
-	if err := o.confirm.Confirm(ctx, decision, o.dryRun, o.ask); err != nil {
+	if err := o.confirm.Confirm(ctx, set.Record.Parent, decision, o.dryRun, o.ask); err != nil {
 		return err
 	}
 	kept := 0

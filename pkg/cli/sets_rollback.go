@@ -27,6 +27,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
@@ -44,6 +45,7 @@ type rollbackFlags struct {
 
 type rollbackOptions struct {
 	name        string
+	parent      object.Ref // of the set, once it is found
 	to, confirm string
 	yes         bool
 	predictor   predict.Predictor
@@ -131,6 +133,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 			return nil
 		}
 		return &unconfirmedError{
+			of:     o.parent,
 			why:    "the cluster has changed since the difference was shown",
 			advice: "run it again: it shows what it would change now",
 		}
@@ -195,13 +198,11 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 	if err != nil {
 		return history.Run{}, nil, err
 	}
-	set, err := sets.Find(ctx, client, o.name, namespace)
+	set, err := sets.Must(ctx, client, o.name, namespace)
 	if err != nil {
 		return history.Run{}, nil, err
 	}
-	if !set.Exists {
-		return history.Run{}, nil, fmt.Errorf("there is no set %s", set.Record.Parent)
-	}
+	o.parent = set.Record.Parent
 	keeper := past.Keeper{Server: client, Parent: set.Record.Parent, Emit: tell}
 	runs, faults, err := keeper.Runs(ctx)
 	if err != nil {
@@ -212,7 +213,7 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 	}
 	to, err := history.To(runs, o.to)
 	if err != nil {
-		return history.Run{}, nil, err
+		return history.Run{}, nil, fmt.Errorf("%s: %w", o.parent, err)
 	}
 	fmt.Fprintf(in.Streams.ErrOut, "back to run %s of %s, by %s\n", layout.Plain(to.ID), to.Started.Format(time.RFC3339), layout.Plain(to.Who))
 	manifests, err := keeper.Manifests(ctx, to, o.predictor.Manager)
@@ -239,26 +240,31 @@ func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooption
 		return nil
 	case o.confirm != "":
 		return &unconfirmedError{
+			of:     o.parent,
 			why:    "--confirm=" + o.confirm + " is for something else than what is shown",
 			advice: "look at it, and confirm it with --confirm=" + digest,
 		}
 	case !verb.CanAsk(streams):
 		return &unconfirmedError{
+			of:     o.parent,
 			why:    "to go back has to be confirmed, and there is no terminal to ask on",
 			advice: "confirm what is shown with --confirm=" + digest + ", or give --yes",
 		}
 	}
 	yes, err := verb.Ask(ctx, streams, "Go back to that?")
 	if err == nil && !yes {
-		return &unconfirmedError{why: "the answer was no"}
+		return &unconfirmedError{of: o.parent, why: "the answer was no"}
 	}
 	return err
 }
 
 // unconfirmedError says that nothing was done because no user agreed to it.
-type unconfirmedError struct{ why, advice string }
+type unconfirmedError struct {
+	of          object.Ref
+	why, advice string
+}
 
-func (e *unconfirmedError) Error() string { return "nothing was done: " + e.why }
+func (e *unconfirmedError) Error() string { return e.of.String() + ": nothing was done: " + e.why }
 
 // Unconfirmed marks it as a refusal of ours.
 func (e *unconfirmedError) Unconfirmed() bool { return true }

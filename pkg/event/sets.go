@@ -27,6 +27,12 @@ type Set struct {
 	LastRun *SetRun
 }
 
+// NoSets says that sets were looked for, and that there are none.
+type NoSets struct {
+	// Namespace that was looked into; empty for all.
+	Namespace string
+}
+
 // SetRun is a run that changed a set.
 type SetRun struct {
 	ID, Who string
@@ -52,4 +58,5 @@ type Lock struct {
 	Since, Renewed time.Time
 }
 
-func (Set) event() {}
+func (Set) event()    {}
+func (NoSets) event() {}

@@ -24,10 +24,15 @@ func (e *UnknownRunError) Error() string { return "the history has no run " + e.
 
 // Hint names the runs that there are.
 func (e *UnknownRunError) Hint() string {
-	if len(e.Known) == 0 {
-		return "there is none to go back to"
+	return others(e.Known)
+}
+
+// others names the runs that a set can go back to, or says what to do without any.
+func others(known []string) string {
+	if len(known) == 0 {
+		return "no run in it ended well, so there is none to go back to: apply the manifests that you want"
 	}
-	return "there are: " + strings.Join(e.Known, ", ")
+	return "it can go back to: " + strings.Join(known, ", ")
 }
 
 // ambiguousError says that several runs have the id.
@@ -44,11 +49,17 @@ func (e *ambiguousError) Error() string {
 func (e *ambiguousError) Hint() string { return "name one of them: " + strings.Join(e.names, ", ") }
 
 // unusableError says that a run in the history cannot be rolled back to.
-type unusableError struct{ id, why string }
+type unusableError struct {
+	id, why string
+	known   []string
+}
 
 func (e *unusableError) Error() string {
 	return fmt.Sprintf("there is no way back to run %s: %s", e.id, e.why)
 }
+
+// Hint names the runs that there is one to.
+func (e *unusableError) Hint() string { return others(e.known) }
 
 // FaultError says that a run in the history cannot be read. The others can.
 type FaultError struct {

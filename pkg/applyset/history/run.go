@@ -94,11 +94,11 @@ func To(runs []Run, id string) (Run, error) {
 		case len(named) > 1:
 			return Run{}, &ambiguousError{id: id, names: names(named)}
 		case len(named) == 0:
-			return Run{}, &UnknownRunError{ID: id, Known: ids(runs)}
+			return Run{}, &UnknownRunError{ID: id, Known: usableOf(runs)}
 		case named[0].TooLarge:
-			return Run{}, &unusableError{id: id, why: "what it stated was too large to be kept"}
+			return Run{}, &unusableError{id: id, why: "what it stated was too large to be kept", known: usableOf(runs)}
 		case !named[0].Usable():
-			return Run{}, &unusableError{id: id, why: "it did not end well (" + string(named[0].Result) + ")"}
+			return Run{}, &unusableError{id: id, why: "it did not end well (" + string(named[0].Result) + ")", known: usableOf(runs)}
 		}
 		return named[0], nil
 	}
@@ -157,11 +157,12 @@ func names(runs []Run) []string {
 	return out
 }
 
-func ids(runs []Run) []string {
+// usableOf names the runs that a set can go back to.
+func usableOf(runs []Run) []string {
 	var out []string
-	for _, r := range runs {
-		if r.Usable() {
-			out = append(out, r.ID)
+	for i, name := range Names(runs) {
+		if runs[i].Usable() {
+			out = append(out, name)
 		}
 	}
 	return out

@@ -24,6 +24,7 @@ type Locking struct {
 	me         lock.Identity
 	within     time.Duration
 	emit       func(event.Event)
+	parent     object.Ref
 	store      *store
 	events     *events
 }
@@ -57,7 +58,8 @@ func (l *Locking) Hold(ctx context.Context, server Server, parent object.Ref, br
 	if err != nil {
 		return nil, err
 	}
-	l.store = newStore(renewing, parent)
+	l.parent, l.store = parent, newStore(renewing, parent)
+	l.lock.Name(parent.String())
 	first := newStore(server, parent)
 	tell := func(held lock.HeldError) {
 		l.emit(event.Waiting{For: "the lock of " + parent.String() + ": " + held.Error(), Within: l.within})
@@ -70,7 +72,7 @@ func (l *Locking) Hold(ctx context.Context, server Server, parent object.Ref, br
 		held, err = l.lock.Acquire(ctx, first, l.store, l.within, tell)
 	}
 	if err != nil {
-		return nil, explain(err, l.store.ref)
+		return nil, fmt.Errorf("%s: %w", parent, explain(err, l.store.ref))
 	}
 	l.events = &events{server: renewing, parent: parent, me: l.me, verb: l.connection.Verb}
 	return held, nil
@@ -143,7 +145,7 @@ func (l *Locking) Release(ctx context.Context) {
 	if apierrors.IsForbidden(err) {
 		why += " (" + rights(l.store.ref) + ")"
 	}
-	l.emit(event.Warned{Text: fmt.Sprintf("the lock of the set is not given back: %s; it is free in %s", why, lock.Usual().Duration)})
+	l.emit(event.Warned{Ref: l.parent, Text: fmt.Sprintf("the lock of the set is not given back: %s; it is free in %s", why, lock.Usual().Duration)})
 }
 
 // rights says what a run may have to do with a Lease.

@@ -61,7 +61,7 @@ func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
 	}
 	if err := k.begin(ctx, id, p); err != nil {
 		k.run = history.Run{}
-		k.Emit(event.Warned{Text: fmt.Sprintf("there will be no way back to this run: its history cannot be kept: %v; --history=0 keeps none", err)})
+		k.Emit(event.Warned{Ref: k.Parent, Text: fmt.Sprintf("there will be no way back to this run: its history cannot be kept: %v; --history=0 keeps none", err)})
 	}
 }
 

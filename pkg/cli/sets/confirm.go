@@ -14,7 +14,7 @@ import (
 func (r *Run) confirm(ctx context.Context) error {
 	d := r.shown
 	doubt, digest := d.Doubt(), d.Digest()
-	refusal := &UnconfirmedError{Doubt: doubt, Digest: digest}
+	refusal := &UnconfirmedError{Set: r.set.Record.Parent, Doubt: doubt, Digest: digest}
 	switch {
 	case len(d.Doomed) == 0, r.options.digest == digest:
 		return nil
@@ -30,7 +30,7 @@ func (r *Run) confirm(ctx context.Context) error {
 		refusal.Declined = true
 	}
 	if r.DryRun != object.DryRunNone {
-		r.Emit(event.Warned{Text: refusal.Doubt + "; apply refuses that without --yes, or --confirm=" + digest})
+		r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: refusal.Doubt + "; apply refuses that without --yes, or --confirm=" + digest})
 		return nil
 	}
 	for _, m := range d.Doomed {
@@ -44,6 +44,8 @@ var errUnconfirmed = errors.New("it would be pruned, and that was not confirmed"
 // UnconfirmedError says that a prune looks like a mistake and was not confirmed, so
 // nothing was done.
 type UnconfirmedError struct {
+	// Set is the parent of the set.
+	Set           object.Ref
 	Doubt, Digest string
 	// Declined: the user was asked, and said no.
 	Declined bool
@@ -51,7 +53,7 @@ type UnconfirmedError struct {
 	all bool
 }
 
-func (e *UnconfirmedError) Error() string { return "nothing was done: " + e.Doubt }
+func (e *UnconfirmedError) Error() string { return e.Set.String() + ": nothing was done: " + e.Doubt }
 
 // Unconfirmed marks it as a refusal of ours.
 func (e *UnconfirmedError) Unconfirmed() bool { return true }

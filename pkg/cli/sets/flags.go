@@ -71,7 +71,7 @@ func (f *ConfirmFlags) AddForAll(flags *pflag.FlagSet) {
 
 // Confirm returns nil if all of a set may be deleted. A dry run needs no confirmation.
 func (f *ConfirmFlags) Confirm(
-	ctx context.Context, d applyset.Decision, dryRun object.DryRun, ask func(context.Context, applyset.Decision, string) (bool, error),
+	ctx context.Context, set object.Ref, d applyset.Decision, dryRun object.DryRun, ask func(context.Context, applyset.Decision, string) (bool, error),
 ) error {
 	digest := d.Digest()
 	const shown = 10
@@ -80,7 +80,7 @@ func (f *ConfirmFlags) Confirm(
 		names[i] = m.Ref.String()
 	}
 	doubt := text.Count(len(d.Doomed), "object") + " of the set would be deleted"
-	refusal := &UnconfirmedError{Doubt: doubt + ": " + text.List(names, shown), Digest: digest, all: true}
+	refusal := &UnconfirmedError{Set: set, Doubt: doubt + ": " + text.List(names, shown), Digest: digest, all: true}
 	switch {
 	case len(d.Doomed) == 0, dryRun != object.DryRunNone, f.digest == digest:
 		return nil

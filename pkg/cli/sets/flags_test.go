@@ -23,15 +23,18 @@ func TestConfirmAll(t *testing.T) {
 		return false, nil
 	}
 	var refusal *UnconfirmedError
-	if err := (&ConfirmFlags{}).Confirm(t.Context(), d, object.DryRunNone, no); !errors.As(err, &refusal) || refusal.Hint() != "" {
+	if err := (&ConfirmFlags{}).Confirm(t.Context(), object.Ref{GVK: schema.GroupVersionKind{Kind: "Secret", Version: "v1"}, Namespace: "shop", Name: "web"}, d, object.DryRunNone, no); !errors.As(err, &refusal) || refusal.Hint() != "" {
 		t.Errorf("declined: %v", err)
 	}
 	if asked != "1 object of the set would be deleted" {
 		t.Errorf("asked: %s", asked)
 	}
-	err := (&ConfirmFlags{}).Confirm(t.Context(), d, object.DryRunNone, nil)
+	err := (&ConfirmFlags{}).Confirm(t.Context(), object.Ref{GVK: schema.GroupVersionKind{Kind: "Secret", Version: "v1"}, Namespace: "shop", Name: "web"}, d, object.DryRunNone, nil)
 	if !errors.As(err, &refusal) || !strings.HasSuffix(err.Error(), "1 object of the set would be deleted: configmap/a -n shop") {
 		t.Fatalf("no terminal: %v", err)
+	}
+	if !strings.HasPrefix(err.Error(), "secret/web -n shop: nothing was done: ") {
+		t.Errorf("the set is not named: %v", err)
 	}
 	if hint := refusal.Hint(); strings.Contains(hint, "input") || !strings.Contains(hint, "--confirm="+d.Digest()) {
 		t.Errorf("hint: %s", hint)

@@ -38,7 +38,13 @@ type AbsentError struct{ Parent object.Ref }
 func (e *AbsentError) Error() string { return "there is no set " + e.Parent.String() }
 
 // Hint says where to look.
-func (e *AbsentError) Hint() string { return "see: " + command.Kubectl("k8sconnect", "sets") + " -A" }
+func (e *AbsentError) Hint() string {
+	see := command.Kubectl("k8sconnect", "sets") + " -A shows all sets"
+	if e.Parent.Namespace == "" {
+		return see
+	}
+	return "name its namespace with -n, if it is in another; " + see
+}
 
 // All lists the sets of a namespace or, if it is empty, those of all namespaces and of
 // none. Parents of a kind that may not be listed are left out, and the error says so; the
@@ -58,7 +64,11 @@ func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 		var found []*unstructured.Unstructured
 		err := server.Metadata(ctx, kind, sel, func(u *unstructured.Unstructured) { found = append(found, u) })
 		if err != nil && !isUnserved(err) {
-			faults = append(faults, fmt.Errorf("sets whose parent is a %s: %w", kind.GVK.GroupKind(), err))
+			err = fmt.Errorf("sets whose parent is a %s: %w", kind.GVK.GroupKind(), err)
+			if apierrors.IsForbidden(err) && namespace == "" && kind.Namespaced {
+				err = &object.HintedError{Err: err, Advice: "list those of a namespace that you may read: " + command.Kubectl("k8sconnect", "sets") + " -n NAMESPACE"}
+			}
+			faults = append(faults, err)
 		}
 		for _, u := range found {
 			u.SetGroupVersionKind(kind.GVK)

@@ -266,7 +266,7 @@ func (r *Run) End(ctx context.Context, applied error, leftOut bool) error {
 			if n == 1 {
 				stay = "stays"
 			}
-			r.Emit(event.Warned{Text: fmt.Sprintf("nothing was pruned: %s; %s left the input and %s in %s", why, text.Count(n, "object"), stay, r.set.Name())})
+			r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf("nothing was pruned: %s; %s left the input and %s in %s", why, text.Count(n, "object"), stay, r.set.Name())})
 		}
 		return applied
 	}

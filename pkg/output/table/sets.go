@@ -21,6 +21,8 @@ type setsTable struct {
 	// wide has the ids, kinds and tools; members has a line for each member.
 	wide, members bool
 	sets          []event.Set
+	// none says that there is no set; empty if that is not known.
+	none string
 }
 
 // NewSets returns the table of sets: a line for each of them.
@@ -32,8 +34,14 @@ func NewMembers(b output.Base) output.Results {
 }
 
 func (t *setsTable) Take(e event.Event) {
-	if s, ok := e.(event.Set); ok {
-		t.sets = append(t.sets, s)
+	switch e := e.(type) {
+	case event.Set:
+		t.sets = append(t.sets, e)
+	case event.NoSets:
+		t.none = "no set found in any namespace\n"
+		if e.Namespace != "" {
+			t.none = fmt.Sprintf("no set found in namespace %s; -A looks into all\n", layout.Plain(e.Namespace))
+		}
 	}
 }
 
@@ -41,7 +49,9 @@ func (t *setsTable) Flush() {}
 
 func (t *setsTable) Finish(context.Context) error {
 	if len(t.sets) == 0 {
-		t.Screen.Note("no set found\n")
+		if t.none != "" {
+			t.Screen.Note(t.none)
+		}
 		return nil
 	}
 	head := []string{"SET", "NAMESPACE", "MEMBERS", "READY", "LAST RUN", "LOCK"}
