@@ -32,6 +32,18 @@ func Claims(u *unstructured.Unstructured, id string) []Claim {
 	return append(all, claims(u.GetLabels(), u.GetAnnotations())...)
 }
 
+// Owned says whose an object is that a namespace or a definition holds, from the view of the
+// set with this id; empty if nobody else claims it. The parent of another set is that set's.
+func Owned(u *unstructured.Unstructured, id string) string {
+	if set := u.GetLabels()[IDLabel]; set != "" && set != id {
+		return "set " + set
+	}
+	if all := Claims(u, id); len(all) > 0 {
+		return all[0].String()
+	}
+	return ""
+}
+
 // claims are those of other tools than sets.
 func claims(labels, annotations map[string]string) []Claim {
 	var all []Claim

@@ -65,6 +65,8 @@ const (
 	NotAllowed Reason = "not-allowed"
 	// Holds: deleting it would delete what stays.
 	Holds Reason = "holds"
+	// Unseen: it holds other objects, and whose they are is unknown.
+	Unseen Reason = "unseen"
 	// Copied: a controller made it, with the labels of its source.
 	Copied Reason = "copied"
 	// Unshown: it was not shown before the run began.
@@ -84,6 +86,8 @@ func (k Kept) Text() string {
 		return "what it holds goes with it: --prune-allow=" + k.Ref.GVK.Kind + " prunes it nonetheless"
 	case Holds:
 		return "it holds " + k.By + ", which stays"
+	case Unseen:
+		return "whether it holds what others claim is unknown: " + k.By
 	case Copied:
 		return "it was made for " + k.By + ", and goes with it"
 	case Unshown:
@@ -206,6 +210,27 @@ func (d *Decision) keepHolders(set Set) {
 		d.Kept = append(d.Kept, Kept{m, Holds, held.String()})
 		return true
 	})
+}
+
+// Holders returns the doomed members whose objects go with them, which may be others'.
+func (d Decision) Holders() []Member {
+	var out []Member
+	for _, m := range d.Doomed {
+		switch m.Ref.GVK.GroupKind() {
+		case schema.GroupKind{Kind: "Namespace"}, schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Keep returns the decision with a doomed member kept, for a reason that its own labels do
+// not show.
+func (d Decision) Keep(m Member, reason Reason, by string) Decision {
+	d.Doomed = slices.DeleteFunc(slices.Clone(d.Doomed), func(other Member) bool { return other.Ref == m.Ref })
+	d.Kept = append(slices.Clone(d.Kept), Kept{m, reason, by})
+	slices.SortFunc(d.Kept, func(a, b Kept) int { return a.Ref.Compare(b.Ref) })
+	return d
 }
 
 // Within returns the decision, dooming only what was doomed when it was shown. What is

@@ -252,6 +252,18 @@ func TestDigest(t *testing.T) {
 	if got := Decide(set, all[1:]).Digest(); got == first {
 		t.Error("fewer objects have the same digest")
 	}
+	for what, change := range map[string]func(*Member){
+		"name":      func(m *Member) { m.Ref.Name += "x" },
+		"namespace": func(m *Member) { m.Ref.Namespace += "x" },
+		"kind":      func(m *Member) { m.Ref.GVK.Kind += "x" },
+		"group":     func(m *Member) { m.Ref.GVK.Group += "x" },
+	} {
+		other := slices.Clone(all)
+		change(&other[0])
+		if got := Decide(set, other).Digest(); got == first {
+			t.Errorf("an object of another %s has the same digest", what)
+		}
+	}
 	if got := Decide(Set{Parent: secretRef("prod", "other")}, nil).Digest(); got == Decide(set, nil).Digest() {
 		t.Error("two sets have the same digest")
 	}

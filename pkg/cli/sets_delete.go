@@ -189,14 +189,13 @@ func (o *setsDeleteOptions) forget(ctx, held context.Context, client *cluster.Cl
 
 // delete deletes the members and then the parent, unless some of them are kept.
 func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection, client *cluster.Client, set *sets.Set) error {
-	members, err := set.Members(ctx)
+	decision, err := set.Decide(ctx, applyset.Set{Parent: set.Record.Parent, Allow: o.allow})
 	if err != nil {
 		return err
 	}
 	if blind := set.Blind(applyset.Promise{}); blind != "" {
 		o.out.Print(event.Warned{Ref: set.Record.Parent, Text: blind})
 	}
-	decision := applyset.Decide(applyset.Set{Parent: set.Record.Parent, Allow: o.allow}, members)
 	if err := o.confirm.Confirm(ctx, set.Record.Parent, decision, o.dryRun, o.ask); err != nil {
 		return err
 	}

@@ -137,6 +137,11 @@ func (w *world) Metadata(_ context.Context, kind object.Kind, sel object.Selecti
 }
 
 // run is one apply of an input with prune, as cli does it.
+// Contents: nothing in this world holds others.
+func (w *world) Contents(context.Context, *unstructured.Unstructured, func(*unstructured.Unstructured)) error {
+	return nil
+}
+
 func (w *world) run(input []object.Key) error {
 	p := &plan.Plan{Phases: []plan.Phase{{}}}
 	for _, key := range input {

@@ -208,11 +208,7 @@ func labelled(u *unstructured.Unstructured, id string) *unstructured.Unstructure
 
 // decide lists the members, and decides which ones go.
 func (r *Run) decide(ctx context.Context) (applyset.Decision, error) {
-	members, err := r.set.Members(ctx)
-	if err != nil {
-		return applyset.Decision{}, err
-	}
-	return applyset.Decide(applyset.Set{Parent: r.set.Record.Parent, Manager: r.Manager, Input: r.input, Allow: r.options.allow}, members), nil
+	return r.set.Decide(ctx, applyset.Set{Parent: r.set.Record.Parent, Manager: r.Manager, Input: r.input, Allow: r.options.allow})
 }
 
 // Admit refuses an object that exists, belongs to another owner, and is not yet a member.

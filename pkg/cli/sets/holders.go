@@ -1,0 +1,63 @@
+package sets
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Decide lists the members and decides which ones go. A namespace or a definition that
+// holds what others claim is kept: it would take that with it, and no right to prune it
+// says that the others agree. So is one whose contents cannot be listed.
+func (s *Set) Decide(ctx context.Context, of applyset.Set) (applyset.Decision, error) {
+	members, err := s.Members(ctx)
+	if err != nil {
+		return applyset.Decision{}, err
+	}
+	d := applyset.Decide(of, members)
+	for _, m := range d.Holders() {
+		by, err := s.claimed(ctx, m)
+		switch {
+		case by != "":
+			d = d.Keep(m, applyset.Holds, by)
+		case err != nil:
+			d = d.Keep(m, applyset.Unseen, err.Error())
+		}
+	}
+	return d, nil
+}
+
+// claimed names an object that others claim and that goes with a member, the first by name;
+// empty if there is none.
+func (s *Set) claimed(ctx context.Context, m applyset.Member) (string, error) {
+	live, err := s.Server.Get(ctx, m.Kind, m.Ref)
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var (
+		mu    sync.Mutex
+		first object.Ref
+		by    string
+	)
+	err = s.Server.Contents(ctx, live, func(u *unstructured.Unstructured) {
+		whose := applyset.Owned(u, s.ID())
+		if whose == "" || u.GetDeletionTimestamp() != nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if ref := object.RefOf(u); by == "" || ref.Compare(first) < 0 {
+			first, by = ref, fmt.Sprintf("%s of %s", ref, whose)
+		}
+	})
+	return by, err
+}

@@ -1,0 +1,55 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// A namespace or a definition takes with it what it holds. What another set or a release
+// claims is never pruned, and so neither is what holds it, whatever --prune-allow says: not by
+// a prune, and not when the set is deleted.
+func TestWhatHoldsOthersStays(t *testing.T) {
+	c := shared.Cluster(t)
+	home, inner := namespace(t, c), namespace(t, c)
+	plural := "gizmos"
+	group := home + ".example.com"
+	definition := `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ` + plural + "." + group + `}
+spec:
+  group: ` + group + `
+  names: {plural: gizmos, singular: gizmo, kind: Gizmo}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+---
+{apiVersion: ` + group + `/v1, kind: Gizmo, metadata: {name: ours}}
+---
+`
+	space := "{apiVersion: v1, kind: Namespace, metadata: {name: " + inner + ", labels: {a: b}}}\n---\n"
+	rest := configMaps(6, 1, "1")
+	k8sconnect(t, c.KubeconfigPath, applySet(home, file(t, definition+space+rest))...).ends(t, 0)
+	// Another set has an object in the namespace, a release one of the kind.
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", inner, "-f", file(t, configMaps(1, 1, "1")), "--apply-set=other").ends(t, 0)
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", inner, "-f", file(t, "{apiVersion: "+group+"/v1, kind: Gizmo, metadata: {name: theirs, annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: prod}}}")).ends(t, 0)
+
+	allow := []string{"--prune-allow=Namespace", "--prune-allow=CustomResourceDefinition"}
+	diff := append([]string{"diff", "-n", home, "-f", file(t, rest), "--apply-set=shop", "--prune"}, allow...)
+	if r := k8sconnect(t, c.KubeconfigPath, diff...).ends(t, 1); strings.Contains(r.stdout.String(), "delete  namespace/") || strings.Contains(r.stdout.String(), "delete  customresourcedefinition") {
+		t.Errorf("diff says that they go: %s", r)
+	}
+	prune := applySet(home, file(t, rest), allow...)
+	k8sconnect(t, c.KubeconfigPath, prune...).ends(t, 0).
+		says(t, "pruned      gizmo."+group+"/ours").
+		says(t, "kept        namespace/"+inner+": it holds configmap/cm-0000 -n "+inner+" of set applyset-").
+		says(t, "kept        customresourcedefinition.apiextensions.k8s.io/"+plural+"."+group+": it holds gizmo."+group+"/theirs -n "+inner+" of Helm release prod/web, which stays")
+	k8sconnect(t, c.KubeconfigPath, append([]string{"sets", "delete", "shop", "-n", home, "--yes"}, allow...)...).ends(t, 1).
+		says(t, "namespace/"+inner+": is kept: it holds")
+	kubectl(t, c, "get", "configmap/cm-0000", "gizmo."+group+"/theirs", "-n", inner)
+
+	// Once nobody else claims anything in them, they go, and with them what is left.
+	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "other", "-n", inner, "--yes").ends(t, 0)
+	kubectl(t, c, "delete", "gizmo."+group+"/theirs", "-n", inner)
+	k8sconnect(t, c.KubeconfigPath, append([]string{"sets", "delete", "shop", "-n", home, "--yes"}, allow...)...).ends(t, 0).
+		says(t, "deleted      namespace/"+inner)
+}
