@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +24,8 @@ import (
 // world is a model of a cluster: names, labels and one parent. It does not merge fields,
 // because field ownership is not under test here.
 type world struct {
+	// mu is held while a request is answered: kinds are listed side by side.
+	mu      sync.Mutex
 	parent  *unstructured.Unstructured
 	members map[object.Key]string // whose each object is
 	calls   int
@@ -84,6 +87,8 @@ func kindOf(gvk schema.GroupVersionKind) object.Kind {
 }
 
 func (w *world) Get(context.Context, object.Kind, object.Ref) (*unstructured.Unstructured, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if err := w.step(); err != nil {
 		return nil, err
 	}
@@ -94,6 +99,8 @@ func (w *world) Get(context.Context, object.Kind, object.Ref) (*unstructured.Uns
 }
 
 func (w *world) Apply(_ context.Context, _ object.Kind, u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if err := w.step(); err != nil {
 		return nil, err
 	}
@@ -118,6 +125,8 @@ func (w *world) Kind(_ context.Context, gvk schema.GroupVersionKind) (object.Kin
 }
 
 func (w *world) Metadata(_ context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if err := w.step(); err != nil {
 		return err
 	}
@@ -136,12 +145,12 @@ func (w *world) Metadata(_ context.Context, kind object.Kind, sel object.Selecti
 	return nil
 }
 
-// run is one apply of an input with prune, as cli does it.
 // Contents: nothing in this world holds others.
 func (w *world) Contents(context.Context, *unstructured.Unstructured, func(*unstructured.Unstructured)) error {
 	return nil
 }
 
+// run is one apply of an input with prune, as cli does it.
 func (w *world) run(input []object.Key) error {
 	p := &plan.Plan{Phases: []plan.Phase{{}}}
 	for _, key := range input {
