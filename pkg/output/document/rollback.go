@@ -42,18 +42,18 @@ func (r *rollbackEntry) lines() []string {
 	if r == nil {
 		return nil
 	}
-	line := "rolled back: " + string(r.Action)
+	parts := []string{"rolled back: " + string(r.Action)}
 	if r.Reason != "" {
-		line += ": " + r.Reason
+		parts[0] += ": " + r.Reason
 	}
 	if r.Error != nil {
-		line += ": " + r.Error.Message
+		parts[0] += ": " + r.Error.Message
 	}
 	if len(r.Left) > 0 {
-		line += "; left to others: " + strings.Join(r.Left, ", ")
+		parts = append(parts, "left to others: "+strings.Join(r.Left, ", "))
 	}
 	for _, u := range r.Unreturned {
-		line += "; " + u.Manager + " does not own again: " + strings.Join(u.Paths, ", ")
+		parts = append(parts, u.Manager+" does not own again: "+strings.Join(u.Paths, ", "))
 	}
-	return []string{text.Printable(line)}
+	return []string{text.Printable(strings.Join(parts, "; "))}
 }
