@@ -45,7 +45,7 @@ func (c *census) text(strangers []string, objects int) string {
 	said := fmt.Sprintf("--from: %s owns nothing of the %s", strings.Join(strangers, " or "), text.Count(objects, "object"))
 	for _, name := range strangers {
 		if meant := text.Nearest(name, owners); meant != "" {
-			said += fmt.Sprintf(" (did you mean %s?)", meant)
+			said = fmt.Sprintf("%s (did you mean %s?)", said, meant)
 			break
 		}
 	}

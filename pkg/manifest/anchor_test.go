@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,10 +43,5 @@ func TestMayAnchor(t *testing.T) {
 }
 
 func hasAnchor(n *yaml.Node) bool {
-	for _, below := range n.Content {
-		if hasAnchor(below) {
-			return true
-		}
-	}
-	return n.Anchor != ""
+	return n.Anchor != "" || slices.ContainsFunc(n.Content, hasAnchor)
 }
