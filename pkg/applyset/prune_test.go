@@ -135,6 +135,12 @@ func TestDecide(t *testing.T) {
 			allow:   []string{"pvc", "crd", "ns"},
 			doomed:  "namespace/dev, persistentvolumeclaim/a, customresourcedefinition.apiextensions.k8s.io/as.x.io",
 		},
+		"protected, and another kind allowed": {
+			members: []Member{thing(crd + "/as.x.io"), thing("Namespace/dev"), thing("PersistentVolumeClaim/a")},
+			allow:   []string{"pvc"},
+			doomed:  "persistentvolumeclaim/a",
+			kept:    "namespace/dev not-allowed, customresourcedefinition.apiextensions.k8s.io/as.x.io not-allowed",
+		},
 		"a namespace that holds the input": {
 			members: []Member{thing("Namespace/dev"), thing("Namespace/stage"), thing("ConfigMap/a", in("dev"))},
 			input:   inputs(thing("ConfigMap/a", in("dev"))), allow: []string{"ns"},
