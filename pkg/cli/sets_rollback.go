@@ -211,7 +211,7 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 	for _, fault := range faults {
 		tell(event.Warned{Ref: set.Record.Parent, Text: fault.Error()})
 	}
-	to, err := history.To(runs, o.to)
+	to, err := history.To(runs, faults, o.to)
 	if err != nil {
 		return history.Run{}, nil, fmt.Errorf("%s: %w", o.parent, err)
 	}

@@ -38,7 +38,8 @@ func Decode(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 	for _, k := range slices.SortedFunc(maps.Keys(byRun), key.compare) {
 		run, err := decode(k.id, byRun[k])
 		if err != nil {
-			faults = append(faults, &FaultError{Run: k.id, Err: err})
+			run.Objects, run.damage = nil, err
+			faults = append(faults, &FaultError{Run: k.id, Err: err, of: run})
 			continue
 		}
 		runs = append(runs, run)

@@ -66,6 +66,9 @@ type FaultError struct {
 	// Run is its id, or the name of the Secret if that has none.
 	Run string
 	Err error
+
+	// of is the run without its objects; without a start time if that cannot be read either.
+	of Run
 }
 
 func (e *FaultError) Error() string { return fmt.Sprintf("run %s in the history: %v", e.Run, e.Err) }

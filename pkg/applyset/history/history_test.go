@@ -112,7 +112,7 @@ func TestTooLarge(t *testing.T) {
 	if len(secrets) != 1 || len(got) != 1 || len(faults) > 0 || !got[0].TooLarge || got[0].Objects != nil || got[0].Usable() || got[0].Who != run.Who {
 		t.Errorf("%d Secrets, %v, %.300v", len(secrets), faults, got)
 	}
-	if _, err := history.To(got, "01j"); err == nil {
+	if _, err := history.To(got, faults, "01j"); err == nil {
 		t.Error("there is a way back to it")
 	}
 }
@@ -238,20 +238,43 @@ func TestTo(t *testing.T) {
 		"": "", "A": "", "F": "", "AA": "run0", "AF": "run0", "AR": "run0", "AAF": "run1", "AFA": "run0", "FAB": "run1", "FF": "",
 	} {
 		runs, _ := history.Decode(past(t, results))
-		got, err := history.To(runs, "")
+		got, err := history.To(runs, nil, "")
 		if got.ID != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %s %v, want %s", results, got.ID, err, want)
 		}
 	}
 	runs, _ := history.Decode(past(t, "AFA"))
-	if got, err := history.To(runs, "RUN2"); err != nil || got.ID != "run2" {
+	if got, err := history.To(runs, nil, "RUN2"); err != nil || got.ID != "run2" {
 		t.Errorf("%s %v", got.ID, err)
 	}
-	if _, err := history.To(runs, "run1"); err == nil {
+	if _, err := history.To(runs, nil, "run1"); err == nil {
 		t.Error("there is a way back to a run that failed")
 	}
-	if _, err := history.To(runs, "run9"); err == nil || !strings.Contains(err.(interface{ Hint() string }).Hint(), "run2, run0") {
+	if _, err := history.To(runs, nil, "run9"); err == nil || !strings.Contains(err.(interface{ Hint() string }).Hint(), "run2, run0") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A run that cannot be read is still the last one, or the one before it: the way back never
+// leads one run further than it would if all could be read.
+func TestToUnread(t *testing.T) {
+	for at, want := range []string{"run1", "", "run1"} { // Which one is damaged; what it leads to.
+		secrets := past(t, "AAA")
+		delete(secrets[at].Object, "data")
+		runs, faults := history.Decode(secrets)
+		if len(runs) != 2 || len(faults) != 1 {
+			t.Fatalf("%d runs, faults %v", len(runs), faults)
+		}
+		got, err := history.To(runs, faults, "")
+		if got.ID != want || (err == nil) != (want != "") {
+			t.Errorf("run%d cannot be read: back to %q, %v, want %q", at, got.ID, err, want)
+		}
+		damaged := fmt.Sprint("run", at)
+		_, err = history.To(runs, faults, damaged)
+		var hinted interface{ Hint() string }
+		if !errors.As(err, &hinted) || !strings.Contains(err.Error(), "cannot be read") || strings.Contains(hinted.Hint(), damaged) || !strings.Contains(hinted.Hint(), runs[0].ID) {
+			t.Errorf("back to run%d itself: %v", at, err)
+		}
 	}
 }
 
@@ -303,14 +326,14 @@ func TestRunsOfOneID(t *testing.T) {
 	if len(faults) > 0 || len(runs) != 2 || runs[0].Input != "sha256:bbbbbbbb" || runs[0].Result != history.Applied || len(history.Heads(all)) != 2 {
 		t.Fatalf("%d runs, faults %v", len(runs), faults)
 	}
-	if to, err := history.To(runs, ""); err != nil || to.Input != "sha256:aaaaaaaa" {
+	if to, err := history.To(runs, nil, ""); err != nil || to.Input != "sha256:aaaaaaaa" {
 		t.Errorf("back to %q, %v", to.Input, err)
 	}
-	if to, err := history.To(runs, "deploy.aaaaaa"); err != nil || to.Input != "sha256:aaaaaaaa" {
+	if to, err := history.To(runs, nil, "deploy.aaaaaa"); err != nil || to.Input != "sha256:aaaaaaaa" {
 		t.Errorf("back to %q, %v", to.Input, err)
 	}
 	var hinted interface{ Hint() string }
-	_, err := history.To(runs, "deploy")
+	_, err := history.To(runs, nil, "deploy")
 	if !errors.As(err, &hinted) || hinted.Hint() != "name one of them: deploy.bbbbbb, deploy.aaaaaa" {
 		t.Errorf("two runs have that id: %v", err)
 	}

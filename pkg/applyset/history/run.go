@@ -1,6 +1,8 @@
 package history
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +40,9 @@ type Run struct {
 	Objects []Object
 	// TooLarge: the objects did not fit, so the run cannot be rolled back to.
 	TooLarge bool
+
+	// damage is why its objects cannot be read.
+	damage error
 }
 
 // Object is one object as a run stated it.
@@ -86,8 +91,11 @@ func newestFirst(a, b Run) int {
 }
 
 // To returns the run with the id or, without one, the last usable run before the newest
-// usable one. Runs are as Decode returns them.
-func To(runs []Run, id string) (Run, error) {
+// usable one. Runs and faults are as Decode returns them: a run that cannot be read counts
+// like any other, and if it is the one to go back to, that is an error. Leaving it out would
+// lead to a state that the user does not expect.
+func To(runs []Run, faults []error, id string) (Run, error) {
+	runs = withUnread(runs, faults)
 	if id != "" {
 		named := named(runs, id)
 		switch {
@@ -100,7 +108,7 @@ func To(runs []Run, id string) (Run, error) {
 		case !named[0].Usable():
 			return Run{}, &unusableError{id: id, why: "it did not end well (" + string(named[0].Result) + ")", known: usableOf(runs)}
 		}
-		return named[0], nil
+		return readable(named[0], runs)
 	}
 	var usable []Run
 	for _, r := range runs {
@@ -111,12 +119,34 @@ func To(runs []Run, id string) (Run, error) {
 	// If the newest run did not end well, the rollback leads to the last one that did.
 	switch newestEndedWell := len(runs) > 0 && runs[0].Usable(); {
 	case !newestEndedWell && len(usable) > 0:
-		return usable[0], nil
+		return readable(usable[0], runs)
 	case len(usable) > 1:
-		return usable[1], nil
+		return readable(usable[1], runs)
 	default:
 		return Run{}, errNoneBefore
 	}
+}
+
+// withUnread returns the runs with those that cannot be read, the newest first. A run that
+// does not say when it began is left out.
+func withUnread(runs []Run, faults []error) []Run {
+	all := slices.Clone(runs)
+	for _, err := range faults {
+		if fault, ok := errors.AsType[*FaultError](err); ok && !fault.of.Started.IsZero() {
+			all = append(all, fault.of)
+		}
+	}
+	slices.SortFunc(all, newestFirst)
+	return all
+}
+
+// readable returns the run if its objects can be read, and an error that names the others if
+// not.
+func readable(run Run, all []Run) (Run, error) {
+	if run.damage != nil {
+		return Run{}, &unusableError{id: run.ID, why: "what it stated cannot be read: " + run.damage.Error(), known: usableOf(all)}
+	}
+	return run, nil
 }
 
 // named returns the runs that are called so: by their id, or by that and what they stated.
@@ -161,7 +191,7 @@ func names(runs []Run) []string {
 func usableOf(runs []Run) []string {
 	var out []string
 	for i, name := range Names(runs) {
-		if runs[i].Usable() {
+		if runs[i].Usable() && runs[i].damage == nil {
 			out = append(out, name)
 		}
 	}
