@@ -34,8 +34,16 @@ type world struct {
 	killAt   int // 0 for never
 	// joinAt is when another tool, which knows no lock, adds a member; 0 for never.
 	joinAt int
-	t      *testing.T
+	// goneAt is when a user deletes the parent; 0 for never. From then on, no parent covers
+	// the members.
+	goneAt int
+	// said are the warnings.
+	said []string
+	t    *testing.T
 }
+
+// afterwards is goneAt for the run after the one in which the parent was deleted.
+const afterwards = -1
 
 var errKilled = errors.New("killed")
 
@@ -47,6 +55,12 @@ func (w *world) step() error {
 	}
 	if w.calls == w.killAt {
 		return errKilled
+	}
+	if w.calls == w.goneAt {
+		w.parent = nil
+	}
+	if w.goneAt != 0 {
+		return nil
 	}
 	notes := map[string]string{}
 	if w.parent != nil {
@@ -104,7 +118,8 @@ func (w *world) Apply(_ context.Context, _ object.Kind, u *unstructured.Unstruct
 	if err := w.step(); err != nil {
 		return nil, err
 	}
-	if v := u.GetResourceVersion(); w.parent != nil && (how.Create || v != "" && v != w.parent.GetResourceVersion()) {
+	v := u.GetResourceVersion()
+	if w.parent != nil && (how.Create || v != "" && v != w.parent.GetResourceVersion()) || w.parent == nil && v != "" {
 		return nil, apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "set", errors.New("it has changed"))
 	}
 	w.parent = u.DeepCopy()
@@ -159,7 +174,11 @@ func (w *world) run(input []object.Key) error {
 		u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": key.Name}}}
 		p.Phases[0].Items = append(p.Phases[0].Items, plan.Item{Ref: ref, Object: u, Kind: kindOf(ref.GVK)})
 	}
-	r := &Run{Server: w, Namespace: "home", Emit: func(event.Event) {}}
+	r := &Run{Server: w, Namespace: "home", Emit: func(e event.Event) {
+		if warned, ok := e.(event.Warned); ok {
+			w.said = append(w.said, warned.Text)
+		}
+	}}
 	r.Delete = func(_ context.Context, _ *Set, d applyset.Decision) ([]applyset.Kept, error) {
 		for _, m := range d.Doomed {
 			if err := w.step(); err != nil {
@@ -249,6 +268,33 @@ func TestPromisedByOthersMeanwhile(t *testing.T) {
 		}
 		if len(w.members) != 1 {
 			t.Errorf("joined at %d: after the next run there are %v", at, w.members)
+		}
+	}
+}
+
+// The parent is deleted by hand at any moment of a run. A run that ends well without one says
+// that it is gone, and the next run writes it anew and covers each member.
+func TestParentDeletedMeanwhile(t *testing.T) {
+	for at := 1; ; at++ {
+		w := &world{members: map[object.Key]string{}, t: t}
+		start := []object.Key{{Kind: "A", Namespace: "home", Name: "a"}, {Kind: "B", Namespace: "x", Name: "b"}}
+		if err := w.run(start); err != nil {
+			t.Fatal(err)
+		}
+		w.calls, w.goneAt, w.said = 0, at, nil
+		err := w.run(start)
+		if w.calls < at {
+			return
+		}
+		if told := strings.Contains(strings.Join(w.said, ""), "was deleted while this run was under way"); w.parent == nil && err == nil && !told {
+			t.Errorf("deleted at %d of %d: the run ends well, and says %q", at, w.calls, w.said)
+		}
+		w.calls, w.goneAt = 0, afterwards
+		if err := w.run(start); err != nil {
+			t.Errorf("deleted at %d, run again: %v", at, err)
+		}
+		if kinds := w.parent.GetAnnotations()[applyset.KindsAnnotation]; kinds != "A,B" {
+			t.Errorf("deleted at %d, run again: the parent promises %q", at, kinds)
 		}
 	}
 }

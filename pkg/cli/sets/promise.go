@@ -52,6 +52,25 @@ func found(n int) string {
 	return text.Count(n, "member") + " of its set were"
 }
 
+// look warns if the parent is not the one that this run wrote. Whoever deleted it has deleted
+// the promise, and a run that has nothing left to write to it would not notice.
+func (r *Run) look(ctx context.Context) {
+	if r.DryRun != object.DryRunNone || !r.set.Exists || ctx.Err() != nil {
+		return
+	}
+	live, err := r.Server.Get(ctx, r.set.Kind, r.set.Record.Parent)
+	what := "was deleted"
+	switch {
+	case apierrors.IsNotFound(err):
+	case err == nil && live.GetUID() != r.set.Live.GetUID():
+		what = "was deleted and created again by others"
+	default:
+		return
+	}
+	r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: what + " while this run was under way: nothing records any more where the members of the set are. " +
+		"They still have its label, so run this again: that writes the parent anew, and finds the members in the kinds and namespaces of the input and of the history"})
+}
+
 // promise covers what the input needs.
 func (r *Run) promise() applyset.Promise {
 	refs := make([]object.Ref, len(r.input))

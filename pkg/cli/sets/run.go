@@ -252,7 +252,14 @@ func (r *Run) Mark(e event.Event) event.Event {
 
 // End ends the run of which the apply ended so: it prunes what left the set and then
 // shrinks the promise, or says why it does not. leftOut: some of the input was left out.
+// Last, it warns if the parent is gone.
 func (r *Run) End(ctx context.Context, applied error, leftOut bool) error {
+	err := r.end(ctx, applied, leftOut)
+	r.look(ctx)
+	return err
+}
+
+func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 	if !r.options.Prune {
 		return applied
 	}
