@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -13,34 +14,52 @@ import (
 )
 
 // A run that was out of time is continued by the next one with one LIST, and nothing that
-// was written is written again.
+// was written is written again. A set costs what its parent, its lock and its history cost,
+// and one LIST of the members, to see what left.
 func TestContinued(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
+	for name, args := range map[string][]string{"no set": nil, "a set": {"--apply-set=shop", "--prune"}} {
+		t.Run(name, func(t *testing.T) { continued(t, c, p, kubeconfig, args) })
+	}
+}
+
+func continued(t *testing.T, c *cluster.Cluster, p *cluster.HTTPProxy, kubeconfig string, args []string) {
 	const n = 40
 	ns, set := namespace(t, c), file(t, configMaps(n, 1, "1"))
-	configMaps := "/api/v1/namespaces/" + ns + "/configmaps"
+	inside := "/api/v1/namespaces/" + ns + "/"
+	configMaps := inside + "configmaps"
 	// Half of them are never answered in time: the run is over with the others done.
 	hangs := func(r *http.Request) bool {
 		return r.Method == http.MethodPatch && regexp.MustCompile(`/cm-00[23]`).MatchString(r.URL.Path) && strings.HasPrefix(r.URL.Path, configMaps)
 	}
 	p.Fail(-1, hangs, cluster.Fault{Status: 503, Delay: time.Minute})
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--timeout=6s", "-o", "json").ends(t, 1).
+	t.Cleanup(p.Heal)
+	k8sconnect(t, kubeconfig, append([]string{"apply", "-n", ns, "-f", set, "--timeout=6s", "-o", "json"}, args...)...).ends(t, 1).
 		says(t, "the run timed out after 6s (--timeout)")
 	p.Heal()
 	there := uids(t, c, ns)
 	if len(there) == 0 || len(there) == n {
 		t.Fatalf("%d of %d are there", len(there), n)
 	}
+	if len(args) > 0 {
+		freed(t, c, ns) // What was never answered holds the Lease for half a minute.
+	}
 	from := len(p.Requests())
-	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0)
+	k8sconnect(t, kubeconfig, append([]string{"apply", "-n", ns, "-f", set}, args...)...).ends(t, 0)
 	var reads, again []string
-	wrote := 0
+	costs := map[string]int{} // of the set, by what they are about
+	wrote, members := 0, 0
 	for _, r := range p.Requests()[from:] {
 		path, query, _ := strings.Cut(r.URI, "?")
 		name, ours := strings.CutPrefix(path, configMaps)
 		switch {
+		case !ours && strings.HasPrefix(path, "/api/v1/namespaces/"+ns+"/secrets"), strings.Contains(path, "/namespaces/"+ns+"/leases"):
+			what := regexp.MustCompile(`secrets/shop|secrets/applyset-|secrets|leases`).FindString(path)
+			costs[r.Method+" "+what]++
 		case !ours:
+		case strings.Contains(query, "part-of"):
+			members++
 		case r.Method == http.MethodGet:
 			reads = append(reads, r.URI)
 		case !isWrite(r.Method, query):
@@ -55,6 +74,27 @@ func TestContinued(t *testing.T) {
 	if len(reads) != 1 || wrote != n-len(there) || len(again) > 0 {
 		t.Errorf("reads %v, %d writes for %d objects, again %v", reads, wrote, n-len(there), again)
 	}
+	// Renewals depend on how long the run takes: they are not counted.
+	delete(costs, "PATCH leases")
+	delete(costs, "PUT leases")
+	var want map[string]int
+	looks := 0
+	if len(args) > 0 {
+		want, looks = setCosts, 1
+	}
+	if !maps.Equal(costs, want) || members != looks {
+		t.Errorf("the set costs %v, want %v; %d LISTs of the members, want %d", costs, want, members, looks)
+	}
+}
+
+// setCosts are the requests for a set of a run that continues one that was cut off: the parent
+// is read before the lock is held, after that, and at the end; the history is listed and the
+// run's record written when it begins and when it ends.
+var setCosts = map[string]int{
+	"GET secrets/shop":        3,
+	"GET leases":              1,
+	"GET secrets":             2,
+	"PATCH secrets/applyset-": 2,
 }
 
 // A run that will not finish in time says so during the run, and how far it will come.
