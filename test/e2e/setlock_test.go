@@ -137,6 +137,9 @@ func TestSetKilledAtEachRequest(t *testing.T) {
 	for i := range left {
 		after = without(after, fmt.Sprintf("cm-%04d", i))
 	}
+	// So has one kind: the promise, too, has to hold at each moment.
+	before += "---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: left}}\n"
+	after += "---\n{apiVersion: v1, kind: Service, metadata: {name: new}, spec: {ports: [{port: 80}]}}\n"
 	first, second := file(t, before), file(t, after)
 
 	clean := func(t *testing.T, ns string) { k8sconnect(t, c.KubeconfigPath, applySet(ns, first)...).ends(t, 0) }
@@ -172,6 +175,9 @@ func TestSetKilledAtEachRequest(t *testing.T) {
 			}
 			if len(now) != len(want) {
 				t.Errorf("%d objects, want %d", len(now), len(want))
+			}
+			if got := kubectl(t, c, "get", "serviceaccounts,services", "-n", ns, "-l", "applyset.kubernetes.io/part-of", "-o", "name"); strings.TrimSpace(got) != "service/new" {
+				t.Errorf("of the other kinds there are %q", got)
 			}
 			if got := promise(t, ns); got != promised {
 				t.Errorf("the parent says %s, want %s", got, promised)
