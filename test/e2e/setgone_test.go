@@ -1,0 +1,157 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// The parent is deleted by hand under a run: the run says so, and the next one writes it
+// anew and prunes what it would have pruned.
+func TestParentDeletedUnderARun(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	said := "secret/shop -n NS: was deleted while this run was under way"
+	for name, second := range map[string]string{"the same kinds": configMaps(3, 1, "2"), "a prune": configMaps(2, 1, "2")} {
+		t.Run(name, func(t *testing.T) {
+			ns := namespace(t, c)
+			left := "---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: left}}\n"
+			k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(3, 1, "1")+left))...).ends(t, 0)
+			before(p, cluster.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/cm-0001"), func() {
+				kubectl(t, c, "delete", "secret", "shop", "-n", ns)
+			})
+			t.Cleanup(p.Heal)
+			k8sconnect(t, kubeconfig, applySet(ns, file(t, second+left))...).ends(t, 0).
+				says(t, strings.ReplaceAll(said, "NS", ns))
+			p.Heal()
+			k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(2, 1, "2")))...).ends(t, 0).
+				says(t, "it is created again").says(t, "pruned      serviceaccount/left")
+			kubectl(t, c, "get", "secret", "shop", "-n", ns)
+		})
+	}
+}
+
+// Sets of one name in two namespaces have nothing to do with each other, even if the objects
+// of one are in the namespace of the other.
+func TestTwoSetsOfOneName(t *testing.T) {
+	c := shared.Cluster(t)
+	one, two := namespace(t, c), namespace(t, c)
+	guest := "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: guest, namespace: " + two + "}}\n"
+	_, kubeconfig := proxied(t, c)
+	kubeconfig = inNamespace(t, kubeconfig, one)
+	ofOne := func(text string) []string {
+		return []string{"apply", "-f", file(t, text), "--apply-set=shop", "--prune"}
+	}
+	k8sconnect(t, kubeconfig, ofOne(configMaps(3, 1, "1")+guest)...).ends(t, 0)
+	k8sconnect(t, c.KubeconfigPath, applySet(two, file(t, configMaps(3, 1, "1")))...).ends(t, 0)
+	k8sconnect(t, kubeconfig, ofOne(configMaps(2, 1, "2")+guest)...).ends(t, 0).says(t, "1 pruned")
+	k8sconnect(t, c.KubeconfigPath, applySet(two, file(t, configMaps(2, 1, "2")))...).ends(t, 0).says(t, "1 pruned")
+	k8sconnect(t, c.KubeconfigPath, "sets", "rollback", "shop", "-n", two, "--yes").ends(t, 0).says(t, "1 created")
+	if there := uids(t, c, one); len(there) != 2 {
+		t.Errorf("the rollback of one set changed the other: %v", there)
+	}
+	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", two, "--yes").ends(t, 0)
+	kubectl(t, c, "get", "configmap/guest", "-n", two)
+	k8sconnect(t, kubeconfig, "sets", "rollback", "shop", "--yes").ends(t, 0).says(t, "1 created")
+	if there := uids(t, c, two); len(there) != 0 {
+		t.Errorf("of the deleted set there are %v", there)
+	}
+	kubectl(t, c, "get", "configmap/guest", "-n", two)
+	k8sconnect(t, kubeconfig, "sets", "delete", "shop", "--yes").ends(t, 0).says(t, "configmap/guest -n "+two)
+}
+
+// A damaged run of the history is never skipped on the way back, and the set can be looked
+// at, applied and deleted all the same.
+func TestRollbackOverADamagedRun(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	apply := func(version string) {
+		k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(2, 1, version)), "--run-id=run-"+version)...).ends(t, 0)
+	}
+	for _, version := range []string{"1", "2", "3"} {
+		apply(version)
+	}
+	runs := strings.Fields(kubectl(t, c, "get", "secrets", "-n", ns, "-l", "k8sconnect.io/history-of", "-o", "name",
+		"--sort-by={.metadata.annotations.k8sconnect\\.io/started}"))
+	if len(runs) != 3 {
+		t.Fatalf("the history is %v", runs)
+	}
+	damage := func(i int) {
+		kubectl(t, c, "patch", runs[i], "-n", ns, "--type=merge", "-p", `{"data":{"objects":"H4sIAAAA"}}`)
+	}
+	back := func(args ...string) *run {
+		return k8sconnect(t, c.KubeconfigPath, append([]string{"sets", "rollback", "shop", "-n", ns, "--yes"}, args...)...)
+	}
+	damage(1)
+	back().ends(t, 2).says(t, "there is no way back to run run-2: what it stated cannot be read").says(t, "it can go back to: run-3, run-1")
+	if got := value(t, c, ns, "cm-0000"); got != "3" {
+		t.Errorf("the value is %s", got)
+	}
+	damage(2)
+	k8sconnect(t, c.KubeconfigPath, "sets", "shop", "-n", ns).ends(t, 0)
+	back("--to=run-1").ends(t, 0).says(t, "2 configured")
+	if got := value(t, c, ns, "cm-0000"); got != "1" {
+		t.Errorf("the value is %s", got)
+	}
+	apply("4")
+	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0)
+	if left := kubectl(t, c, "get", "secrets", "-n", ns, "-o", "name"); left != "" {
+		t.Errorf("there is still %s", left)
+	}
+}
+
+// The namespace of a member is deleted by others while the member is pruned: it goes one way
+// or the other, and the promise shrinks.
+func TestNamespaceTerminatesDuringAPrune(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	home, other := namespace(t, c), namespace(t, c)
+	kubeconfig = inNamespace(t, kubeconfig, home)
+	guests := "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: guest, namespace: " + other + "}}\n" +
+		"---\n{apiVersion: v1, kind: Service, metadata: {name: guest, namespace: " + other + "}, spec: {ports: [{port: 80}]}}\n"
+	apply := func(text string) []string {
+		return []string{"apply", "-f", file(t, text), "--apply-set=shop", "--prune"}
+	}
+	k8sconnect(t, kubeconfig, apply(configMaps(3, 1, "1")+guests)...).ends(t, 0)
+	before(p, cluster.Path("DELETE", "/api/v1/namespaces/"+other+"/configmaps/guest"), func() {
+		kubectl(t, c, "delete", "namespace", other, "--wait=false")
+	})
+	t.Cleanup(p.Heal)
+	r := k8sconnect(t, kubeconfig, apply(configMaps(3, 1, "1"))...).ends(t, 0).says(t, "2 pruned")
+	if promised := kubectl(t, c, "get", "secret", "shop", "-n", home, "-o", "jsonpath={.metadata.annotations}"); strings.Contains(promised, other) || strings.Contains(promised, "Service") {
+		t.Errorf("the parent promises %s: %s", promised, r)
+	}
+}
+
+// Rights that are lost in the middle of a prune are named; what was applied stays, the parent
+// still covers what was not pruned, and the next run that may finishes.
+func TestRightsLostDuringAPrune(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	user := "fired-" + ns
+	kubectl(t, c, "create", "role", user, "-n", ns, "--verb=*", "--resource=*.*")
+	kubectl(t, c, "create", "rolebinding", user, "-n", ns, "--role="+user, "--user="+user)
+	left := "---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: left}}\n"
+	set := file(t, configMaps(3, 1, "1"))
+	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(3, 1, "1")+left))...).ends(t, 0)
+	mayDelete := func() error {
+		return kubectlCommand(t, c, "auth", "can-i", "delete", "serviceaccounts", "-n", ns, "--as="+user).Run()
+	}
+	until(t, "the rights are there", func() bool { return mayDelete() == nil })
+	before(p, cluster.Path("DELETE", "/api/v1/namespaces/"+ns+"/serviceaccounts/left"), func() {
+		kubectl(t, c, "delete", "rolebinding", user, "-n", ns)
+		until(t, "the rights are gone", func() bool { return mayDelete() != nil })
+	})
+	t.Cleanup(p.Heal)
+	r := k8sconnect(t, kubeconfig, applySet(ns, set, "--as="+user)...)
+	r.ends(t, 2).says(t, `failed      serviceaccount/left`).says(t, `cannot delete resource "serviceaccounts"`).
+		says(t, "the lock of the set is not given back")
+	p.Heal()
+	if promised := kubectl(t, c, "get", "secret", "shop", "-n", ns, "-o", "jsonpath={.metadata.annotations}"); !strings.Contains(promised, "ServiceAccount") {
+		t.Errorf("the parent promises %s: %s", promised, r)
+	}
+	freed(t, c, ns)
+	k8sconnect(t, c.KubeconfigPath, applySet(ns, set)...).ends(t, 0).says(t, "pruned      serviceaccount/left")
+}
