@@ -62,7 +62,8 @@ type Engine struct {
 type IncompleteError struct {
 	// Refused cannot be given as was wished, Unknown could not be read or written.
 	Refused, Unknown int
-	// Strangers were to give fields away, and own nothing of any object.
+	// Strangers were to give fields away, own nothing of any object, and are not known to have
+	// given it away before.
 	Strangers int
 }
 
@@ -83,7 +84,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	e.Emit(event.PhaseStarted{Index: 0})
 	var mu sync.Mutex
 	var incomplete IncompleteError
-	known := census{from: e.Wish.From, owners: map[string]bool{}}
+	known := census{wish: e.Wish, owners: map[string]bool{}}
 	var work errgroup.Group
 	work.SetLimit(atOnce)
 	for _, t := range targets {
@@ -94,7 +95,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 			out, entries := e.one(ctx, t)
 			mu.Lock()
 			defer mu.Unlock()
-			known.add(out, entries, len(e.Wish.Paths) > 0)
+			known.add(out, entries)
 			switch {
 			case out.Action == event.Failed, len(out.Left) > 0 && len(out.Moves) == 0:
 				incomplete.Refused++
@@ -109,9 +110,13 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if strangers := known.strangers(); len(strangers) > 0 {
-		incomplete.Strangers = len(strangers)
-		e.Emit(event.Warned{Text: known.text(strangers, len(targets))})
+	slips, done := known.strangers()
+	if len(slips) > 0 {
+		incomplete.Strangers = len(slips)
+		e.Emit(event.Warned{Text: known.slip(slips, len(targets))})
+	}
+	if len(done) > 0 {
+		e.Emit(event.Warned{Text: known.repetition(done, len(targets))})
 	}
 	if incomplete != (IncompleteError{}) {
 		return &incomplete
@@ -129,7 +134,7 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 		}
 		wish, done, entries, err := e.wish(ctx, live, t)
 		if err != nil {
-			return e.refused(out, err), entries
+			return e.refused(out, err, entries), entries
 		}
 		out.Moves, out.Left = movesOf(done.Given), keptOf(done.Left)
 		if len(done.Given) == 0 {
@@ -227,9 +232,10 @@ func (e *Engine) unknown(out event.Given, err error) event.Given {
 	return out
 }
 
-// refused is the result where the wish cannot be fulfilled.
-func (e *Engine) refused(out event.Given, err error) event.Given {
-	if e.Lenient && (give.Missing(err) || errors.Is(err, give.ErrUnmanaged) || errors.As(err, new(*give.PathError))) {
+// refused is the result where the wish cannot be fulfilled, or was before.
+func (e *Engine) refused(out event.Given, err error, entries []managedfields.Entry) event.Given {
+	none := e.Lenient && (give.Missing(err) || errors.Is(err, give.ErrUnmanaged) || errors.As(err, new(*give.PathError)))
+	if none || repetition(e.Wish, err, entries) {
 		out.Action, out.Reason = event.Unchanged, err.Error()
 		return out
 	}

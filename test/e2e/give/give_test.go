@@ -173,11 +173,18 @@ func TestSelected(t *testing.T) {
 		!strings.Contains(strings.Join(strings.Fields(out), " "), "kubectl-edti owns nothing of the 12 objects (did you mean kubectl-edit?)") {
 		t.Errorf("a slip: status %d", status)
 	}
+	if status, out := s.give(t, "cm/a1", "--from=kubectl-edti", "--to=flux", "--as-operation=apply"); status != 1 || !strings.Contains(out, "kubectl-edti owns nothing of it") {
+		t.Errorf("a slip beside a name: status %d", status)
+	}
 	if status, out := s.give(t, "cm", "-l", "app=web", "--from=kubectl-edit", "--to=flux", "--as-operation=apply"); status != 0 || !strings.Contains(out, "6 given, 6 unchanged") {
 		t.Errorf("status %d", status)
 	}
-	if status, out := s.give(t, "cm/a0", "--from=kubectl-edti", "--to=flux"); status != 1 || !strings.Contains(out, "kubectl-edti owns nothing of it") {
-		t.Errorf("status %d", status)
+	// The same again, as a job repeats it, by label and by name.
+	for _, args := range [][]string{{"cm", "-l", "app=web"}, {"cm/a1", "cm/a3"}, {"cm/a0"}} {
+		status, out := s.give(t, append(args, "--from=kubectl-edit", "--to=flux")...)
+		if status != 0 || strings.Contains(out, "moved") || !strings.Contains(out, "kubectl-edit owns nothing of") {
+			t.Errorf("%s again: status %d", args, status)
+		}
 	}
 	if status, out := s.give(t, "cm/a0", ".data.b", "--to=flux"); status != 1 || !strings.Contains(out, "there is no .data.b") {
 		t.Errorf("status %d", status)
