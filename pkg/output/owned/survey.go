@@ -42,7 +42,7 @@ func (t *surveyTable) survey(s event.Surveyed) string {
 	t.leaving(&b, s)
 	t.unexpected(&b, s)
 	t.unserved(&b, s)
-	b.WriteString(surveySummary(s) + "\n")
+	b.WriteString(phrase.Surveyed(s) + "\n")
 	return b.String()
 }
 
@@ -150,34 +150,4 @@ func (t *surveyTable) unserved(b *strings.Builder, s event.Surveyed) {
 		rows = append(rows, []string{"  " + phrase.Owner(owner, time.Time{}) + " at " + text.Printable(v.Owner.APIVersion), kindName(v.Kind), text.Count(v.Objects, "object")})
 	}
 	b.WriteString(layout.Aligned(rows) + "\n")
-}
-
-// surveySummary is the last line.
-func surveySummary(s event.Surveyed) string {
-	parts := []string{text.Count(s.Objects, "object") + s.Where, text.Count(len(s.Managers), "manager")}
-	if s.Unmanaged > 0 {
-		parts = append(parts, text.Count(s.Unmanaged, "object")+" without managed fields")
-	}
-	if s.Expecting {
-		if len(s.Unexpected) == 0 {
-			parts = append(parts, "nothing unexpected")
-		} else {
-			parts = append(parts, fmt.Sprintf("%d with unexpected owners", countObjects(s.Unexpected)))
-		}
-	}
-	if len(s.Unread) > 0 {
-		parts = append(parts, fmt.Sprintf("%d not read", len(s.Unread)))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// countObjects counts objects, of which there is one holding for each manager.
-func countObjects(sorted []event.ObjectHolding) int {
-	n := 0
-	for i, h := range sorted {
-		if i == 0 || sorted[i-1].Ref.Key() != h.Ref.Key() {
-			n++
-		}
-	}
-	return n
 }

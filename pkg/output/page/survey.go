@@ -54,7 +54,7 @@ func render(s event.Surveyed, now time.Time) string {
 	head(&m, title)
 	m.raw("\n<body>\n<header>\n")
 	m.element("h1", title)
-	m.element("p", summary(s)+". Written "+phrase.Stamp(now)+".")
+	m.element("p", phrase.Surveyed(s)+". Written "+phrase.Stamp(now)+".")
 	m.raw(`<label id="filter" hidden>Show rows with <input type="search" autocomplete="off" spellcheck="false"></label>`)
 	m.raw("\n</header>\n<main>\n")
 	for _, t := range tables(s) {
@@ -124,17 +124,10 @@ func (c column) class() []string {
 	return nil
 }
 
-func summary(s event.Surveyed) string {
-	parts := []string{text.Count(s.Objects, "object"), text.Count(len(s.Managers), "manager")}
-	if s.Unmanaged > 0 {
-		parts = append(parts, text.Count(s.Unmanaged, "object")+" without managed fields")
-	}
-	return strings.Join(parts, ", ")
-}
-
 func tables(s event.Surveyed) []table {
 	all := []table{managers(s), holdings(s)}
 	if len(s.Unexpected) > 0 {
+		all[0].Note += " Coloured: a manager that was not expected; its objects are listed below."
 		all = append(all, objects("Not expected", "Fields outside the status, of managers that nobody expected.", s.Unexpected))
 	}
 	if len(s.Leaving) > 0 {

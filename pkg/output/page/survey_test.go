@@ -108,3 +108,21 @@ func TestPageNamesNoAddress(t *testing.T) {
 		}
 	}
 }
+
+// Whoever reads only the head of a page knows whether it is complete, and what its colour means.
+func TestHeadOfPage(t *testing.T) {
+	s := surveyOf("flux")
+	for _, want := range []string{
+		"1 object in the namespace flux, 1 manager, 1 with unexpected owners, 1 not read.",
+		"Coloured: a manager that was not expected; its objects are listed below.",
+	} {
+		if !strings.Contains(render(s, when), want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	s.Unexpected, s.Unread = nil, nil
+	page := render(s, when)
+	if !strings.Contains(page, "1 manager, nothing unexpected.") || strings.Contains(page, "Coloured") || strings.Contains(page, "not read") {
+		t.Error("nothing is unexpected, and all was read")
+	}
+}
