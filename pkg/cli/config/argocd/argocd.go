@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -137,7 +138,9 @@ func (c *Converted) add(file string, item *yaml.Node) error {
 			case note != "":
 				c.Notes = append(c.Notes, at+": "+note)
 			}
-			paths = append(paths, path)
+			if !slices.Contains(paths, path) { // Two positions in a list are one rule.
+				paths = append(paths, path)
+			}
 		}
 	}
 	convert(of.JSONPointers, pointer)

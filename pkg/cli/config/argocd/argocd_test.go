@@ -88,7 +88,7 @@ spec:
   template:
     spec:
       ignoreDifferences:
-      - {kind: ValidatingWebhookConfiguration, group: admissionregistration.k8s.io, jsonPointers: [/webhooks/0/failurePolicy]}
+      - {kind: ValidatingWebhookConfiguration, group: admissionregistration.k8s.io, jsonPointers: [/webhooks/0/failurePolicy, /webhooks/1/failurePolicy]}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,9 @@ spec:
 	}, out.Left); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"apps.yaml:28: /webhooks/0/failurePolicy: " + anyItem}, out.Notes); diff != "" {
+	if diff := cmp.Diff([]string{
+		"apps.yaml:28: /webhooks/0/failurePolicy: " + anyItem, "apps.yaml:28: /webhooks/1/failurePolicy: " + anyItem,
+	}, out.Notes); diff != "" {
 		t.Error(diff)
 	}
 }
