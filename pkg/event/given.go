@@ -44,6 +44,8 @@ type Withheld struct {
 	Owner managedfields.Owner
 	// Why is why, in a few words.
 	Why string
+	// Unstated: the receiver's manifest does not have them, so that it is meant to be without.
+	Unstated bool
 }
 
 // NextApply is what the next apply of a manager meets, by the manifest that it applied

@@ -97,7 +97,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 			defer mu.Unlock()
 			known.add(out, entries)
 			switch {
-			case out.Action == event.Failed, len(out.Left) > 0 && len(out.Moves) == 0:
+			case out.Action == event.Failed, out.Action == event.Unchanged && barred(out.Left):
 				incomplete.Refused++
 			case out.Action == event.Unknown:
 				incomplete.Unknown++
@@ -223,6 +223,12 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 		return nil // What was wished is done; the next writer sets the default anew as well.
 	}
 	return err
+}
+
+// barred reports whether fields stay that the receiver was to have. What it does not state is not
+// among them: a second run, after all else was given, finds just that, and has nothing to do.
+func barred(left []event.Withheld) bool {
+	return slices.ContainsFunc(left, func(w event.Withheld) bool { return !w.Unstated })
 }
 
 // unknown is the result where nobody can tell what the server would have done.

@@ -46,7 +46,7 @@ next:
 				continue next
 			}
 		}
-		out = append(out, event.Withheld{Paths: []fieldpath.Path{l.Path}, Owner: l.Owner, Why: why})
+		out = append(out, event.Withheld{Paths: []fieldpath.Path{l.Path}, Owner: l.Owner, Why: why, Unstated: l.Why == give.Unstated})
 	}
 	return out
 }

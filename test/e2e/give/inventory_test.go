@@ -158,6 +158,10 @@ status: {inventory: {entries: [{id: give-next_web_apps_Deployment, v: v1}, {id: 
 			}
 		}
 	}
+	// The same again, as a job repeats it: the label stays, and that is not a refusal.
+	if status, out := s.give(t, "--inventory-of=ks/give-next/apps", "--from=kubectl-edit", "-f", rendered); status != 0 || !strings.Contains(out, "1 unchanged") {
+		t.Errorf("again: status %d", status)
+	}
 	if got := s.get(t, configMaps, "leaving").GetResourceVersion(); got != leaving {
 		t.Error("an object was written that the manifests do not have")
 	}
