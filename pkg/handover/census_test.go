@@ -125,7 +125,7 @@ func TestGivenTwice(t *testing.T) {
 // A second run ends as the first did also where a field stays with its owner because the receiver's
 // manifest does not state it. One that stays because of its version is refused.
 func TestGivenTwiceWithARemainder(t *testing.T) {
-	run := func(version string) (first, second error, left []event.Withheld) {
+	run := func(version string) (left []event.Withheld, first, second error) {
 		s := handing(t, "a")
 		fields, _, _ := unstructured.NestedSlice(s.server.live["a"].Object, "metadata", "managedFields")
 		edit := fields[0].(map[string]any)
@@ -138,12 +138,12 @@ func TestGivenTwiceWithARemainder(t *testing.T) {
 		of.Stated = fieldstest.Read(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: '1', b: '1'}}")
 		first = s.engine.Run(t.Context(), []Target{of})
 		second = s.engine.Run(t.Context(), []Target{of})
-		return first, second, s.given["a"].Left
+		return s.given["a"].Left, first, second
 	}
-	if first, second, left := run("v1"); first != nil || second != nil || len(left) != 1 || left[0].Paths[0].String() != ".data.c" {
+	if left, first, second := run("v1"); first != nil || second != nil || len(left) != 1 || left[0].Paths[0].String() != ".data.c" {
 		t.Errorf("%v, then %v, left %v", first, second, left)
 	}
-	if first, second, _ := run("v1alpha1"); first == nil || second == nil {
+	if _, first, second := run("v1alpha1"); first == nil || second == nil {
 		t.Errorf("%v, then %v", first, second)
 	}
 }
