@@ -141,12 +141,14 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error) error 
 	if !meta.IsNoMatchError(err) || errors.Unwrap(err) != nil {
 		return err // It says more than that there is no such kind.
 	}
+	if len(item.OnlyIn) > 0 {
+		// The set says it. Whether the server has the other version by now is a matter of moments.
+		return &otherVersionError{gvk: item.GVK, versions: item.OnlyIn}
+	}
 	err = e.Server.Unserved(ctx, item.GVK)
 	switch {
 	case !meta.IsNoMatchError(err), errors.Unwrap(err) != nil:
 		return err
-	case len(item.OnlyIn) > 0:
-		return &otherVersionError{gvk: item.GVK, versions: item.OnlyIn}
 	case plan.Builtin(item.GVK.Group), e.DryRun != object.DryRunNone, meant(err) != "":
 		return err
 	}
