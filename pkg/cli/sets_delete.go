@@ -176,7 +176,7 @@ func (o *setsDeleteOptions) forget(ctx, held context.Context, client *cluster.Cl
 		return fmt.Errorf("%s: the set is deleted, but its history is not: %w", parent, err)
 	}
 	lock.Release(ctx)
-	err := lock.Remove(ctx)
+	err := lock.Remove(ctx, client)
 	if apierrors.IsForbidden(err) { // It is small, and holds nothing.
 		o.out.Print(event.Warned{Ref: locking.LeaseOf(parent), Text: "stays, since it may not be deleted: " + err.Error()})
 		return nil

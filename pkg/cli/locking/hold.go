@@ -106,9 +106,9 @@ func (l *Locking) Ended(result history.Result) {
 
 // Remove deletes the Lease once the lock was given back: that of a set which is no more. One
 // that another run has taken meanwhile stays. So does one that is ours still, because a write
-// may arrive: that is reported.
-func (l *Locking) Remove(ctx context.Context) error {
-	live, err := l.store.server.Get(ctx, LeaseKind(), l.store.ref)
+// may arrive: that is reported. The requests of a lock are not retried; those of server are.
+func (l *Locking) Remove(ctx context.Context, server Server) error {
+	live, err := server.Get(ctx, LeaseKind(), l.store.ref)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (l *Locking) Remove(ctx context.Context) error {
 		return err
 	}
 	how := object.Deletion{UID: live.GetUID(), ResourceVersion: live.GetResourceVersion()}
-	_, err = l.store.server.Delete(request.Unguarded(ctx), LeaseKind(), l.store.ref, how)
+	_, err = server.Delete(request.Unguarded(ctx), LeaseKind(), l.store.ref, how)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
