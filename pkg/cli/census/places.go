@@ -66,15 +66,21 @@ func (o *surveyOptions) allKinds(ctx context.Context, in verb.Invocation, client
 	if err != nil {
 		return nil, "", err
 	}
+	return worthCounting(listable, sel), where, nil
+}
+
+// worthCounting are lists of those kinds that are meant where no TYPE is named. Events are not:
+// whoever writes one owns it, and it is gone within the hour.
+func worthCounting(kinds []object.Kind, sel object.Selection) []place {
 	var places []place
-	for _, kind := range listable {
-		// Events are served in two groups, and are the same objects.
-		again := kind.GVK.GroupKind() == schema.GroupKind{Group: "events.k8s.io", Kind: "Event"}
-		if (kind.Namespaced || sel.Namespace == "") && !again {
+	for _, kind := range kinds {
+		group := kind.GVK.Group
+		isEvent := kind.GVK.Kind == "Event" && (group == "" || group == "events.k8s.io")
+		if (kind.Namespaced || sel.Namespace == "") && !isEvent {
 			places = append(places, place{kind: kind, sel: sel})
 		}
 	}
-	return places, where, nil
+	return places
 }
 
 // itemsOf are the objects of manifests.

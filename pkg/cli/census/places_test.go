@@ -1,0 +1,40 @@
+package census
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Where no TYPE is named, all kinds are counted but Events, in whichever of their two groups. A
+// kind of somebody else that has the same name is no Event.
+func TestWorthCounting(t *testing.T) {
+	kind := func(group, kind string, namespaced bool) object.Kind {
+		return object.Kind{GVK: schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, Namespaced: namespaced}
+	}
+	kinds := []object.Kind{
+		kind("", "ConfigMap", true), kind("", "Event", true), kind("events.k8s.io", "Event", true),
+		kind("calendar.example", "Event", true), kind("", "Namespace", false),
+	}
+	for _, tt := range []struct {
+		sel  object.Selection
+		want []string
+	}{
+		{object.Selection{}, []string{"ConfigMap", "Event.calendar.example", "Namespace"}},
+		{object.Selection{Namespace: "shop", Labels: "a=b"}, []string{"ConfigMap", "Event.calendar.example"}},
+	} {
+		var got []string
+		for _, p := range worthCounting(kinds, tt.sel) {
+			if p.sel != tt.sel || p.names != nil || p.err != nil {
+				t.Errorf("%+v", p)
+			}
+			got = append(got, p.kind.GVK.GroupKind().String())
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", tt.sel, diff)
+		}
+	}
+}
