@@ -74,11 +74,12 @@ func (o *configImport) Execute(_ context.Context, in verb.Invocation) error {
 	if err != nil {
 		return err
 	}
+	width, _ := verb.Terminal(in.Streams.ErrOut)
 	for _, note := range out.Notes {
-		fmt.Fprintln(in.Streams.ErrOut, layout.Plain("note: "+note))
+		fmt.Fprintln(in.Streams.ErrOut, layout.Fit("note: ", note, width))
 	}
 	for _, left := range out.Left {
-		fmt.Fprintln(in.Streams.ErrOut, layout.Plain("no rule for "+left))
+		fmt.Fprintln(in.Streams.ErrOut, layout.Fit("no rule for ", left, width))
 	}
 	if out.Rules() > 0 {
 		text, err := out.YAML()

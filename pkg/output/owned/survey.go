@@ -35,14 +35,14 @@ func (t *surveyTable) survey(s event.Surveyed) string {
 	switch {
 	case len(s.Managers) == 0:
 	case s.Holdings == nil:
-		b.WriteString(layout.Aligned(managerRows(s)) + "\n")
+		b.WriteString(layout.Aligned(managerRows(s), t.Width) + "\n")
 	default:
-		b.WriteString(layout.Aligned(holdingRows(s)) + "\n")
+		b.WriteString(layout.Aligned(holdingRows(s), t.Width) + "\n")
 	}
 	t.leaving(&b, s)
 	t.unexpected(&b, s)
 	t.unserved(&b, s)
-	b.WriteString(phrase.Surveyed(s) + "\n")
+	b.WriteString(layout.Fit("", phrase.Surveyed(s), t.Width) + "\n")
 	return b.String()
 }
 
@@ -89,7 +89,7 @@ func (t *surveyTable) leaving(b *strings.Builder, s event.Surveyed) {
 			}
 		}
 		if len(of) == 0 {
-			fmt.Fprintf(b, "%s owns nothing\n\n", managerName(manager))
+			b.WriteString(layout.Fit("", managerName(manager)+" owns nothing", t.Width) + "\n\n")
 			continue
 		}
 		title := fmt.Sprintf("%s owns %s of %s; without it, %d would have no owner",
@@ -100,6 +100,13 @@ func (t *surveyTable) leaving(b *strings.Builder, s event.Surveyed) {
 			}
 			return fmt.Sprintf("%d of %s", h.Fields.Sole(), text.Count(h.Fields.All, "field"))
 		})
+	}
+}
+
+// title writes what the lines below it are.
+func (t *surveyTable) title(b *strings.Builder, title string) {
+	for line := range strings.SplitSeq(layout.Fit("", title, t.Width), "\n") {
+		b.WriteString(t.Paint.Bold.Sprint(line) + "\n")
 	}
 }
 
@@ -117,13 +124,13 @@ func (t *surveyTable) unexpected(b *strings.Builder, s event.Surveyed) {
 func (t *surveyTable) objects(b *strings.Builder, title string, holdings []event.ObjectHolding, say func(event.ObjectHolding) string) {
 	const some, somePaths = 20, 4
 	brief := t.Width != nil && !t.Verbose
-	b.WriteString(t.Paint.Bold.Sprint(title) + "\n")
+	t.title(b, title)
 	for i, h := range holdings {
 		if brief && i == some {
 			fmt.Fprintf(b, "  and %s more; -v 1 shows all\n", text.Count(len(holdings)-some, "object"))
 			break
 		}
-		fmt.Fprintf(b, "  %s  %s\n", phrase.Name(h.Ref), say(h))
+		b.WriteString(layout.Fit("  ", phrase.Name(h.Ref)+"  "+say(h), t.Width) + "\n")
 		var lines []string
 		for j, path := range h.Paths {
 			if brief && j == somePaths && len(h.Paths) > somePaths+1 {
@@ -142,12 +149,12 @@ func (t *surveyTable) unserved(b *strings.Builder, s event.Surveyed) {
 	if len(s.Unserved) == 0 {
 		return
 	}
-	b.WriteString(t.Paint.Bold.Sprint("owned at versions that the server does not serve; --migrate-versions rewrites them") + "\n")
+	t.title(b, "owned at versions that the server does not serve; --migrate-versions rewrites them")
 	var rows [][]string
 	for _, v := range s.Unserved {
 		owner := v.Owner
 		owner.APIVersion = ""
 		rows = append(rows, []string{"  " + phrase.Owner(owner, time.Time{}) + " at " + text.Printable(v.Owner.APIVersion), kindName(v.Kind), text.Count(v.Objects, "object")})
 	}
-	b.WriteString(layout.Aligned(rows) + "\n")
+	b.WriteString(layout.Aligned(rows, t.Width) + "\n")
 }

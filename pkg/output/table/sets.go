@@ -63,7 +63,7 @@ func (t *setsTable) Finish(context.Context) error {
 		rows = append(rows, t.row(s))
 	}
 	var b strings.Builder
-	b.WriteString(layout.Aligned(rows))
+	b.WriteString(layout.Aligned(rows, t.Width))
 	for _, s := range t.sets {
 		if t.members && len(s.Members) > 0 && s.Err == nil {
 			b.WriteString("\n" + t.memberLines(s))
@@ -143,7 +143,7 @@ func (t *setsTable) memberLines(s event.Set) string {
 		if reason := strings.Join(layout.Lines(m.Reason), "; "); reason != "" {
 			line += ": " + reason
 		}
-		b.WriteString(line + "\n")
+		b.WriteString(layout.Fit("", line, t.Width) + "\n")
 	}
 	return b.String()
 }

@@ -1,0 +1,87 @@
+package printer_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+// aSurvey has long names wherever there is one.
+func aSurvey(summary bool) event.Surveyed {
+	webhooks := schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}
+	controller := managedfields.Owner{Manager: "cert-manager-cainjector", Operation: managedfields.Update, APIVersion: "admissionregistration.k8s.io/v1beta1"}
+	status := managedfields.Owner{Manager: "kube-controller-manager", Operation: managedfields.Update, Subresource: "status"}
+	web := ref("apps/v1", "Deployment", "shop", "web-of-the-whole-shop-with-a-long-name")
+	s := event.Surveyed{
+		Where: " in the namespace shop-of-a-customer-with-a-long-name", Objects: 1234, Unmanaged: 12, Expecting: true,
+		Managers: []event.ManagerHolding{{Manager: strings.Repeat("manager-with-a-long-name-", 4), Kinds: 3, Objects: 2000, Fields: event.Fields{All: 123456, Shared: 1}}},
+		Holdings: []event.KindHolding{
+			{Owner: controller, Kind: webhooks, Objects: 12, Fields: event.Fields{All: 24}},
+			{Owner: status, Kind: schema.GroupKind{Group: "apps", Kind: "Deployment"}, Objects: 2000, Fields: event.Fields{All: 123456, Shared: 12345}},
+		},
+		From:       []string{"cert-manager-cainjector", "manager-that-owns-nothing-at-all-of-any-of-the-objects"},
+		Leaving:    []event.ObjectHolding{{Ref: web, Manager: "cert-manager-cainjector", Fields: event.Fields{All: 12}, Paths: []event.FieldName{".data.a"}}},
+		Unexpected: []event.ObjectHolding{{Ref: web, Manager: "a-manager-that-nobody-has-ever-heard-of", Fields: event.Fields{All: 12}}},
+		Unserved:   []event.VersionHolding{{Owner: controller, Kind: webhooks, Objects: 12}},
+		Unread:     []event.Unread{{Ref: web, Err: errors.New("no")}},
+	}
+	if summary {
+		s.Holdings = nil
+	}
+	return s
+}
+
+// A survey fits a terminal, and in a log each row is one line that has all of it.
+func TestSurveyFits(t *testing.T) {
+	for _, summary := range []bool{false, true} {
+		events := []event.Event{aSurvey(summary)}
+		for _, width := range []int{66, 80, 100, 120, 160} {
+			for line := range strings.Lines(run(t, printer.ForSurvey, output.Options{Width: columns(width)}, events).out) {
+				if n := columnsOf(strings.TrimSuffix(line, "\n")); n > width {
+					t.Errorf("%d columns on a terminal of %d: %s", n, width, line)
+				}
+			}
+		}
+		got := run(t, printer.ForSurvey, output.Options{}, events).out
+		whole := []string{
+			"ValidatingWebhookConfiguration", "cert-manager-cainjector (Update)", "kube-controller-manager (status)",
+			"owned at versions that the server does not serve; --migrate-versions rewrites them",
+		}
+		if summary {
+			whole = []string{strings.Repeat("manager-with-a-long-name-", 4)}
+		}
+		for _, want := range append(whole, "without it, 12 would have no owner", "web-of-the-whole-shop-with-a-long-name -n shop  a-manager-that-nobody-has-ever-heard-of, 12 fields") {
+			if !strings.Contains(strings.ToLower(got), strings.ToLower(want)) {
+				t.Errorf("in a log %q is not in one piece:\n%s", want, got)
+			}
+		}
+	}
+}
+
+// So do sets: who holds a lock and who ran last has no bound.
+func TestSetsFit(t *testing.T) {
+	events := []event.Event{event.Set{
+		Ref:     ref("v1", "Secret", "shop-of-a-customer", "shop-with-a-long-name"),
+		LastRun: &event.SetRun{Result: "succeeded", Started: noon(), Ended: noon(), Who: "pipeline-with-a-long-name@runner-17.ci.example.com"},
+		Lock:    &event.Lock{Holder: "pipeline-with-a-long-name@runner-17.ci.example.com", Since: noon()},
+		Members: []event.Member{{Ref: ref("apps/v1", "Deployment", "shop-of-a-customer", "web"), Judged: true, Reason: "2 of 3 replicas are available, and one of them waits for its image"}},
+	}}
+	members := func(o output.Options) (*printer.Printer, error) { return printer.ForSets(o, true) }
+	for _, width := range []int{80, 100, 120} {
+		for line := range strings.Lines(run(t, members, output.Options{Width: columns(width)}, events).out) {
+			if n := columnsOf(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d columns on a terminal of %d: %s", n, width, line)
+			}
+		}
+	}
+	if got := run(t, members, output.Options{}, events).out; strings.Count(got, "\n") != 4 {
+		t.Errorf("in a log:\n%s", got)
+	}
+}
