@@ -177,6 +177,23 @@ type Remarked struct {
 	Text, Hint string
 }
 
+// Decided says what decided about paths of an object, where that was asked: flags, an annotation,
+// rules of a file.
+type Decided struct {
+	Ref       object.Ref
+	Decisions []Decision
+}
+
+// Decision is what became of one path, and why.
+type Decision struct {
+	Path fieldpath.Path
+	// Outcome is yielded, taken, left or overruled.
+	Outcome string
+	// By is a flag, the annotation, or a place in a file; empty for the built-in table. Choice is
+	// what it says.
+	By, Choice string
+}
+
 // LeftOut says that something in the input was left out because it is at fault. Err
 // says what, where it is written, and why.
 type LeftOut struct {
@@ -231,6 +248,7 @@ func (Applied) event()      {}
 func (Compared) event()     {}
 func (Warned) event()       {}
 func (Remarked) event()     {}
+func (Decided) event()      {}
 func (LeftOut) event()      {}
 func (HooksLeftOut) event() {}
 func (Retrying) event()     {}

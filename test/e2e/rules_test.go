@@ -9,6 +9,9 @@ import (
 	"testing"
 )
 
+// decided is what decided about a path, in JSON.
+type decided struct{ Path, Outcome, By, Choice string }
+
 // A file beside the manifests leaves what others hold, for each object as it is: the replicas
 // of the Deployment that is scaled, and not of the other one. A file that takes has to be
 // named. Guards of the file refuse before anything is sent.
@@ -83,12 +86,13 @@ spec:
 	}
 	k8sconnect(t, c.KubeconfigPath, "diff", "-n", ns, "-f", folder).ends(t, 0)
 	for _, verb := range []string{"apply", "diff"} {
-		// A document stays one: what is explained is beside it.
+		// A document stays one: what is explained is in it, and on stderr beside it.
 		r := k8sconnect(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder, "--explain-rules", "-o", "json").ends(t, 0)
 		var document struct {
 			Objects []struct {
 				Name    string
 				Yielded []string
+				Decided []decided
 			}
 		}
 		if err := json.Unmarshal(r.stdout.Bytes(), &document); err != nil {
@@ -96,6 +100,13 @@ spec:
 		}
 		yielded := 0
 		for _, o := range document.Objects {
+			var want []decided
+			if o.Name == "scaled" {
+				want = []decided{{".spec.replicas", "yielded", config + ":2:3", "manager=kubectl"}}
+			}
+			if !slices.Equal(o.Decided, want) {
+				t.Errorf("%s: %s: %+v, want %+v", verb, o.Name, o.Decided, want)
+			}
 			if o.Name == "scaled" && slices.Contains(o.Yielded, ".spec.replicas") {
 				yielded++
 			}
@@ -103,6 +114,15 @@ spec:
 		if yielded != 1 || !strings.Contains(r.stderr.String(), ".spec.replicas yielded by "+config+":2:3") {
 			t.Errorf("%s:\n%s", verb, r)
 		}
+		// It is there where it was asked for.
+		if r := k8sconnect(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder, "-o", "json").ends(t, 0); strings.Contains(r.stdout.String(), "decided") {
+			t.Errorf("%s:\n%s", verb, r)
+		}
+	}
+	// Flags and the annotation are named as the file is, and the stream says it, too.
+	r = k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", folder, "--config=", "--yield=deploy/scaled:.spec.replicas", "--explain-rules", "-o", "stream").ends(t, 0)
+	if want := `"decided":[{"path":".spec.replicas","outcome":"yielded","by":"--yield","choice":"deploy/scaled:.spec.replicas"}]`; !strings.Contains(r.stdout.String(), want) {
+		t.Errorf("no %s:\n%s", want, r)
 	}
 
 	// A rule about an object that -l leaves out is none that matches nothing.

@@ -60,13 +60,18 @@ func (r *Rules) hear(d predict.Decision) {
 	r.decisions[decided{d.Ref, d.Path.String(), d.Choice, d.Said}] = d
 }
 
-// Watch warns of the rules that matched nothing; beside are objects of the input that the run
+// Watch tells what decided about which path, if that is to be explained, and warns of the rules that
+// matched nothing; beside are objects of the input that the run
 // leaves out, of which a rule may speak as well. end is how the run ended, and is returned.
 // A run that ends in conflicts or differences wants the warning most: a slip in a rule may be
 // the cause. One that was cut off says nothing, and where something was not looked at, nothing
 // is said of rules that depend on who its owners are.
 func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.Event), end error) error {
-	if r == nil || end != nil && !verb.IsResult(end) {
+	if r == nil {
+		return end
+	}
+	r.tell(emit)
+	if end != nil && !verb.IsResult(end) {
 		return end
 	}
 	var items []plan.Item
@@ -86,6 +91,36 @@ func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.E
 	return end
 }
 
+// tell tells what decided, an object after the other.
+func (r *Rules) tell(emit func(event.Event)) {
+	r.mu.Lock()
+	sorted := r.sorted()
+	r.mu.Unlock()
+	for len(sorted) > 0 {
+		told := event.Decided{Ref: sorted[0].Ref}
+		for len(sorted) > 0 && sorted[0].Ref == told.Ref {
+			d := sorted[0]
+			told.Decisions = append(told.Decisions, event.Decision{Path: d.Path, Outcome: string(d.Outcome), By: d.Said, Choice: asWritten(d)})
+			sorted = sorted[1:]
+		}
+		emit(told)
+	}
+}
+
+// asWritten is the choice that decided, without what it was said with.
+func asWritten(d predict.Decision) string {
+	choice := strings.TrimPrefix(d.Choice, "annotation "+d.Said+": ")
+	return strings.TrimPrefix(choice, d.Said+"=")
+}
+
+// sorted are the decisions by objects and their paths.
+func (r *Rules) sorted() []predict.Decision {
+	return slices.SortedFunc(maps.Values(r.decisions), func(a, b predict.Decision) int {
+		return cmp.Or(strings.Compare(a.Ref.String(), b.Ref.String()), a.Ref.Compare(b.Ref), a.Path.Compare(b.Path),
+			strings.Compare(a.Said, b.Said), strings.Compare(a.Choice, b.Choice))
+	})
+}
+
 // Explain says which choice decided which path, an object after the other. Of a run that ended
 // before it came to its objects, it says nothing.
 func (r *Rules) Explain(w io.Writer) {
@@ -97,11 +132,7 @@ func (r *Rules) Explain(w io.Writer) {
 	if len(r.decisions) == 0 && r.looked {
 		fmt.Fprintln(w, "rules: none decided anything")
 	}
-	decisions := slices.SortedFunc(maps.Values(r.decisions), func(a, b predict.Decision) int {
-		return cmp.Or(strings.Compare(a.Ref.String(), b.Ref.String()), a.Path.Compare(b.Path),
-			strings.Compare(a.Said, b.Said), strings.Compare(a.Choice, b.Choice))
-	})
-	for _, d := range decisions {
+	for _, d := range r.sorted() {
 		fmt.Fprintln(w, layout.Plain(fmt.Sprintf("rules: %s: %s %s by %s", d.Ref, d.Path, d.Outcome, by(d))))
 	}
 }

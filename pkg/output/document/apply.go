@@ -36,7 +36,7 @@ func NewApply(b output.Base) output.Results {
 			return object.Ref{}, nil
 		},
 		complete: func(o *appliedObject, ref object.Ref, t told) {
-			o.Warnings, o.Remarks = t.warnings, t.remarks
+			o.Warnings, o.Remarks, o.Decided = t.warnings, t.remarks, t.decided
 			o.Wait, o.Rollback = waited[ref.Key()], rolledBack[ref.Key()]
 		},
 		suite: func(r result[appliedObject]) junitSuite { return applySuite(r, b.State.InFlags()) },
@@ -59,6 +59,7 @@ type appliedObject struct {
 	Taken     []changedPath          `json:"taken,omitempty"`
 	Yielded   []string               `json:"yielded,omitempty"`
 	Left      []contestedPath        `json:"left,omitempty"`
+	Decided   []decidedEntry         `json:"decided,omitempty"`
 	Adopted   []string               `json:"adopted,omitempty"`
 	Sharing   *managedfields.Sharing `json:"sharing,omitempty"`
 	Joined    *joinedEntry           `json:"joined,omitempty"`

@@ -23,8 +23,10 @@ func NewDiff(b output.Base) output.Results {
 			o := comparedOf(compared)
 			return compared.Ref, &o
 		},
-		complete: func(o *comparedObject, _ object.Ref, t told) { o.Warnings, o.Remarks = t.warnings, t.remarks },
-		suite:    diffSuite,
+		complete: func(o *comparedObject, _ object.Ref, t told) {
+			o.Warnings, o.Remarks, o.Decided = t.warnings, t.remarks, t.decided
+		},
+		suite: diffSuite,
 	}
 }
 
@@ -42,6 +44,7 @@ type comparedObject struct {
 	Sharing  *managedfields.Sharing `json:"sharing,omitempty"`
 	Yielded  []string               `json:"yielded,omitempty"`
 	Left     []contestedPath        `json:"left,omitempty"`
+	Decided  []decidedEntry         `json:"decided,omitempty"`
 }
 
 func comparedOf(c event.Compared) comparedObject {

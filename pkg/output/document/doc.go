@@ -28,6 +28,7 @@
 //	warned        object, text; no object where the run as a whole is meant
 //	remarked      object, remark {code, path, message, hint}: what will not work; no object
 //	              where the run as a whole is meant
+//	decided       object, decided: as in the objects of an ApplyResult
 //	retrying      object, error {reason, message, hint}, inSeconds, leftSeconds;
 //	              no object where the server as a whole does not answer
 //	waiting       object, for, withinSeconds where it is waited for no longer

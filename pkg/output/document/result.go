@@ -49,12 +49,14 @@ type gathered[T any] struct {
 	objects  output.PlanOrdered[keyed[T]]
 	warnings warnings
 	remarks  remarks
+	decided  map[object.Key][]decidedEntry
 }
 
 // told is what was reported of an object besides its result.
 type told struct {
 	warnings []string
 	remarks  []remarkEntry
+	decided  []decidedEntry
 }
 
 // keyed is a result with the identity by which warnings find it.
@@ -75,6 +77,13 @@ func (d *gathered[T]) Take(e event.Event) {
 		d.remarks[remarked.Ref.Key()] = append(d.remarks[remarked.Ref.Key()], remarkOf(remarked))
 		return
 	}
+	if decided, ok := e.(event.Decided); ok {
+		if d.decided == nil {
+			d.decided = map[object.Key][]decidedEntry{}
+		}
+		d.decided[decided.Ref.Key()] = decidedOf(decided)
+		return
+	}
 	if ref, o := d.of(e); o != nil {
 		d.objects.Add(d.State.Place(ref), keyed[T]{ref, *o})
 	}
@@ -86,7 +95,7 @@ func (d *gathered[T]) Finish(context.Context) error {
 	r := d.result
 	r.Summary = summary{actions: d.actions, tally: d.State.Tally}
 	for _, o := range d.objects.Drain() {
-		d.complete(&o.value, o.ref, told{d.warnings.of(o.ref), d.remarks.of(o.ref)})
+		d.complete(&o.value, o.ref, told{d.warnings.of(o.ref), d.remarks.of(o.ref), d.decided[o.ref.Key()]})
 		r.Objects = append(r.Objects, o.value)
 	}
 	r.Remarks = d.remarks.of(object.Ref{})

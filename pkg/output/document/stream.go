@@ -24,26 +24,27 @@ func NewStream(b output.Base, actions []event.Action) output.Results {
 
 // streamLine holds the fields of all types of line; each type sets its own.
 type streamLine struct {
-	Time        string        `json:"time"`
-	Type        string        `json:"type"`
-	Run         string        `json:"run,omitempty"`
-	DryRun      bool          `json:"dryRun,omitempty"`
-	Phases      []streamPhase `json:"phases,omitempty"`
-	Phase       *streamPhase  `json:"phase,omitempty"`
-	Object      any           `json:"object,omitempty"`
-	Text        string        `json:"text,omitempty"`
-	Done        *int          `json:"done,omitempty"`
-	Total       *int          `json:"total,omitempty"`
-	Root        *rootEntry    `json:"root,omitempty"`
-	Images      []imageEntry  `json:"images,omitempty"`
-	Remark      *remarkEntry  `json:"remark,omitempty"`
-	For         string        `json:"for,omitempty"`
-	Error       *fault        `json:"error,omitempty"`
-	HelmHooks   []hookEntry   `json:"helmHooks,omitempty"`
-	InSeconds   *float64      `json:"inSeconds,omitempty"`
-	LeftSeconds *float64      `json:"leftSeconds,omitempty"`
-	Within      float64       `json:"withinSeconds,omitempty"`
-	Summary     *summary      `json:"summary,omitempty"`
+	Time        string         `json:"time"`
+	Type        string         `json:"type"`
+	Run         string         `json:"run,omitempty"`
+	DryRun      bool           `json:"dryRun,omitempty"`
+	Phases      []streamPhase  `json:"phases,omitempty"`
+	Phase       *streamPhase   `json:"phase,omitempty"`
+	Object      any            `json:"object,omitempty"`
+	Text        string         `json:"text,omitempty"`
+	Done        *int           `json:"done,omitempty"`
+	Total       *int           `json:"total,omitempty"`
+	Root        *rootEntry     `json:"root,omitempty"`
+	Images      []imageEntry   `json:"images,omitempty"`
+	Remark      *remarkEntry   `json:"remark,omitempty"`
+	Decided     []decidedEntry `json:"decided,omitempty"`
+	For         string         `json:"for,omitempty"`
+	Error       *fault         `json:"error,omitempty"`
+	HelmHooks   []hookEntry    `json:"helmHooks,omitempty"`
+	InSeconds   *float64       `json:"inSeconds,omitempty"`
+	LeftSeconds *float64       `json:"leftSeconds,omitempty"`
+	Within      float64        `json:"withinSeconds,omitempty"`
+	Summary     *summary       `json:"summary,omitempty"`
 }
 
 type streamPhase struct {
@@ -95,6 +96,8 @@ func (s *stream) Take(e event.Event) {
 	case event.Remarked:
 		remark := remarkOf(e)
 		s.write(streamLine{Type: "remarked", Object: objectOrNil(e.Ref), Remark: &remark})
+	case event.Decided:
+		s.write(streamLine{Type: "decided", Object: nameOf(e.Ref), Decided: decidedOf(e)})
 	case event.LeftOut:
 		s.write(streamLine{Type: "leftOut", Error: faultOf(e.Err)})
 	case event.HooksLeftOut:

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -79,4 +80,23 @@ func (w warnings) rest() []string {
 	}
 	slices.Sort(texts)
 	return texts
+}
+
+// decidedEntry is what decided about one path, in JSON.
+type decidedEntry struct {
+	Path    string `json:"path"`
+	Outcome string `json:"outcome"`
+	By      string `json:"by"`
+	Choice  string `json:"choice,omitempty"`
+}
+
+// builtIn decides where nobody said anything.
+const builtIn = "built-in"
+
+func decidedOf(e event.Decided) []decidedEntry {
+	list := make([]decidedEntry, len(e.Decisions))
+	for i, d := range e.Decisions {
+		list[i] = decidedEntry{Path: d.Path.String(), Outcome: d.Outcome, By: cmp.Or(d.By, builtIn), Choice: d.Choice}
+	}
+	return list
 }

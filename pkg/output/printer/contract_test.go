@@ -92,6 +92,44 @@ func TestDiffResult(t *testing.T) {
 	  "summary":{"create":0,"update":1,"recreate":0,"share":0,"delete":0,"none":1,"unknown":1}}`)
 }
 
+// What decided is said of each path, with the object and in a line of the stream; where
+// nobody said anything, the built-in table did.
+func TestDecided(t *testing.T) {
+	decided := event.Decided{Ref: config("a"), Decisions: []event.Decision{
+		{Path: path(t, ".data.a"), Outcome: "yielded", By: "k8sconnect.yaml:3:3", Choice: "manager=kubectl:.data.a"},
+		{Path: path(t, ".data.b"), Outcome: "left"},
+	}}
+	const entries = `"decided":[{"path":".data.a","outcome":"yielded","by":"k8sconnect.yaml:3:3","choice":"manager=kubectl:.data.a"},{"path":".data.b","outcome":"left","by":"built-in"}]`
+	for _, tt := range []struct {
+		make   verb
+		kind   string
+		result event.Event
+	}{
+		{printer.ForApply, "ApplyResult", event.Applied{Ref: config("a"), Action: event.Unchanged}},
+		{printer.ForDiff, "DiffResult", event.Compared{Ref: config("a"), Action: event.None}},
+	} {
+		var document struct {
+			Kind    string
+			Objects []map[string]any
+		}
+		got := run(t, tt.make, output.Options{Format: output.JSON}, []event.Event{tt.result, decided})
+		if err := json.Unmarshal([]byte(got.out), &document); err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(map[string]any{"decided": document.Objects[0]["decided"]})
+		if err != nil || document.Kind != tt.kind {
+			t.Fatal(err, document.Kind)
+		}
+		equalJSON(t, string(text), "{"+entries+"}")
+		if got := run(t, tt.make, output.Options{Format: output.Stream}, []event.Event{tt.result, decided}); !strings.Contains(got.out, `"type":"decided"`) || !strings.Contains(got.out, entries) {
+			t.Errorf("%s:\n%s", tt.kind, got.out)
+		}
+		if got := run(t, tt.make, output.Options{}, []event.Event{tt.result, decided}); strings.Contains(got.out+got.err, "k8sconnect.yaml") {
+			t.Errorf("%s:\n%s%s", tt.kind, got.out, got.err)
+		}
+	}
+}
+
 // A document without objects is still a whole document.
 func TestEmptyDocuments(t *testing.T) {
 	for name, make := range map[string]verb{"apply": printer.ForApply, "diff": printer.ForDiff} {
