@@ -1,7 +1,6 @@
 package ownership
 
 import (
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -219,23 +218,6 @@ func (v *values) sameSort(p fieldpath.Path) bool {
 	_, wasList := was.([]any)
 	_, isList := is.([]any)
 	return wasMap && isMap || wasList && isList
-}
-
-// Transitions returns, sorted by path, all paths whose owners changed between two
-// versions of an object, old and new, at one API version. If old is nil, every path
-// is claimed. Applied one after the other, the transitions of an object's versions
-// lead to exactly its current owners. The error reports managed fields that cannot be
-// read.
-func Transitions(old, new *unstructured.Unstructured) ([]Transition, error) {
-	before, err := managedfields.Entries(old)
-	if err != nil {
-		return nil, fmt.Errorf("old object: %w", err)
-	}
-	after, err := managedfields.Entries(new)
-	if err != nil {
-		return nil, fmt.Errorf("new object: %w", err)
-	}
-	return classifierOf(before, after, old, new, false).all(Handovers(before, after)), nil
 }
 
 func classifierOf(before, after []managedfields.Entry, old, new *unstructured.Unstructured, apart bool) classifier {

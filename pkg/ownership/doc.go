@@ -1,7 +1,7 @@
 // Package ownership classifies how the owners of an object's fields change from one
 // version of the object to the next, and defines the record of these changes.
 //
-//	transitions, err := ownership.Transitions(old, new)
+//	transitions, err := ownership.BetweenObjects(before, after, values)
 //	for _, t := range transitions {
 //		if t.Kind == ownership.Taken {
 //			fmt.Fprintln(w, t) // .spec.replicas taken from kube-controller-manager (scale) by flux (Apply)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
 )
 
 // Arbitrary managed fields: nothing panics, and the transitions lead from the
@@ -79,7 +80,7 @@ func checkReplay(t *testing.T, old, now *unstructured.Unstructured) {
 	if err != nil {
 		return
 	}
-	transitions, err := ownership.Transitions(old, now)
+	transitions, err := ownershiptest.Transitions(old, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func checkReplay(t *testing.T, old, now *unstructured.Unstructured) {
 	s := ownedBy(before)
 	s.replay(t, transitions)
 	s.compare(t, ownedBy(after))
-	same, err := ownership.Transitions(now, now)
+	same, err := ownershiptest.Transitions(now, now)
 	if err != nil || len(same) > 0 {
 		t.Fatalf("from a version to itself: %v, %v", texts(same), err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
 )
 
 // What the sender calls given is given only where no value changed, and where it kept nothing
@@ -28,7 +29,7 @@ func TestHand(t *testing.T) {
 		"shared, which loses nothing": {object("1", entry("edit", "Update", "f:a: {}, f:b: {}")+", "+entry("helm", "Apply", "f:a: {}, f:b: {}")), []ownership.Kind{ownership.Shared}},
 		"to nobody":                   {object("1", entry("edit", "Update", "f:b: {}")+", "+entry("helm", "Apply", "f:b: {}")), []ownership.Kind{ownership.Released}},
 	} {
-		transitions, err := ownership.Transitions(fieldstest.Read(t, before), fieldstest.Read(t, tc.after))
+		transitions, err := ownershiptest.Transitions(fieldstest.Read(t, before), fieldstest.Read(t, tc.after))
 		if err != nil {
 			t.Fatal(err)
 		}

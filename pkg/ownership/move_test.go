@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
 )
 
 // moves are stories of entries that go to another owner, but for a part of them.
@@ -164,7 +165,7 @@ func specOf(t *testing.T, fields []field, value func(field) any) string {
 // bothWays returns the conclusions from objects, and from their entries alone.
 func bothWays(t *testing.T, old, now *unstructured.Unstructured) (seen, blind []ownership.Transition) {
 	t.Helper()
-	seen, err := ownership.Transitions(old, now)
+	seen, err := ownershiptest.Transitions(old, now)
 	if err != nil {
 		t.Fatal(err)
 	}

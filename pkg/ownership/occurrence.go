@@ -3,7 +3,6 @@ package ownership
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -36,8 +35,7 @@ const hintSize = 400
 
 // Occurrence is a committed transition: where, when and by whom.
 type Occurrence struct {
-	Object   Object
-	Resource schema.GroupVersionResource // the object's resource, as watched
+	Object Object
 	Transition
 	Occasion
 }

@@ -88,8 +88,7 @@ func (o Owners) Size() int {
 // entrySize is the approximate size of an entry without its texts.
 const entrySize = 200
 
-// Between returns the transitions from one version of an object to the next, as
-// [Transitions] does but without values, for callers that know only metadata: an owner
+// Between is [BetweenObjects] without values, for callers that know only metadata: an owner
 // whose path another one holds now has [Lost] it, and a path without owners is removed.
 // What an updater gains through a subresource counts as taken, since it gains nothing
 // there in any other way.
@@ -106,10 +105,12 @@ func Apart(old, new Owners) ([]Transition, error) {
 // their values at the paths; lists on the way need all items with their keys.
 type Values func(paths []fieldpath.Path) (old, new *unstructured.Unstructured, err error)
 
-// BetweenObjects returns what [Transitions] returns for two objects, for callers
-// that already have the owners: the managed fields of the objects are ignored.
-// Values is called at most once, and only if an owner lost a path; nil makes it
-// [Between].
+// BetweenObjects returns, sorted by path, all paths whose owners changed between two
+// versions of an object. If it had no owners before, every path is claimed. Applied one
+// after the other, the transitions of an object's versions lead to exactly its current
+// owners. The error reports managed fields that cannot be read.
+//
+// Values is called at most once, and only if an owner lost a path; nil makes it [Between].
 func BetweenObjects(before, after Owners, values Values) ([]Transition, error) {
 	return between(before, after, false, values)
 }

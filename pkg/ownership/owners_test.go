@@ -13,6 +13,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
 )
 
 func compactOf(u *unstructured.Unstructured) ownership.Owners {
@@ -47,7 +48,7 @@ func TestBetweenLeavesOutNothingTaken(t *testing.T) {
 	for name, tt := range stories {
 		t.Run(name, func(t *testing.T) {
 			old, now := thing(t, orV1(tt.version), tt.before, tt.spec), thing(t, orV1(tt.thenVersion), tt.after, tt.then)
-			seen, err := ownership.Transitions(old, now)
+			seen, err := ownershiptest.Transitions(old, now)
 			if err != nil {
 				t.Fatal(err)
 			}

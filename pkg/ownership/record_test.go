@@ -14,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -202,7 +203,7 @@ func TestRecordTwoWriters(t *testing.T) {
 func TestRecordNeverHoldsValues(t *testing.T) {
 	old := thing(t, "v1", []string{applied("flux", `{f:password: {}}`)}, `{password: old-secret}`)
 	now := thing(t, "v1", []string{updated("edit", `{f:password: {}}`)}, `{password: new-secret}`)
-	transitions, err := ownership.Transitions(old, now)
+	transitions, err := ownershiptest.Transitions(old, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
 )
 
 // read returns the object that a YAML text describes, as a client would get it:
@@ -363,7 +364,7 @@ func TestTransitions(t *testing.T) {
 			if tt.spec == "" {
 				old = nil
 			}
-			got, err := ownership.Transitions(old, thing(t, orV1(tt.thenVersion), tt.after, tt.then))
+			got, err := ownershiptest.Transitions(old, thing(t, orV1(tt.thenVersion), tt.after, tt.then))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -405,10 +406,10 @@ func TestNotable(t *testing.T) {
 func TestTransitionsOfUnreadable(t *testing.T) {
 	good := thing(t, "v1", []string{applied("flux", `{f:a: {}}`)}, `{a: 1}`)
 	bad := thing(t, "v1", []string{applied("flux", `{'k:{': {}}`)}, `{a: 1}`)
-	if _, err := ownership.Transitions(bad, good); err == nil {
+	if _, err := ownershiptest.Transitions(bad, good); err == nil {
 		t.Error("the old object's entries cannot be read, and there is no error")
 	}
-	if _, err := ownership.Transitions(good, bad); err == nil {
+	if _, err := ownershiptest.Transitions(good, bad); err == nil {
 		t.Error("the new object's entries cannot be read, and there is no error")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
@@ -78,7 +79,7 @@ func (s *subject) replay(t *testing.T, seen *kindCounts) {
 			t.Errorf("%s: %v", where, err)
 			return
 		}
-		transitions, err := ownership.Transitions(live, now)
+		transitions, err := ownershiptest.Transitions(live, now)
 		if err != nil {
 			t.Errorf("%s: %v", where, err)
 			return

@@ -14,7 +14,6 @@ import (
 func (w *watched) occurrence(uid types.UID, o remembered, t ownership.Transition, gap bool, now time.Time) ownership.Occurrence {
 	at, _ := timeOf(t, now)
 	return ownership.Occurrence{
-		Resource: w.resource,
 		Object: ownership.Object{
 			APIVersion: w.resource.GroupVersion().String(), Kind: w.name,
 			Namespace: o.namespace.Value(), Name: o.name, UID: uid,

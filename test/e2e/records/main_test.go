@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
@@ -136,7 +137,7 @@ func (s *subject) apply(t *testing.T, manager, value string) []ownership.Occurre
 	if err != nil {
 		t.Fatal(err)
 	}
-	transitions, err := ownership.Transitions(s.live, now)
+	transitions, err := ownershiptest.Transitions(s.live, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func (s *subject) apply(t *testing.T, manager, value string) []ownership.Occurre
 	var out []ownership.Occurrence
 	for _, tr := range transitions {
 		out = append(out, ownership.Occurrence{
-			Object: s.object(), Resource: s.kind, Transition: tr,
+			Object: s.object(), Transition: tr,
 			Occasion: ownership.Occasion{ResourceVersion: now.GetResourceVersion(), Time: time.Now(), User: manager + "@example.com"},
 		})
 	}

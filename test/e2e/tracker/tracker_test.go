@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
@@ -16,7 +17,7 @@ import (
 // an object to what a dry run says will be the next.
 func admitted(t *testing.T, was, will *unstructured.Unstructured, user, request string) ownership.Hint {
 	t.Helper()
-	transitions, err := ownership.Transitions(was, will)
+	transitions, err := ownershiptest.Transitions(was, will)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,22 @@
+// Package ownershiptest compares two versions of an object as the webhook does.
+package ownershiptest
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+// Transitions returns those from one version of an object to the next; old is nil if it was
+// created.
+func Transitions(old, now *unstructured.Unstructured) ([]ownership.Transition, error) {
+	var before ownership.Owners
+	if old != nil {
+		before = ownership.Compact(old.GetManagedFields())
+	}
+	values := func([]fieldpath.Path) (*unstructured.Unstructured, *unstructured.Unstructured, error) {
+		return old, now, nil
+	}
+	return ownership.BetweenObjects(before, ownership.Compact(now.GetManagedFields()), values)
+}
