@@ -57,8 +57,6 @@ type Waited struct {
 	Err error
 	// Causes say why the conditions were not met, as far as they were looked for.
 	Causes []Cause
-	// After is how long it took.
-	After time.Duration
 	// Object is the version that met the conditions, with Met and if objects are wanted.
 	Object *unstructured.Unstructured
 }

@@ -81,15 +81,14 @@ func (p Pattern) Means(object map[string]any, path Path) bool {
 // The sets are what owners hold: their keys are those of the items. Where they know nothing
 // of an item, it has the key that such an item has in Kubernetes' own kinds.
 func (p Pattern) In(object map[string]any, sets ...*Set) []Path {
-	x := expansion{object: object}
+	var x expansion
 	x.walk(nil, p, object, sets)
 	return x.found
 }
 
 // expansion finds the paths of an object that a pattern names.
 type expansion struct {
-	object map[string]any
-	found  []Path
+	found []Path
 }
 
 func (x *expansion) walk(at Path, rest Pattern, v any, sets []*Set) {

@@ -1,8 +1,6 @@
 package wait
 
 import (
-	"time"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
@@ -28,14 +26,14 @@ func (r *run) end(it *item, action event.Action) {
 	default:
 		return
 	}
-	r.emit(it.result(r.now().Sub(r.began)))
+	r.emit(it.result())
 	it.live, it.whole, it.verdict = nil, nil, verdict{} // It may be one of very many.
 }
 
 // result is what became of the object.
-func (it *item) result(after time.Duration) event.Waited {
+func (it *item) result() event.Waited {
 	w := event.Waited{
-		Ref: it.ref, Action: it.action, Any: it.goal.Any, Conditions: it.verdict.conditions, Note: it.note, After: after,
+		Ref: it.ref, Action: it.action, Any: it.goal.Any, Conditions: it.verdict.conditions, Note: it.note,
 	}
 	if it.whole != nil && it.action == event.Met {
 		w.Object = redact.Object(it.whole)

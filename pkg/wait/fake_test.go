@@ -240,23 +240,27 @@ func later(targets []Target) []Target {
 type outcome struct {
 	// Results by name: "met", "timeout: does not exist".
 	Results map[string]string
-	After   time.Duration
-	Err     error
-	Warned  []string
-	Judged  int
-	Events  []event.Event
+	// Told is when a result was emitted, by name.
+	Told   map[string]time.Duration
+	After  time.Duration
+	Err    error
+	Warned []string
+	Judged int
+	Events []event.Event
 }
 
 // wait runs an engine in virtual time, beside what happens to the world.
 func (w *world) wait(t *testing.T, e Engine, targets []Target, happens func()) outcome {
 	t.Helper()
-	out := outcome{Results: map[string]string{}}
+	out := outcome{Results: map[string]string{}, Told: map[string]time.Duration{}}
 	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
 		e.Source = w
 		e.Emit = func(ev event.Event) {
 			out.Events = append(out.Events, ev)
 			switch ev := ev.(type) {
 			case event.Waited:
+				out.Told[ev.Ref.Name] = time.Since(began)
 				out.Results[ev.Ref.Name] = strings.TrimSuffix(string(ev.Action)+": "+ev.Note, ": ")
 			case event.Warned:
 				out.Warned = append(out.Warned, ev.Ref.Name+" "+ev.Text)
@@ -267,7 +271,6 @@ func (w *world) wait(t *testing.T, e Engine, targets []Target, happens func()) o
 		if happens != nil {
 			go happens()
 		}
-		began := time.Now()
 		out.Err = e.Run(t.Context(), targets)
 		out.After = time.Since(began)
 	})

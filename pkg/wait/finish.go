@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -24,7 +23,6 @@ func (r *run) finish(ctx context.Context) error {
 		late    []*item
 		results []event.Waited
 	)
-	after := r.now().Sub(r.began)
 	for _, it := range r.items {
 		if it.timer != nil {
 			it.timer.Stop()
@@ -32,7 +30,7 @@ func (r *run) finish(ctx context.Context) error {
 		if it.done && it.action == event.Met || it.away() {
 			continue
 		}
-		result := r.settle(ctx, it, after)
+		result := r.settle(ctx, it)
 		if it.late != nil {
 			result = *it.late
 		}
@@ -57,12 +55,12 @@ func (r *run) finish(ctx context.Context) error {
 }
 
 // settle is the result of an object that is not met.
-func (r *run) settle(ctx context.Context, it *item, after time.Duration) event.Waited {
+func (r *run) settle(ctx context.Context, it *item) event.Waited {
 	if it.done {
-		return it.result(after)
+		return it.result()
 	}
 	it.action = event.Unmet
-	result := it.result(after)
+	result := it.result()
 	if it.live == nil && it.known {
 		result.Note = notThere(it)
 	}

@@ -119,7 +119,7 @@ func (r *run) outOfTime(it *item) (due, bool) {
 // expire ends an object that is out of time; the others are waited for.
 func (r *run) expire(ctx context.Context, it *item, d due) {
 	it.expired = true
-	result := r.settle(ctx, it, r.now().Sub(r.began))
+	result := r.settle(ctx, it)
 	if d.note != "" {
 		if result.Note != "" {
 			result.Note += "; "

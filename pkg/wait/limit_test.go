@@ -154,7 +154,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// What is out of time is told at once, with what holds it, though the wait goes on.
+// What is out of time is told at once, with what holds it, though the wait goes on: a second at most is taken to ask for that.
 func TestLimitTellsCauses(t *testing.T) {
 	for name, stuckAfter := range map[string]time.Duration{"known already": seconds(15), "asked then": seconds(60)} {
 		t.Run(name, func(t *testing.T) {
@@ -172,8 +172,8 @@ func TestLimitTellsCauses(t *testing.T) {
 					results = append(results, e)
 				}
 			}
-			if len(results) != 2 || results[0].Ref.Name != "a" || len(results[0].Causes) != 1 || results[0].After != seconds(30) {
-				t.Errorf("%+v", results)
+			if len(results) != 2 || results[0].Ref.Name != "a" || len(results[0].Causes) != 1 || got.Told["a"] > seconds(31) {
+				t.Errorf("%+v, told at %s", results, got.Told)
 			}
 		})
 	}
