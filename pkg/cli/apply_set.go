@@ -148,12 +148,15 @@ func deleteMembers(
 	return engine.Run(ctx, phases)
 }
 
-// keeper keeps the history of the run's set; nil if none is kept.
+// keeper keeps the history of the run's set; nil if nothing is written.
 func (o *applyOptions) keeper(client *cluster.Client, set *sets.Set) *past.Keeper {
-	if o.history == 0 || o.engine.DryRun != object.DryRunNone {
+	if o.engine.DryRun != object.DryRunNone {
 		return nil
 	}
-	return &past.Keeper{Server: client, Parent: set.Record.Parent, Who: locking.Who(), Keep: o.history, Emit: o.out.Print}
+	return &past.Keeper{
+		Server: client, Parent: set.Record.Parent, Who: locking.Who(), Keep: o.history, Emit: o.out.Print,
+		Ledger: o.lock.Ledger(client),
+	}
 }
 
 // result returns what the history records for a run that ended with err. A run that left

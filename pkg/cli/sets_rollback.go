@@ -47,10 +47,12 @@ type rollbackOptions struct {
 	name        string
 	parent      object.Ref // of the set, once it is found
 	to, confirm string
-	yes         bool
-	predictor   predict.Predictor
-	awaited     await.Awaited
-	lockWithin  time.Duration
+	// number is that of the last run when the one to go back to was chosen.
+	number     int64
+	yes        bool
+	predictor  predict.Predictor
+	awaited    await.Awaited
+	lockWithin time.Duration
 	// journal is what may have to be taken back; nil without --atomic.
 	journal *restore.Journal
 }
@@ -128,7 +130,14 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	if err := o.confirmed(ctx, in.Streams, digest); err != nil {
 		return err
 	}
-	return o.apply(ctx, in, text, func(now *sets.Outcome) error {
+	return o.apply(ctx, in, text, func(now *sets.Outcome, last history.Run) error {
+		if o.to == "" && last.Place.Number > o.number {
+			return &unconfirmedError{
+				of:     o.parent,
+				why:    "run " + last.ID + " has changed the set meanwhile, so another run is the one to go back to",
+				advice: "run it again: it shows what it would change now",
+			}
+		}
 		if o.yes && o.confirm == "" || now.Digest(of...) == digest {
 			return nil
 		}
@@ -163,7 +172,7 @@ func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []b
 }
 
 // apply applies the earlier run, if what that comes to is approved of.
-func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(*sets.Outcome) error) error {
+func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(now *sets.Outcome, last history.Run) error) error {
 	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
 	if err != nil {
 		return err
@@ -174,8 +183,15 @@ func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []
 	}
 	back := &applyOptions{
 		input: input.Of(text), engine: apply.Engine{Predictor: o.predictor}, awaited: o.awaited,
-		set: sets.Prune(o.name), lockWithin: o.lockWithin, history: past.Usual, approve: approve,
+		set: sets.Prune(o.name), lockWithin: o.lockWithin, history: past.Usual,
 		run: print.Run, out: out,
+	}
+	back.approve = func(now *sets.Outcome) error {
+		last, _, err := back.lock.Ledger(nil).Last()
+		if err != nil {
+			last = history.Run{} // By its contents alone, then.
+		}
+		return approve(now, last)
 	}
 	if o.journal != nil {
 		back.journal, back.engine.Journal = o.journal, o.journal
@@ -204,17 +220,29 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 	}
 	o.parent = set.Record.Parent
 	keeper := past.Keeper{Server: client, Parent: set.Record.Parent, Emit: tell}
-	runs, faults, err := keeper.Runs(ctx)
+	kept, err := keeper.Runs(ctx)
 	if err != nil {
 		return history.Run{}, nil, err
 	}
-	for _, fault := range faults {
+	last, err := locking.LastStated(ctx, client, o.parent)
+	if fault, unread := errors.AsType[*history.FaultError](err); unread {
+		kept.Faults = append(kept.Faults, fault)
+	} else if err != nil {
+		return history.Run{}, nil, err
+	}
+	kept.Last = last
+	for _, fault := range kept.Faults {
 		tell(event.Warned{Ref: set.Record.Parent, Text: fault.Error()})
 	}
-	to, err := history.To(runs, faults, o.to)
+	newest, known := kept.Newest()
+	if known && !kept.Keeps(newest) {
+		tell(event.Warned{Ref: o.parent, Text: "run " + newest.ID + ", the last one, is not in the history: there is no way back to it"})
+	}
+	to, err := kept.To(o.to)
 	if err != nil {
 		return history.Run{}, nil, fmt.Errorf("%s: %w", o.parent, err)
 	}
+	o.number = max(newest.Place.Number, last.Place.Number)
 	fmt.Fprintf(in.Streams.ErrOut, "back to run %s of %s, by %s\n", layout.Plain(to.ID), to.Started.Format(time.RFC3339), layout.Plain(to.Who))
 	manifests, err := keeper.Manifests(ctx, to, o.predictor.Manager)
 	return to, manifests, err

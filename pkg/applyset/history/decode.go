@@ -26,20 +26,12 @@ const mostText = 256 << 20
 // Decode reads the Secrets of a set's history, the newest run first. A run with a missing
 // or changed part is a fault of its own, and does not prevent the others from being read.
 func Decode(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
-	byRun := map[key][]*unstructured.Unstructured{}
-	for _, u := range secrets {
-		id := u.GetAnnotations()[runNote]
-		if id == "" {
-			faults = append(faults, &FaultError{Run: u.GetName(), Err: errors.New("it does not say which run it is of")})
-			continue
-		}
-		byRun[keyOf(u)] = append(byRun[keyOf(u)], u)
-	}
-	for _, k := range slices.SortedFunc(maps.Keys(byRun), key.compare) {
-		run, err := decode(k.id, byRun[k])
+	byRun, faults := grouped(secrets)
+	for _, name := range slices.SortedFunc(maps.Keys(byRun), Name.compare) {
+		run, err := decode(byRun[name])
 		if err != nil {
 			run.Objects, run.damage = nil, err
-			faults = append(faults, &FaultError{Run: k.id, Err: err, of: run})
+			faults = append(faults, &FaultError{Run: run.ID, Err: err, of: run})
 			continue
 		}
 		runs = append(runs, run)
@@ -48,21 +40,39 @@ func Decode(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 	return runs, faults
 }
 
-// key tells runs apart. People choose ids, and may give one to runs that state different
-// things.
-type key struct{ id, input string }
+// grouped returns the Secrets of each run. Those of a later version, and those that do not say
+// which run they are of, are faults.
+func grouped(secrets []*unstructured.Unstructured) (byRun map[Name][]*unstructured.Unstructured, faults []error) {
+	byRun = map[Name][]*unstructured.Unstructured{}
+	told := map[string]bool{}
+	for _, u := range secrets {
+		id, written := u.GetAnnotations()[runNote], u.GetAnnotations()[formatNote]
+		switch {
+		case written != "" && later(written) != nil:
+			if id = cmp.Or(id, u.GetName()); !told[id] {
+				told[id] = true
+				faults = append(faults, &FaultError{Run: id, Err: later(written), blind: true})
+			}
+		case id == "":
+			faults = append(faults, &FaultError{Run: u.GetName(), Err: errors.New("it does not say which run it is of")})
+		default:
+			byRun[nameIn(u)] = append(byRun[nameIn(u)], u)
+		}
+	}
+	return byRun, faults
+}
 
-func keyOf(u *unstructured.Unstructured) key {
+func nameIn(u *unstructured.Unstructured) Name {
 	notes := u.GetAnnotations()
-	return key{notes[runNote], notes[inputNote]}
+	return Name{notes[runNote], notes[inputNote]}
 }
 
-func (k key) compare(other key) int {
-	return cmp.Or(cmp.Compare(k.id, other.id), cmp.Compare(k.input, other.input))
+func (n Name) compare(other Name) int {
+	return cmp.Or(cmp.Compare(n.ID, other.ID), cmp.Compare(n.Input, other.Input))
 }
 
-func decode(id string, parts []*unstructured.Unstructured) (Run, error) {
-	run, err := head(id, parts[0].GetAnnotations())
+func decode(parts []*unstructured.Unstructured) (Run, error) {
+	run, err := head(parts[0].GetAnnotations())
 	if err != nil {
 		return run, err
 	}
@@ -80,7 +90,7 @@ func join(secrets []*unstructured.Unstructured) ([]byte, error) {
 	want, total := "", 0
 	for _, u := range secrets {
 		notes := u.GetAnnotations()
-		part, of, err := place(notes[partNote])
+		part, of, err := partOf(notes[partNote])
 		if err != nil {
 			return nil, err
 		}
@@ -130,48 +140,66 @@ func unpack(content []byte) ([]Object, error) {
 }
 
 // Heads returns the runs without their objects, the newest first, from the annotations of
-// their Secrets alone. It leaves out a run without a start time.
-func Heads(secrets []*unstructured.Unstructured) []Run {
-	var runs []Run
-	seen := map[key]bool{}
-	for _, u := range secrets {
-		k := keyOf(u)
-		if k.id == "" || seen[k] {
+// their Secrets alone. It leaves out a run whose annotations cannot be read, and reports it.
+func Heads(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
+	byRun, faults := grouped(secrets)
+	for _, name := range slices.SortedFunc(maps.Keys(byRun), Name.compare) {
+		run, err := head(byRun[name][0].GetAnnotations())
+		if err != nil {
+			run.damage = err
+			faults = append(faults, &FaultError{Run: name.ID, Err: err, of: run})
 			continue
 		}
-		if run, err := head(k.id, u.GetAnnotations()); err == nil {
-			seen[k] = true
-			runs = append(runs, run)
-		}
+		runs = append(runs, run)
 	}
 	slices.SortFunc(runs, newestFirst)
-	return runs
+	return runs, faults
 }
 
-func head(id string, notes map[string]string) (Run, error) {
-	run := Run{ID: id, Who: notes[whoNote], Result: Result(notes[resultNote]), Input: notes[inputNote], TooLarge: notes[tooLarge] == "true"}
+func head(notes map[string]string) (Run, error) {
+	run := Run{ID: notes[runNote], Who: notes[whoNote], Result: Result(notes[resultNote]), Input: notes[inputNote], TooLarge: notes[tooLarge] == "true"}
 	var err error
 	if run.Started, err = time.Parse(time.RFC3339Nano, notes[startedNote]); err != nil {
 		return run, fmt.Errorf("when it began: %w", err)
 	}
+	if where := notes[placeNote]; where != "" {
+		if err := json.Unmarshal([]byte(where), &run.Place); err != nil {
+			run.Place = Place{}
+			return run, fmt.Errorf("its place: %w", err)
+		}
+	}
 	return run, nil
 }
 
-// Excess returns the Secrets of runs beyond the limit, the oldest first. The newest
-// usable run and the one before it always stay, because a rollback leads to one of them.
-// So does a Secret without a start time, since its content is unknown.
+// Excess returns the Secrets of runs beyond the limit, the oldest first. The two newest that
+// ended well always stay, because a rollback leads to one of them; so do the two newest that
+// it can lead to, and the one that the newest of all names. A Secret whose annotations cannot
+// be read stays, since its content is unknown.
 func Excess(secrets []*unstructured.Unstructured, keep int) []*unstructured.Unstructured {
-	goes := map[key]bool{}
-	usable := 0
-	for i, r := range Heads(secrets) {
+	runs, _ := Heads(secrets)
+	stays := map[Name]bool{}
+	if last, ok := newest(runs); ok {
+		stays[last.Name()], stays[last.Place.Before] = true, true
+	}
+	goes := map[Name]bool{}
+	const enough = 2
+	usable, applied := 0, 0
+	for i, r := range runs {
 		if r.Usable() {
 			usable++
 		}
-		goes[key{r.ID, r.Input}] = i >= keep && (!r.Usable() || usable > 2)
+		if r.Result == Applied {
+			applied++
+		}
+		needed := r.Usable() && usable <= enough || r.Result == Applied && applied <= enough
+		goes[r.Name()] = i >= keep && !needed && !stays[r.Name()]
 	}
 	var excess []*unstructured.Unstructured
 	for _, u := range secrets {
-		if goes[keyOf(u)] {
+		if u.GetAnnotations()[formatNote] != "" && later(u.GetAnnotations()[formatNote]) != nil {
+			continue
+		}
+		if goes[nameIn(u)] {
 			excess = append(excess, u)
 		}
 	}

@@ -31,6 +31,8 @@ const (
 	partNote    = "k8sconnect.io/part" // N/M, from 1
 	sumNote     = "k8sconnect.io/sum"  // over all parts
 	tooLarge    = "k8sconnect.io/too-large"
+	formatNote  = "k8sconnect.io/history-format"
+	placeNote   = "k8sconnect.io/place"
 	field       = "objects"
 
 	// partSize is how much a Secret takes: the server's limit of 1 MiB is on the data as
@@ -60,6 +62,10 @@ func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructure
 	if run.TooLarge {
 		content = nil
 	}
+	where, err := json.Marshal(run.Place)
+	if err != nil {
+		return nil, err
+	}
 	sum := sha256.Sum256(content)
 	parts := max(1, (len(content)+partSize-1)/partSize)
 	secrets := make([]*unstructured.Unstructured, parts)
@@ -68,6 +74,10 @@ func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructure
 			runNote: run.ID, startedNote: run.Started.UTC().Format(time.RFC3339Nano), whoNote: run.Who,
 			resultNote: string(run.Result), inputNote: run.Input,
 			partNote: fmt.Sprintf("%d/%d", i+1, parts), sumNote: hex.EncodeToString(sum[:]),
+			formatNote: strconv.Itoa(format),
+		}
+		if run.Place.Number > 0 {
+			notes[placeNote] = string(where)
 		}
 		if run.TooLarge {
 			notes[tooLarge] = "true"
@@ -112,8 +122,8 @@ func compress(objects []Object) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// place reads "2/3".
-func place(text string) (part, of int, err error) {
+// partOf reads "2/3".
+func partOf(text string) (part, of int, err error) {
 	first, second, _ := strings.Cut(text, "/")
 	part, err = strconv.Atoi(first)
 	if err == nil {

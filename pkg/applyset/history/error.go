@@ -35,6 +35,14 @@ func others(known []string) string {
 	return "it can go back to: " + strings.Join(known, ", ")
 }
 
+// naming is others where no run was named.
+func naming(known []string) string {
+	if len(known) == 0 {
+		return others(known)
+	}
+	return "name one with --to; " + others(known)
+}
+
 // ambiguousError says that several runs have the id.
 type ambiguousError struct {
 	id    string
@@ -59,7 +67,31 @@ func (e *unusableError) Error() string {
 }
 
 // Hint names the runs that there is one to.
-func (e *unusableError) Hint() string { return others(e.known) }
+func (e *unusableError) Hint() string { return naming(e.known) }
+
+// errNotKept is why there is no way back to a run that the history does not have, although
+// it is known that there was one.
+var errNotKept = errors.New("it is not in the history: its Secrets were deleted, or never written")
+
+// gapError says that it is unknown which run came before the last.
+type gapError struct {
+	why   string
+	known []string
+}
+
+func (e *gapError) Error() string {
+	return "it is unknown which run to go back to: " + e.why
+}
+
+// Hint says how to name one.
+func (e *gapError) Hint() string { return naming(e.known) }
+
+// laterError says that a later version of this program has written something.
+type laterError struct{ format string }
+
+func (e *laterError) Error() string {
+	return fmt.Sprintf("a later version has written it (format %s, and this version knows %d)", e.format, format)
+}
 
 // FaultError says that a run in the history cannot be read. The others can.
 type FaultError struct {
@@ -67,10 +99,19 @@ type FaultError struct {
 	Run string
 	Err error
 
+	// note: it is the note in the Lease that cannot be read.
+	note bool
+	// blind: it is unknown which place the run has among others.
+	blind bool
 	// of is the run without its objects; without a start time if that cannot be read either.
 	of Run
 }
 
-func (e *FaultError) Error() string { return fmt.Sprintf("run %s in the history: %v", e.Run, e.Err) }
+func (e *FaultError) Error() string {
+	if e.note {
+		return fmt.Sprintf("the run that was the last, as the Lease of the set says: %v", e.Err)
+	}
+	return fmt.Sprintf("run %s in the history: %v", e.Run, e.Err)
+}
 
 func (e *FaultError) Unwrap() error { return e.Err }

@@ -112,7 +112,7 @@ func TestTooLarge(t *testing.T) {
 	if len(secrets) != 1 || len(got) != 1 || len(faults) > 0 || !got[0].TooLarge || got[0].Objects != nil || got[0].Usable() || got[0].Who != run.Who {
 		t.Errorf("%d Secrets, %v, %.300v", len(secrets), faults, got)
 	}
-	if _, err := history.To(got, faults, "01j"); err == nil {
+	if _, err := (history.Kept{Runs: got, Faults: faults}).To("01j"); err == nil {
 		t.Error("there is a way back to it")
 	}
 }
@@ -238,19 +238,19 @@ func TestTo(t *testing.T) {
 		"": "", "A": "", "F": "", "AA": "run0", "AF": "run0", "AR": "run0", "AAF": "run1", "AFA": "run0", "FAB": "run1", "FF": "",
 	} {
 		runs, _ := history.Decode(past(t, results))
-		got, err := history.To(runs, nil, "")
+		got, err := history.Kept{Runs: runs}.To("")
 		if got.ID != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %s %v, want %s", results, got.ID, err, want)
 		}
 	}
 	runs, _ := history.Decode(past(t, "AFA"))
-	if got, err := history.To(runs, nil, "RUN2"); err != nil || got.ID != "run2" {
+	if got, err := (history.Kept{Runs: runs}).To("RUN2"); err != nil || got.ID != "run2" {
 		t.Errorf("%s %v", got.ID, err)
 	}
-	if _, err := history.To(runs, nil, "run1"); err == nil {
+	if _, err := (history.Kept{Runs: runs}).To("run1"); err == nil {
 		t.Error("there is a way back to a run that failed")
 	}
-	if _, err := history.To(runs, nil, "run9"); err == nil || !strings.Contains(err.(interface{ Hint() string }).Hint(), "run2, run0") {
+	if _, err := (history.Kept{Runs: runs}).To("run9"); err == nil || !strings.Contains(err.(interface{ Hint() string }).Hint(), "run2, run0") {
 		t.Errorf("%v", err)
 	}
 }
@@ -265,12 +265,12 @@ func TestToUnread(t *testing.T) {
 		if len(runs) != 2 || len(faults) != 1 {
 			t.Fatalf("%d runs, faults %v", len(runs), faults)
 		}
-		got, err := history.To(runs, faults, "")
+		got, err := history.Kept{Runs: runs, Faults: faults}.To("")
 		if got.ID != want || (err == nil) != (want != "") {
 			t.Errorf("run%d cannot be read: back to %q, %v, want %q", at, got.ID, err, want)
 		}
 		damaged := fmt.Sprint("run", at)
-		_, err = history.To(runs, faults, damaged)
+		_, err = history.Kept{Runs: runs, Faults: faults}.To(damaged)
 		var hinted interface{ Hint() string }
 		if !errors.As(err, &hinted) || !strings.Contains(err.Error(), "cannot be read") || strings.Contains(hinted.Hint(), damaged) || !strings.Contains(hinted.Hint(), runs[0].ID) {
 			t.Errorf("back to run%d itself: %v", at, err)
@@ -302,6 +302,11 @@ func TestExcess(t *testing.T) {
 	}
 }
 
+func headsOf(secrets []*unstructured.Unstructured) int {
+	runs, _ := history.Heads(secrets)
+	return len(runs)
+}
+
 // A job may run under one id for ever, or apply twice: runs of an id that state different
 // things are different runs, whatever their sizes, and one that is tried again is the same.
 func TestRunsOfOneID(t *testing.T) {
@@ -323,17 +328,17 @@ func TestRunsOfOneID(t *testing.T) {
 	keep(again)
 	all := slices.Collect(maps.Values(secrets))
 	runs, faults := history.Decode(all)
-	if len(faults) > 0 || len(runs) != 2 || runs[0].Input != "sha256:bbbbbbbb" || runs[0].Result != history.Applied || len(history.Heads(all)) != 2 {
+	if len(faults) > 0 || len(runs) != 2 || runs[0].Input != "sha256:bbbbbbbb" || runs[0].Result != history.Applied || headsOf(all) != 2 {
 		t.Fatalf("%d runs, faults %v", len(runs), faults)
 	}
-	if to, err := history.To(runs, nil, ""); err != nil || to.Input != "sha256:aaaaaaaa" {
+	if to, err := (history.Kept{Runs: runs}).To(""); err != nil || to.Input != "sha256:aaaaaaaa" {
 		t.Errorf("back to %q, %v", to.Input, err)
 	}
-	if to, err := history.To(runs, nil, "deploy.aaaaaa"); err != nil || to.Input != "sha256:aaaaaaaa" {
+	if to, err := (history.Kept{Runs: runs}).To("deploy.aaaaaa"); err != nil || to.Input != "sha256:aaaaaaaa" {
 		t.Errorf("back to %q, %v", to.Input, err)
 	}
 	var hinted interface{ Hint() string }
-	_, err := history.To(runs, nil, "deploy")
+	_, err := history.Kept{Runs: runs}.To("deploy")
 	if !errors.As(err, &hinted) || hinted.Hint() != "name one of them: deploy.bbbbbb, deploy.aaaaaa" {
 		t.Errorf("two runs have that id: %v", err)
 	}

@@ -1,8 +1,7 @@
 package history
 
 import (
-	"errors"
-	"slices"
+	"cmp"
 	"strings"
 	"time"
 
@@ -40,6 +39,9 @@ type Run struct {
 	Objects []Object
 	// TooLarge: the objects did not fit, so the run cannot be rolled back to.
 	TooLarge bool
+	// Place is where the run stands among those of its set; zero for a run of a version that
+	// noted none.
+	Place Place
 
 	// damage is why its objects cannot be read.
 	damage error
@@ -82,71 +84,16 @@ func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// newestFirst orders runs by their start. Ids of runs that begin in one instant decide.
+// newestFirst orders runs by their numbers and, if one has none, by their start. Ids of runs
+// that begin in one instant decide.
 func newestFirst(a, b Run) int {
+	if a.Place.Number > 0 && b.Place.Number > 0 && a.Place.Number != b.Place.Number {
+		return cmp.Compare(b.Place.Number, a.Place.Number)
+	}
 	if order := b.Started.Compare(a.Started); order != 0 {
 		return order
 	}
 	return strings.Compare(b.ID, a.ID)
-}
-
-// To returns the run with the id or, without one, the last usable run before the newest
-// usable one. Runs and faults are as Decode returns them: a run that cannot be read counts
-// like any other, and if it is the one to go back to, that is an error. Leaving it out would
-// lead to a state that the user does not expect.
-func To(runs []Run, faults []error, id string) (Run, error) {
-	runs = withUnread(runs, faults)
-	if id != "" {
-		named := named(runs, id)
-		switch {
-		case len(named) > 1:
-			return Run{}, &ambiguousError{id: id, names: names(named)}
-		case len(named) == 0:
-			return Run{}, &UnknownRunError{ID: id, Known: usableOf(runs)}
-		case named[0].TooLarge:
-			return Run{}, &unusableError{id: id, why: "what it stated was too large to be kept", known: usableOf(runs)}
-		case !named[0].Usable():
-			return Run{}, &unusableError{id: id, why: "it did not end well (" + string(named[0].Result) + ")", known: usableOf(runs)}
-		}
-		return readable(named[0], runs)
-	}
-	var usable []Run
-	for _, r := range runs {
-		if r.Usable() {
-			usable = append(usable, r)
-		}
-	}
-	// If the newest run did not end well, the rollback leads to the last one that did.
-	switch newestEndedWell := len(runs) > 0 && runs[0].Usable(); {
-	case !newestEndedWell && len(usable) > 0:
-		return readable(usable[0], runs)
-	case len(usable) > 1:
-		return readable(usable[1], runs)
-	default:
-		return Run{}, errNoneBefore
-	}
-}
-
-// withUnread returns the runs with those that cannot be read, the newest first. A run that
-// does not say when it began is left out.
-func withUnread(runs []Run, faults []error) []Run {
-	all := slices.Clone(runs)
-	for _, err := range faults {
-		if fault, ok := errors.AsType[*FaultError](err); ok && !fault.of.Started.IsZero() {
-			all = append(all, fault.of)
-		}
-	}
-	slices.SortFunc(all, newestFirst)
-	return all
-}
-
-// readable returns the run if its objects can be read, and an error that names the others if
-// not.
-func readable(run Run, all []Run) (Run, error) {
-	if run.damage != nil {
-		return Run{}, &unusableError{id: run.ID, why: "what it stated cannot be read: " + run.damage.Error(), known: usableOf(all)}
-	}
-	return run, nil
 }
 
 // named returns the runs that are called so: by their id, or by that and what they stated.

@@ -26,6 +26,7 @@ type Locking struct {
 	emit       func(event.Event)
 	parent     object.Ref
 	store      *store
+	ledger     ledger
 	events     *events
 }
 
@@ -58,9 +59,9 @@ func (l *Locking) Hold(ctx context.Context, server Server, parent object.Ref, br
 	if err != nil {
 		return nil, err
 	}
-	l.parent, l.store = parent, newStore(renewing, parent)
+	l.parent, l.store = parent, newStore(renewing, parent, &l.ledger)
 	l.lock.Name(parent.String())
-	first := newStore(server, parent)
+	first := newStore(server, parent, &l.ledger)
 	tell := func(held lock.HeldError) {
 		l.emit(event.Waiting{For: "the lock of " + parent.String() + ": " + held.Error(), Within: l.within})
 	}

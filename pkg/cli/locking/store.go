@@ -34,6 +34,10 @@ const (
 	// for sets: running until it has.
 	WhoAnnotation    = "k8sconnect.io/who"
 	ResultAnnotation = "k8sconnect.io/result"
+	// StatedAnnotation is the run that stated something last: see [history.Note].
+	// TurnAnnotation is whose turn that was written in, by the transitions of the Lease.
+	StatedAnnotation = "k8sconnect.io/stated"
+	TurnAnnotation   = "k8sconnect.io/stated-in"
 	// SetAnnotation is the parent of the set, for people.
 	SetAnnotation = "k8sconnect.io/apply-set"
 )
@@ -57,13 +61,11 @@ type store struct {
 	// who the run is, without its process; result is how the run ended, if it has.
 	who    string
 	result history.Result
+	ledger *ledger
 }
 
-// NewStore returns the Lease of the set with this parent.
-func NewStore(server Server, parent object.Ref) lock.Store { return newStore(server, parent) }
-
-func newStore(server Server, parent object.Ref) *store {
-	return &store{server: server, ref: LeaseOf(parent), set: parent.Resource(), who: Who()}
+func newStore(server Server, parent object.Ref, of *ledger) *store {
+	return &store{server: server, ref: LeaseOf(parent), set: parent.Resource(), who: Who(), ledger: of}
 }
 
 // Read implements lock.Store.
@@ -72,6 +74,7 @@ func (s *store) Read(ctx context.Context) (lock.Record, error) {
 	if apierrors.IsNotFound(err) {
 		return lock.Record{}, lock.ErrAbsent
 	}
+	s.ledger.see(live, err)
 	return recordOf(live, err)
 }
 
@@ -119,6 +122,7 @@ func (s *store) object(lease lock.Record) *unstructured.Unstructured {
 	} else { // It is given back, and who had it stays there.
 		notes[ResultAnnotation] = string(cmp.Or(s.result, history.Failed))
 	}
+	s.ledger.add(notes, lease)
 	u.SetAnnotations(notes)
 	return u
 }

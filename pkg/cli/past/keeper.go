@@ -39,12 +39,28 @@ type Keeper struct {
 	Parent object.Ref
 	// Who ran it, for people.
 	Who string
-	// Keep is how many runs are kept.
+	// Keep is how many runs are kept; zero keeps none.
 	Keep int
 	Emit func(event.Event)
+	// Ledger is where the run that stated something last is noted; nil for a Keeper that
+	// records no run.
+	Ledger Ledger
 
-	// run is the recorded one; its ID is empty if none was recorded.
-	run history.Run
+	// run is the one that states something; its ID is empty if it states what the last one
+	// did. kept: the history has it.
+	run  history.Run
+	kept bool
+}
+
+// Ledger knows the run that stated something last, also if the history does not have it.
+type Ledger interface {
+	// Last returns that run, as it was noted when this one got the lock; without an ID if none
+	// was. sure: no other run had the lock since.
+	Last() (last history.Run, sure bool, err error)
+	// Note notes this run in its place. It sends nothing: a request of the lock takes it along.
+	Note(run history.Run)
+	// NoteNow does so at once.
+	NoteNow(ctx context.Context, run history.Run) error
 }
 
 // Begin records the run and what it is about to state. It does not record a run that
@@ -52,21 +68,30 @@ type Keeper struct {
 //
 // A failure to write the history does not stop the run. The history is there for the next
 // mistake, and a quota of Secrets or a missing right must not turn it into one. The run
-// reports the failure and continues without a history.
+// reports the failure and continues without a history. That it stated something is noted
+// nevertheless, so that a way back takes no other run for the last.
 //
 // A nil Keeper keeps nothing.
 func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
 	if k == nil {
 		return
 	}
-	if err := k.begin(ctx, id, p); err != nil {
-		k.run = history.Run{}
+	err := k.begin(ctx, id, p)
+	if k.run.ID != "" && !k.kept {
+		// No Secret tells of the run if it is killed now. If this fails, the next request of the
+		// lock takes the note along.
+		_ = k.Ledger.NoteNow(ctx, k.run)
+	}
+	if err != nil {
 		k.Emit(event.Warned{Ref: k.Parent, Text: fmt.Sprintf("there will be no way back to this run: its history cannot be kept: %v; --history=0 keeps none", err)})
 	}
 }
 
 func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 	if k.Parent.Namespace == "" {
+		if k.Keep == 0 {
+			return nil
+		}
 		return errors.New("its parent is in no namespace, and a history is kept in Secrets beside the parent")
 	}
 	run := history.Run{ID: id, Started: time.Now(), Who: k.Who, Result: history.Running}
@@ -81,15 +106,32 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 	if run.Input, err = history.Digest(manifests); err != nil {
 		return err
 	}
-	_, heads, err := k.heads(ctx)
+	last, sure, unread := k.Ledger.Last()
+	k.run = history.Unlisted(last, run, sure && unread == nil)
+	if k.Keep == 0 {
+		return nil
+	}
+	kept, _, err := k.heads(ctx)
 	if err != nil {
 		return err
 	}
-	if len(heads) > 0 && heads[0].Usable() && heads[0].Input == run.Input {
+	if kept.Last = last; unread != nil {
+		kept.Faults = append(kept.Faults, unread)
+	}
+	var again bool
+	if k.run, again = kept.Follow(run); again {
+		k.run = history.Run{}
+		if newest, ok := kept.Newest(); ok && newest.Place.Number > 0 {
+			k.Ledger.Note(newest) // It is still the last one; the Lease may not say so.
+		}
 		return nil
 	}
-	k.run = run
-	return k.write(ctx)
+	if err := k.write(ctx); err != nil {
+		return err
+	}
+	k.kept = true
+	k.Ledger.Note(k.run)
+	return nil
 }
 
 // End records how the run ended, and removes runs beyond the limit.
@@ -97,10 +139,14 @@ func (k *Keeper) End(ctx context.Context, result history.Result) {
 	if k == nil || k.run.ID == "" {
 		return
 	}
+	k.run.Result = result
+	k.Ledger.Note(k.run)
+	if !k.kept {
+		return
+	}
 	// The run may have been interrupted: its result is worth a moment.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
-	k.run.Result = result
 	err := k.write(ctx)
 	if err == nil {
 		err = k.trim(ctx)
@@ -132,13 +178,13 @@ func (k *Keeper) write(ctx context.Context) error {
 }
 
 func tooLarge(u *unstructured.Unstructured) bool {
-	heads := history.Heads([]*unstructured.Unstructured{u})
+	heads, _ := history.Heads([]*unstructured.Unstructured{u})
 	return len(heads) == 1 && heads[0].TooLarge
 }
 
 // trim removes runs beyond the limit.
 func (k *Keeper) trim(ctx context.Context) error {
-	secrets, _, err := k.heads(ctx)
+	_, secrets, err := k.heads(ctx)
 	if err != nil {
 		return err
 	}
@@ -163,50 +209,50 @@ func (k *Keeper) remove(ctx context.Context, secrets []*unstructured.Unstructure
 // Remove deletes the history, with that of runs which cannot be read any more, and returns
 // how many runs there were.
 func (k *Keeper) Remove(ctx context.Context) (runs int, err error) {
-	secrets, heads, err := k.heads(ctx)
+	kept, secrets, err := k.heads(ctx)
 	if err != nil || len(secrets) == 0 {
 		return 0, err
 	}
-	return len(heads), k.remove(ctx, secrets)
+	return len(kept.Runs), k.remove(ctx, secrets)
 }
 
 // heads lists the history, without the objects of its runs. A set whose parent is in no
 // namespace has none.
-func (k *Keeper) heads(ctx context.Context) ([]*unstructured.Unstructured, []history.Run, error) {
+func (k *Keeper) heads(ctx context.Context) (kept history.Kept, secrets []*unstructured.Unstructured, err error) {
 	if k.Parent.Namespace == "" {
-		return nil, nil, nil
+		return kept, nil, nil
 	}
 	kind, err := k.kind(ctx)
 	if err != nil {
-		return nil, nil, err
+		return kept, nil, err
 	}
 	found := map[string]*unstructured.Unstructured{}
 	sel := object.Selection{Namespace: k.Parent.Namespace, Labels: history.Label + "=" + applyset.LeaseName(k.Parent)}
 	if err := k.Server.Metadata(ctx, kind, sel, func(u *unstructured.Unstructured) { found[u.GetName()] = u }); err != nil {
-		return nil, nil, err
+		return kept, nil, err
 	}
-	var secrets []*unstructured.Unstructured
 	for _, u := range found {
 		secrets = append(secrets, u)
 	}
-	return secrets, history.Heads(secrets), nil
+	kept.Runs, kept.Faults = history.Heads(secrets)
+	return kept, secrets, nil
 }
 
 // Known returns the runs that are kept, the newest first, without what they stated.
 func (k *Keeper) Known(ctx context.Context) ([]history.Run, error) {
-	_, heads, err := k.heads(ctx)
-	return heads, err
+	kept, _, err := k.heads(ctx)
+	return kept.Runs, err
 }
 
-// Runs reads the history, the newest run first. The faults say what cannot be read.
-func (k *Keeper) Runs(ctx context.Context) (runs []history.Run, faults []error, err error) {
-	heads, _, err := k.heads(ctx)
+// Runs reads the history. Which run was the last is not read with it: see package locking.
+func (k *Keeper) Runs(ctx context.Context) (kept history.Kept, err error) {
+	_, heads, err := k.heads(ctx)
 	if err != nil {
-		return nil, nil, err
+		return kept, err
 	}
 	kind, err := k.kind(ctx)
 	if err != nil {
-		return nil, nil, err
+		return kept, err
 	}
 	refs := make([]object.Ref, len(heads))
 	for i, u := range heads {
@@ -222,10 +268,10 @@ func (k *Keeper) Runs(ctx context.Context) (runs []history.Run, faults []error, 
 		}
 	})
 	if err != nil {
-		return nil, nil, err
+		return kept, err
 	}
-	runs, faults = history.Decode(secrets)
-	return runs, faults, nil
+	kept.Runs, kept.Faults = history.Decode(secrets)
+	return kept, nil
 }
 
 // kind is that of Secrets.

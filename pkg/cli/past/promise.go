@@ -16,12 +16,12 @@ func Promised(server Server) func(ctx context.Context, parent object.Ref) (apply
 			return applyset.Promise{}, nil // Such a set has none.
 		}
 		k := &Keeper{Server: server, Parent: parent, Emit: func(event.Event) {}}
-		runs, _, err := k.Runs(ctx)
+		kept, err := k.Runs(ctx)
 		if err != nil {
 			return applyset.Promise{}, err
 		}
 		var refs []object.Ref
-		for _, run := range runs {
+		for _, run := range kept.Runs {
 			for _, o := range run.Objects {
 				refs = append(refs, object.RefOf(o.Manifest))
 			}

@@ -1,0 +1,355 @@
+package history_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
+)
+
+// world is what a cluster has of a history, and beside it what happened.
+type world struct {
+	t       *testing.T
+	random  *rand.Rand
+	secrets map[string]*unstructured.Unstructured
+	lease   string
+	// turns counts who had the lock; noted is whose turn it was when the note was written.
+	turns, noted int
+	now          time.Time
+	// stated are all runs that stated something, the oldest first. It is the oracle.
+	stated []told
+	// lost: a run was removed, or its Secrets never written. former: a former version wrote.
+	// early: a run was killed before the Lease was renewed, which then knows nothing of it.
+	lost, former, large, early bool
+	// unsure: a run had nothing to read that says which one it follows.
+	unsure bool
+}
+
+type told struct {
+	input   string
+	applied bool
+}
+
+func (w *world) kept(heads bool) history.Kept {
+	last, err := history.ReadNote(w.lease)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	kept := history.Kept{Last: last}
+	secrets := slices.Collect(maps.Values(w.secrets))
+	if kept.Runs, kept.Faults = history.Decode(secrets); heads {
+		kept.Runs, kept.Faults = history.Heads(secrets)
+	}
+	return kept
+}
+
+func (w *world) write(run history.Run, former bool) {
+	for _, u := range encode(w.t, run) {
+		if former {
+			notes := u.GetAnnotations()
+			delete(notes, "k8sconnect.io/history-format")
+			delete(notes, "k8sconnect.io/place")
+			u.SetAnnotations(notes)
+		}
+		w.secrets[u.GetName()] = u
+	}
+}
+
+func (w *world) note(run history.Run) {
+	text, err := history.Note(run)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.lease, w.noted, w.early = text, w.turns, false
+}
+
+// chance is true once in n times.
+func (w *world) chance(n int) bool { return w.random.IntN(n) == 0 }
+
+// run is one run of this version, as a keeper does it.
+func (w *world) run(id, input string) {
+	sure := w.noted == w.turns
+	w.now, w.turns = w.now.Add(time.Minute), w.turns+1
+	run := runOf(id, history.Running, configMap("a", input))
+	run.Input, run.Started = input, w.now.Add(time.Duration(w.random.IntN(240)-120)*time.Minute) // The clocks of CI differ.
+	if w.former {
+		run.Started = w.now // A former version has nothing but the time.
+	}
+	run.TooLarge = w.chance(12)
+	unlisted := w.chance(8)
+	var again bool
+	if unlisted {
+		last, _ := history.ReadNote(w.lease)
+		run = history.Unlisted(last, run, sure)
+		w.unsure = w.unsure || !run.Place.Known
+	} else if run, again = w.kept(true).Follow(run); again {
+		if newest, ok := w.kept(true).Newest(); ok && newest.Place.Number > 0 {
+			w.note(newest)
+		}
+		return
+	}
+	w.large = w.large || run.TooLarge
+	refused := unlisted || w.chance(10)
+	w.lost = w.lost || refused
+	if !refused {
+		w.write(run, false)
+	}
+	w.stated = append(w.stated, told{input: input})
+	if !refused && w.chance(8) {
+		w.early = true
+		return
+	}
+	w.note(run)
+	if w.chance(8) {
+		return // It was killed later.
+	}
+	if run.Result = history.Applied; w.chance(4) {
+		run.Result = history.Failed
+	}
+	w.stated[len(w.stated)-1].applied = run.Result == history.Applied
+	if w.note(run); !refused && !w.chance(10) { // A quota, a right that is gone.
+		w.write(run, false)
+		w.trim()
+	}
+}
+
+func (w *world) trim() {
+	for _, u := range history.Excess(slices.Collect(maps.Values(w.secrets)), w.random.IntN(4)) {
+		delete(w.secrets, u.GetName())
+	}
+}
+
+// runFormer is one run of a version that notes no places, as that did it.
+func (w *world) runFormer(id, input string) {
+	w.now, w.turns = w.now.Add(time.Minute), w.turns+1
+	run := runOf(id, history.Applied, configMap("a", input))
+	run.Input, run.Started = input, w.now
+	if heads := w.byTime(); len(heads) > 0 && heads[0].Usable() && heads[0].Input == input {
+		return
+	}
+	if w.chance(4) {
+		run.Result = history.Failed
+	}
+	w.write(run, true)
+	w.stated = append(w.stated, told{input, run.Result == history.Applied})
+}
+
+// byTime are the runs as a former version sees them.
+func (w *world) byTime() []history.Run {
+	runs := w.kept(true).Runs
+	slices.SortFunc(runs, func(a, b history.Run) int { return b.Started.Compare(a.Started) })
+	return runs
+}
+
+// remove removes a run by hand, but not one of which nothing else is known.
+func (w *world) remove() {
+	if names := slices.Sorted(maps.Keys(w.secrets)); len(names) > 0 && !w.early {
+		delete(w.secrets, names[w.random.IntN(len(names))])
+		w.lost = true
+	}
+}
+
+// want is what is gone back to, by all that happened.
+func (w *world) want() string {
+	for i := len(w.stated) - 2; i >= 0; i-- {
+		if w.stated[i].applied {
+			return w.stated[i].input
+		}
+	}
+	return ""
+}
+
+// has reports whether the history has what one run stated, the whole of it.
+func (w *world) has(input string) bool {
+	found, same := 0, 0
+	for _, r := range w.kept(false).Runs {
+		if r.Input == input && !r.TooLarge {
+			found++
+		}
+	}
+	for _, s := range w.stated {
+		if s.input == input {
+			same++
+		}
+	}
+	return found > 0 && same == 1
+}
+
+// Whatever is missing of a history, the way back leads to the last run that ended well before
+// the last one, or nowhere: never one too far. If nothing is missing, it leads there.
+func TestNeverOneTooFar(t *testing.T) {
+	seeds := uint64(300)
+	if testing.Short() {
+		seeds = 20
+	}
+	for seed := range seeds {
+		w := &world{t: t, random: rand.New(rand.NewPCG(15, seed)), secrets: map[string]*unstructured.Unstructured{}, now: begun}
+		former := w.chance(2)
+		for i := range 4 + w.random.IntN(10) {
+			id := fmt.Sprint("run", i)
+			if w.chance(4) {
+				id = "job" // People choose ids.
+			}
+			input := fmt.Sprint("sha256:", i)
+			if w.chance(5) {
+				input = fmt.Sprint("sha256:", w.random.IntN(i+1)) // A job that is repeated, a way back.
+			}
+			switch {
+			case former && i < 3, former && w.chance(5):
+				w.former = true
+				w.runFormer(id, input)
+			default:
+				w.run(id, input)
+			}
+			if !former && w.chance(5) {
+				w.remove()
+			}
+			got, err := w.kept(false).To("")
+			switch want := w.want(); {
+			case err == nil && got.Input != want:
+				t.Fatalf("seed %d, run %d: back to %s, want %q of %v", seed, i, got.Input, want, w.stated)
+			case err != nil && want != "" && !w.lost && !w.large:
+				t.Fatalf("seed %d, run %d: %v, want %s of %v", seed, i, err, want, w.stated)
+			case err != nil && !w.former && !w.unsure && w.has(want):
+				t.Fatalf("seed %d, run %d: %v, and %s is there, of %v", seed, i, err, want, w.stated)
+			}
+		}
+	}
+}
+
+// chain encodes runs of this version, the oldest first, as past does; last is the last of them.
+func chain(t *testing.T, results string) (secrets []*unstructured.Unstructured, last history.Run) {
+	t.Helper()
+	for i, letter := range results {
+		kept := history.Kept{Last: last}
+		kept.Runs, kept.Faults = history.Heads(secrets)
+		run := runOf(fmt.Sprint("run", i), history.Applied, configMap("a", fmt.Sprint(i)))
+		run.Input, run.Started = fmt.Sprint("sha256:", i), begun.Add(time.Duration(i)*time.Minute)
+		switch letter {
+		case 'F':
+			run.Result = history.Failed
+		case 'L':
+			run.TooLarge = true
+		}
+		last, _ = kept.Follow(run)
+		secrets = append(secrets, encode(t, last)...)
+	}
+	return secrets, last
+}
+
+// of reads what is kept.
+func of(secrets []*unstructured.Unstructured, last history.Run) history.Kept {
+	kept := history.Kept{Last: last}
+	kept.Runs, kept.Faults = history.Decode(secrets)
+	return kept
+}
+
+// refused checks that there is an error that says why, and a hint that names runs.
+func refused(t *testing.T, err error, why, hint string) {
+	t.Helper()
+	var hinted interface{ Hint() string }
+	if err == nil || !strings.Contains(err.Error(), why) || !errors.As(err, &hinted) || hinted.Hint() != hint {
+		t.Errorf("%v, want one with %q and the hint %q", err, why, hint)
+	}
+}
+
+// If the last run is gone, the way back is the same. If the one to go back to is gone, the error
+// names it, and the runs that are left. Such a run cannot be named, either.
+func TestGap(t *testing.T) {
+	secrets, last := chain(t, "AAAF")
+	without := of(secrets[:3], last)
+	if got, err := without.To(""); err != nil || got.ID != "run2" {
+		t.Errorf("without the last: %s, %v", got.ID, err)
+	}
+	if newest, ok := without.Newest(); !ok || newest.ID != "run3" || without.Keeps(newest) || !of(secrets, last).Keeps(newest) {
+		t.Errorf("the last run is %s, %v", newest.ID, ok)
+	}
+	gap := of(append(secrets[:2:2], secrets[3]), last)
+	_, err := gap.To("")
+	refused(t, err, "run2: it is not in the history", "name one with --to; it can go back to: run1, run0")
+	_, err = without.To("run3")
+	refused(t, err, "run3: it is not in the history", "name one with --to; it can go back to: run2, run1, run0")
+	// Without the Lease, the history knows what its own last run followed.
+	_, err = of(append(secrets[:2:2], secrets[3]), history.Run{}).To("")
+	refused(t, err, "run2: it is not in the history", "name one with --to; it can go back to: run1, run0")
+}
+
+// A run that was too large to be kept is not skipped.
+func TestTooLargeIsNotSkipped(t *testing.T) {
+	for _, results := range []string{"ALA", "ALF"} {
+		secrets, last := chain(t, results)
+		_, err := of(secrets, last).To("")
+		want := "name one with --to; it can go back to: run0"
+		if results == "ALA" {
+			want = "name one with --to; it can go back to: run2, run0"
+		}
+		refused(t, err, "run1: what it stated was too large to be kept", want)
+		// The same of a former version, which notes no places.
+		for _, u := range secrets {
+			annotated([]*unstructured.Unstructured{u}, "k8sconnect.io/place", "")
+		}
+		_, err = of(secrets, history.Run{}).To("")
+		refused(t, err, "run1: what it stated was too large to be kept", want)
+	}
+}
+
+// A later version may keep its history otherwise: which run is the last is not guessed then. Its
+// Secrets stay, and the runs that can be read can be named.
+func TestLaterVersion(t *testing.T) {
+	secrets, last := chain(t, "AAA")
+	annotated(secrets[2:], "k8sconnect.io/history-format", "2")
+	const want = "name one with --to; it can go back to: run1, run0"
+	for name, kept := range map[string]history.Kept{"with its Lease": of(secrets, last), "without its Lease": of(secrets, history.Run{})} {
+		_, err := kept.To("")
+		refused(t, err, "it is unknown which run to go back to: run run2 in the history: a later version has written it (format 2", want)
+		if got, err := kept.To("run1"); err != nil || got.ID != "run1" {
+			t.Errorf("%s: %s, %v", name, got.ID, err)
+		}
+	}
+	_, err := of(secrets, history.Run{}).To("run2")
+	refused(t, err, "run2: a later version has written it", "name one with --to; it can go back to: run1, run0")
+	if excess := history.Excess(secrets, 0); len(excess) != 0 {
+		t.Errorf("%d go", len(excess))
+	}
+	next, again := of(secrets, history.Run{}).Follow(runOf("run3", history.Applied, configMap("a", "1")))
+	if again || next.Place.Known || next.Place.Number < 3 {
+		t.Errorf("%v %+v", again, next.Place)
+	}
+	// The Lease may say so, too; or nothing that can be read.
+	for _, text := range []string{`{"format":2,"run":"run2"}`, `{"format":"2","run":["run2"]}`, `{`, `{"format":1}`, `{"format":1,"run":"a","number":"x"}`, `{"run":"a","number":1}`} {
+		_, err := history.ReadNote(text)
+		if err == nil {
+			t.Errorf("%s is no note", text)
+		}
+		kept := of(secrets[:2], history.Run{})
+		kept.Faults = append(kept.Faults, err)
+		_, err = kept.To("")
+		refused(t, err, "it is unknown which run to go back to: the run that was the last", "name one with --to; it can go back to: run1, run0")
+	}
+}
+
+// What is noted in the Lease is read from it.
+func TestNote(t *testing.T) {
+	_, last := chain(t, "AF")
+	text, err := history.Note(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := history.ReadNote(text)
+	last.Objects, last.Who = nil, ""
+	if err != nil || !reflect.DeepEqual(got, last) {
+		t.Errorf("%v\n%+v\n%+v", err, got, last)
+	}
+	if none, err := history.ReadNote(""); err != nil || none.ID != "" {
+		t.Errorf("%+v, %v", none, err)
+	}
+}

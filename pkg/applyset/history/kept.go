@@ -1,0 +1,204 @@
+package history
+
+import (
+	"errors"
+	"slices"
+)
+
+// Kept is what is left of the history of a set. Runs may have been removed from it by hand,
+// and some may never have been written.
+type Kept struct {
+	// Runs and Faults are as [Decode] or [Heads] returns them.
+	Runs   []Run
+	Faults []error
+	// Last is the run that stated something last, as the Lease of the set says: see
+	// [ReadNote]. It has no ID if that does not say.
+	Last Run
+}
+
+// To returns the run with the id or, without one, the last run that ended well before the one
+// that stated something last. A run that was removed, was too large, or cannot be read counts
+// like any other, and if it is the one to go back to, that is an error. Leaving it out would
+// lead to a state that the user does not expect.
+func (k Kept) To(id string) (Run, error) {
+	all := k.all()
+	if id != "" {
+		return k.called(id, all)
+	}
+	if err := k.blind(); err != nil {
+		return Run{}, &gapError{why: err.Error(), known: usableOf(all)}
+	}
+	last, ok := newest(all)
+	if !ok {
+		return Run{}, errNoneBefore
+	}
+	before, known := before(last, all)
+	switch {
+	case !known:
+		return Run{}, &gapError{why: "it was not noted which run came before run " + last.ID, known: usableOf(all)}
+	case before == Name{}:
+		return Run{}, errNoneBefore
+	}
+	at := slices.IndexFunc(all, func(r Run) bool { return r.Name() == before })
+	if at < 0 {
+		return Run{}, &unusableError{id: before.ID, why: errNotKept.Error(), known: usableOf(all)}
+	}
+	return readable(all[at], all)
+}
+
+// called returns the run with the id.
+func (k Kept) called(id string, all []Run) (Run, error) {
+	known, named := usableOf(all), named(all, id)
+	switch {
+	case len(named) > 1:
+		return Run{}, &ambiguousError{id: id, names: names(named)}
+	case len(named) == 0:
+		for _, err := range k.Faults {
+			if fault, ok := errors.AsType[*FaultError](err); ok && fault.blind && fault.Run == id {
+				return Run{}, &unusableError{id: id, why: fault.Err.Error(), known: known}
+			}
+		}
+		return Run{}, &UnknownRunError{ID: id, Known: known}
+	case named[0].damage == nil && !named[0].TooLarge && !named[0].Usable():
+		return Run{}, &unusableError{id: id, why: "it did not end well (" + string(named[0].Result) + ")", known: known}
+	}
+	return readable(named[0], all)
+}
+
+// Newest returns the run that stated something last; false if there is none, or if that is
+// unknown.
+func (k Kept) Newest() (Run, bool) {
+	if k.blind() != nil {
+		return Run{}, false
+	}
+	return newest(k.all())
+}
+
+// Keeps reports whether the history has the run, readable or not.
+func (k Kept) Keeps(run Run) bool {
+	return slices.ContainsFunc(k.all(), func(r Run) bool { return r.Name() == run.Name() && !errors.Is(r.damage, errNotKept) })
+}
+
+// Follow returns the run with its place behind all others. again: it states what the last one
+// did, and that is kept and ended well, so it adds nothing.
+func (k Kept) Follow(run Run) (placed Run, again bool) {
+	for _, r := range append(k.all(), k.Last) {
+		run.Place.Number = max(run.Place.Number, r.Place.Number)
+	}
+	run.Place.Number++
+	if k.blind() != nil {
+		return run, false
+	}
+	last, ok := newest(k.all())
+	switch {
+	case !ok:
+		run.Place.Known = true
+	case last.Result == Applied:
+		run.Place.Known, run.Place.Before = true, last.Name()
+	default:
+		run.Place.Before, run.Place.Known = before(last, k.all())
+	}
+	return run, ok && last.damage == nil && last.Usable() && last.Input == run.Input
+}
+
+// Unlisted is [Kept.Follow] for a run that is not to be kept and has read no more than the note
+// of the last one. sure: the run that wrote the note gave its lock back after that, so none has
+// come since.
+func Unlisted(last, run Run, sure bool) Run {
+	// The note of a run that was killed may be missing; its Secrets have a higher number.
+	const room = 1000
+	placed, _ := Kept{Last: last}.Follow(run)
+	placed.Place.Number += room
+	if !sure || last.ID == "" {
+		placed.Place.Known, placed.Place.Before = false, Name{}
+	}
+	return placed
+}
+
+// blind returns why it is unknown which run came last: a later version has written one; nil if
+// it is known.
+func (k Kept) blind() error {
+	for _, err := range k.Faults {
+		if fault, ok := errors.AsType[*FaultError](err); ok && fault.blind {
+			return err
+		}
+	}
+	return nil
+}
+
+// all returns the runs, those that cannot be read and the last one, the newest first. A run
+// that does not say when it began is left out.
+func (k Kept) all() []Run {
+	all := slices.Clone(k.Runs)
+	for _, err := range k.Faults {
+		if fault, ok := errors.AsType[*FaultError](err); ok && !fault.of.Started.IsZero() {
+			all = append(all, fault.of)
+		}
+	}
+	if k.Last.ID != "" {
+		at := slices.IndexFunc(all, func(r Run) bool { return r.Name() == k.Last.Name() })
+		switch {
+		case at < 0:
+			last := k.Last
+			last.damage = errNotKept
+			all = append(all, last)
+		case all[at].Place.Number > 0 && all[at].Place.Number <= k.Last.Place.Number:
+			// Its end, or that it was tried again, may have been written to the Lease alone.
+			all[at].Result, all[at].Started, all[at].Place = k.Last.Result, k.Last.Started, k.Last.Place
+		}
+	}
+	slices.SortFunc(all, newestFirst)
+	return all
+}
+
+// newest returns the run that stated something last. Of runs with a number, that is the one
+// with the highest; one without is of a former version, and only its time is known.
+func newest(all []Run) (Run, bool) {
+	if len(all) == 0 {
+		return Run{}, false
+	}
+	at := -1
+	for i, r := range all {
+		if r.Place.Number > 0 && (at < 0 || r.Place.Number > all[at].Place.Number) {
+			at = i
+		}
+	}
+	if at < 0 || all[0].Place.Number == 0 && all[0].Started.After(all[at].Started) {
+		return all[0], true
+	}
+	return all[at], true
+}
+
+// before returns the last run before this one that ended well; zero if there was none.
+func before(run Run, all []Run) (name Name, known bool) {
+	if run.Place.Number > 0 {
+		return run.Place.Before, run.Place.Known
+	}
+	for _, r := range all {
+		switch {
+		case newestFirst(run, r) >= 0:
+		case r.Result == Applied:
+			return r.Name(), true
+		case r.Place.Number > 0:
+			return r.Place.Before, r.Place.Known
+		}
+	}
+	return Name{}, true
+}
+
+// readable returns the run if its objects can be read, and an error that names the others if
+// not.
+func readable(run Run, all []Run) (Run, error) {
+	why := ""
+	switch {
+	case errors.Is(run.damage, errNotKept):
+		why = errNotKept.Error()
+	case run.damage != nil:
+		why = "what it stated cannot be read: " + run.damage.Error()
+	case run.TooLarge:
+		why = "what it stated was too large to be kept"
+	default:
+		return run, nil
+	}
+	return Run{}, &unusableError{id: run.ID, why: why, known: usableOf(all)}
+}

@@ -1,0 +1,65 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// runs returns the ids of the runs in the history, the oldest first.
+func runs(t *testing.T, c *cluster.Cluster, ns string) []string {
+	t.Helper()
+	return strings.Fields(kubectl(t, c, "get", "secrets", "-n", ns, "-l", "k8sconnect.io/history-of", "--sort-by={.metadata.annotations.k8sconnect\\.io/started}",
+		"-o", `jsonpath={.items[*].metadata.annotations.k8sconnect\.io/run}`))
+}
+
+// forget deletes the Secrets of a run.
+func forget(t *testing.T, c *cluster.Cluster, ns, run string) {
+	t.Helper()
+	names := kubectl(t, c, "get", "secrets", "-n", ns, "-l", "k8sconnect.io/history-of",
+		"-o", `jsonpath={.items[?(@.metadata.annotations.k8sconnect\.io/run=="`+run+`")].metadata.name}`)
+	kubectl(t, c, append([]string{"delete", "secret", "-n", ns}, strings.Fields(names)...)...)
+}
+
+// Where the history has a gap, the way back leads to the same run as without the gap, or
+// nowhere: never one too far.
+func TestRollbackOverAGap(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	apply := func(version string, args ...string) *run {
+		return k8sconnect(t, kubeconfig, append([]string{"apply", "-n", ns, "--apply-set=web", "--run-id=run-" + version, "-f", file(t, configMaps(2, 1, version))}, args...)...).ends(t, 0)
+	}
+	back := func(args ...string) *run {
+		return k8sconnect(t, kubeconfig, append([]string{"sets", "rollback", "web", "-n", ns}, args...)...)
+	}
+	for _, version := range []string{"1", "2", "3"} {
+		apply(version)
+	}
+	forget(t, c, ns, "run-3")
+	back().ends(t, 1).says(t, "run run-3, the last one, is not in the history").says(t, "back to run run-2 of")
+	back("--to=run-3").ends(t, 2).says(t, "there is no way back to run run-3: it is not in the history").says(t, "it can go back to: run-2, run-1")
+	k8sconnect(t, kubeconfig, "sets", "web", "-n", ns).ends(t, 0)
+
+	// A quota keeps the next one out of the history, and the run after it follows that one.
+	p.Fail(-1, cluster.Path("PATCH", "/api/v1/namespaces/"+ns+"/secrets/applyset-"), cluster.Fault{Status: 403, Message: "exceeded quota: secrets"})
+	apply("4").says(t, "there will be no way back to this run")
+	p.Heal()
+	back().ends(t, 2).says(t, "there is no way back to run run-3: it is not in the history")
+	apply("5")
+	back().ends(t, 2).says(t, "there is no way back to run run-4: it is not in the history").says(t, "name one with --to; it can go back to: run-5, run-2, run-1")
+	// So does --history=0.
+	apply("6", "--history=0")
+	if got := runs(t, c, ns); strings.Join(got, " ") != "run-1 run-2 run-5" {
+		t.Errorf("kept are %s", got)
+	}
+	back().ends(t, 1).says(t, "run run-6, the last one, is not in the history").says(t, "back to run run-5 of")
+	// What states the same as the last one kept, but not as the last one, is a run of its own.
+	apply("5", "--run-id=run-7")
+	back().ends(t, 2).says(t, "there is no way back to run run-6")
+	back("--to=run-2", "--yes").ends(t, 0)
+	if got := value(t, c, ns, "cm-0000"); got != "2" {
+		t.Errorf("the value is %s", got)
+	}
+}
