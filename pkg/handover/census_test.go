@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/give"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // A giver who owns nothing of any object is a slip, or has given all away already. A job that
@@ -122,28 +123,59 @@ func TestGivenTwice(t *testing.T) {
 	}
 }
 
-// A second run ends as the first did also where a field stays with its owner because the receiver's
-// manifest does not state it. One that stays because of its version is refused.
+// A second run ends as the first did, and as its dry run: also where a field stays with its owner
+// because the receiver's manifest does not state it, which is no refusal, or because of its version,
+// which is one whether other fields were given or not.
 func TestGivenTwiceWithARemainder(t *testing.T) {
-	run := func(version string) (left []event.Withheld, first, second error) {
-		s := handing(t, "a")
-		fields, _, _ := unstructured.NestedSlice(s.server.live["a"].Object, "metadata", "managedFields")
-		edit := fields[0].(map[string]any)
-		edit["apiVersion"] = version
-		edit["fieldsV1"] = map[string]any{"f:data": map[string]any{"f:a": map[string]any{}, "f:c": map[string]any{}}}
-		if err := unstructured.SetNestedSlice(s.server.live["a"].Object, fields, "metadata", "managedFields"); err != nil {
-			t.Fatal(err)
+	entry := func(version string, names ...string) map[string]any {
+		data := map[string]any{}
+		for _, name := range names {
+			data["f:"+name] = map[string]any{}
 		}
-		of := target("a")
-		of.Stated = fieldstest.Read(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: '1', b: '1'}}")
-		first = s.engine.Run(t.Context(), []Target{of})
-		second = s.engine.Run(t.Context(), []Target{of})
-		return s.given["a"].Left, first, second
+		return map[string]any{
+			"manager": "edit", "operation": "Update", "apiVersion": version, "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:data": data},
+		}
 	}
-	if left, first, second := run("v1"); first != nil || second != nil || len(left) != 1 || left[0].Paths[0].String() != ".data.c" {
-		t.Errorf("%v, then %v, left %v", first, second, left)
-	}
-	if _, first, second := run("v1alpha1"); first == nil || second == nil {
-		t.Errorf("%v, then %v", first, second)
+	for name, tt := range map[string]struct {
+		edit   []map[string]any
+		mode   give.Mode
+		stated bool
+		left   string
+		fails  bool
+	}{
+		"unstated":                    {edit: []map[string]any{entry("v1", "a", "c")}, stated: true, left: ".data.c"},
+		"all at another version":      {edit: []map[string]any{entry("v1alpha1", "a", "c")}, left: ".data.a", fails: true},
+		"some at another version":     {edit: []map[string]any{entry("v1", "a"), entry("v1alpha1", "c")}, left: ".data.c", fails: true},
+		"some of both":                {edit: []map[string]any{entry("v1", "a", "d"), entry("v1alpha1", "c")}, stated: true, left: ".data.c", fails: true},
+		"shared at another version":   {edit: []map[string]any{entry("v1", "a"), entry("v1alpha1", "c")}, mode: give.Share, left: ".data.c", fails: true},
+		"released at both, so gone":   {edit: []map[string]any{entry("v1", "a"), entry("v1alpha1", "c")}, mode: give.Release},
+		"nothing stays, nothing ails": {edit: []map[string]any{entry("v1", "a")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := handing(t, "a")
+			fields, _, _ := unstructured.NestedSlice(s.server.live["a"].Object, "metadata", "managedFields")
+			fields = fields[1:]
+			for _, e := range tt.edit {
+				fields = append(fields, e)
+			}
+			if err := unstructured.SetNestedSlice(s.server.live["a"].Object, fields, "metadata", "managedFields"); err != nil {
+				t.Fatal(err)
+			}
+			if s.engine.Wish.Mode = tt.mode; tt.mode == give.Release {
+				s.engine.Wish.To = ""
+			}
+			of := target("a")
+			if tt.stated {
+				of.Stated = fieldstest.Read(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: '1', b: '1'}}")
+			}
+			for i, dry := range []object.DryRun{object.DryRunClient, object.DryRunServer, object.DryRunNone, object.DryRunNone, object.DryRunServer} {
+				s.engine.DryRun = dry
+				err := s.engine.Run(t.Context(), []Target{of})
+				left := s.given["a"].Left
+				if (err != nil) != tt.fails || tt.left != "" && (len(left) == 0 || left[0].Paths[0].String() != tt.left) || tt.left == "" && left != nil {
+					t.Errorf("run %d: %v, left %v", i, err, left)
+				}
+			}
+		})
 	}
 }

@@ -60,7 +60,8 @@ type Engine struct {
 // IncompleteError counts the objects with which it did not go as was wished. Events have
 // reported why.
 type IncompleteError struct {
-	// Refused cannot be given as was wished, Unknown could not be read or written.
+	// Refused cannot be given as was wished, or only a part of it, Unknown could not be read or
+	// written.
 	Refused, Unknown int
 	// Strangers were to give fields away, own nothing of any object, and are not known to have
 	// given it away before.
@@ -97,10 +98,10 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 			defer mu.Unlock()
 			known.add(out, entries)
 			switch {
-			case out.Action == event.Failed, out.Action == event.Unchanged && barred(out.Left):
-				incomplete.Refused++
 			case out.Action == event.Unknown:
 				incomplete.Unknown++
+			case out.Action == event.Failed, barred(out.Left):
+				incomplete.Refused++
 			}
 			e.Emit(out)
 			return nil
@@ -225,8 +226,9 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 	return err
 }
 
-// barred reports whether fields stay that the receiver was to have. What it does not state is not
-// among them: a second run, after all else was given, finds just that, and has nothing to do.
+// barred reports whether fields stay that the receiver was to have, whether others were given or
+// not: a second run finds just those. What the receiver does not state is not among them, because
+// nobody wants it to have that.
 func barred(left []event.Withheld) bool {
 	return slices.ContainsFunc(left, func(w event.Withheld) bool { return !w.Unstated })
 }
