@@ -53,7 +53,7 @@ func (c *census) strangers() (slips, done []string) {
 	return slips, done
 }
 
-// text says who owns nothing, and who was perhaps meant.
+// text says who owns nothing.
 func (c *census) text(strangers []string, objects int) string {
 	return fmt.Sprintf("--from: %s owns nothing of the %s", strings.Join(strangers, " or "), text.Count(objects, "object"))
 }
@@ -61,13 +61,7 @@ func (c *census) text(strangers []string, objects int) string {
 // slip says who was perhaps meant.
 func (c *census) slip(slips []string, objects int) string {
 	owners := slices.Sorted(maps.Keys(c.owners))
-	said := c.text(slips, objects)
-	for _, name := range slips {
-		if meant := text.Nearest(name, owners); meant != "" {
-			said = fmt.Sprintf("%s (did you mean %s?)", said, meant)
-			break
-		}
-	}
+	said := c.text(text.AllWithMeant(slips, owners), objects)
 	if len(owners) == 0 {
 		return said + "; no manager owns any of it"
 	}

@@ -35,16 +35,20 @@ func TestGiverOfNothing(t *testing.T) {
 	}{
 		"a slip": {
 			names: []string{"a", "b"}, lenient: true, wish: give.Wish{From: []string{"edti"}, To: "flux"}, fails: true,
-			says: "--from: edti owns nothing of the 2 objects (did you mean edit?); managers that own something: edit, flux",
+			says: "--from: edti (did you mean edit?) owns nothing of the 2 objects; managers that own something: edit, flux",
 		},
 		"a slip beside who owns something": {
 			names: []string{"a"}, lenient: true, wish: give.Wish{From: []string{"edit", "flxu"}, To: "edit"}, fails: true,
-			says: "--from: flxu owns nothing of the 1 object (did you mean flux?); managers that own something: edit, flux",
+			says: "--from: flxu (did you mean flux?) owns nothing of the 1 object; managers that own something: edit, flux",
+		},
+		"two slips": {
+			names: []string{"a"}, lenient: true, wish: give.Wish{From: []string{"edti", "edtt"}, To: "flux"}, fails: true,
+			says: "--from: edti (did you mean edit?) or edtt (did you mean edit?) owns nothing of the 1 object; managers that own something: edit, flux",
 		},
 		"a path that its receiver has": {names: []string{"a"}, wish: give.Wish{Paths: path(".data.b"), From: []string{"edti"}, To: "flux"}},
 		"a path that nobody has": {
 			names: []string{"a"}, lenient: true, wish: give.Wish{Paths: path(".data.c"), From: []string{"edti"}, To: "flux"}, fails: true,
-			says: "--from: edti owns nothing of the 1 object (did you mean edit?); managers that own something: edit, flux",
+			says: "--from: edti (did you mean edit?) owns nothing of the 1 object; managers that own something: edit, flux",
 		},
 		"a result says so":  {names: []string{"a"}, wish: give.Wish{From: []string{"edti"}, To: "flux"}, fails: true},
 		"an object is gone": {names: []string{"gone", "a"}, lenient: true, wish: give.Wish{From: []string{"edti"}, To: "flux"}, fails: true},

@@ -17,6 +17,24 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
+// WithMeant is a name that is not among the known ones, with the one that was probably meant:
+// "flx (did you mean flux?)".
+func WithMeant(name string, known []string) string {
+	if meant := Nearest(name, known); meant != "" {
+		return name + " (did you mean " + meant + "?)"
+	}
+	return name
+}
+
+// AllWithMeant is [WithMeant] of each name.
+func AllWithMeant(names, known []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = WithMeant(name, known)
+	}
+	return out
+}
+
 // Similar reports whether one word may be a typing error for the other: at most one
 // edit for every three letters, ignoring case.
 func Similar(a, b string) bool {

@@ -216,10 +216,7 @@ func nowhere(flag string, names []string, found event.Surveyed) string {
 		if found.Objects == 0 || strings.ContainsAny(name, `*?[\`) || slices.Contains(found.Seen, name) {
 			continue
 		}
-		if meant := text.Nearest(name, found.Seen); meant != "" {
-			name += " (did you mean " + meant + "?)"
-		}
-		said = append(said, name)
+		said = append(said, text.WithMeant(name, found.Seen))
 	}
 	if said == nil {
 		return ""

@@ -104,18 +104,12 @@ type NothingError struct {
 }
 
 func (e *NothingError) Error() string {
-	return fmt.Sprintf("%s owns nothing of it", strings.Join(e.From, " or "))
+	return fmt.Sprintf("%s owns nothing of it", strings.Join(text.AllWithMeant(e.From, e.Managers), " or "))
 }
 
 // Hint names those who own something.
 func (e *NothingError) Hint() string {
-	hint := "its owners: " + strings.Join(e.Managers, ", ")
-	for _, name := range e.From {
-		if meant := text.Nearest(name, e.Managers); meant != "" {
-			return "did you mean " + meant + "? " + hint
-		}
-	}
-	return hint
+	return "its owners: " + strings.Join(e.Managers, ", ")
 }
 
 // StrangerError says that the receiver has no entry from which to tell how it writes.

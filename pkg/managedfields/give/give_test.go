@@ -182,7 +182,7 @@ func TestRefused(t *testing.T) {
 		"the identity":                 {[]string{helm}, give.Wish{To: "helm"}, ".metadata.name", "identity", ""},
 		"no managed fields":            {nil, give.Wish{To: "helm"}, ".data.a", "no managed fields", "cleared"},
 		"nothing at all":               {[]string{helm}, give.Wish{To: "helm", From: []string{"edit"}}, "", "edit owns nothing of it", "helm"},
-		"a slip":                       {[]string{helm, flux}, give.Wish{To: "helm", From: []string{"flx"}}, "", "flx owns nothing of it", "did you mean flux? its owners: flux, helm"},
+		"a slip":                       {[]string{helm, flux}, give.Wish{To: "helm", From: []string{"flx"}}, "", "flx (did you mean flux?) owns nothing of it", "its owners: flux, helm"},
 		"the last owner":               {[]string{helm}, give.Wish{Mode: give.Release, From: []string{"helm"}}, "", "nobody would own any of it", "before-first-apply"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -170,10 +170,10 @@ func TestSelected(t *testing.T) {
 	}
 	// A slip is not the same as nothing to do.
 	if status, out := s.give(t, "cm", "-l", "app=web", "--from=kubectl-edti", "--to=flux", "--as-operation=apply"); status != 1 ||
-		!strings.Contains(strings.Join(strings.Fields(out), " "), "kubectl-edti owns nothing of the 12 objects (did you mean kubectl-edit?)") {
+		!strings.Contains(strings.Join(strings.Fields(out), " "), "kubectl-edti (did you mean kubectl-edit?) owns nothing of the 12 objects") {
 		t.Errorf("a slip: status %d", status)
 	}
-	if status, out := s.give(t, "cm/a1", "--from=kubectl-edti", "--to=flux", "--as-operation=apply"); status != 1 || !strings.Contains(out, "kubectl-edti owns nothing of it") {
+	if status, out := s.give(t, "cm/a1", "--from=kubectl-edti", "--to=flux", "--as-operation=apply"); status != 1 || !strings.Contains(out, "kubectl-edti (did you mean kubectl-edit?) owns nothing of it") {
 		t.Errorf("a slip beside a name: status %d", status)
 	}
 	if status, out := s.give(t, "cm", "-l", "app=web", "--from=kubectl-edit", "--to=flux", "--as-operation=apply"); status != 0 || !strings.Contains(out, "6 given, 6 unchanged") {
