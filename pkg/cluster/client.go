@@ -33,6 +33,9 @@ type Options struct {
 	Sent *atomic.Int64
 	// Guard decides whether a write may leave; nil lets all of them pass.
 	Guard request.Guard
+	// Opening is the run's first connection, if it has several clients, or was opened
+	// early; nil leaves it to the first request.
+	Opening *request.Opening
 	// OnWarning receives the server's warnings, each text once for an object. The zero
 	// Ref stands for requests that concern no object.
 	OnWarning func(object.Ref, string)

@@ -16,7 +16,7 @@ import (
 func New(o Options) (*Client, error) {
 	var telling sync.Mutex
 	clock := &request.Clock{}
-	config := request.Prepare(o.REST, request.Origin{Run: o.Run, Sent: o.Sent, Guard: o.Guard}, request.NewWarnings(&telling, o.OnWarning), clock)
+	config := request.Prepare(o.REST, request.Origin{Run: o.Run, Sent: o.Sent, Guard: o.Guard, Opening: o.Opening}, request.NewWarnings(&telling, o.OnWarning), clock)
 	cache, err := kinds.NewCache(config, o.CacheDir)
 	if err != nil {
 		return nil, fmt.Errorf("discovery: %w", err)

@@ -37,7 +37,9 @@ type loopback struct {
 	audit    sync.Map
 }
 
-func newLoopback(t *testing.T, h2 bool, handle func(n int64, w http.ResponseWriter, req *http.Request)) *loopback {
+func newLoopback(
+	t *testing.T, h2 bool, handle func(n int64, w http.ResponseWriter, req *http.Request), before ...func(*httptest.Server),
+) *loopback {
 	l := &loopback{}
 	l.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if id := req.Header.Get("Audit-ID"); id != "" {
@@ -57,6 +59,9 @@ func newLoopback(t *testing.T, h2 bool, handle func(n int64, w http.ResponseWrit
 		l.Config.SetKeepAlivesEnabled(false)
 	}
 	l.Config.ErrorLog = log.New(io.Discard, "", 0)
+	for _, do := range before {
+		do(l.Server)
+	}
 	l.StartTLS()
 	t.Cleanup(l.Close)
 	return l

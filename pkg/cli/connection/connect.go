@@ -44,6 +44,7 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 		Run:           c.Call(),
 		Sent:          c.sent,
 		Guard:         c.Guard,
+		Opening:       c.opening,
 		OnWarning: func(ref object.Ref, text string) {
 			c.Warned.Add(1)
 			emit(event.Warned{Ref: ref, Text: text})
@@ -64,6 +65,14 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 	return client, c.expectedCluster(ctx, client)
 }
 
+// OpenEarly begins to open the connection to the cluster, for a run that has something else
+// to do first. What is wrong with its configuration is an error of Connect.
+func (c *Connection) OpenEarly() {
+	if config, err := c.restConfig(); err == nil {
+		c.opening.OpenEarly(config)
+	}
+}
+
 // Quick makes a client that does not wait for a server that is away.
 func (c *Connection) Quick(ctx context.Context) (*cluster.Client, error) {
 	if err := c.checkGuards(); err != nil {
@@ -73,7 +82,7 @@ func (c *Connection) Quick(ctx context.Context) (*cluster.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := cluster.New(cluster.Options{REST: config, CacheDir: *c.config.CacheDir, Run: c.Call(), Sent: c.sent, Guard: c.Guard})
+	client, err := cluster.New(cluster.Options{REST: config, CacheDir: *c.config.CacheDir, Run: c.Call(), Sent: c.sent, Guard: c.Guard, Opening: c.opening})
 	if err != nil {
 		return nil, err
 	}

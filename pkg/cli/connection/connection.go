@@ -42,6 +42,8 @@ type Connection struct {
 	process string
 	// sent counts the requests of all clients.
 	sent *atomic.Int64
+	// opening is the connection that they share.
+	opening *request.Opening
 
 	config        *genericclioptions.ConfigFlags
 	serverTimeout time.Duration
@@ -65,7 +67,7 @@ func New(vault *redact.Vault) *Connection {
 		// repository, in a pipeline, where the cache goes unnoticed and is committed.
 		*config.CacheDir = ""
 	}
-	return &Connection{config: config, Vault: vault, Warned: new(atomic.Int64), sent: new(atomic.Int64)}
+	return &Connection{config: config, Vault: vault, Warned: new(atomic.Int64), sent: new(atomic.Int64), opening: new(request.Opening)}
 }
 
 // Begin prepares what every verb needs before it works: log verbosity and the

@@ -33,7 +33,9 @@ type Options struct {
 	Files manifest.Options
 	// typed: the user types the manifests on a terminal, and no output may interrupt
 	// that.
-	typed     bool
+	typed bool
+	// Offline: the verb asks no server.
+	Offline   bool
 	Scope     plan.Options
 	Manifests []object.Manifest
 	warnings  []manifest.Warning

@@ -31,6 +31,9 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 	}
 	o.Files.Secrets = c.Vault
 	if !o.typed {
+		if !o.Offline {
+			c.OpenEarly()
+		}
 		emit(event.Preparing{Text: "reading the manifests"})
 		o.Files.Tell = func(what string, since time.Time, within time.Duration) {
 			emit(event.Waiting{For: what, Since: since, Within: within})

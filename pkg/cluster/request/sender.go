@@ -100,6 +100,12 @@ func Prepare(config *rest.Config, from Origin, warnings *Warnings, clock *Clock)
 	c.ContentType, c.AcceptContentTypes = "application/json", "application/json"
 	c.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 	c.WarningHandler, c.WarningHandlerWithContext = nil, warnings
+	if from.Opening == nil {
+		from.Opening = &Opening{}
+	}
+	if config.Transport == nil { // else what opens connections is not ours
+		c.Wrap(from.Opening.wrap)
+	}
 	c.Wrap(newTransport(from, BasePath(config), clock))
 	return c
 }

@@ -39,6 +39,8 @@ type Origin struct {
 	Sent *atomic.Int64
 	// Guard decides whether a write may leave; nil lets all of them pass.
 	Guard Guard
+	// Opening is the first connection; nil leaves it to the first request.
+	Opening *Opening
 }
 
 // newTransport returns a function that creates transports with a common counter.
