@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/heap"
 )
 
 const (
@@ -57,15 +58,6 @@ func (w *wire) Apply(_ context.Context, _ object.Kind, u *unstructured.Unstructu
 	return decoded(liveText, i), nil
 }
 
-// heap is how many bytes are reachable.
-func heap() int {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // What the first one found to be finalised is freed by the second.
-	runtime.ReadMemStats(&m)
-	return int(m.HeapAlloc)
-}
-
 // Of an object that is settled nothing is kept but what became of it, whether it was
 // created or is unchanged: not the manifest, the live object, the answer, nor what was
 // worked out of them. It is measured as the last object is reported, while the phase is
@@ -77,7 +69,7 @@ func TestNothingIsKeptOfWhatIsSettled(t *testing.T) {
 	)
 	for name, there := range map[string]bool{"created": false, "unchanged": true} {
 		t.Run(name, func(t *testing.T) {
-			before := heap()
+			before := heap.Reachable()
 			p := &plan.Plan{Phases: []plan.Phase{{Items: make([]plan.Item, objects)}}}
 			for i := range p.Phases[0].Items {
 				u := decoded(manifestText, i)
@@ -98,7 +90,7 @@ func TestNothingIsKeptOfWhatIsSettled(t *testing.T) {
 					t.Errorf("%s: %s %v", applied.Ref, applied.Action, applied.Err)
 				}
 				if seen++; seen == objects {
-					kept = heap() - before
+					kept = heap.Reachable() - before
 				}
 			}
 			if err := r.engine.Run(t.Context(), p); err != nil {

@@ -3,7 +3,6 @@ package deletion
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/heap"
 )
 
 // wire is a server that decodes each object anew, and deletes it at once.
@@ -47,7 +47,7 @@ func TestLittleIsKeptOfWhatIsGone(t *testing.T) {
 		objects = 5000
 		most    = 900 // bytes an object: its item, its target, and its places in three maps
 	)
-	before := heap()
+	before := heap.Reachable()
 	items := make([]Item, objects)
 	for i := range items {
 		items[i].Ref = object.Ref{GVK: configMaps.GVK, Namespace: "prod", Name: fmt.Sprintf("c%d", i)}
@@ -56,7 +56,7 @@ func TestLittleIsKeptOfWhatIsGone(t *testing.T) {
 	kept := 0
 	e := Engine{Server: &wire{objects: objects}, Wait: true, Emit: func(ev event.Event) {
 		if d, ok := ev.(event.Deleted); ok && d.Action == event.Gone && gone.Add(1) == objects {
-			kept = heap() - before
+			kept = heap.Reachable() - before
 		}
 	}}
 	err := e.Run(t.Context(), []Phase{{Name: "p", Sets: []Set{{Kind: configMaps, Selection: object.Selection{Namespace: "prod"}, Items: items}}}})
@@ -68,13 +68,4 @@ func TestLittleIsKeptOfWhatIsGone(t *testing.T) {
 	} else {
 		t.Logf("%d bytes are kept of each object", each)
 	}
-}
-
-// heap is how many bytes are reachable.
-func heap() int {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // What the first one found to be finalised is freed by the second.
-	runtime.ReadMemStats(&m)
-	return int(m.HeapAlloc)
 }

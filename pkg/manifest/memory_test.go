@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/heap"
 )
 
 // many writes a file with that many objects: some are hooks, some do not match app=a, some
@@ -86,12 +87,12 @@ func TestPackedInputIsSmall(t *testing.T) {
 	)
 	kept := func(objects int) int {
 		name := many(t, objects)
-		before := heap()
+		before := heap.Reachable()
 		in, err := Read(t.Context(), Options{Filenames: []string{name}, Pack: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		after := heap()
+		after := heap.Reachable()
 		runtime.KeepAlive(in)
 		return after - before
 	}
@@ -100,13 +101,4 @@ func TestPackedInputIsSmall(t *testing.T) {
 	} else {
 		t.Logf("%d bytes are kept of each object", each)
 	}
-}
-
-// heap is how many bytes are reachable.
-func heap() int {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // What the first one found to be finalised is freed by the second.
-	runtime.ReadMemStats(&m)
-	return int(m.HeapAlloc)
 }

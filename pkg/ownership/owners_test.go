@@ -14,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/heap"
 )
 
 func compactOf(u *unstructured.Unstructured) ownership.Owners {
@@ -125,7 +126,7 @@ func TestCompactMemory(t *testing.T) {
 	}
 	const objects = 10_000
 	held := make([]ownership.Owners, objects)
-	before := heap()
+	before := heap.Reachable()
 	for i := range held {
 		container := fmt.Sprintf("app-%d", i%100)
 		fields := make([]metav1.ManagedFieldsEntry, 2)
@@ -135,7 +136,7 @@ func TestCompactMemory(t *testing.T) {
 		}
 		held[i] = ownership.Compact(fields)
 	}
-	if used := heap() - before; used > 5<<20 {
+	if used := heap.Reachable() - before; used > 5<<20 {
 		t.Errorf("%d objects take %d kB", objects, used>>10)
 	}
 	runtime.KeepAlive(held)
@@ -153,14 +154,6 @@ var containerFields = sync.OnceValue(func() string {
 	}
 	return text.String()
 })
-
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
-}
 
 func entryTexts(entries []managedfields.Entry) []string {
 	var out []string

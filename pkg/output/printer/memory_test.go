@@ -10,6 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/heap"
 )
 
 // The table keeps of a result the line that will be written, and where: it is not to grow
@@ -32,7 +33,7 @@ func TestTableKeepsLines(t *testing.T) {
 			for i := range refs {
 				refs[i] = config(fmt.Sprintf("c-%d", i))
 			}
-			before := heap()
+			before := heap.Reachable()
 			p, err := test.choose(output.Options{Out: io.Discard, Err: io.Discard, Format: output.Table})
 			if err != nil {
 				t.Fatal(err)
@@ -42,7 +43,7 @@ func TestTableKeepsLines(t *testing.T) {
 			for _, ref := range refs {
 				p.Print(test.result(ref))
 			}
-			each := (heap() - before) / objects
+			each := (heap.Reachable() - before) / objects
 			if err := p.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -52,13 +53,4 @@ func TestTableKeepsLines(t *testing.T) {
 			runtime.KeepAlive(refs)
 		})
 	}
-}
-
-// heap is how many bytes are reachable.
-func heap() int {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // What the first one found to be finalised is freed by the second.
-	runtime.ReadMemStats(&m)
-	return int(m.HeapAlloc)
 }

@@ -41,7 +41,7 @@ func waitStory(*testing.T) []event.Event {
 		event.Waited{Ref: old, Action: event.Gone, Note: "deleted during the wait"},
 		event.Judged{Ref: web(), Conditions: lacks(int64(2))},
 		event.Waited{
-			Ref: web(), Action: event.TimedOut, Conditions: lacks(int64(2)), After: time.Minute,
+			Ref: web(), Action: event.TimedOut, Conditions: lacks(int64(2)),
 			Causes: []event.Cause{{
 				Code: "ImageNotFound", Message: "the image app:1.3 does not exist", Evidence: []string{"Pod web-1: ErrImagePull"},
 				Next: "kubectl set image …", BlockedBy: ref("v1", "Pod", "prod", "web-1"),

@@ -3,10 +3,10 @@ package recorder_test
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/heap"
 )
 
 // However many objects change hands while nothing can be written (a million with
@@ -23,13 +23,8 @@ func TestSizeOfTheQueue(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		free := make(chan struct{})
 		d.misbehave(func(string) error { <-free; return nil })
-		heap := func() float64 {
-			runtime.GC()
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			return float64(m.HeapAlloc) / 1e6
-		}
-		before, most := heap(), 0.0
+		megabytes := func() float64 { return float64(heap.Reachable()) / 1e6 }
+		before, most := megabytes(), 0.0
 		for n := range objects {
 			d.tell(fmt.Sprint("o", n), "alice", taken("a", 0, 1))
 			if (n+1)%10_000 == 0 {
@@ -37,7 +32,7 @@ func TestSizeOfTheQueue(t *testing.T) {
 				d.lines.clear()
 			}
 			if n+1 == 20_000 || n+1 == objects {
-				most = max(most, heap()-before)
+				most = max(most, megabytes()-before)
 			}
 		}
 		t.Logf("%d objects: %.0f MB", objects, most)
