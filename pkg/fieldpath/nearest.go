@@ -1,10 +1,34 @@
 package fieldpath
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
+
+// NotFoundError says that an object has no such path, and that the path has no owner either.
+type NotFoundError struct {
+	Path Path
+	// Nearest is the path that may have been meant; empty if none is near.
+	Nearest Path
+}
+
+// NewNotFoundError returns the error, with the nearest of the paths that there are.
+func NewNotFoundError(p Path, candidates []Path) *NotFoundError {
+	nearest, _ := p.Nearest(candidates)
+	return &NotFoundError{Path: p, Nearest: nearest}
+}
+
+func (e *NotFoundError) Error() string { return fmt.Sprintf("there is no %s", e.Path) }
+
+// Hint names the path that may have been meant.
+func (e *NotFoundError) Hint() string {
+	if len(e.Nearest) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %s?", e.Nearest)
+}
 
 // Nearest returns the candidate that the author of p most likely meant, and whether
 // any is near: p with another key, with elements left out, or with a typing error.

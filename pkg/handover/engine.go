@@ -242,7 +242,7 @@ func (e *Engine) unknown(out event.Given, err error) event.Given {
 
 // refused is the result where the wish cannot be fulfilled, or was before.
 func (e *Engine) refused(out event.Given, err error, entries []managedfields.Entry) event.Given {
-	none := e.Lenient && (give.Missing(err) || errors.Is(err, give.ErrUnmanaged) || errors.As(err, new(*give.PathError)))
+	none := e.Lenient && (give.Missing(err) || errors.Is(err, give.ErrUnmanaged) || errors.As(err, new(*fieldpath.NotFoundError)))
 	if none || repetition(e.Wish, err, entries) {
 		out.Action, out.Reason = event.Unchanged, err.Error()
 		return out

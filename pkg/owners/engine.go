@@ -37,7 +37,7 @@ type Engine struct {
 
 // Run emits an [event.Owned] for each object, in their order. The error joins those of the
 // objects that could not be shown: they do not exist, cannot be read, or do not have the
-// path, which is a *[PathError]. It is [ErrHistoryUnknown] if only the history is missing.
+// path, which is a *[fieldpath.NotFoundError]. It is [ErrHistoryUnknown] if only the history is missing.
 func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Event)) error {
 	past := &past{reader: e.Reader, now: e.Now}
 	if past.now == nil {
@@ -120,7 +120,7 @@ func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) 
 	}
 	owned.Absent = below(owned.Absent, path)
 	if !found && len(owned.Absent) == 0 {
-		return owned, newPathError(path, candidates)
+		return owned, fieldpath.NewNotFoundError(path, candidates)
 	}
 	return owned, nil
 }

@@ -172,7 +172,7 @@ func TestPath(t *testing.T) {
 			e := owners.Engine{Reader: fakeReader{objects: []string{configMap}}, Path: parsed(t, test.path)}
 			got, err := told(t, e, ref("ConfigMap", "prod", "web"))
 			if test.fields == nil && test.absent == nil {
-				wrong, ok := errors.AsType[*owners.PathError](err)
+				wrong, ok := errors.AsType[*fieldpath.NotFoundError](err)
 				if !ok || len(got) > 0 {
 					t.Fatalf("got %v, %v", got, err)
 				}

@@ -1,14 +1,12 @@
 package give
 
 import (
-	"fmt"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
 // At returns a path as the owners in entries write it: a list item may be named by its
-// position, or by a part of its key. The error is a *[PathError] if neither the object nor an
+// position, or by a part of its key. The error is a *[fieldpath.NotFoundError] if neither the object nor an
 // owner has such a path.
 func At(object map[string]any, entries []managedfields.Entry, p fieldpath.Path) (fieldpath.Path, error) {
 	fields, absent := managedfields.Tree(object, entries)
@@ -25,23 +23,5 @@ func At(object map[string]any, entries []managedfields.Entry, p fieldpath.Path) 
 	see := func(n managedfields.Node) { candidates = append(candidates, n.Path) }
 	managedfields.Walk(fields, see)
 	managedfields.Walk(absent, see)
-	nearest, _ := p.Nearest(candidates)
-	return nil, &PathError{Path: p, Nearest: nearest}
-}
-
-// PathError says that an object has no such path, and that it has no owner either.
-type PathError struct {
-	Path fieldpath.Path
-	// Nearest is the path that may have been meant; empty if none is near.
-	Nearest fieldpath.Path
-}
-
-func (e *PathError) Error() string { return fmt.Sprintf("there is no %s", e.Path) }
-
-// Hint names the path that may have been meant.
-func (e *PathError) Hint() string {
-	if len(e.Nearest) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("did you mean %s?", e.Nearest)
+	return nil, fieldpath.NewNotFoundError(p, candidates)
 }
