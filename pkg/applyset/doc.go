@@ -7,9 +7,9 @@
 // where to look for it.
 //
 //	id := applyset.ID(parent)                     // what members are labelled with
-//	record, err := applyset.Read(live)            // what the parent promises
+//	record := applyset.Read(live)                 // what the parent promises
 //	wider := record.Promise.Union(applyset.PromiseOf(refs))
-//	body := applyset.Render(parent, record, wider) // written before the members are
+//	body, err := applyset.Render(record, wider)   // written before the members are
 //	decision := applyset.Decide(set, members)     // what goes, what stays, and why
 //
 // A promise only ever grows before members are written, and shrinks to what is left after

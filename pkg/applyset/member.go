@@ -16,8 +16,6 @@ type Member struct {
 	// Kind is how the server serves it.
 	Kind object.Kind
 	UID  types.UID
-	// Terminating: it is being deleted.
-	Terminating bool
 
 	labels, annotations map[string]string
 	owners              []metav1.OwnerReference
@@ -31,7 +29,7 @@ func MemberOf(kind object.Kind, u *unstructured.Unstructured) Member {
 	ref := object.RefOf(u)
 	ref.GVK = kind.GVK // A list of metadata is of a kind of its own.
 	m := Member{
-		Ref: ref, Kind: kind, UID: u.GetUID(), Terminating: u.GetDeletionTimestamp() != nil,
+		Ref: ref, Kind: kind, UID: u.GetUID(),
 		labels: u.GetLabels(), annotations: u.GetAnnotations(), owners: u.GetOwnerReferences(),
 	}
 	if len(m.owners) > 0 {

@@ -49,17 +49,6 @@ func sum(parent object.Ref) []byte {
 	return hashed[:]
 }
 
-// IsID reports whether a label's value has the form of an id.
-func IsID(value string) bool {
-	inner, ok := strings.CutPrefix(value, "applyset-")
-	if !ok {
-		return false
-	}
-	inner, ok = strings.CutSuffix(inner, "-v1")
-	hashed, err := base64.RawURLEncoding.DecodeString(inner)
-	return ok && err == nil && len(hashed) == sha256.Size
-}
-
 // Selector is the label selector of the members of a set.
 func Selector(id string) string { return PartOfLabel + "=" + id }
 

@@ -33,14 +33,6 @@ func (p Promise) Union(q Promise) Promise {
 	return Promise{Kinds: slices.Concat(p.Kinds, q.Kinds), Namespaces: slices.Concat(p.Namespaces, q.Namespaces)}.sorted()
 }
 
-// Covers reports whether a member may be there.
-func (p Promise) Covers(ref object.Ref) bool {
-	return slices.Contains(p.Kinds, ref.GVK.GroupKind()) && (ref.Namespace == "" || slices.Contains(p.Namespaces, ref.Namespace))
-}
-
-// Includes reports whether the promise covers everything that the other one does.
-func (p Promise) Includes(q Promise) bool { return p.Union(q).Equal(p) }
-
 // Equal reports whether both are the same promise.
 func (p Promise) Equal(q Promise) bool {
 	return slices.Equal(p.Kinds, q.Kinds) && slices.Equal(p.Namespaces, q.Namespaces)

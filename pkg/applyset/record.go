@@ -109,10 +109,9 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// Render returns the parent as it is applied, with this promise and these further
-// annotations, which are ours (k8sconnect.io/…). A name in the promise that no annotation
+// Render returns the parent as it is applied, with this promise. A name in the promise that no annotation
 // can hold is an error, because it would be read as another name.
-func Render(r Record, p Promise, ours map[string]string) (*unstructured.Unstructured, error) {
+func Render(r Record, p Promise) (*unstructured.Unstructured, error) {
 	var kinds []string
 	for _, gk := range p.Kinds {
 		kinds = append(kinds, gk.String())
@@ -130,9 +129,6 @@ func Render(r Record, p Promise, ours map[string]string) (*unstructured.Unstruct
 	}
 	if r.Tooling == "" {
 		notes[ToolingAnnotation] = Tooling
-	}
-	for key, value := range ours {
-		notes[key] = value
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
 		"name":        r.Parent.Name,

@@ -155,7 +155,7 @@ func (o *applyOptions) keeper(client *cluster.Client, set *sets.Set) *past.Keepe
 	}
 	return &past.Keeper{
 		Server: client, Parent: set.Record.Parent, Who: locking.Who(), Keep: o.history, Emit: o.out.Print,
-		Ledger: o.lock.Ledger(client),
+		Ledger: o.lock.Ledger(),
 	}
 }
 

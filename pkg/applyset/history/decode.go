@@ -196,9 +196,6 @@ func Excess(secrets []*unstructured.Unstructured, keep int) []*unstructured.Unst
 	}
 	var excess []*unstructured.Unstructured
 	for _, u := range secrets {
-		if u.GetAnnotations()[formatNote] != "" && later(u.GetAnnotations()[formatNote]) != nil {
-			continue
-		}
 		if goes[nameIn(u)] {
 			excess = append(excess, u)
 		}

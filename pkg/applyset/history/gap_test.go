@@ -283,6 +283,71 @@ func TestGap(t *testing.T) {
 	refused(t, err, "run2: it is not in the history", "name one with --to; it can go back to: run1, run0")
 }
 
+// A run that states what the last one did is recorded if that is not kept. One that is not to be
+// kept does not know what it follows unless the note of the last one is sure to be the last.
+func TestFollow(t *testing.T) {
+	secrets, last := chain(t, "AAA")
+	repeated := history.Run{ID: "again", Input: last.Input}
+	if _, again := of(secrets, last).Follow(repeated); !again {
+		t.Error("it states what the last one did, and is another run")
+	}
+	placed, again := of(secrets[:2], last).Follow(repeated)
+	if again || placed.Place.Before != last.Name() || placed.Place.Number != 4 {
+		t.Errorf("the last one is gone: %v, %+v", again, placed.Place)
+	}
+	failed, last := chain(t, "AF")
+	if placed, again := of(failed, last).Follow(history.Run{ID: "again", Input: last.Input}); again || placed.Place.Before.ID != "run0" {
+		t.Errorf("the last one failed: %v, %+v", again, placed.Place)
+	}
+	for _, test := range []struct {
+		last        history.Run
+		sure, known bool
+	}{{last, true, true}, {last, false, false}, {history.Run{}, true, false}} {
+		if place := history.Unlisted(test.last, repeated, test.sure).Place; place.Known != test.known || place.Number < 1 {
+			t.Errorf("%+v", place)
+		}
+	}
+}
+
+// A former version notes no place, and writes over that of a run which it repeats: its time is
+// what counts then.
+func TestFormerVersion(t *testing.T) {
+	secrets, last := chain(t, "AAA")
+	former := func(i int, after time.Duration) {
+		run := runOf(fmt.Sprint("run", i), history.Applied, configMap("a", fmt.Sprint(i)))
+		run.Input, run.Started = fmt.Sprint("sha256:", i), begun.Add(after)
+		secret := encode(t, run)[0]
+		annotated([]*unstructured.Unstructured{secret}, "k8sconnect.io/history-format", "")
+		secrets = append(slices.DeleteFunc(secrets, func(u *unstructured.Unstructured) bool { return u.GetName() == secret.GetName() }), secret)
+	}
+	former(3, time.Hour)
+	if got, err := of(secrets, last).To(""); err != nil || got.ID != "run2" {
+		t.Errorf("back to %s, %v", got.ID, err)
+	}
+	former(2, 2*time.Hour)
+	if got, err := of(secrets, last).To(""); err != nil || got.ID != "run3" {
+		t.Errorf("back to %s, %v", got.ID, err)
+	}
+	next, _ := of(secrets, last).Follow(history.Run{ID: "run4", Input: "sha256:4"})
+	if next.Place.Before.ID != "run2" || next.Place.Number != 4 {
+		t.Errorf("%+v", next.Place)
+	}
+}
+
+// The numbers of runs order them, not the clocks of the machines that they ran on.
+func TestClocks(t *testing.T) {
+	secrets, _ := chain(t, "AAAA")
+	annotated(secrets[3:], "k8sconnect.io/started", begun.Add(-time.Hour).Format(time.RFC3339Nano))
+	var gone []string
+	for _, u := range history.Excess(secrets, 3) {
+		gone = append(gone, u.GetAnnotations()["k8sconnect.io/run"])
+	}
+	runs, _ := history.Decode(secrets)
+	if len(gone) != 1 || gone[0] != "run0" || runs[0].ID != "run3" {
+		t.Errorf("%s go, and %s is the newest", gone, runs[0].ID)
+	}
+}
+
 // A run that was too large to be kept is not skipped.
 func TestTooLargeIsNotSkipped(t *testing.T) {
 	for _, results := range []string{"ALA", "ALF"} {
@@ -325,7 +390,7 @@ func TestLaterVersion(t *testing.T) {
 		t.Errorf("%v %+v", again, next.Place)
 	}
 	// The Lease may say so, too; or nothing that can be read.
-	for _, text := range []string{`{"format":2,"run":"run2"}`, `{"format":"2","run":["run2"]}`, `{`, `{"format":1}`, `{"format":1,"run":"a","number":"x"}`, `{"run":"a","number":1}`} {
+	for _, text := range []string{`{"format":2,"run":"run2"}`, `{"format":"2","run":["run2"]}`, `{`, `{"format":1}`, `{"format":1,"run":"a"}`, `{"format":1,"run":"a","number":"x"}`, `{"run":"a","number":1}`} {
 		_, err := history.ReadNote(text)
 		if err == nil {
 			t.Errorf("%s is no note", text)

@@ -218,14 +218,15 @@ func unpacked(t *testing.T, u *unstructured.Unstructured) string {
 	return string(text)
 }
 
-// past encodes runs, the oldest first: A is applied, F failed, R is running, B was rolled back.
+// past encodes runs of a former version, the oldest first: A is applied, L as well, but too large,
+// F failed, R is running, B was rolled back.
 func past(t *testing.T, results string) []*unstructured.Unstructured {
 	t.Helper()
 	var all []*unstructured.Unstructured
 	for i, letter := range results {
-		result := map[rune]history.Result{'A': history.Applied, 'F': history.Failed, 'R': history.Running, 'B': history.RolledBack}[letter]
+		result := map[rune]history.Result{'A': history.Applied, 'L': history.Applied, 'F': history.Failed, 'R': history.Running, 'B': history.RolledBack}[letter]
 		run := runOf(fmt.Sprint("run", i), result, configMap("a", fmt.Sprint(i)))
-		run.Started = begun.Add(time.Duration(i) * time.Minute)
+		run.Started, run.TooLarge = begun.Add(time.Duration(i)*time.Minute), letter == 'L'
 		all = append(all, encode(t, run)...)
 	}
 	return all
@@ -290,6 +291,7 @@ func TestExcess(t *testing.T) {
 		{"AAAA", 3, []string{"run0"}},
 		{"AAAA", 0, []string{"run0", "run1"}},
 		{"AAFFFF", 2, []string{"run2", "run3"}},
+		{"AALA", 1, []string{"run0"}},
 		{"AAAFFFF", 2, []string{"run0", "run3", "run4"}},
 	} {
 		var got []string

@@ -69,9 +69,8 @@ func (e *LostError) Hint() string {
 // HeldError says that another run holds the lock, and was not waited for any longer.
 type HeldError struct {
 	Lease Record
-	// Silent is for how long it is known not to have renewed the Lease; Left is when it
-	// could be taken over, unless it does.
-	Silent, Left time.Duration
+	// Left is when it could be taken over, unless it renews the Lease.
+	Left time.Duration
 	// Waited is for how long we waited.
 	Waited time.Duration
 }

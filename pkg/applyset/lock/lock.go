@@ -118,7 +118,7 @@ func (l *Lock) inTheWay(began time.Duration) HeldError {
 	held := HeldError{Waited: now.Mono - began}
 	lease, unchanged := l.machine.Seen(now)
 	if lease != nil {
-		held.Lease, held.Silent = *lease, unchanged
+		held.Lease = *lease
 		held.Left = max(0, l.machine.validity()-unchanged)
 	}
 	return held

@@ -25,8 +25,8 @@ type Locking struct {
 	within     time.Duration
 	emit       func(event.Event)
 	parent     object.Ref
-	store      *store
-	ledger     ledger
+	store      *Store
+	ledger     Ledger
 	events     *events
 }
 
@@ -59,9 +59,10 @@ func (l *Locking) Hold(ctx context.Context, server Server, parent object.Ref, br
 	if err != nil {
 		return nil, err
 	}
-	l.parent, l.store = parent, newStore(renewing, parent, &l.ledger)
+	l.parent, l.store = parent, NewStore(renewing, parent, &l.ledger)
+	l.ledger.server, l.ledger.ref = server, l.store.ref
 	l.lock.Name(parent.String())
-	first := newStore(server, parent, &l.ledger)
+	first := NewStore(server, parent, &l.ledger)
 	tell := func(held lock.HeldError) {
 		l.emit(event.Waiting{For: "the lock of " + parent.String() + ": " + held.Error(), Within: l.within})
 	}

@@ -13,9 +13,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// ledger is the run that stated something last, as the Lease of its set says. What a run
-// notes goes with the requests of its lock.
-type ledger struct {
+// Ledger is the run that stated something last, as the Lease of its set says. What a run notes
+// goes with the requests of its lock.
+type Ledger struct {
+	// server and ref are the Lease, for what cannot wait.
+	server Server
+	ref    object.Ref
+
 	mu sync.Mutex
 	// was is the note as the Lease had it when this run was not its holder yet; sure: it was
 	// written by the run that had the lock last.
@@ -27,7 +31,7 @@ type ledger struct {
 }
 
 // see takes in the Lease as it was read.
-func (l *ledger) see(live *unstructured.Unstructured, err error) {
+func (l *Ledger) see(live *unstructured.Unstructured, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -42,13 +46,13 @@ func (l *ledger) see(live *unstructured.Unstructured, err error) {
 	lease, err := RecordOf(live)
 	notes := live.GetAnnotations()
 	l.was = notes[StatedAnnotation]
-	l.sure = err == nil && l.was != "" && notes[TurnAnnotation] == strconv.Itoa(lease.Transitions)
+	l.sure = err == nil && notes[TurnAnnotation] == strconv.Itoa(lease.Transitions)
 }
 
 // add adds the note to the annotations of a Lease that is about to be written. A run that
 // gives the lock back without having stated anything confirms what the Lease says, if that
 // was sure.
-func (l *ledger) add(notes map[string]string, lease lock.Record) {
+func (l *Ledger) add(notes map[string]string, lease lock.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.turn = lease.Transitions
@@ -60,28 +64,21 @@ func (l *ledger) add(notes map[string]string, lease lock.Record) {
 	}
 }
 
-// Ledger is the ledger of a set whose lock is held.
-type Ledger struct {
-	locking *Locking
-	server  Server
-}
-
-// Ledger returns that of the set. Nil without a lock.
-func (l *Locking) Ledger(server Server) *Ledger {
+// Ledger returns that of the set, for the time in which its lock is held. Nil without a lock.
+func (l *Locking) Ledger() *Ledger {
 	if l == nil {
 		return nil
 	}
-	return &Ledger{locking: l, server: server}
+	return &l.ledger
 }
 
 // Last returns the run that stated something last before this one; without an ID if none was
 // noted. sure: no other run had the lock since.
 func (l *Ledger) Last() (run history.Run, sure bool, err error) {
-	of := &l.locking.ledger
-	of.mu.Lock()
-	defer of.mu.Unlock()
-	run, err = history.ReadNote(of.was)
-	return run, of.sure, err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	run, err = history.ReadNote(l.was)
+	return run, l.sure, err
 }
 
 // Note has the next request of the lock note the run as the one that stated something last.
@@ -90,23 +87,21 @@ func (l *Ledger) Note(run history.Run) {
 	if err != nil {
 		return // It consists of words and numbers.
 	}
-	of := &l.locking.ledger
-	of.mu.Lock()
-	defer of.mu.Unlock()
-	of.note = text
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.note = text
 }
 
 // NoteNow notes it, and writes that with a request of its own.
 func (l *Ledger) NoteNow(ctx context.Context, run history.Run) error {
 	l.Note(run)
-	of := &l.locking.ledger
-	of.mu.Lock()
-	notes := map[string]string{StatedAnnotation: of.note, TurnAnnotation: strconv.Itoa(of.turn)}
-	of.mu.Unlock()
+	l.mu.Lock()
+	notes := map[string]string{StatedAnnotation: l.note, TurnAnnotation: strconv.Itoa(l.turn)}
+	l.mu.Unlock()
 	u := &unstructured.Unstructured{Object: map[string]any{}}
-	u.SetGroupVersionKind(l.locking.store.ref.GVK)
-	u.SetNamespace(l.locking.store.ref.Namespace)
-	u.SetName(l.locking.store.ref.Name)
+	u.SetGroupVersionKind(l.ref.GVK)
+	u.SetNamespace(l.ref.Namespace)
+	u.SetName(l.ref.Name)
 	u.SetAnnotations(notes)
 	// Unlike the requests of the lock, this one is guarded: it is sent while the lock is held.
 	_, err := l.server.Merge(ctx, LeaseKind(), u, object.Write{Manager: manager})

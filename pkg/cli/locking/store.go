@@ -53,23 +53,24 @@ func LeaseKind() object.Kind {
 	}
 }
 
-// store is the Lease of a set in a cluster. The lock does not protect its requests.
-type store struct {
+// Store is the Lease of a set in a cluster. The lock does not protect its requests.
+type Store struct {
 	server Server
 	ref    object.Ref
 	set    string
 	// who the run is, without its process; result is how the run ended, if it has.
 	who    string
 	result history.Result
-	ledger *ledger
+	ledger *Ledger
 }
 
-func newStore(server Server, parent object.Ref, of *ledger) *store {
-	return &store{server: server, ref: LeaseOf(parent), set: parent.Resource(), who: Who(), ledger: of}
+// NewStore returns the Lease of the set with this parent, and of this ledger.
+func NewStore(server Server, parent object.Ref, of *Ledger) *Store {
+	return &Store{server: server, ref: LeaseOf(parent), set: parent.Resource(), who: Who(), ledger: of}
 }
 
 // Read implements lock.Store.
-func (s *store) Read(ctx context.Context) (lock.Record, error) {
+func (s *Store) Read(ctx context.Context) (lock.Record, error) {
 	live, err := s.server.Get(ctx, LeaseKind(), s.ref)
 	if apierrors.IsNotFound(err) {
 		return lock.Record{}, lock.ErrAbsent
@@ -79,7 +80,7 @@ func (s *store) Read(ctx context.Context) (lock.Record, error) {
 }
 
 // Create implements lock.Store.
-func (s *store) Create(ctx context.Context, lease lock.Record) (lock.Record, error) {
+func (s *Store) Create(ctx context.Context, lease lock.Record) (lock.Record, error) {
 	live, err := s.server.Create(request.Unguarded(ctx), LeaseKind(), s.object(lease), object.Write{Manager: manager})
 	if apierrors.IsAlreadyExists(err) {
 		return lock.Record{}, lock.ErrChanged
@@ -88,7 +89,7 @@ func (s *store) Create(ctx context.Context, lease lock.Record) (lock.Record, err
 }
 
 // Replace implements lock.Store.
-func (s *store) Replace(ctx context.Context, lease lock.Record) (lock.Record, error) {
+func (s *Store) Replace(ctx context.Context, lease lock.Record) (lock.Record, error) {
 	live, err := s.server.Merge(request.Unguarded(ctx), LeaseKind(), s.object(lease), object.Write{Manager: manager})
 	switch {
 	case apierrors.IsConflict(err):
@@ -100,7 +101,7 @@ func (s *store) Replace(ctx context.Context, lease lock.Record) (lock.Record, er
 }
 
 // object returns a Lease as it is written.
-func (s *store) object(lease lock.Record) *unstructured.Unstructured {
+func (s *Store) object(lease lock.Record) *unstructured.Unstructured {
 	const micro = "2006-01-02T15:04:05.000000Z07:00"
 	spec := map[string]any{
 		"holderIdentity":       lease.Holder,

@@ -102,14 +102,14 @@ func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
 
 func (r *Run) growOnce(ctx context.Context, p *plan.Plan) error {
 	want := r.set.Record.Promise.Union(r.promise())
-	if r.set.Exists && !r.set.Record.IsNew() && r.set.Record.Promise.Equal(want) && len(r.Notes) == 0 {
+	if r.set.Exists && !r.set.Record.IsNew() && r.set.Record.Promise.Equal(want) {
 		return nil
 	}
 	if r.DryRun == object.DryRunClient {
 		return nil
 	}
 	dryRun := r.DryRun == object.DryRunServer
-	err := r.set.Write(ctx, want, r.Notes, dryRun)
+	err := r.set.Write(ctx, want, dryRun)
 	if !apierrors.IsNotFound(err) || r.set.Exists || !has(p, namespaceKey(r.Namespace)) {
 		return err
 	}
@@ -121,7 +121,7 @@ func (r *Run) growOnce(ctx context.Context, p *plan.Plan) error {
 	if err := r.makeNamespace(ctx); err != nil {
 		return err
 	}
-	return r.set.Write(ctx, want, r.Notes, false)
+	return r.set.Write(ctx, want, false)
 }
 
 func namespaceKey(name string) object.Key { return object.Key{Kind: "Namespace", Name: name} }

@@ -46,8 +46,6 @@ type Run struct {
 	Former func(ctx context.Context, parent object.Ref) (applyset.Promise, error)
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
-	// Notes are annotations of ours on the parent, beside those of the specification.
-	Notes map[string]string
 
 	options Options
 	set     *Set
@@ -295,7 +293,7 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 	if left.Equal(r.set.Record.Promise) {
 		return nil
 	}
-	err = r.set.Write(ctx, left, r.Notes, false)
+	err = r.set.Write(ctx, left, false)
 	// If it conflicts, others may have promised more since. A promise that is too large costs
 	// the next run a LIST.
 	if err != nil && !apierrors.IsConflict(err) {

@@ -274,10 +274,10 @@ func (s *Set) Reread(ctx context.Context) error {
 	return s.read(ctx, live)
 }
 
-// Write writes the parent with a promise, and annotations of ours. It is a conflict if the
+// Write writes the parent with a promise. It is a conflict if the
 // parent is not as it was read: tools that know no lock promise, too.
-func (s *Set) Write(ctx context.Context, p applyset.Promise, ours map[string]string, dryRun bool) error {
-	body, err := applyset.Render(s.Record, p, ours)
+func (s *Set) Write(ctx context.Context, p applyset.Promise, dryRun bool) error {
+	body, err := applyset.Render(s.Record, p)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func newLocker(t *testing.T, kubeconfig, name string, parent object.Ref) *locker
 	t.Helper()
 	l := &locker{lock: lock.New(lock.Identity{Holder: name, Run: "run"}, lock.Usual())}
 	l.visitor = visit(t, kubeconfig, door.Options{Guard: l.lock})
-	l.store = locking.NewStore(l.Client, parent)
+	l.store = locking.NewStore(l.Client, parent, &locking.Ledger{})
 	t.Cleanup(func() { l.lock.Release(context.WithoutCancel(t.Context()), l.store) })
 	return l
 }
