@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -60,6 +61,38 @@ func TestRollbackOverAGap(t *testing.T) {
 	back().ends(t, 2).says(t, "there is no way back to run run-6")
 	back("--to=run-2", "--yes").ends(t, 0)
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
+		t.Errorf("the value is %s", got)
+	}
+}
+
+// A rollback that gets the lock after another run has changed the set would go one run too far: it
+// is refused, even with --yes. One that names its run is not.
+func TestRollbackAfterAnotherRun(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	apply := func(version string) {
+		k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "--apply-set=web", "--run-id=run-"+version, "-f", file(t, configMaps(2, 1, version))).ends(t, 0)
+	}
+	back := func(between string, args ...string) *run {
+		reads := 0
+		locks := func(r *http.Request) bool {
+			if cluster.Path("GET", "/apis/coordination.k8s.io/")(r) {
+				reads++
+			}
+			return reads == 2 // The first one says which run is the last.
+		}
+		before(p, locks, func() { apply(between) })
+		return k8sconnect(t, kubeconfig, append([]string{"sets", "rollback", "web", "-n", ns, "--yes"}, args...)...)
+	}
+	apply("1")
+	apply("2")
+	back("3").ends(t, 1).says(t, "nothing was done: run run-3 has changed the set meanwhile")
+	if got := value(t, c, ns, "cm-0000"); got != "3" {
+		t.Errorf("the value is %s", got)
+	}
+	back("4", "--to=run-1").ends(t, 0)
+	if got := value(t, c, ns, "cm-0000"); got != "1" {
 		t.Errorf("the value is %s", got)
 	}
 }

@@ -307,6 +307,8 @@ func TestFollow(t *testing.T) {
 			t.Errorf("%+v", place)
 		}
 	}
+	_, err := of(secrets, history.Unlisted(last, history.Run{ID: "unsure", Result: history.Applied}, false)).To("")
+	refused(t, err, "it was not noted which run came before run unsure", "name one with --to; it can go back to: run2, run1, run0")
 }
 
 // A former version notes no place, and writes over that of a run which it repeats: its time is
@@ -372,6 +374,10 @@ func TestTooLargeIsNotSkipped(t *testing.T) {
 func TestLaterVersion(t *testing.T) {
 	secrets, last := chain(t, "AAA")
 	annotated(secrets[2:], "k8sconnect.io/history-format", "2")
+	secrets = append(secrets, secrets[2]) // It has two parts.
+	if faults := of(secrets, last).Faults; len(faults) != 1 {
+		t.Errorf("%v", faults)
+	}
 	const want = "name one with --to; it can go back to: run1, run0"
 	for name, kept := range map[string]history.Kept{"with its Lease": of(secrets, last), "without its Lease": of(secrets, history.Run{})} {
 		_, err := kept.To("")
@@ -390,7 +396,7 @@ func TestLaterVersion(t *testing.T) {
 		t.Errorf("%v %+v", again, next.Place)
 	}
 	// The Lease may say so, too; or nothing that can be read.
-	for _, text := range []string{`{"format":2,"run":"run2"}`, `{"format":"2","run":["run2"]}`, `{`, `{"format":1}`, `{"format":1,"run":"a"}`, `{"format":1,"run":"a","number":"x"}`, `{"run":"a","number":1}`} {
+	for _, text := range []string{`{"format":2,"run":"run2"}`, `{"format":"2","run":["run2"]}`, `{`, `{"format":1}`, `{"format":1,"run":"a"}`, `{"format":1,"number":1}`, `{"format":1,"run":"a","number":"x"}`, `{"run":"a","number":1}`} {
 		_, err := history.ReadNote(text)
 		if err == nil {
 			t.Errorf("%s is no note", text)
