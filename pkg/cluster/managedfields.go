@@ -96,21 +96,37 @@ func (c *Client) uncredited(ctx context.Context, kind object.Kind, live *unstruc
 	return kind, ctx.Err()
 }
 
-// credited reports whether an object has owners that were not sent.
+// credited reports whether an updater owns more of an object than was sent.
 func credited(answer *unstructured.Unstructured, sent []any) bool {
 	type owner struct{ manager, operation, apiVersion, subresource any }
-	known := map[owner]bool{}
+	known := map[owner]any{}
 	ownerOf := func(entry map[string]any) owner {
 		return owner{entry["manager"], entry["operation"], entry["apiVersion"], entry["subresource"]}
 	}
 	for _, entry := range sent {
 		if entry, ok := entry.(map[string]any); ok {
-			known[ownerOf(entry)] = true
+			known[ownerOf(entry)] = entry["fieldsV1"]
 		}
 	}
 	now, _, _ := unstructured.NestedSlice(answer.Object, "metadata", "managedFields")
 	for _, entry := range now {
-		if entry, ok := entry.(map[string]any); ok && !known[ownerOf(entry)] && entry["operation"] == string(metav1.ManagedFieldsOperationUpdate) {
+		entry, ok := entry.(map[string]any)
+		if ok && entry["operation"] == string(metav1.ManagedFieldsOperationUpdate) && exceeds(entry["fieldsV1"], known[ownerOf(entry)]) {
+			return true
+		}
+	}
+	return false
+}
+
+// exceeds reports whether fields have a path that others do not.
+func exceeds(fields, others any) bool {
+	has, _ := fields.(map[string]any)
+	known, is := others.(map[string]any)
+	if !is {
+		return true
+	}
+	for name, below := range has {
+		if at, is := known[name]; !is || exceeds(below, at) {
 			return true
 		}
 	}

@@ -19,13 +19,6 @@ import (
 // repeats itself ends well: the receiver owns something, and no owner has a name like the giver's.
 // Who was perhaps meant is named, and what could be given is given.
 func TestGiverOfNothing(t *testing.T) {
-	path := func(text string) []fieldpath.Path {
-		p, err := fieldpath.ParsePath(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return []fieldpath.Path{p}
-	}
 	for name, tt := range map[string]struct {
 		names   []string
 		wish    give.Wish
@@ -45,14 +38,14 @@ func TestGiverOfNothing(t *testing.T) {
 			names: []string{"a"}, lenient: true, wish: give.Wish{From: []string{"edti", "edtt"}, To: "flux"}, fails: true,
 			says: "--from: edti (did you mean edit?) or edtt (did you mean edit?) owns nothing of the 1 object; managers that own something: edit, flux",
 		},
-		"a path that its receiver has": {names: []string{"a"}, wish: give.Wish{Paths: path(".data.b"), From: []string{"edti"}, To: "flux"}},
+		"a path that its receiver has": {names: []string{"a"}, wish: give.Wish{Paths: path(t, ".data.b"), From: []string{"edti"}, To: "flux"}},
 		"a path that nobody has": {
-			names: []string{"a"}, lenient: true, wish: give.Wish{Paths: path(".data.c"), From: []string{"edti"}, To: "flux"}, fails: true,
+			names: []string{"a"}, lenient: true, wish: give.Wish{Paths: path(t, ".data.c"), From: []string{"edti"}, To: "flux"}, fails: true,
 			says: "--from: edti (did you mean edit?) owns nothing of the 1 object; managers that own something: edit, flux",
 		},
 		"a result says so":  {names: []string{"a"}, wish: give.Wish{From: []string{"edti"}, To: "flux"}, fails: true},
 		"an object is gone": {names: []string{"gone", "a"}, lenient: true, wish: give.Wish{From: []string{"edti"}, To: "flux"}, fails: true},
-		"nobody is named":   {names: []string{"a"}, lenient: true, wish: give.Wish{Paths: path(".data.a"), To: "flux"}},
+		"nobody is named":   {names: []string{"a"}, lenient: true, wish: give.Wish{Paths: path(t, ".data.a"), To: "flux"}},
 		"a repetition": {
 			names: []string{"a", "b"}, lenient: true, wish: give.Wish{From: []string{"kubectl"}, To: "flux"},
 			says: "--from: kubectl owns nothing of the 2 objects, so there is nothing to give: all of it was given before, or the name is wrong; managers that own something: edit, flux",
@@ -105,6 +98,15 @@ func TestGiverOfNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+func path(t *testing.T, text string) []fieldpath.Path {
+	t.Helper()
+	p, err := fieldpath.ParsePath(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []fieldpath.Path{p}
 }
 
 // What was given is not given again, with or without names, and the second run ends well.

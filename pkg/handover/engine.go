@@ -143,14 +143,14 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 			return out, entries
 		}
 		out.Next = e.foresee(ctx, t, live, wish, entries, done)
-		err = e.send(ctx, t, live, done.Entries)
+		stray, err := e.send(ctx, t, live, done.Entries)
 		if apierrors.IsConflict(err) {
 			continue
 		}
 		if err != nil {
 			return e.unknown(out, err), entries
 		}
-		out.Action = event.Handed
+		out.Action, out.Reason = event.Handed, strayed(stray)
 		return out, entries
 	}
 	return e.unknown(out, errChanging), nil
@@ -178,6 +178,9 @@ func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Ta
 		}
 	}
 	done, err := give.Give(entries, w)
+	if rest, _ := withoutUs(done.Entries); len(rest) > 0 {
+		done.Entries = rest // What an earlier run could not let go of, or was killed before.
+	}
 	return w, done, entries, err
 }
 
@@ -194,36 +197,71 @@ func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, er
 	return managedfields.Entries(answer)
 }
 
-// send writes the entries for the version that was read. A default that storage drops is set
-// anew by every write, and credited to whoever wrote: where that makes us an owner, the same
-// is sent as the manager that received the fields.
-func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstructured, entries []managedfields.Entry) error {
+// send writes the entries for the version that was read, and returns what became ours by that and
+// stays so.
+func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstructured, entries []managedfields.Entry) (*fieldpath.Set, error) {
+	stray := fieldpath.NewSet()
 	if e.DryRun == object.DryRunClient {
-		return nil
+		return stray, nil
 	}
 	fields, err := managedfields.Encode(entries)
 	if err != nil {
-		return err
+		return stray, err
 	}
 	how := object.Write{Manager: managedfields.Giver, DryRun: e.DryRun == object.DryRunServer}
 	answer, err := e.Server.PutManagedFields(ctx, t.Kind, live, fields, how)
-	if err != nil || e.DryRun != object.DryRunNone {
-		return err
+	if err != nil || how.DryRun {
+		return stray, err
 	}
+	for range attempts {
+		if stray, answer, err = e.passOn(ctx, t, answer); err != nil || answer == nil {
+			break // What was wished is done.
+		}
+	}
+	return stray, nil
+}
+
+// passOn lets go of what the API server credited to us for the write that it answered: a default
+// that storage drops is set anew by every write, and so may be what an admission webhook sets. Who
+// takes it off us is credited with it in turn, so it is sent as the manager that received the
+// fields; where none did, it stays, and is returned. It returns the object if somebody came between.
+func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unstructured) (*fieldpath.Set, *unstructured.Unstructured, error) {
 	now, err := managedfields.Entries(answer)
 	if err != nil {
-		return err
+		return fieldpath.NewSet(), nil, err
 	}
-	strayed := slices.ContainsFunc(now, func(o managedfields.Entry) bool { return o.Manager == managedfields.Giver })
-	if !strayed || e.Wish.Mode == give.Release {
-		return nil
+	entries, stray := withoutUs(now)
+	if stray.Empty() || e.Wish.Mode == give.Release {
+		return stray, nil, nil
 	}
-	how.Manager = e.Wish.To
-	_, err = e.Server.PutManagedFields(ctx, t.Kind, answer, fields, how)
-	if apierrors.IsConflict(err) {
-		return nil // What was wished is done; the next writer sets the default anew as well.
+	fields, err := managedfields.Encode(entries)
+	if err != nil {
+		return stray, nil, err
 	}
-	return err
+	_, err = e.Server.PutManagedFields(ctx, t.Kind, answer, fields, object.Write{Manager: e.Wish.To})
+	switch {
+	case err == nil, apierrors.IsNotFound(err):
+		return fieldpath.NewSet(), nil, nil
+	case !apierrors.IsConflict(err):
+		return stray, nil, err
+	}
+	answer, err = e.Server.Get(ctx, t.Kind, t.Ref)
+	return stray, answer, err
+}
+
+// withoutUs are entries without what the API server credited to this verb, whose manager means to
+// own nothing, and that.
+func withoutUs(entries []managedfields.Entry) ([]managedfields.Entry, *fieldpath.Set) {
+	stray := fieldpath.NewSet()
+	var rest []managedfields.Entry
+	for _, e := range entries {
+		if e.Manager == managedfields.Giver && e.Operation == managedfields.Update {
+			stray = stray.Union(e.Fields)
+			continue
+		}
+		rest = append(rest, e)
+	}
+	return rest, stray
 }
 
 // barred reports whether fields stay that the receiver was to have, whether others were given or

@@ -32,6 +32,9 @@ type fake struct {
 	between func(f *fake, name string)
 	// refuse answers writes in place of the fake.
 	refuse error
+	// credits: who writes owns .data.set from then on. after is called after each write.
+	credits bool
+	after   func(f *fake, name, manager string)
 }
 
 func (f *fake) note(format string, args ...any) {
@@ -68,6 +71,9 @@ func (f *fake) PutManagedFields(_ context.Context, _ object.Kind, live *unstruct
 		return nil, apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, live.GetName(), errors.New("it was changed"))
 	}
 	next := now.DeepCopy()
+	if f.credits {
+		fields = append(slices.Clone(fields), credit(how.Manager))
+	}
 	if err := unstructured.SetNestedSlice(next.Object, fields, "metadata", "managedFields"); err != nil {
 		return nil, err
 	}
@@ -75,7 +81,18 @@ func (f *fake) PutManagedFields(_ context.Context, _ object.Kind, live *unstruct
 		next.SetResourceVersion(now.GetResourceVersion() + "1")
 		f.live[live.GetName()] = next
 	}
+	if f.after != nil {
+		f.after(f, live.GetName(), how.Manager)
+	}
 	return next, nil
+}
+
+// credit is the entry of a manager whom the server takes for the owner of what it sets itself.
+func credit(manager string) map[string]any {
+	return map[string]any{
+		"manager": manager, "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
+		"fieldsV1": map[string]any{"f:data": map[string]any{"f:set": map[string]any{}}},
+	}
 }
 
 func (f *fake) Apply(_ context.Context, _ object.Kind, u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {

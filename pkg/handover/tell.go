@@ -1,10 +1,13 @@
 package handover
 
 import (
+	"fmt"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/give"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // movesOf gathers fields that went the same way. A path that only holds others is left out: it
@@ -67,4 +70,16 @@ func remaining(c managedfields.Conflict, entries []managedfields.Entry, to strin
 		}
 	}
 	return out
+}
+
+// strayed says what became ours and stays so; empty if nothing does.
+func strayed(stray *fieldpath.Set) string {
+	var names []string
+	fieldpath.Each(stray.Leaves(), func(p fieldpath.Path) { names = append(names, p.String()) })
+	if names == nil {
+		return ""
+	}
+	const some = 3
+	return fmt.Sprintf("the API server set %s as this was written, and took %s for the owner: "+
+		"that means nothing, and goes to whoever updates it next", text.List(names, some), managedfields.Giver)
 }

@@ -178,6 +178,7 @@ func TestRefused(t *testing.T) {
 		"a part of a whole":            {[]string{helm}, give.Wish{To: "x", As: "Update"}, ".data.m.b", ".data.m is owned as one value by helm (Apply), and .data.m.b is only a part of it", "give .data.m"},
 		"a stranger":                   {[]string{helm}, give.Wish{To: "x"}, ".data.a", `"x" owns nothing of it yet`, "--as-operation=apply"},
 		"the server's own bookkeeping": {[]string{helm}, give.Wish{To: "before-first-apply"}, ".data.a", "bookkeeping", ""},
+		"this verb itself":             {[]string{helm}, give.Wish{To: "k8sconnect-give"}, ".data.a", "owns nothing", ""},
 		"the status":                   {[]string{helm}, give.Wish{To: "helm"}, ".status.x", "belongs to the status", ""},
 		"the identity":                 {[]string{helm}, give.Wish{To: "helm"}, ".metadata.name", "identity", ""},
 		"no managed fields":            {nil, give.Wish{To: "helm"}, ".data.a", "no managed fields", "cleared"},

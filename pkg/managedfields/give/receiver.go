@@ -71,6 +71,8 @@ func (w Wish) check(entries []managedfields.Entry) error {
 	case w.Mode == Release:
 	case w.To == managedfields.BeforeFirstApply, w.To == ancientChanges:
 		return &ReceiverError{Manager: w.To, Why: "is the API server's own bookkeeping"}
+	case w.To == managedfields.Giver:
+		return &ReceiverError{Manager: w.To, Why: "is this verb's own name, and owns nothing"}
 	case w.To == "":
 		return &ReceiverError{Why: "has no name"}
 	case len(w.To) > longest:

@@ -77,17 +77,82 @@ func TestNoStrayOwner(t *testing.T) {
 		t.Errorf("after the adoption: %s", got)
 	}
 
-	s.apply(t, "flux", strings.ReplaceAll(manifest, "NAME", "given"))
-	if status, _ := s.give(t, "sources.v1beta1.stray.example.com/given", ".spec.size", "--from=flux", "--to=team", "--as-operation=apply"); status != 0 {
+	for _, name := range []string{"given", "left"} {
+		s.apply(t, "flux", strings.ReplaceAll(manifest, "NAME", name))
+		if name == "left" { // by a run that was killed, or one of an earlier release
+			entries, err := json.Marshal(s.get(t, beta, name).GetManagedFields())
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.update(t, beta, name, "k8sconnect-give", `{"metadata": {"managedFields": `+string(entries)+`}}`)
+			if got := fmt.Sprint(owners(s.get(t, beta, name))); got != "[flux Apply k8sconnect-give Update]" {
+				t.Fatalf("there is no stray to begin with: %s", got)
+			}
+		}
+		if status, _ := s.give(t, "sources.v1beta1.stray.example.com/"+name, ".spec.size", "--from=flux", "--to=team", "--as-operation=apply"); status != 0 {
+			t.Errorf("give ends with %d", status)
+		}
+		u := s.get(t, beta, name)
+		if got := fmt.Sprint(owners(u)); got != "[flux Apply team Apply]" {
+			t.Errorf("after give: %s", got)
+		}
+		for _, e := range u.GetManagedFields() {
+			if e.APIVersion != "stray.example.com/v1beta1" {
+				t.Errorf("%s holds its fields at %s", e.Manager, e.APIVersion)
+			}
+		}
+	}
+}
+
+// Where no version is written without that default, because the stored one is not served, the
+// receiver is credited in place of this verb, whatever an earlier run that was killed has left; a
+// release has no receiver, and says what stays. Nobody else loses anything.
+func TestStrayGoesToTheReceiver(t *testing.T) {
+	s := newSite(t, "unserved")
+	s.apply(t, "setup", strings.NewReplacer("stray.example.com", "unserved.example.com", "{name: v1, served: true", "{name: v1, served: false").Replace(sources))
+	s.kubectl(t, "", "wait", "--for=condition=Established", "crd/sources.unserved.example.com")
+	beta := schema.GroupVersionResource{Group: "unserved.example.com", Version: "v1beta1", Resource: "sources"}
+	for _, name := range []string{"moved", "left", "shared", "released"} {
+		s.apply(t, "flux", "{apiVersion: unserved.example.com/v1beta1, kind: Source, metadata: {name: "+name+"}, spec: {url: a, size: 1}}")
+	}
+	// So a run ends that was killed between its two writes.
+	entries, err := json.Marshal(s.get(t, beta, "left").GetManagedFields())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.update(t, beta, "left", "k8sconnect-give", `{"metadata": {"managedFields": `+string(entries)+`}}`)
+	if got := fmt.Sprint(owners(s.get(t, beta, "left"))); got != "[flux Apply k8sconnect-give Update]" {
+		t.Fatalf("there is no stray to begin with: %s", got)
+	}
+	for _, tt := range []struct{ name, how, want string }{
+		{"moved", "", "[flux Apply team Apply team Update]"},
+		{"left", "", "[flux Apply team Apply team Update]"},
+		{"shared", "--share", "[flux Apply team Apply team Update]"},
+	} {
+		before := s.get(t, beta, tt.name)
+		args := []string{"sources.unserved.example.com/" + tt.name, ".spec.size", "--from=flux", "--to=team", "--as-operation=apply"}
+		if tt.how != "" {
+			args = append(args, tt.how)
+		}
+		if status, out := s.give(t, args...); status != 0 || strings.Contains(out, "k8sconnect-give") {
+			t.Errorf("%s: give ends with %d", tt.name, status)
+		}
+		after := s.get(t, beta, tt.name)
+		after.SetGeneration(before.GetGeneration()) // To the server, the default is a change of the spec.
+		if got := fmt.Sprint(owners(after)); got != tt.want || content(t, after) != content(t, before) {
+			t.Errorf("%s: %s\n%s\n%s", tt.name, got, content(t, before), content(t, after))
+		}
+		if got := fieldsOf(after, "team Update"); strings.Contains(got, "size") || !strings.Contains(got, "language") {
+			t.Errorf("%s: team was credited with %s", tt.name, got)
+		}
+		if got := fieldsOf(after, "flux Apply"); !strings.Contains(got, "f:url") || strings.Contains(got, "f:size") != (tt.how == "--share") {
+			t.Errorf("%s: flux has %s", tt.name, got)
+		}
+	}
+	if status, out := s.give(t, "sources.unserved.example.com/released", ".spec.size", "--from=flux", "--release"); status != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "the API server set .spec.language as this was written, and took k8sconnect-give for the owner") {
 		t.Errorf("give ends with %d", status)
 	}
-	u := s.get(t, beta, "given")
-	if got := fmt.Sprint(owners(u)); got != "[flux Apply team Apply]" {
-		t.Errorf("after give: %s", got)
-	}
-	for _, e := range u.GetManagedFields() {
-		if e.APIVersion != "stray.example.com/v1beta1" {
-			t.Errorf("%s holds its fields at %s", e.Manager, e.APIVersion)
-		}
+	if status, _ := s.give(t, "sources.unserved.example.com/released", ".spec.url", "--from=flux", "--to=k8sconnect-give", "--as-operation=apply"); status != 1 {
+		t.Errorf("give ends with %d", status)
 	}
 }
