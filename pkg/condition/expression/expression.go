@@ -50,14 +50,13 @@ type Expression struct {
 	Read  field.Reads
 	// program evaluates; tracking does the same again where it has to be explained.
 	program, tracking cel.Program
+	longest           time.Duration
 	explanation
 }
 
-var errTooLong = fmt.Errorf("the expression takes longer than %s", longest)
-
 // Evaluate evaluates the expression on an object that exists.
 func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
-	ctx, done := context.WithTimeoutCause(ctx, longest, errTooLong)
+	ctx, done := context.WithTimeoutCause(ctx, x.longest, fmt.Errorf("the expression takes longer than %s", x.longest))
 	defer done()
 	input := map[string]any{field.Self: x.shape.value(obj)}
 	made, _, err := x.program.ContextEval(ctx, input)

@@ -46,7 +46,7 @@ func (l *Language) Compile(typed string) (*Expression, error) {
 	if t := checked.OutputType(); !t.IsEquivalentType(cel.BoolType) && !t.IsEquivalentType(cel.DynType) {
 		return nil, notBoolean(t)
 	}
-	x := &Expression{gvk: l.GVK, shape: shape, Read: read}
+	x := &Expression{gvk: l.GVK, shape: shape, Read: read, longest: longest}
 	if err := x.plan(env, checked); err != nil {
 		return nil, &Error{Message: text.OneLine(err.Error())}
 	}

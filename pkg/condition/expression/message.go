@@ -43,7 +43,7 @@ func (l *Language) CompileMessage(typed string) (*Message, error) {
 
 // Say returns the sentence on one line; empty where the expression makes none.
 func (m *Message) Say(ctx context.Context, obj map[string]any) string {
-	ctx, done := context.WithTimeoutCause(ctx, longest, errTooLong)
+	ctx, done := context.WithTimeout(ctx, longest)
 	defer done()
 	made, _, err := m.program.ContextEval(ctx, map[string]any{field.Self: (*shape)(nil).value(obj)})
 	if err != nil {
