@@ -38,6 +38,9 @@ type fake struct {
 	posing bool
 }
 
+// CloseIdleConnections keeps client-go from warning, each time, that it cannot.
+func (f *fake) CloseIdleConnections() {}
+
 // RoundTrip hands the n-th request, from 1, of its method and path to answer.
 func (f *fake) RoundTrip(req *http.Request) (*http.Response, error) {
 	f.mu.Lock()
