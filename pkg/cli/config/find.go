@@ -65,12 +65,24 @@ func choose(file string) string {
 	return "name the one that counts with --config=" + text.ShellQuote(file) + ", or use none with --config="
 }
 
-// isOurs reports whether there is a file, and it is none that Kubernetes is to have.
+// isOurs reports whether there is a file, and it is none that Kubernetes is to have. Rules that
+// cannot be read are not the same as none, so whatever else has that name is a fault.
 func isOurs(file string) (bool, error) {
-	data, err := read(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(file); err == nil {
+			return false, unfit(file, "a link to something that does not exist")
+		}
 		return false, nil
+	case err != nil:
+		return false, err
+	case info.IsDir():
+		return false, unfit(file, "a folder")
+	case !info.Mode().IsRegular(): // To open a pipe waits for somebody to write.
+		return false, unfit(file, "a pipe, a socket or a device")
 	}
+	data, err := read(file)
 	if err != nil {
 		return false, err
 	}
@@ -80,6 +92,10 @@ func isOurs(file string) (bool, error) {
 	}
 	_ = yaml.Unmarshal(data, &top) // What is not YAML is ours: Parse says where it is wrong.
 	return top.APIVersion.IsZero() && top.Kind.IsZero(), nil
+}
+
+func unfit(file, what string) error {
+	return &Error{File: file, Err: errors.New("it is " + what + ", and not a file with rules"), Advice: "remove it, or use none with --config="}
 }
 
 func read(file string) ([]byte, error) {

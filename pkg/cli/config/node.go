@@ -43,9 +43,35 @@ func (e *Error) Hint() string { return e.Advice }
 type reader struct {
 	file   string
 	faults []error
+	// seen counts the keys and items that were read, those behind an alias each time.
+	seen int
 }
 
+// mostSeen is how many keys and items a file may have. Aliases of aliases make any number of them
+// out of a few bytes.
+const mostSeen = 100_000
+
+// see counts what is below a node, and reports whether that is still to be read.
+func (r *reader) see(n *yaml.Node) bool {
+	if r.seen+len(n.Content) > mostSeen {
+		r.fault(n, "", "the file has more than %d keys and items up to here, those behind aliases counted each time", mostSeen)
+		r.seen = mostSeen + 1 // What follows from that is no fault.
+		return false
+	}
+	r.seen += len(n.Content)
+	return true
+}
+
+// mostFaults are told, the first ones.
+const mostFaults = 20
+
 func (r *reader) fault(at *yaml.Node, advice, format string, args ...any) {
+	switch {
+	case r.seen > mostSeen, len(r.faults) > mostFaults:
+		return
+	case len(r.faults) == mostFaults:
+		advice, format, args = "", "and more from here on", nil
+	}
 	r.faults = append(r.faults, &Error{File: r.file, Line: at.Line, Column: at.Column, Err: fmt.Errorf(format, args...), Advice: advice})
 }
 
@@ -101,6 +127,9 @@ func (r *reader) fields(n *yaml.Node, what string, known []string) []field {
 		r.fault(n, "", "%s has to be a mapping", what)
 		return nil
 	}
+	if !r.see(n) {
+		return nil
+	}
 	var all []field
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		f := field{name: n.Content[i].Value, key: n.Content[i], value: resolved(n.Content[i+1])}
@@ -153,6 +182,9 @@ func (r *reader) text(what string, n *yaml.Node) (string, bool) {
 func (r *reader) list(what string, n *yaml.Node) []*yaml.Node {
 	if n.Kind != yaml.SequenceNode {
 		r.fault(n, "", "%s has to be a list", what)
+		return nil
+	}
+	if !r.see(n) {
 		return nil
 	}
 	return n.Content

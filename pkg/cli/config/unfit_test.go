@@ -1,0 +1,49 @@
+//go:build unix
+
+package config
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// What has the name of the file and is none is told at once: without rules a run would take what
+// they are to leave, and a pipe would be waited for. A link to a file is as good as the file.
+func TestUnfitFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, folder := range []string{"folder/k8sconnect.yaml", "pipe", "nowhere", "loop", "link", "device", "large"} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(folder string) string { return filepath.Join(folder, "k8sconnect.yaml") }
+	ok(syscall.Mkfifo(at("pipe"), 0o600))
+	ok(os.Symlink("gone.yaml", at("nowhere")))
+	ok(os.Symlink("k8sconnect.yaml", at("loop")))
+	ok(os.WriteFile("rules.yaml", []byte("yield: [{manager: a}]"), 0o600))
+	ok(os.Symlink("../rules.yaml", at("link")))
+	ok(os.Symlink(os.DevNull, at("device")))
+	ok(os.WriteFile(at("large"), bytes.Repeat([]byte("#"), longest+1), 0o600))
+	for folder, want := range map[string]string{
+		"folder": "folder/k8sconnect.yaml: it is a folder", "pipe": "pipe/k8sconnect.yaml: it is a pipe",
+		"nowhere": "nowhere/k8sconnect.yaml: it is a link to something that does not exist", "loop": "loop/k8sconnect.yaml",
+		"device": "device/k8sconnect.yaml: it is a pipe, a socket or a device", "large": "large/k8sconnect.yaml: it has more than 1048576 bytes",
+	} {
+		if got, err := find([]string{folder}, ""); got != "" || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %q, %v", folder, got, err)
+		}
+	}
+	if got, err := find([]string{"link"}, ""); got != at("link") || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
