@@ -94,6 +94,9 @@ func released(
 	if err != nil {
 		return nil, fmt.Errorf("the release %s/%s: %w", named.Namespace, named.Name, err)
 	}
+	if caution := release.Caution(); caution != "" {
+		emit(event.Warned{Text: fmt.Sprintf("the release %s/%s: %s", named.Namespace, named.Name, text.Printable(caution))})
+	}
 	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), Secrets: c.Vault})
 	if err != nil {
 		return nil, fmt.Errorf("the manifest of the release %s/%s: %w", named.Namespace, named.Name, err)

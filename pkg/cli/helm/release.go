@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -84,6 +85,33 @@ func Decode(secret *unstructured.Unstructured) (Release, error) {
 }
 
 func decode(secret *unstructured.Unstructured) (Release, error) {
+	out, err := unpack(secret)
+	name := secret.GetLabels()["name"]
+	switch {
+	case err != nil:
+	case name != "" && out.Name != name: // A copy, say, whose labels were edited.
+		err = fmt.Errorf("it has another release in it: %q", out.Name)
+	case out.Namespace == "":
+		err = errors.New("it does not say in which namespace it was installed")
+	case strings.TrimSpace(out.Manifest) == "":
+		err = errors.New("it has no manifest in it")
+	}
+	return out, err
+}
+
+// Caution says why the objects of a release may not be as its manifest has them; empty if it was
+// carried out.
+func (r Release) Caution() string {
+	switch status := r.Info.Status; {
+	case strings.HasPrefix(status, "pending-"):
+		return fmt.Sprintf("Helm has not finished revision %d (%s), so some objects may be as an earlier one rendered them", r.Version, status)
+	case strings.HasPrefix(status, "uninstall"):
+		return fmt.Sprintf("revision %d is %s, so its objects may be gone", r.Version, status)
+	}
+	return ""
+}
+
+func unpack(secret *unstructured.Unstructured) (Release, error) {
 	var out Release
 	text, found, err := unstructured.NestedString(secret.Object, "data", "release")
 	if err != nil || !found {

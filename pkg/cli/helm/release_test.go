@@ -61,17 +61,67 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// unzipped is what is in a Secret, still compressed.
+func unzipped(t *testing.T, packed string) string {
+	t.Helper()
+	inner, err := base64.StdEncoding.DecodeString(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := base64.StdEncoding.DecodeString(string(inner))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// flipped has one byte changed, in base64 as Helm writes it.
+func flipped(t *testing.T, packed string) string {
+	t.Helper()
+	raw := []byte(unzipped(t, packed))
+	raw[len(raw)-6] ^= 0xff // in the checksum
+	return base64.StdEncoding.EncodeToString(raw)
+}
+
+// A revision that Helm has not finished counts, with a caution; so does one that went.
+func TestCaution(t *testing.T) {
+	for status, want := range map[string]string{
+		"deployed": "", "failed": "", "superseded": "", "": "",
+		"pending-upgrade":  "Helm has not finished revision 4 (pending-upgrade), so some objects may be as an earlier one rendered them",
+		"pending-rollback": "Helm has not finished revision 4 (pending-rollback), so some objects may be as an earlier one rendered them",
+		"uninstalled":      "revision 4 is uninstalled, so its objects may be gone",
+		"uninstalling":     "revision 4 is uninstalling, so its objects may be gone",
+	} {
+		got, err := helm.Decode(secret("4", helm.SecretType, packed(t, `{"name": "web", "namespace": "shop", "version": 4, "manifest": "a", "info": {"status": "`+status+`"}}`)))
+		if err != nil || got.Caution() != want {
+			t.Errorf("%q: %q, %v", status, got.Caution(), err)
+		}
+	}
+	other := secret("4", helm.SecretType, packed(t, `{"name": "web", "namespace": "shop", "manifest": "a"}`))
+	other.SetLabels(map[string]string{"name": "shop", "version": "4"})
+	if _, err := helm.Decode(other); err == nil || !strings.Contains(err.Error(), `another release in it: "web"`) {
+		t.Errorf("%v", err)
+	}
+}
+
 // What is broken is said without what is in it, which may be secret.
 func TestDecodeBroken(t *testing.T) {
 	whole := packed(t, `{"name": "web"}`)
 	for name, data := range map[string]string{
-		"no base64":     "%",
-		"half of it":    base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte("\x1f\x8bhunter2")))),
-		"no JSON":       twice("hunter2"),
-		"one layer":     base64.StdEncoding.EncodeToString([]byte("hunter2 is no base64")),
-		"cut off":       whole[:len(whole)/2/4*4],
-		"a gzip bomb":   packed(t, strings.Repeat(" ", 65<<20)),
-		"nothing in it": "",
+		"no base64":             "%",
+		"half of it":            base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte("\x1f\x8bhunter2")))),
+		"no JSON":               twice("hunter2"),
+		"one layer":             base64.StdEncoding.EncodeToString([]byte("hunter2 is no base64")),
+		"cut off":               whole[:len(whole)/2/4*4],
+		"a gzip bomb":           packed(t, strings.Repeat(" ", 65<<20)),
+		"nothing in it":         "",
+		"cut off at the end":    twice(unzipped(t, whole)[:20]),
+		"a byte that is wrong":  base64.StdEncoding.EncodeToString([]byte(flipped(t, whole))),
+		"JSON of another sort":  packed(t, `["hunter2"]`),
+		"null":                  packed(t, "null"),
+		"no manifest":           packed(t, `{"name": "web", "namespace": "shop", "manifest": " "}`),
+		"no namespace":          packed(t, `{"name": "web", "manifest": "kind: hunter2"}`),
+		"a manifest of numbers": packed(t, `{"name": "web", "namespace": "shop", "manifest": 1}`),
 	} {
 		if got, err := helm.Decode(secret("1", helm.SecretType, data)); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %+v, %v", name, got, err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -259,8 +260,13 @@ status: {storageNamespace: give-hr, history: [{name: web-1a2b, namespace: give-h
 // releaseSecret is a revision of a release as Helm keeps it.
 func releaseSecret(t *testing.T, namespace, name string, revision int, manifest string) string {
 	t.Helper()
+	return releaseSecretIn(t, namespace, name, revision, manifest, "deployed")
+}
+
+func releaseSecretIn(t *testing.T, namespace, name string, revision int, manifest, state string) string {
+	t.Helper()
 	text, err := json.Marshal(map[string]any{
-		"name": name, "namespace": namespace, "version": revision, "manifest": manifest, "info": map[string]any{"status": "deployed"},
+		"name": name, "namespace": namespace, "version": revision, "manifest": manifest, "info": map[string]any{"status": state},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -277,9 +283,45 @@ func releaseSecret(t *testing.T, namespace, name string, revision int, manifest 
 apiVersion: v1
 kind: Secret
 type: helm.sh/release.v1
-metadata: {name: sh.helm.release.v1.%[1]s.v%[2]d, labels: {owner: helm, name: %[1]s, version: "%[2]d", status: deployed}}
+metadata: {name: sh.helm.release.v1.%[1]s.v%[2]d, labels: {owner: helm, name: %[1]s, version: "%[2]d", status: %[4]s}}
 stringData: {release: %[3]q}
-`, name, revision, base64.StdEncoding.EncodeToString(packed.Bytes()))
+`, name, revision, base64.StdEncoding.EncodeToString(packed.Bytes()), state)
+}
+
+// Of several revisions the newest counts, finished or not. One that is damaged is told as such, and
+// no older one is taken for it.
+func TestRevisions(t *testing.T) {
+	s := newSite(t, "give-revisions")
+	config := func(keys string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {" + keys + "}\n"
+	}
+	s.apply(t, "helm", strings.Replace(config("a: '1'"), "metadata: {name: settings}",
+		"metadata: {name: settings, labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: give-revisions}}", 1))
+	s.update(t, configMaps, "settings", "kubectl-edit", `{"data": {"b": "2", "c": "3"}}`)
+	s.apply(t, "setup", releaseSecret(t, s.namespace, "web", 9, config("a: '1'")))
+	s.apply(t, "setup", releaseSecret(t, s.namespace, "web", 10, config("a: '1', b: '2'")))
+	give := func(how ...string) (int, string) {
+		status, out := s.give(t, append([]string{"--helm-release=give-revisions/web", "--from=kubectl-edit"}, how...)...)
+		return status, strings.Join(strings.Fields(out), " ")
+	}
+	if status, out := give(); status != 0 || !strings.Contains(out, "moved .data.b from kubectl-edit") || !strings.Contains(out, "left .data.c") {
+		t.Errorf("status %d", status)
+	}
+	s.apply(t, "setup", releaseSecretIn(t, s.namespace, "web", 11, config("a: '1', c: '3'"), "pending-upgrade"))
+	if status, out := give(); status != 0 || !strings.Contains(out, "moved .data.c from kubectl-edit") || !strings.Contains(out, "Helm has not finished revision 11 (pending-upgrade)") {
+		t.Errorf("status %d", status)
+	}
+	damaged := regexp.MustCompile(`release: "[^"]*"`)
+	for name, release := range map[string]string{
+		"no base64": "%%%", "half": "H4sIAAAAAAAC", "nothing": "", "not compressed, not JSON": "aHVudGVyMg==",
+		"another release": regexp.MustCompile(`release: "([^"]*)"`).FindStringSubmatch(releaseSecret(t, s.namespace, "api", 12, config("a: '1'")))[1],
+	} {
+		s.apply(t, "setup", damaged.ReplaceAllString(releaseSecret(t, s.namespace, "web", 12, ""), fmt.Sprintf("release: %q", release)))
+		status, out := give("--dry-run=server")
+		if status != 2 || !strings.Contains(out, "revision 12 (secret/sh.helm.release.v1.web.v12 -n give-revisions) cannot be read: ") || strings.Contains(out, "hunter2") {
+			t.Errorf("%s: status %d", name, status)
+		}
+	}
 }
 
 // What an Argo CD Application lists is given to its controller; its hooks are none of it.
