@@ -1,0 +1,85 @@
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// spread are ConfigMaps and Services, the same number in each namespace, without those that leave
+// it: a third of them.
+func spread(namespaces []string, each int, all bool) string {
+	var b strings.Builder
+	for _, ns := range namespaces {
+		for i := range each {
+			if !all && i%3 == 0 {
+				continue
+			}
+			fmt.Fprintf(&b, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: cm-%04d, namespace: %s}, data: {pad: %q}}\n", i, ns, strings.Repeat("x", 500))
+		}
+		fmt.Fprintf(&b, "---\n{apiVersion: v1, kind: Service, metadata: {name: web, namespace: %s}, spec: {ports: [{port: 80}]}}\n", ns)
+	}
+	return b.String()
+}
+
+// A set over many namespaces costs a LIST of its members for each kind before and after, and not one
+// for each namespace; what is applied and what is pruned costs one for each kind and namespace, and
+// no object but what goes costs a request of its own.
+func TestSetInManyNamespaces(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	const each = 36
+	var namespaces []string
+	for range 6 {
+		namespaces = append(namespaces, namespace(t, c))
+	}
+	kubeconfig = inNamespace(t, kubeconfig, namespaces[0])
+	apply := func(text string) *run {
+		return k8sconnect(t, kubeconfig, "apply", "--apply-set=wide", "--prune", "-f", file(t, text)).ends(t, 0)
+	}
+	n, gone := len(namespaces)*(each+1), len(namespaces)*each/3
+	apply(spread(namespaces, each, true)).says(t, fmt.Sprintf("%d created", n))
+	from := len(p.Requests())
+	apply(spread(namespaces, each, false)).says(t, fmt.Sprintf("%d pruned", gone)).says(t, fmt.Sprintf("%d unchanged", n-gone))
+	counts := map[string]int{}
+	for _, r := range p.Requests()[from:] {
+		path, query, _ := strings.Cut(r.URI, "?")
+		where, what := "everywhere", "all"
+		if strings.Contains(path, "/namespaces/") {
+			where = "in one"
+		}
+		switch {
+		case strings.Contains(query, "watch=true"):
+			what = "watch"
+		case strings.Contains(query, "part-of"):
+			what = "members"
+		}
+		if strings.Contains(path, "/configmaps") {
+			counts[fmt.Sprintf("%s %s %s", r.Method, where, what)]++
+		}
+	}
+	spaces := len(namespaces)
+	want := map[string]int{
+		"GET everywhere members": 2,          // before anything is written, and before the prune
+		"GET in one all":         2 * spaces, // what is applied, and what is to go
+		"DELETE in one all":      gone,
+	}
+	for _, waits := range []string{"GET in one members", "GET in one watch"} { // until all of them are gone
+		if counts[waits] > spaces {
+			t.Errorf("%d times %s", counts[waits], waits)
+		}
+		delete(counts, waits)
+	}
+	if diff := cmp.Diff(want, counts); diff != "" {
+		t.Errorf("requests for ConfigMaps (-want +got):\n%s", diff)
+	}
+	left := 0
+	for _, ns := range namespaces {
+		left += len(uids(t, c, ns))
+	}
+	if left != len(namespaces)*each-gone {
+		t.Errorf("%d are left", left)
+	}
+}
