@@ -143,14 +143,14 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 			return out, entries
 		}
 		out.Next = e.foresee(ctx, t, live, wish, entries, done)
-		stray, err := e.send(ctx, t, live, done.Entries)
+		said, err := e.send(ctx, t, live, done.Entries)
 		if apierrors.IsConflict(err) {
 			continue
 		}
 		if err != nil {
 			return e.unknown(out, err), entries
 		}
-		out.Action, out.Reason = event.Handed, strayed(stray)
+		out.Action, out.Reason = event.Handed, said
 		return out, entries
 	}
 	return e.unknown(out, errChanging), nil
@@ -197,32 +197,36 @@ func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, er
 	return managedfields.Entries(answer)
 }
 
-// send writes the entries for the version that was read, and returns what became ours by that and
-// stays so.
-func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstructured, entries []managedfields.Entry) (*fieldpath.Set, error) {
-	stray := fieldpath.NewSet()
+// send writes the entries for the version that was read, and returns what else came of that: a
+// remark, or nothing.
+func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstructured, entries []managedfields.Entry) (string, error) {
 	if e.DryRun == object.DryRunClient {
-		return stray, nil
+		return "", nil
 	}
 	fields, err := managedfields.Encode(entries)
 	if err != nil {
-		return stray, err
+		return "", err
 	}
 	how := object.Write{Manager: managedfields.Giver, DryRun: e.DryRun == object.DryRunServer}
 	answer, err := e.Server.PutManagedFields(ctx, t.Kind, live, fields, how)
-	if err != nil || how.DryRun {
-		return stray, err
+	if err != nil {
+		return "", err
 	}
+	changed := rewritten(live.Object, answer.Object)
+	if how.DryRun {
+		return remark(changed, nil), nil
+	}
+	var stray *fieldpath.Set
 	for range attempts {
 		if stray, answer, err = e.passOn(ctx, t, answer); err != nil || answer == nil {
 			break // What was wished is done.
 		}
 	}
-	return stray, nil
+	return remark(changed, stray), nil
 }
 
 // passOn lets go of what the API server credited to us for the write that it answered: a default
-// that storage drops is set anew by every write, and so may be what an admission webhook sets. Who
+// that storage drops is set anew by every write. Who
 // takes it off us is credited with it in turn, so it is sent as the manager that received the
 // fields; where none did, it stays, and is returned. It returns the object if somebody came between.
 func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unstructured) (*fieldpath.Set, *unstructured.Unstructured, error) {

@@ -82,6 +82,26 @@ func TestCreditedForAWrite(t *testing.T) {
 	}
 }
 
+// What else changed by a write is told by its path, in order; what the server counts at each write is
+// no such thing, and neither is a number in another type.
+func TestRewritten(t *testing.T) {
+	before := map[string]any{
+		"metadata": map[string]any{"name": "a", "resourceVersion": "1", "generation": int64(1), "managedFields": []any{"x"}, "annotations": map[string]any{"a.b/c": "1", "gone": "1"}},
+		"spec":     map[string]any{"n": int64(1), "list": []any{"a"}, "same": []any{map[string]any{"k": "v"}}},
+	}
+	after := map[string]any{
+		"metadata": map[string]any{"name": "a", "resourceVersion": "2", "generation": int64(2), "managedFields": []any{}, "annotations": map[string]any{"a.b/c": "2"}},
+		"spec":     map[string]any{"n": float64(1), "list": []any{"a", "b"}, "same": []any{map[string]any{"k": "v"}}, "more": map[string]any{"x": "1"}},
+	}
+	want := []string{`.metadata.annotations["a.b/c"]`, ".metadata.annotations.gone", ".spec.list", ".spec.more"}
+	if diff := cmp.Diff(want, rewritten(before, after)); diff != "" {
+		t.Error(diff)
+	}
+	if got := rewritten(before, before); got != nil {
+		t.Error(got)
+	}
+}
+
 // What an earlier run has left is given like any other owner's to whoever is to have it.
 func TestStrayIsGiven(t *testing.T) {
 	for _, wish := range []give.Wish{

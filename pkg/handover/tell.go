@@ -2,6 +2,9 @@ package handover
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -72,14 +75,59 @@ func remaining(c managedfields.Conflict, entries []managedfields.Entry, to strin
 	return out
 }
 
-// strayed says what became ours and stays so; empty if nothing does.
-func strayed(stray *fieldpath.Set) string {
-	var names []string
-	fieldpath.Each(stray.Leaves(), func(p fieldpath.Path) { names = append(names, p.String()) })
-	if names == nil {
-		return ""
+// rewritten are the paths of values that changed although managed fields alone were sent: what an
+// admission webhook or a policy sets at each write. Their owners stay as they are.
+func rewritten(before, after map[string]any) []string {
+	var out []string
+	var compare func(at fieldpath.Path, before, after any)
+	compare = func(at fieldpath.Path, before, after any) {
+		a, isMap := before.(map[string]any)
+		b, areMaps := after.(map[string]any)
+		if !isMap || !areMaps {
+			if !fieldpath.Equal(before, after) {
+				out = append(out, at.String())
+			}
+			return
+		}
+		names := slices.Collect(maps.Keys(a))
+		for name := range b {
+			if _, both := a[name]; !both {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			if below := at.Child(fieldpath.FieldElement(name)); !bookkeeping(below) {
+				compare(below, a[name], b[name])
+			}
+		}
 	}
+	compare(nil, before, after)
+	return out
+}
+
+// bookkeeping reports whether the API server itself changes a path with each write.
+func bookkeeping(p fieldpath.Path) bool {
+	return slices.ContainsFunc([]string{"managedFields", "resourceVersion", "generation"}, func(name string) bool {
+		return p.Equal(fieldpath.Field("metadata", name))
+	})
+}
+
+// remark says what came of a write beside what was wished: what was rewritten as it was sent, and what
+// became ours and stays so; empty if nothing did.
+func remark(changed []string, stray *fieldpath.Set) string {
 	const some = 3
-	return fmt.Sprintf("the API server set %s as this was written, and took %s for the owner: "+
-		"that means nothing, and goes to whoever updates it next", text.List(names, some), managedfields.Giver)
+	var said []string
+	if changed != nil {
+		said = append(said, "an admission webhook or a policy changed "+text.List(changed, some)+" as this was written, as it may at each write")
+	}
+	var ours []string
+	if stray != nil {
+		fieldpath.Each(stray.Leaves(), func(p fieldpath.Path) { ours = append(ours, p.String()) })
+	}
+	if ours != nil {
+		said = append(said, fmt.Sprintf("the API server set %s as this was written, and took %s for the owner: "+
+			"that means nothing, and goes to whoever updates it next", text.List(ours, some), managedfields.Giver))
+	}
+	return strings.Join(said, "\n")
 }
