@@ -24,7 +24,8 @@ func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *u
 // PutManagedFields is SetManagedFields as a manager, or as a dry run. It is sent by way of a
 // version of the kind at which the server changes nothing else, if there is one: what the server
 // changes becomes the manager's, which without a name is this program's. The answer is at the
-// version of the kind all the same.
+// version of the kind all the same. Where the object would be too large with them, the error is a
+// *[TooLargeError].
 func (c *Client) PutManagedFields(
 	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
 ) (*unstructured.Unstructured, error) {
@@ -33,6 +34,9 @@ func (c *Client) PutManagedFields(
 		return nil, err
 	}
 	answer, err := c.sendManagedFields(ctx, at, live, fields, how)
+	if err == nil && keptNone(answer, fields) {
+		return nil, c.putBack(ctx, at, live, answer, how)
+	}
 	if err != nil || at.GVK == kind.GVK {
 		return answer, err
 	}

@@ -147,6 +147,9 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 		if apierrors.IsConflict(err) {
 			continue
 		}
+		if apierrors.IsRequestEntityTooLargeError(err) {
+			return event.Given{Ref: out.Ref, DryRun: out.DryRun, Action: event.Failed, Err: err}, entries
+		}
 		if err != nil {
 			return e.unknown(out, err), entries
 		}

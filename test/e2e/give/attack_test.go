@@ -276,3 +276,42 @@ func TestGoneAndBack(t *testing.T) {
 		t.Errorf("owners %s", got)
 	}
 }
+
+// An object that would be too large for etcd with more owners is stored by the API server without
+// any managed fields. The former ones are put back, and the refusal is told; to move them is possible.
+func TestTooLargeForMoreOwners(t *testing.T) {
+	s := newSite(t, "toolarge")
+	s.apply(t, "setup", strings.NewReplacer("GROUP", "toolarge.example.com", "KIND", "x-kubernetes-list-type: atomic").Replace(racks))
+	s.kubectl(t, "", "wait", "--for=condition=Established", "crd/racks.toolarge.example.com")
+	gvr := schema.GroupVersionResource{Group: "toolarge.example.com", Version: "v1", Resource: "racks"}
+	keys := map[string]string{}
+	for i := range 11_500 {
+		keys[fmt.Sprintf("key-%05d-%s", i, strings.Repeat("k", 30))] = ""
+	}
+	text, err := json.Marshal(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.apply(t, "flux", `{"apiVersion": "toolarge.example.com/v1", "kind": "Rack", "metadata": {"name": "a"}, "spec": {"map": `+string(text)+`}}`)
+	s.apply(t, "team", `{"apiVersion": "toolarge.example.com/v1", "kind": "Rack", "metadata": {"name": "a", "labels": {"team": "x"}}}`)
+	before := s.get(t, gvr, "a")
+	status, out := s.give(t, "racks.toolarge.example.com/a", "--from=flux", "--to=team", "--share")
+	after := s.get(t, gvr, "a")
+	if said := strings.Join(strings.Fields(out), " "); status != 1 || !strings.Contains(said, "the former ones were put back") {
+		t.Errorf("status %d", status)
+	}
+	if got := fmt.Sprint(owners(after)); got != "[flux Apply team Apply]" || content(t, after) != content(t, before) {
+		t.Errorf("owners %s", got)
+	}
+	for _, owner := range owners(before) {
+		if fieldsOf(before, owner) != fieldsOf(after, owner) {
+			t.Errorf("%s has other fields than before", owner)
+		}
+	}
+	if status, _ := s.give(t, "racks.toolarge.example.com/a", "--from=flux", "--to=team"); status != 0 {
+		t.Errorf("status %d", status)
+	}
+	if got := fmt.Sprint(owners(s.get(t, gvr, "a"))); got != "[team Apply]" {
+		t.Errorf("owners %s", got)
+	}
+}
