@@ -58,9 +58,12 @@ func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *un
 	const attempts = 3
 	out := &TooLargeError{Ref: object.RefOf(live)}
 	before, _, _ := unstructured.NestedSlice(live.Object, "metadata", "managedFields")
+	if len(before) == 0 { // There is nothing to lose.
+		return out
+	}
 	for range attempts {
 		if !keptNone(answer, before) {
-			out.Lost = errors.New("somebody applied the object in between, or it had none")
+			out.Lost = errors.New("somebody applied the object in between")
 			return out
 		}
 		back, err := c.sendManagedFields(ctx, kind, answer, before, how)
