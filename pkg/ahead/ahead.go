@@ -58,12 +58,21 @@ type reading struct {
 // Start begins to read the objects of all phases whose kinds are served. Close has to be
 // called in the end. Until then the Reader is for one goroutine, but for Live.
 func Start(ctx context.Context, server Server, p *plan.Plan) *Reader {
+	if len(p.Phases) < 2 {
+		return &Reader{server: server, cancel: func() {}} // It begins at once.
+	}
+	return StartAll(ctx, server, p)
+}
+
+// StartAll is Start for a caller that has something else to do before the first phase, so
+// that even a single one is read ahead.
+func StartAll(ctx context.Context, server Server, p *plan.Plan) *Reader {
 	r := &Reader{server: server, cancel: func() {}}
 	objects := 0
 	for _, ph := range p.Phases {
 		objects += len(ph.Items)
 	}
-	if len(p.Phases) < 2 || objects > most {
+	if objects > most {
 		return r
 	}
 	refs := map[schema.GroupVersionKind][]object.Ref{}

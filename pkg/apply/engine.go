@@ -95,6 +95,8 @@ type Engine struct {
 	// Forget packs the manifests of a large plan, and takes each out of the plan once its
 	// object is dealt with. It is for callers that look at none of them from Run on.
 	Forget bool
+	// Ahead reads for the phases, if that has begun before Run; Run closes it.
+	Ahead *ahead.Reader
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 

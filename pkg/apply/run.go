@@ -24,7 +24,9 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 		}
 	}
 	e.emit(planned)
-	e.ahead = ahead.Start(ctx, e.Server, p)
+	if e.ahead, e.Ahead = e.Ahead, nil; e.ahead == nil {
+		e.ahead = ahead.Start(ctx, e.Server, p)
+	}
 	defer e.ahead.Close()
 
 	var blocked, unready error

@@ -8,7 +8,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/budget"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/images"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
@@ -51,12 +50,12 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	if err != nil {
 		return err
 	}
+	schemas, done := o.input.Schemas(ctx, client, p)
+	defer done()
+	o.engine.Ahead, o.engine.Predictor.Schema = o.input.Ahead(), schemas
 	if err := o.awaited.Check(ctx, client, p); err != nil {
 		return err
 	}
-	schemas, done := input.Schemas(ctx, client, p)
-	defer done()
-	o.engine.Predictor.Schema = schemas
 	until, _ := ctx.Deadline()
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
 	if o.engine.Forget = !foresight.concerned && o.set.Name == "" && o.rules == nil; !o.engine.Forget {

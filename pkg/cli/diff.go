@@ -98,7 +98,7 @@ func (f *diffFlags) toOptions(in verb.Invocation) (*diffOptions, error) {
 		run:    print.Run,
 		out:    out,
 	}
-	o.input.Files.Empty = set.Prune
+	o.input.Files.Empty, o.input.Early = set.Prune, set.Name == ""
 	o.input.Files.Pack = set.Name == ""
 	return o, errors.Join(inErr, settingsErr, predictorErr, setErr, printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
 }
@@ -149,9 +149,9 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error 
 	if err != nil {
 		return err
 	}
-	schemas, done := input.Schemas(ctx, client, p)
+	schemas, done := o.input.Schemas(ctx, client, p)
 	defer done()
-	o.engine.Predictor.Schema = schemas
+	o.engine.Ahead, o.engine.Predictor.Schema = o.input.Ahead(), schemas
 	o.engine.Server, o.engine.Emit = client, o.emit
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
 	if o.engine.Forget = !foresight.concerned && o.set.Name == "" && o.rules == nil; !o.engine.Forget {

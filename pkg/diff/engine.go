@@ -61,6 +61,8 @@ type Engine struct {
 	// Forget packs the manifests of a large plan, and takes each out of the plan once its
 	// object is compared. It is for callers that look at none of them from Run on.
 	Forget bool
+	// Ahead reads for the phases, if that has begun before Run; Run closes it.
+	Ahead *ahead.Reader
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
@@ -91,7 +93,9 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 		}
 	}
 	e.emit(planned)
-	e.ahead = ahead.Start(ctx, e.Server, p)
+	if e.ahead, e.Ahead = e.Ahead, nil; e.ahead == nil {
+		e.ahead = ahead.Start(ctx, e.Server, p)
+	}
 	defer e.ahead.Close()
 	// Nothing is written, so nothing has to wait, but for whether an object that
 	// others need is there already.

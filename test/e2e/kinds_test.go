@@ -2,6 +2,8 @@ package e2e_test
 
 import (
 	"fmt"
+	"os"
+	"strings"
 	"sync"
 	"testing"
 
@@ -118,4 +120,81 @@ spec:
 		})
 	}
 	runs.Wait()
+}
+
+// A definition has changed since the discovery cache was written, which is read ahead by:
+// the run goes by what the server serves now, as one with an empty cache does.
+func TestDefinitionsOfYesterday(t *testing.T) {
+	c := shared.Cluster(t)
+	const definition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: %[2]s.%[1]s}
+spec:
+  group: %[1]s
+  scope: %[3]s
+  names: {kind: Thing, plural: %[2]s}
+  versions:
+  - {name: %[4]s, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`
+	for i, tt := range []struct {
+		name               string
+		before, after      string // its scope
+		resource, version  string // what it is afterwards; none if it is no more
+		applied, different int    // exit statuses
+		says               string
+	}{
+		{"as before but empty", "Namespaced", "Namespaced", "things", "v1", 0, 1, "created     thing."},
+		{"another resource", "Namespaced", "Namespaced", "objects", "v1", 0, 1, "created     thing."},
+		{"no longer in namespaces", "Namespaced", "Cluster", "things", "v1", 0, 1, "created     thing."},
+		{"in namespaces", "Cluster", "Namespaced", "things", "v1", 0, 1, "created     thing."},
+		{"another version", "Namespaced", "Namespaced", "things", "v2", 1, 2, "this server has Thing in "},
+		{"gone", "Namespaced", "", "", "", 1, 2, "the server serves no kind Thing in "},
+	} {
+		for _, objects := range []int{1, 7} { // read one by one, and as a list
+			t.Run(fmt.Sprint(tt.name, " with ", objects), func(t *testing.T) {
+				ns, group := namespace(t, c), fmt.Sprintf("yesterday%d-%d.example.com", i, objects)
+				text := fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: %s}}\n", ns)
+				for n := range objects {
+					text += fmt.Sprintf("---\n{apiVersion: %s/v1, kind: Thing, metadata: {name: o%d}, spec: {a: 1}}\n", group, n)
+				}
+				set, old := file(t, text), "--cache-dir="+t.TempDir()
+				kubectl(t, c, "apply", "-f", file(t, fmt.Sprintf(definition, group, "things", tt.before, "v1")))
+				k8sconnect(t, c.KubeconfigPath, "apply", "-f", set, "-n", ns, old).ends(t, 0)
+				k8sconnect(t, c.KubeconfigPath, "diff", "-f", set, "-n", ns, old).ends(t, 0)
+
+				kubectl(t, c, "delete", "customresourcedefinition", "things."+group)
+				if tt.resource != "" {
+					kubectl(t, c, "apply", "-f", file(t, fmt.Sprintf(definition, group, tt.resource, tt.after, tt.version)))
+					kubectl(t, c, "wait", "--for=condition=Established", "customresourcedefinition", tt.resource+"."+group)
+					until(t, "it is served", func() bool {
+						return kubectlCommand(t, c, "get", "--raw", "/apis/"+group+"/"+tt.version+"/"+tt.resource).Run() == nil
+					})
+				}
+				kept := t.TempDir() // The cache as it was, for each run anew.
+				if err := os.CopyFS(kept, os.DirFS(strings.TrimPrefix(old, "--cache-dir="))); err != nil {
+					t.Fatal(err)
+				}
+				run := func(args ...string) (byOld, byNone *run) {
+					copied := t.TempDir()
+					if err := os.CopyFS(copied, os.DirFS(kept)); err != nil {
+						t.Fatal(err)
+					}
+					args = append(args, "-f", set, "-n", ns)
+					return k8sconnect(t, c.KubeconfigPath, append(args, "--cache-dir="+copied)...),
+						k8sconnect(t, c.KubeconfigPath, append(args, "--cache-dir="+t.TempDir())...)
+				}
+				got, want := run("diff")
+				got.ends(t, tt.different)
+				if want.ends(t, tt.different); got.stdout.String() != want.stdout.String() {
+					t.Errorf("by the old cache: %s\nby none: %s", got, want)
+				}
+				got, want = run("apply")
+				got.ends(t, tt.applied).says(t, tt.says)
+				if want.ends(t, tt.applied); tt.applied == 0 {
+					want.says(t, fmt.Sprint(objects+1, " unchanged"))
+				}
+			})
+		}
+	}
 }

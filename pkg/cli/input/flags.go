@@ -35,7 +35,11 @@ type Options struct {
 	// that.
 	typed bool
 	// Offline: the verb asks no server.
-	Offline   bool
+	Offline bool
+	// Early lets Plan read objects before it returns. It must not be set where what was
+	// read may be outdated by then, as where a lock is waited for in between.
+	Early     bool
+	early     *early
 	Scope     plan.Options
 	Manifests []object.Manifest
 	warnings  []manifest.Warning

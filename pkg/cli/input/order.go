@@ -22,16 +22,24 @@ func (o *Options) Plan(
 	ctx context.Context, c *connection.Connection, client *cluster.Client, predictor predict.Predictor, emit func(event.Event),
 ) (*plan.Plan, error) {
 	p, err := o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) {
+		if o.Early {
+			o.early = o.foresee(ctx, client)
+		}
 		known, err := kinds(ctx, client, o.Manifests)
+		o.early = o.early.confirm(known)
 		if err == nil {
 			err = upcoming(ctx, client, o.unexplained(known), known, emit)
 		}
 		return known, err
 	})
+	if err == nil {
+		err = choices.Check(p, predictor, emit)
+	}
 	if err != nil {
+		o.early.close()
 		return nil, err
 	}
-	return p, choices.Check(p, predictor, emit)
+	return p, nil
 }
 
 // Beside looks up the objects of the input that -l left out, as far as their names and kinds go:

@@ -12,8 +12,15 @@ import (
 
 // Schemas returns what reads the schemas of kinds. Where they are is asked beside the
 // objects if the plan is likely to need one: asked after them, it would cost a round trip.
-// done has to be called in the end.
-func Schemas(ctx context.Context, client *cluster.Client, p *plan.Plan) (of func(object.Kind) openapi.Type, done func()) {
+// done has to be called in the end. It ends what Ahead returns as well.
+func (o *Options) Schemas(ctx context.Context, client *cluster.Client, p *plan.Plan) (of func(object.Kind) openapi.Type, done func()) {
+	if o.early != nil {
+		return o.early.schemas, o.early.close
+	}
+	return readSchemas(ctx, client, p)
+}
+
+func readSchemas(ctx context.Context, client *cluster.Client, p *plan.Plan) (of func(object.Kind) openapi.Type, done func()) {
 	if !asksTypes(p) {
 		return published.ByKind(client.SchemaOnce(ctx)), func() {}
 	}

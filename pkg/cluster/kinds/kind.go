@@ -45,6 +45,15 @@ func (d *Discovery) Kind(ctx context.Context, gvk schema.GroupVersionKind) (obje
 	return kind, err
 }
 
+// Remembered is Kind by the cache alone, where that has the kind. If it is not sure, Kind
+// would ask the server, since definitions come and go.
+func (d *Discovery) Remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
+	if kind, ok := d.known.get(gvk); ok {
+		return kind, true, nil
+	}
+	return d.remembered(ctx, gvk)
+}
+
 // remembered asks the cache. It is not sure of entries that are from before this run and
 // may be outdated.
 func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {

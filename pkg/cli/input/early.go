@@ -1,0 +1,79 @@
+package input
+
+import (
+	"context"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ahead"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+)
+
+// early is what was begun by kinds as the cache remembers them, while the server is asked
+// whether they are still served like that. It only reads, and counts only if they are.
+type early struct {
+	kinds   map[schema.GroupVersionKind]object.Kind
+	reader  *ahead.Reader
+	schemas func(object.Kind) openapi.Type
+	done    func()
+}
+
+// foresee begins to read the objects of the manifests. It returns nil if there is nothing
+// that the server has to be asked before, or if the cache lacks a kind, which the manifests
+// may define.
+func (o *Options) foresee(ctx context.Context, client *cluster.Client) *early {
+	e := &early{kinds: map[schema.GroupVersionKind]object.Kind{}}
+	all := true
+	for _, m := range o.Manifests {
+		gvk := m.Ref().GVK
+		if _, asked := e.kinds[gvk]; asked {
+			continue
+		}
+		kind, sure, err := client.Remembered(ctx, gvk)
+		if err != nil {
+			return nil
+		}
+		e.kinds[gvk], all = kind, all && sure
+	}
+	if all {
+		return nil
+	}
+	scope := o.Scope
+	scope.Kinds = e.kinds
+	p, err := plan.Build(o.Manifests, scope)
+	if err != nil {
+		return nil // It is an error by the true kinds, too, or they differ.
+	}
+	e.reader = ahead.StartAll(ctx, client, p)
+	e.schemas, e.done = readSchemas(ctx, client, p)
+	return e
+}
+
+// confirm returns what was begun if the server serves the kinds as it was assumed, and
+// otherwise ends it and returns nil.
+func (e *early) confirm(served map[schema.GroupVersionKind]object.Kind) *early {
+	if e == nil || reflect.DeepEqual(e.kinds, served) {
+		return e
+	}
+	e.close()
+	return nil
+}
+
+func (e *early) close() {
+	if e != nil {
+		e.reader.Close()
+		e.done()
+	}
+}
+
+// Ahead returns what has begun to read the objects of the plan; nil if nothing has.
+func (o *Options) Ahead() *ahead.Reader {
+	if o.early == nil {
+		return nil
+	}
+	return o.early.reader
+}
