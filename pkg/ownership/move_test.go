@@ -162,6 +162,14 @@ func specOf(t *testing.T, fields []field, value func(field) any) string {
 	return text(t, written(fields, "", false, value))
 }
 
+// seeds is how many random cases are looked at; a quarter if -short.
+func seeds(all uint64) uint64 {
+	if testing.Short() {
+		return all / 4
+	}
+	return all
+}
+
 // bothWays returns the conclusions from objects, and from their entries alone.
 func bothWays(t *testing.T, old, now *unstructured.Unstructured) (seen, blind []ownership.Transition) {
 	t.Helper()
@@ -188,7 +196,7 @@ func TestMovedButForWhatTheWriteChanged(t *testing.T) {
 		{from: "kubectl-client-side-apply", to: "kubectl", writer: "kubectl", within: true},
 		{from: "kubectl-client-side-apply", to: "k8sconnect", writer: "kubectl-k8sconnect"},
 	} {
-		for seed := range uint64(400) {
+		for seed := range seeds(400) {
 			fields := randomFields(rand.New(rand.NewPCG(seed, 0)))
 			all := func(field) bool { return true }
 			moved := func(f field) bool { return !f.apart }
@@ -229,7 +237,7 @@ func TestMovedButForWhatTheWriteChanged(t *testing.T) {
 // move, even of a tool's own values.
 func TestForcedIsNoMove(t *testing.T) {
 	for _, by := range []string{"helm", "flux"} {
-		for seed := range uint64(200) {
+		for seed := range seeds(200) {
 			fields := randomFields(rand.New(rand.NewPCG(seed, 1)))
 			taken := func(f field) bool { return !f.apart }
 			kept := func(f field) bool { return f.apart }

@@ -20,7 +20,12 @@ import (
 
 // histories is the number of objects, each with a random history, that a test checks. Some
 // mistakes show in one of several hundred.
-const histories = 1000
+func histories() int {
+	if testing.Short() {
+		return 500
+	}
+	return 1000
+}
 
 // history is an object that several managers wrote, and what we are to apply.
 type history struct {
@@ -105,7 +110,7 @@ func (h history) wrong(t *testing.T, format string, args ...any) {
 // is a no-op, and Clear meets no conflict.
 func TestJudgeKeepsItsPromises(t *testing.T) {
 	verdicts := map[settle.Verdict]int{}
-	eachHistory(t, histories, func(t *testing.T, h history) {
+	eachHistory(t, histories(), func(t *testing.T, h history) {
 		verdict, _ := settle.Evaluate(h.live, h.manifest, fieldstest.Us)
 		verdicts[verdict]++
 		after, err := h.apply(fieldstest.Us, h.manifest.Object, false)
@@ -123,7 +128,7 @@ func TestJudgeKeepsItsPromises(t *testing.T) {
 			h.wrong(t, "settled, but owned by %v instead of %v", after.managers, h.managers)
 		}
 	})
-	if verdicts[settle.Settled] < histories/20 || verdicts[settle.Clear] < histories/20 {
+	if verdicts[settle.Settled] < histories()/20 || verdicts[settle.Clear] < histories()/20 {
 		t.Errorf("verdicts %v: too few promises to prove anything", verdicts)
 	}
 }
@@ -133,7 +138,7 @@ func TestJudgeKeepsItsPromises(t *testing.T) {
 // whose value changes its type.
 func TestTakenIsWhatWouldConflict(t *testing.T) {
 	met := 0
-	eachHistory(t, histories, func(t *testing.T, h history) {
+	eachHistory(t, histories(), func(t *testing.T, h history) {
 		var conflicts merge.Conflicts
 		_, err := h.apply(fieldstest.Us, h.manifest.Object, false)
 		forced, errForced := h.apply(fieldstest.Us, h.manifest.Object, true)
@@ -163,7 +168,7 @@ func TestTakenIsWhatWouldConflict(t *testing.T) {
 			h.wrong(t, "taken %v, in conflict %v", got, want)
 		}
 	})
-	if met < histories/20 {
+	if met < histories()/20 {
 		t.Errorf("%d conflicts are too few to prove anything", met)
 	}
 }
@@ -194,12 +199,12 @@ func isLeaf(set *fieldpath.Set, p fieldpath.Path) bool {
 // What is yielded is valid whenever the manifest is, and a field that is yielded
 // keeps its live value.
 func TestYieldKeepsTheLiveValue(t *testing.T) {
-	histories := histories
+	count := histories()
 	if testing.Short() { // It yields each path of each of them.
-		histories = 200
+		count = 100
 	}
 	yielded := 0
-	eachHistory(t, histories, func(t *testing.T, h history) {
+	eachHistory(t, count, func(t *testing.T, h history) {
 		stated, err := h.schema.FromUnstructured(h.manifest.DeepCopy().Object)
 		if err != nil {
 			return
@@ -217,7 +222,7 @@ func TestYieldKeepsTheLiveValue(t *testing.T) {
 			}
 		})
 	})
-	if yielded < histories {
+	if yielded < count {
 		t.Errorf("%d paths are too few to prove anything", yielded)
 	}
 }

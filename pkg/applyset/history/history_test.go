@@ -122,6 +122,7 @@ func TestTooLarge(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	whole := encode(t, runOf("01A", history.Applied, configMap("a", "1")))
+	large := encode(t, runOf("01B", history.Applied, configMap("a", noise(random, 2_000_000))))
 	for name, damage := range map[string]func(parts []*unstructured.Unstructured) []*unstructured.Unstructured{
 		"a part is missing": func(parts []*unstructured.Unstructured) []*unstructured.Unstructured { return parts[1:] },
 		"the last part is missing": func(parts []*unstructured.Unstructured) []*unstructured.Unstructured {
@@ -146,7 +147,11 @@ func TestDamaged(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			parts := damage(encode(t, runOf("01B", history.Applied, configMap("a", noise(random, 2_000_000)))))
+			var parts []*unstructured.Unstructured
+			for _, part := range large {
+				parts = append(parts, part.DeepCopy())
+			}
+			parts = damage(parts)
 			got, faults := history.Decode(slices.Concat(parts, whole))
 			if len(got) != 1 || got[0].ID != "01A" || len(faults) == 0 {
 				t.Errorf("%d runs, %v", len(got), faults)

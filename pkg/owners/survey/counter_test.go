@@ -27,7 +27,11 @@ type subject struct {
 // A survey that was put together of any parts, in any order, is what one gets who writes
 // down every path of every object as a text and counts the lines.
 func TestSurveyCounts(t *testing.T) {
-	for seed := range uint64(400) {
+	seeds := uint64(400)
+	if testing.Short() {
+		seeds = 100
+	}
+	for seed := range seeds {
 		random := rand.New(rand.NewPCG(seed, 16))
 		cluster := randomCluster(random)
 		question := randomQuestion(random)
@@ -350,7 +354,7 @@ func TestCounterForgetsObjects(t *testing.T) {
 	cluster := randomCluster(random)
 	c := survey.New(survey.Question{})
 	rows := 0
-	for i := range 1000 {
+	for i := range 100 {
 		for _, s := range cluster {
 			c.Add(s.ref, s.fields)
 		}

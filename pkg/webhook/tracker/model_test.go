@@ -198,7 +198,11 @@ func (m *model) relist(from int) {
 // room (edge case 99), killed and listed again: what was recorded, together with the
 // declared gaps, is the truth.
 func TestModel(t *testing.T) {
-	for seed := range uint64(200) {
+	seeds := uint64(200)
+	if testing.Short() {
+		seeds = 60
+	}
+	for seed := range seeds {
 		random := rand.New(rand.NewPCG(seed, 9))
 		m := &model{
 			tale: begin(position{}), random: random, recorded: map[string]bool{}, accused: map[string]bool{}, vanished: map[string]bool{},
