@@ -58,7 +58,7 @@ func (w *wire) Apply(_ context.Context, _ object.Kind, u *unstructured.Unstructu
 	return decoded(liveText, i), nil
 }
 
-// Of an object that is settled nothing is kept but what became of it, whether it was
+// Nothing is kept of an object that is settled but what became of it, whether it was
 // created or is unchanged: not the manifest, the live object, the answer, nor what was
 // worked out of them. It is measured as the last object is reported, while the phase is
 // not over, and against the heap before the manifests were read.

@@ -134,7 +134,7 @@ func (r *reading) list(ctx context.Context, namespace string, left map[string]in
 	return whole && err == nil, err
 }
 
-// take visits an item if it is wanted. Of any other item only the name is decoded.
+// take visits an item if it is wanted. Only the name of any other item is decoded.
 func (r *reading) take(text []byte, namespace string, left map[string]int) error {
 	name, err := answer.NameOf(text)
 	if err != nil {

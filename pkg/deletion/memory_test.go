@@ -39,7 +39,7 @@ func (*wire) Delete(context.Context, object.Kind, object.Ref, object.Deletion) (
 	return nil, nil
 }
 
-// Of an object that is to go, little more is kept than its name and its UID, and nothing of
+// Little more is kept of an object that is to go than its name and its UID, and nothing of
 // how it went once it is gone. It is measured as the last one is reported, while the phase is
 // not over, against the heap before.
 func TestLittleIsKeptOfWhatIsGone(t *testing.T) {

@@ -62,7 +62,7 @@ func Reverse(p *plan.Plan) []Phase {
 	for _, ph := range slices.Backward(p.Phases) {
 		var custom []plan.Item
 		others := ph.Items
-		if slices.ContainsFunc(ph.Items, isCustom) { // Of a large set, there is not one copy more.
+		if slices.ContainsFunc(ph.Items, isCustom) { // A large set is not copied.
 			others = nil
 			for _, it := range ph.Items {
 				if isCustom(it) {

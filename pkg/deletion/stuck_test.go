@@ -173,7 +173,7 @@ func TestTimeoutAfterProgress(t *testing.T) {
 	})
 }
 
-// Of very many objects, some are explained and the run ends all the same.
+// Some of very many objects are explained, and the run ends all the same.
 func TestManyStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, x := newFake(), &explainer{}

@@ -32,7 +32,7 @@ type Given struct {
 type Move struct {
 	Paths []fieldpath.Path
 	From  managedfields.Owner
-	// To is the zero Owner where nobody received them.
+	// To is the zero Owner if they were released.
 	To managedfields.Owner
 	// Shared: From has them still.
 	Shared bool
@@ -57,7 +57,7 @@ type NextApply struct {
 	// Guarded and StillGuarded are how many fields that it states others own, before and now:
 	// it cannot change those without a conflict.
 	Guarded, StillGuarded int
-	// Overwrites are values that it replaces, now that nobody is in its way.
+	// Overwrites are values that it replaces, now that no owner is in its way.
 	Overwrites []managedfields.Change
 	// Removes are fields that it owns now and does not state.
 	Removes []fieldpath.Path

@@ -20,7 +20,7 @@ type Surveyed struct {
 	// Managers has one row for each manager, Holdings one for each owner and kind.
 	Managers []ManagerHolding
 	Holdings []KindHolding
-	// Unexpected is what nobody expected, object by object: fields outside the status.
+	// Unexpected is what was not expected, object by object: fields outside the status.
 	// Expecting: it was said who is expected.
 	Unexpected []ObjectHolding
 	Expecting  bool
@@ -42,7 +42,7 @@ type Fields struct {
 	All, Shared int
 }
 
-// Sole is how many of the fields nobody else holds.
+// Sole is how many of the fields have no other owner.
 func (f Fields) Sole() int { return f.All - f.Shared }
 
 // Plus adds up two counts.
@@ -56,7 +56,7 @@ type ManagerHolding struct {
 	// Kinds and Objects are how many of them it holds fields of.
 	Kinds, Objects int
 	Fields         Fields
-	// Expected is set if it was, or if nobody said who is.
+	// Expected is set if it was, or if it was not said who is.
 	Expected bool
 }
 
@@ -77,8 +77,8 @@ type ObjectHolding struct {
 	Ref     object.Ref
 	Manager string
 	Fields  Fields
-	// Paths are those that nobody else holds, where it was asked what the manager's leaving
-	// would mean; and all of them, where nobody expected it.
+	// Paths are those that have no other owner, where it was asked what the manager's leaving
+	// would mean; and all of them, where it was not expected.
 	Paths []FieldName
 }
 

@@ -30,7 +30,7 @@ const (
 	// Removed: the path left the object, and its owners with it. If the values were
 	// not seen, all that is known is that it has no owner any more.
 	Removed Kind = "removed"
-	// Given: somebody gave the path to its present owners, by the verb give. No value changed.
+	// Given: the path was given to its present owners by the verb give. No value changed.
 	Given Kind = "given"
 	// Unclear: the owners changed, and nothing proves that the path was taken or
 	// given up. Why says what else may be the reason.

@@ -12,7 +12,7 @@ import (
 )
 
 // The real sets plan without an error, except for the duplicates that they have
-// with other content. Of those with the same content one is planned.
+// with other content. One of those with the same content is planned.
 func TestCorpus(t *testing.T) {
 	dir := cmp.Or(os.Getenv("CORPUS"), "../../../shared/corpus")
 	if _, err := os.Stat(filepath.Join(dir, "INDEX.md")); err != nil {

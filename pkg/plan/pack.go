@@ -64,7 +64,7 @@ func (it Item) Whole() (Item, error) {
 }
 
 // MayMention reports whether the manifest may have these words, which are plain ASCII, as a
-// key or a text. Of an item that is not packed it knows nothing.
+// key or a text. It knows nothing of an item that is not packed.
 func (it Item) MayMention(words string) bool { return it.Object != nil || it.packed.Mentions(words) }
 
 // Forget takes the manifest out of the item.

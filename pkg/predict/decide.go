@@ -112,8 +112,8 @@ func (p Predictor) tellMatched(item plan.Item, held holdings) {
 func (c Choice) namesManager() bool { return c.Manager != "" && c.Manager != Anybody }
 
 // Idle returns the standing choices that speak of nothing in a run: of no object, of no path
-// that those state, or of a manager that holds none of what they state. Of what is beside the
-// items only the names are known: a choice that names such an object is not idle. matched reports
+// that those state, or of a manager that holds none of what they state. Only the names of what is
+// beside the items are known: a choice that names such an object is not idle. matched reports
 // whether a choice that is written there was told of as one that matched or decided. What a
 // manager holds is known only once every object was looked at; the input says the rest.
 func (p Predictor) Idle(items, beside []plan.Item, looked bool, matched func(from string) bool) []Miss {

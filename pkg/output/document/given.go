@@ -44,7 +44,7 @@ type givenObject struct {
 type movedField struct {
 	Path string     `json:"path"`
 	From ownerEntry `json:"from"`
-	// To is left out where nobody received it.
+	// To is left out if it was released.
 	To     *ownerEntry `json:"to,omitempty"`
 	Shared bool        `json:"shared,omitempty"`
 }
@@ -97,7 +97,7 @@ func givenOf(g event.Given) givenObject {
 func ownerOf(o managedfields.Owner) ownerEntry { return ownersOf([]managedfields.Owner{o})[0] }
 
 // giveSuite makes each object of a give a test: it failed if it could not be given as was
-// wished, and is an error if nobody can tell.
+// wished, and is an error if that is not known.
 func giveSuite(result result[givenObject]) junitSuite {
 	suite := junitSuite{Name: "give", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {

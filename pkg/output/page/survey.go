@@ -39,7 +39,7 @@ type column struct {
 }
 
 type row struct {
-	// Marked: it is what nobody expected.
+	// Marked: it was not expected.
 	Marked bool
 	Cells  []string
 }

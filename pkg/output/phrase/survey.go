@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Surveyed says in a line what a survey counted, what nobody expected, and what it could not read.
+// Surveyed says in a line what a survey counted, what was not expected, and what it could not read.
 func Surveyed(s event.Surveyed) string {
 	parts := []string{text.Count(s.Objects, "object") + text.Printable(s.Where), text.Count(len(s.Managers), "manager")}
 	if s.Unmanaged > 0 {
