@@ -95,7 +95,7 @@ func (b *bench) open(ctx context.Context, controllers bool, crowd int, who ...co
 	if err != nil {
 		return nil, err
 	}
-	if err := l.fill(ctx, crowd); err != nil {
+	if err := fill(ctx, l, crowd); err != nil {
 		l.close()
 		return nil, err
 	}
@@ -255,11 +255,6 @@ func (b *bench) works(c cell, who contender) []string {
 	})
 }
 
-// outcomeError says that what a tool did is not right.
-type outcomeError struct{ what string }
-
-func (e *outcomeError) Error() string { return e.what }
-
 // perform makes a tool do one work, and checks the result.
 func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work string, workers int) (measured, error) {
 	if work == workStuck {
@@ -268,7 +263,7 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 		}
 	}
 	if work == workStalled {
-		if err := p.becomeStalled(ctx); err != nil {
+		if err := becomeStalled(ctx, p); err != nil {
 			return measured{}, err
 		}
 	}
@@ -310,7 +305,7 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 		return m, &outcomeError{fmt.Sprintf("exit status %d:\n%s", m.Exit, tail(p.lab.log()))}
 	}
 	if work == workStalled {
-		if m.Seconds, err = p.firstCause(); err == nil {
+		if m.Seconds, err = firstCause(p); err == nil {
 			err = tooMany(m.Requests, p.sample.stalled)
 		}
 		if err != nil {
@@ -335,7 +330,7 @@ func (b *bench) check(ctx context.Context, p *plot, tool, work string, before ve
 	if tool == toolHelm && work == workDelete {
 		maps.DeleteFunc(after, func(n name, _ string) bool { return n.kind == definitionGroupKind }) // It never deletes them.
 	}
-	if err := p.written(work, before, after); err != nil {
+	if err := checkWritten(p, work, before, after); err != nil {
 		return &outcomeError{err.Error()}
 	}
 	if work == workStuck {

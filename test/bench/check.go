@@ -16,7 +16,7 @@ import (
 type references map[string]map[name]string
 
 // written checks that a work wrote as many objects as it should have.
-func (p *plot) written(work string, before, after versions) error {
+func checkWritten(p *plot, work string, before, after versions) error {
 	want := 0
 	switch work {
 	case workDelete, workNamespace:
@@ -25,13 +25,13 @@ func (p *plot) written(work string, before, after versions) error {
 		}
 		return nil
 	case workPrune:
-		return p.pruned(before, after)
+		return pruned(p, before, after)
 	case workCreate, workSet, workReady: // for workReady, each status
 		want = len(after)
 	case workChange:
 		want = p.sample.changed
 	}
-	bare, err := p.bare()
+	bare, err := bare(p)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (p *plot) written(work string, before, after versions) error {
 
 // bare are the objects of which the manifests say nothing but the name. The API server
 // writes such an object at its second apply, too: it drops the manager that owns nothing.
-func (p *plot) bare() (map[name]bool, error) {
+func bare(p *plot) (map[name]bool, error) {
 	if !p.sample.foreign {
 		return nil, nil // Ours say more.
 	}
@@ -68,7 +68,7 @@ func (p *plot) bare() (map[name]bool, error) {
 }
 
 // pruned checks that what left is gone, and all else as it was.
-func (p *plot) pruned(before, after versions) error {
+func pruned(p *plot, before, after versions) error {
 	for name, version := range after {
 		if before[name] != version {
 			return fmt.Errorf("%s was written", name)
@@ -160,7 +160,6 @@ func (r references) same(title string, live objects) error {
 func byText(a, b name) int { return cmp.Compare(a.String(), b.String()) }
 
 // String returns how the name is shown.
-func (n name) String() string { return fmt.Sprintf("%s %s/%s", n.kind, n.namespace, n.name) }
 
 // canonical is an object's content as text, without what differs each time it
 // is created, and without the API server's own account of it.

@@ -41,7 +41,7 @@ func TestWritten(t *testing.T) {
 	for title, test := range tests {
 		t.Run(title, func(t *testing.T) {
 			p := &plot{sample: sample{changed: 2, leaving: 1}}
-			expect(t, p.written(test.work, test.before, test.after), test.wrong)
+			expect(t, checkWritten(p, test.work, test.before, test.after), test.wrong)
 		})
 	}
 }
@@ -159,10 +159,10 @@ func TestAnObjectThatSaysNothingMayBeWrittenAgain(t *testing.T) {
 		}
 		p := &plot{sample: sample{foreign: true, objects: func(int) ([]*unstructured.Unstructured, error) { return objects, nil }}}
 		n := nameOf(objects[0])
-		if err := p.written(workAgain, versions{n: "1"}, versions{n: "2"}); (err != nil) != wrong {
+		if err := checkWritten(p, workAgain, versions{n: "1"}, versions{n: "2"}); (err != nil) != wrong {
 			t.Errorf("%s: %v", text, err)
 		}
-		if err := p.written(workAgain, versions{}, versions{n: "1"}); err == nil {
+		if err := checkWritten(p, workAgain, versions{}, versions{n: "1"}); err == nil {
 			t.Errorf("%s: a new object is no fault", text)
 		}
 	}

@@ -100,3 +100,6 @@ func tail(path string) string {
 	}
 	return strings.Join(all, "\n")
 }
+
+// verbLaunch is how this program is called to measure another one: LOG PROGRAM [ARG…].
+const verbLaunch = "launch"

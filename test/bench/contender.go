@@ -1,15 +1,11 @@
 package main
 
 import (
-	"cmp"
-	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // The works that are measured.
@@ -88,23 +84,23 @@ func allTools() []string { return []string{"k8sconnect", "kubectl", "raw", "flux
 func contenders(o options) []contender {
 	all := []contender{
 		{"k8sconnect", []string{toolPlugin}, func(p *plot, _, work string, _ int) ([]string, error) {
-			return p.commandLine(o.plugin, work)
+			return commandLine(p, o.plugin, work)
 		}},
 		{"kubectl", []string{toolKubectl}, func(p *plot, _, work string, _ int) ([]string, error) {
-			return p.commandLine(p.lab.cluster.Binary("kubectl"), work, "--server-side")
+			return commandLine(p, p.lab.cluster.Binary("kubectl"), work, "--server-side")
 		}},
 		{"raw", []string{toolPatch, toolLook}, rawArgv},
 		{"flux", []string{toolFlux}, func(p *plot, _, work string, _ int) ([]string, error) {
-			return p.fluxLine(o.flux, work)
+			return fluxLine(p, o.flux, work)
 		}},
 		{"helm", []string{toolHelm}, func(p *plot, _, work string, _ int) ([]string, error) {
-			return p.helmLine(o.helm, work)
+			return helmLine(p, o.helm, work)
 		}},
 	}
 	return slices.DeleteFunc(all, func(c contender) bool { return !slices.Contains(o.tools, c.name) })
 }
 
-func (p *plot) commandLine(program, work string, flags ...string) ([]string, error) {
+func commandLine(p *plot, program, work string, flags ...string) ([]string, error) {
 	argv := []string{program, "apply"}
 	switch work {
 	case workStuck:
@@ -114,11 +110,11 @@ func (p *plot) commandLine(program, work string, flags ...string) ([]string, err
 	case workDelete:
 		argv[1], flags = "delete", nil
 	case workWait:
-		return p.waitLine(program, p.sample.condition), nil
+		return waitLine(p, program, p.sample.condition), nil
 	case workStalled:
 		return []string{program, "wait", p.sample.kind, "--all", "-n", p.namespace, "--timeout=" + stalledFor, "--fail-on-cause=", "-o", "stream"}, nil
 	case workReady:
-		return p.waitLine(program, "condition=Available"), nil
+		return waitLine(p, program, "condition=Available"), nil
 	case workDiff:
 		argv[1] = "diff"
 	case workDryRun:
@@ -142,12 +138,12 @@ func (p *plot) commandLine(program, work string, flags ...string) ([]string, err
 }
 
 // waitLine waits for all objects of a generated sample.
-func (p *plot) waitLine(program, condition string) []string {
+func waitLine(p *plot, program, condition string) []string {
 	return []string{program, "wait", p.sample.kind, "--all", "-n", p.namespace, "--timeout=9m", "--for=" + condition}
 }
 
 func rawArgv(p *plot, tool, work string, workers int) ([]string, error) {
-	requests, err := p.requests(tool, work)
+	requests, err := rawRequestsOf(p, tool, work)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +156,7 @@ func rawArgv(p *plot, tool, work string, workers int) ([]string, error) {
 }
 
 // requests are those by which the raw client does a work.
-func (p *plot) requests(tool, work string) ([]rawRequest, error) {
+func rawRequestsOf(p *plot, tool, work string) ([]rawRequest, error) {
 	if tool == toolPatch && work == workCreate && p.sample.foreign {
 		return p.inOrder()
 	}
@@ -196,25 +192,4 @@ func (p *plot) requests(tool, work string) ([]rawRequest, error) {
 		return inWaves(append(gets, patches...)), nil
 	}
 	return inWaves(patches), nil
-}
-
-// patch applies an object, whatever it conflicts with.
-func (p *plot) patch(c collection, u *unstructured.Unstructured, dryRun bool) (rawRequest, error) {
-	path := c.path() + "/" + u.GetName() + "?fieldManager=raw&force=true"
-	if dryRun {
-		path += "&dryRun=All"
-	}
-	r := rawRequest{Method: http.MethodPatch, Path: path, Wave: 2}
-	if holdsOthers(u) {
-		r.Wave = 1
-	}
-	var err error
-	r.Body, err = json.Marshal(u)
-	return r, err
-}
-
-// inWaves sorts requests by wave, and keeps their order within each.
-func inWaves(requests []rawRequest) []rawRequest {
-	slices.SortStableFunc(requests, func(a, b rawRequest) int { return cmp.Compare(a.Wave, b.Wave) })
-	return requests
 }

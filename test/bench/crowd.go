@@ -60,7 +60,7 @@ func crowdCells(dir string, o options) ([]cell, error) {
 }
 
 // fill makes the server serve that many kinds, and waits until it does.
-func (l *lab) fill(ctx context.Context, kinds int) error {
+func fill(ctx context.Context, l *lab, kinds int) error {
 	resource := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	definitions := l.client.Resource(resource)
 	var group errgroup.Group

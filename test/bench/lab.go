@@ -168,3 +168,18 @@ func (l *lab) measure(ctx context.Context, user string, argv []string) (measured
 
 // log is the output of the program that was measured last.
 func (l *lab) log() string { return filepath.Join(l.dir, "output.log") }
+
+// add makes two calls one.
+func (m *measured) add(more measured) {
+	m.Seconds += more.Seconds
+	m.CPUSeconds += more.CPUSeconds
+	m.PeakBytes = max(m.PeakBytes, more.PeakBytes)
+	m.Exit = more.Exit
+	m.Requests += more.Requests
+	m.Sent += more.Sent
+	m.Received += more.Received
+	m.Connections += more.Connections
+	for verb, n := range more.Verbs {
+		m.Verbs[verb] += n
+	}
+}

@@ -15,8 +15,7 @@ import (
 
 // The program is its own helper, under these verbs.
 const (
-	verbLaunch = "launch" // LOG PROGRAM [ARG…]
-	verbRaw    = "raw"    // WORKERS FILE
+	verbRaw = "raw" // WORKERS FILE
 )
 
 var errWrong = errors.New("a tool did something wrong")

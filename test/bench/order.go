@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"net/http"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -76,4 +79,25 @@ func removal(c collection, u *unstructured.Unstructured) []rawRequest {
 		{Method: http.MethodDelete, Path: path, Wave: 2},
 		{Method: http.MethodGet, Path: path, Until: untilGone, Wave: 3},
 	}
+}
+
+// patch applies an object, whatever it conflicts with.
+func (p *plot) patch(c collection, u *unstructured.Unstructured, dryRun bool) (rawRequest, error) {
+	path := c.path() + "/" + u.GetName() + "?fieldManager=raw&force=true"
+	if dryRun {
+		path += "&dryRun=All"
+	}
+	r := rawRequest{Method: http.MethodPatch, Path: path, Wave: 2}
+	if holdsOthers(u) {
+		r.Wave = 1
+	}
+	var err error
+	r.Body, err = json.Marshal(u)
+	return r, err
+}
+
+// inWaves sorts requests by wave, and keeps their order within each.
+func inWaves(requests []rawRequest) []rawRequest {
+	slices.SortStableFunc(requests, func(a, b rawRequest) int { return cmp.Compare(a.Wave, b.Wave) })
+	return requests
 }

@@ -26,8 +26,8 @@ func peerWorks() []string { return []string{workCreate, workAgain, workDiff, wor
 
 // fluxLine is the call by which Flux's library does a work. It gets the objects as Flux
 // gets them from a Kustomization that has been built: each with its namespace.
-func (p *plot) fluxLine(program, work string) ([]string, error) {
-	objects, err := p.settled()
+func fluxLine(p *plot, program, work string) ([]string, error) {
+	objects, err := settledObjects(p)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (p *plot) fluxLine(program, work string) ([]string, error) {
 }
 
 // settled are the sample's objects with their namespaces.
-func (p *plot) settled() ([]*unstructured.Unstructured, error) {
+func settledObjects(p *plot) ([]*unstructured.Unstructured, error) {
 	order, members, err := p.collections()
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ const (
 
 // helmLine is the call by which Helm does a work on a chart of the objects. Definitions
 // are where charts have them; Helm neither changes them again nor deletes them.
-func (p *plot) helmLine(program, work string) ([]string, error) {
+func helmLine(p *plot, program, work string) ([]string, error) {
 	namespace := p.namespace
 	if namespace == "" {
 		namespace = "default"
@@ -77,11 +77,11 @@ func (p *plot) helmLine(program, work string) ([]string, error) {
 	case workAgain:
 		return append([]string{program, "upgrade", release, dir}, flags...), nil
 	default:
-		return append([]string{program, "install", release, dir}, flags...), p.writeChart(dir)
+		return append([]string{program, "install", release, dir}, flags...), writeChart(p, dir)
 	}
 }
 
-func (p *plot) writeChart(dir string) error {
+func writeChart(p *plot, dir string) error {
 	objects, err := p.sample.objects(p.version)
 	if err != nil {
 		return err

@@ -65,7 +65,7 @@ func TestTheRawClientKeepsThePluginsOrder(t *testing.T) {
 		workCreate: "PATCH " + definition + " | PATCH " + other + " | GET " + definition + " established | PATCH " + thing,
 		workDelete: "DELETE " + thing + " | DELETE " + definition + " | DELETE " + other + " | GET " + definition + " gone | GET " + other + " gone",
 	} {
-		requests, err := p.requests(toolPatch, work)
+		requests, err := rawRequestsOf(p, toolPatch, work)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestTheRawClientKeepsThePluginsOrder(t *testing.T) {
 // A chart has the definitions where Helm looks for them, and renders nothing of the rest.
 func TestPeersGetTheSameObjects(t *testing.T) {
 	p := few(t)
-	argv, err := p.helmLine("helm", workCreate)
+	argv, err := helmLine(p, "helm", workCreate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestPeersGetTheSameObjects(t *testing.T) {
 	if text := file("chart", "objects.yaml"); strings.Count(text, "---") != 2 || !strings.Contains(text, "{{ .Nothing }}") {
 		t.Errorf("objects: %s", text)
 	}
-	if argv, err = p.fluxLine("flux", workAgain); err != nil || argv[1] != "apply" {
+	if argv, err = fluxLine(p, "flux", workAgain); err != nil || argv[1] != "apply" {
 		t.Fatal(argv, err)
 	}
 	objects, err := decode([]byte(file("flux.yaml")))

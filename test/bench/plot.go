@@ -209,3 +209,5 @@ func (p *plot) clear(ctx context.Context) error {
 	}
 	return nil
 }
+
+func (n name) String() string { return fmt.Sprintf("%s %s/%s", n.kind, n.namespace, n.name) }

@@ -131,12 +131,3 @@ func ratio(f float64) string {
 	}
 	return decimal(f) + "×"
 }
-
-// thousands shows a number with commas.
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}

@@ -122,18 +122,3 @@ func peakMB(m measured) float64     { return float64(m.PeakBytes) / 1e6 }
 func requests(m measured) float64   { return float64(m.Requests) }
 func sentKB(m measured) float64     { return float64(m.Sent) / 1e3 }
 func receivedKB(m measured) float64 { return float64(m.Received) / 1e3 }
-
-// add makes two calls one.
-func (m *measured) add(more measured) {
-	m.Seconds += more.Seconds
-	m.CPUSeconds += more.CPUSeconds
-	m.PeakBytes = max(m.PeakBytes, more.PeakBytes)
-	m.Exit = more.Exit
-	m.Requests += more.Requests
-	m.Sent += more.Sent
-	m.Received += more.Received
-	m.Connections += more.Connections
-	for verb, n := range more.Verbs {
-		m.Verbs[verb] += n
-	}
-}

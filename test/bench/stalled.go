@@ -49,7 +49,7 @@ func replicaSets() schema.GroupVersionResource {
 
 // becomeStalled makes all Deployments of the plot ready but the last ones, whose Pods are
 // refused: there is no controller that would.
-func (p *plot) becomeStalled(ctx context.Context) error {
+func becomeStalled(ctx context.Context, p *plot) error {
 	order, members, err := p.collections()
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (p *plot) becomeStalled(ctx context.Context) error {
 				if err != nil || i < ready {
 					return err
 				}
-				return p.refused(ctx, live)
+				return refused(ctx, p, live)
 			})
 		}
 	}
@@ -82,7 +82,7 @@ func (p *plot) becomeStalled(ctx context.Context) error {
 }
 
 // refused makes the ReplicaSet of a Deployment, which has no Pods.
-func (p *plot) refused(ctx context.Context, d *unstructured.Unstructured) error {
+func refused(ctx context.Context, p *plot, d *unstructured.Unstructured) error {
 	spec := map[string]any{}
 	for _, field := range []string{"replicas", "selector", "template"} {
 		spec[field], _, _ = unstructured.NestedFieldNoCopy(d.Object, "spec", field)
@@ -102,7 +102,7 @@ func (p *plot) refused(ctx context.Context, d *unstructured.Unstructured) error 
 
 // firstCause is when the stream of a wait reported the first cause, in seconds from its
 // first line. It checks that each object that hangs has had its cause.
-func (p *plot) firstCause() (float64, error) {
+func firstCause(p *plot) (float64, error) {
 	log, err := os.Open(p.lab.log())
 	if err != nil {
 		return 0, err

@@ -155,3 +155,8 @@ func oneRoot(said string, held int) error {
 	}
 	return nil
 }
+
+// outcomeError says that what a tool did is not right.
+type outcomeError struct{ what string }
+
+func (e *outcomeError) Error() string { return e.what }
