@@ -65,8 +65,12 @@ func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 		err := server.Metadata(ctx, kind, sel, func(u *unstructured.Unstructured) { found = append(found, u) })
 		if err != nil && !isUnserved(err) {
 			err = fmt.Errorf("sets whose parent is a %s: %w", kind.GVK.GroupKind(), err)
-			if apierrors.IsForbidden(err) && namespace == "" && kind.Namespaced {
+			switch {
+			case !apierrors.IsForbidden(err):
+			case namespace == "" && kind.Namespaced:
 				err = &object.HintedError{Err: err, Advice: "list those of a namespace that you may read: " + command.Kubectl("k8sconnect", "sets") + " -n NAMESPACE"}
+			case kind.Namespaced:
+				err = &object.HintedError{Err: err, Advice: "listing sets needs list on secrets and configmaps: see docs/rbac.md"}
 			}
 			faults = append(faults, err)
 		}

@@ -222,14 +222,20 @@ func (s *Set) denied(ctx context.Context, namespace string, refusal error) error
 	if err != nil {
 		return err
 	}
-	if _, err := s.Server.Get(ctx, kind, object.Ref{GVK: kind.GVK, Name: namespace}); apierrors.IsNotFound(err) {
-		return nil
+	there := namespace == s.Record.Parent.Namespace // Its parent was read there.
+	if !there {
+		_, err = s.Server.Get(ctx, kind, object.Ref{GVK: kind.GVK, Name: namespace})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		there = err == nil
 	}
-	return &object.HintedError{
-		Err: refusal,
-		Advice: fmt.Sprintf("if the namespace %s is gone for good, take it out of the annotation %s of %s; if not, members in it can be seen by who may list there",
-			namespace, applyset.NamespacesAnnotation, s.Record.Parent),
+	advice := "the members of a set are found by listing its kinds, which needs list in namespace " + namespace + ": see docs/rbac.md"
+	if !there {
+		advice = fmt.Sprintf("if the namespace %s is gone for good, take it out of the annotation %s of %s; if not, members in it can be seen by who may list there",
+			namespace, applyset.NamespacesAnnotation, s.Record.Parent)
 	}
+	return &object.HintedError{Err: refusal, Advice: advice}
 }
 
 // Blind says which members cannot be seen, if there are any; empty if all are seen. Kinds of
