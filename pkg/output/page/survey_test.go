@@ -126,3 +126,16 @@ func TestHeadOfPage(t *testing.T) {
 		t.Error("nothing is unexpected, and all was read")
 	}
 }
+
+// A page of nothing is whole, and says that there was nothing.
+func TestPageOfNothing(t *testing.T) {
+	for _, s := range []event.Surveyed{{}, {Where: " in the cluster", Expecting: true, From: []string{"flux"}}} {
+		got := render(s, when)
+		if !strings.Contains(got, "0 objects") || !strings.HasSuffix(got, "</html>\n") || strings.Count(got, "<tbody>") != strings.Count(got, "</tbody>") {
+			t.Error(got)
+		}
+		if doc, err := html.Parse(strings.NewReader(got)); err != nil || doc == nil {
+			t.Error(err)
+		}
+	}
+}
