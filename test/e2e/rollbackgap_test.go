@@ -65,6 +65,35 @@ func TestRollbackOverAGap(t *testing.T) {
 	}
 }
 
+// A run with --history=0 reads no history. It knows which one it follows if the run that had the
+// lock last gave it back, even if that stated nothing; if not, the way back says that it is unknown.
+func TestWhatAnUnkeptRunFollows(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	apply := func(version string, args ...string) *run {
+		return k8sconnect(t, c.KubeconfigPath, append([]string{"apply", "-n", ns, "--apply-set=web", "--run-id=run-" + version, "-f", file(t, configMaps(2, 1, version))}, args...)...)
+	}
+	back := func() *run { return k8sconnect(t, c.KubeconfigPath, "sets", "rollback", "web", "-n", ns) }
+	// Another program has had the lock, as far as the Lease says.
+	unsure := func() {
+		kubectl(t, c, "annotate", "lease", lease(t, c, ns), "-n", ns, "--overwrite", "k8sconnect.io/stated-in=99")
+	}
+	apply("1").ends(t, 0)
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "--apply-set=web", "--prune", "-f", file(t, strings.ReplaceAll(configMaps(1, 1, "1"), "cm-", "other-"))).ends(t, 1)
+	apply("2", "--history=0").ends(t, 0)
+	back().ends(t, 1).says(t, "back to run run-1 of")
+
+	apply("3").ends(t, 0)
+	unsure()
+	apply("3").ends(t, 0)
+	apply("4", "--history=0").ends(t, 0)
+	back().ends(t, 1).says(t, "back to run run-3 of")
+
+	unsure()
+	apply("5", "--history=0").ends(t, 0)
+	back().ends(t, 2).says(t, "it was not noted which run came before run run-5").says(t, "name one with --to; it can go back to: run-3, run-1")
+}
+
 // A rollback that gets the lock after another run has changed the set would go one run too far: it
 // is refused, even with --yes. One that names its run is not.
 func TestRollbackAfterAnotherRun(t *testing.T) {

@@ -1,0 +1,140 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// Two runs of one set at once, each with a --history of its own, come one after the other, and the
+// history has what the later one keeps. The way back from it is the other one.
+func TestTwoHistoriesAtOnce(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	apply := func(version string, args ...string) []string {
+		return append([]string{"apply", "-n", ns, "--apply-set=web", "--run-id=run-" + version, "--lock-timeout=5m", "-f", file(t, configMaps(20, 1, version))}, args...)
+	}
+	for _, version := range []string{"1", "2", "3", "4"} {
+		k8sconnect(t, c.KubeconfigPath, apply(version)...).ends(t, 0)
+	}
+	all, one := start(t, c.KubeconfigPath, apply("5")...), start(t, c.KubeconfigPath, apply("6", "--history=1")...)
+	all.wait(t)
+	one.wait(t)
+	all.ends(t, 0)
+	one.ends(t, 0)
+	kept := runs(t, c, ns)
+	last := strings.TrimPrefix(kept[len(kept)-1], "run-")
+	other := map[string]string{"5": "6", "6": "5"}[last]
+	if got := value(t, c, ns, "cm-0000"); got != last {
+		t.Errorf("the history ends with run-%s, and the value is %s", last, got)
+	}
+	if want := map[string]int{"5": 3, "6": 2}[last]; len(kept) != want {
+		t.Errorf("kept are %s, want %d", kept, want)
+	}
+	k8sconnect(t, c.KubeconfigPath, "sets", "rollback", "web", "-n", ns, "--yes").ends(t, 0).says(t, "back to run run-"+other)
+}
+
+// The name of a parent may be as long as the server allows, and its kind is part of what a set is:
+// neither the Lease nor the history of one is that of the other.
+func TestSetsOfOneNameAndTwoKinds(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	const longest = 253
+	name := strings.Repeat("a", longest)
+	objects := func(prefix, version string) string {
+		return file(t, strings.ReplaceAll(configMaps(2, 1, version), "{name: cm-", "{name: "+prefix+"-"))
+	}
+	sets := map[string]string{"secret": name, "configmap": "configmap/" + name}
+	for kind, set := range sets {
+		for _, version := range []string{"1", "2"} {
+			k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "--apply-set="+set, "--prune", "--run-id=run-"+version, "-f", objects(kind, version)).ends(t, 0).
+				says(t, map[string]string{"1": "2 created", "2": "2 configured"}[version])
+		}
+	}
+	if leases := strings.Fields(kubectl(t, c, "get", "leases", "-n", ns, "-o", "name")); len(leases) != 2 {
+		t.Errorf("Leases: %s", leases)
+	}
+	if told := kubectl(t, c, "get", "events", "-n", ns, "--field-selector=reason=RunSucceeded", "-o", "name"); len(strings.Fields(told)) != 4 {
+		t.Errorf("Events: %s", told)
+	}
+	k8sconnect(t, c.KubeconfigPath, "sets", "rollback", name, "-n", ns, "--yes").ends(t, 0)
+	if one, two := value(t, c, ns, "secret-0000"), value(t, c, ns, "configmap-0000"); one != "1" || two != "2" {
+		t.Errorf("the values are %s and %s", one, two)
+	}
+	k8sconnect(t, c.KubeconfigPath, "sets", "delete", name, "-n", ns, "--yes").ends(t, 0)
+	if there := kubectl(t, c, "get", "configmaps", "-n", ns, "-l", "applyset.kubernetes.io/part-of", "-o", "name"); len(strings.Fields(there)) != 2 {
+		t.Errorf("of the other set there is %s", there)
+	}
+	k8sconnect(t, c.KubeconfigPath, "sets", "rollback", "configmap/"+name, "-n", ns, "--yes").ends(t, 0).says(t, "back to run run-1")
+	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "configmap/"+name, "-n", ns, "--yes").ends(t, 0)
+	if left := kubectl(t, c, "get", "secrets,leases", "-n", ns, "-o", "name"); left != "" {
+		t.Errorf("left: %s", left)
+	}
+}
+
+// The run of another set is no run of this one, whatever its id. One that was given an id twice has
+// to be named with what it stated.
+func TestRollbackToAnotherSetsRun(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	apply := func(set, run, version string) {
+		text := strings.ReplaceAll(configMaps(2, 1, version), "{name: cm-", "{name: "+set+"-")
+		k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "--apply-set="+set, "--run-id="+run, "-f", file(t, text)).ends(t, 0)
+	}
+	for _, version := range []string{"1", "2"} {
+		apply("ours", "ours-"+version, version)
+		apply("theirs", "theirs-"+version, version)
+	}
+	back := func(args ...string) *run {
+		return k8sconnect(t, c.KubeconfigPath, append([]string{"sets", "rollback", "ours", "-n", ns, "--yes"}, args...)...)
+	}
+	back("--to=theirs-1").ends(t, 2).says(t, "the history has no run theirs-1").says(t, "it can go back to: ours-2, ours-1")
+	back("--run-id=ours-1").ends(t, 0).says(t, "back to run ours-1")
+	if got := value(t, c, ns, "ours-0000"); got != "1" {
+		t.Errorf("the value is %s", got)
+	}
+	// The rollback was told to be the run that it goes back to: that one is the last now.
+	back().ends(t, 0).says(t, "back to run ours-2")
+	apply("ours", "ours-2", "3")
+	back("--to=ours-2").ends(t, 2).says(t, "the history has 2 runs with the id ours-2").says(t, "name one of them: ours-2.")
+}
+
+// A namespace that goes away amid a rollback ends it with an error that names what could not be
+// written, and with --atomic the rest is as before. Nothing hangs.
+func TestNamespaceGoesAwayAmidARollback(t *testing.T) {
+	c := shared.Cluster(t)
+	for _, atomic := range []bool{false, true} {
+		t.Run(fmt.Sprint("atomic ", atomic), func(t *testing.T) {
+			p, kubeconfig := proxied(t, c)
+			home, other := namespace(t, c), namespace(t, c)
+			kubeconfig = inNamespace(t, kubeconfig, home)
+			for _, version := range []string{"1", "2"} {
+				text := configMaps(2, 1, version) + strings.ReplaceAll(configMaps(2, 1, version), "{name: cm-", "{namespace: "+other+", name: there-")
+				k8sconnect(t, kubeconfig, "apply", "--apply-set=web", "--run-id=run-"+version, "--concurrency=1", "-f", file(t, text)).ends(t, 0)
+			}
+			writes := func(r *http.Request) bool {
+				return cluster.Path("PATCH", "/api/v1/namespaces/"+other+"/configmaps/")(r) && !strings.Contains(r.URL.RawQuery, "dryRun")
+			}
+			before(p, writes, func() {
+				kubectl(t, c, "delete", "namespace", other)
+			})
+			args := []string{"sets", "rollback", "web", "--yes"}
+			if atomic {
+				args = append(args, "--atomic")
+			}
+			k8sconnect(t, kubeconfig, args...).ends(t, 1).says(t, "2 configured, 2 failed").says(t, `namespaces "`+other+`" not found`)
+			want := "1"
+			if atomic {
+				want = "2"
+			}
+			if got := value(t, c, home, "cm-0000"); got != want {
+				t.Errorf("the value is %s, want %s", got, want)
+			}
+			// The next one names the run before the last that ended well, and that is still run-2.
+			k8sconnect(t, kubeconfig, "sets", "rollback", "web").says(t, "back to run run-2")
+		})
+	}
+}
