@@ -49,7 +49,7 @@ func TestRollbackOverAGap(t *testing.T) {
 	p.Heal()
 	back().ends(t, 2).says(t, "there is no way back to run run-3: it is not in the history")
 	apply("5")
-	back().ends(t, 2).says(t, "there is no way back to run run-4: it is not in the history").says(t, "name one with --to; it can go back to: run-5, run-2, run-1")
+	back().ends(t, 2).says(t, "there is no way back to run run-4: it is not in the history").says(t, "it can go back to: run-5, run-2, run-1")
 	// So does --history=0.
 	apply("6", "--history=0")
 	if got := runs(t, c, ns); strings.Join(got, " ") != "run-1 run-2 run-5" {

@@ -67,7 +67,7 @@ func (e *unusableError) Error() string {
 }
 
 // Hint names the runs that there is one to.
-func (e *unusableError) Hint() string { return naming(e.known) }
+func (e *unusableError) Hint() string { return others(e.known) }
 
 // errNotKept is why there is no way back to a run that the history does not have, although
 // it is known that there was one.

@@ -275,12 +275,12 @@ func TestGap(t *testing.T) {
 	}
 	gap := of(append(secrets[:2:2], secrets[3]), last)
 	_, err := gap.To("")
-	refused(t, err, "run2: it is not in the history", "name one with --to; it can go back to: run1, run0")
+	refused(t, err, "run2: it is not in the history", "it can go back to: run1, run0")
 	_, err = without.To("run3")
-	refused(t, err, "run3: it is not in the history", "name one with --to; it can go back to: run2, run1, run0")
+	refused(t, err, "run3: it is not in the history", "it can go back to: run2, run1, run0")
 	// Without the Lease, the history knows what its own last run followed.
 	_, err = of(append(secrets[:2:2], secrets[3]), history.Run{}).To("")
-	refused(t, err, "run2: it is not in the history", "name one with --to; it can go back to: run1, run0")
+	refused(t, err, "run2: it is not in the history", "it can go back to: run1, run0")
 }
 
 // A run that states what the last one did is recorded if that is not kept. One that is not to be
@@ -355,9 +355,9 @@ func TestTooLargeIsNotSkipped(t *testing.T) {
 	for _, results := range []string{"ALA", "ALF"} {
 		secrets, last := chain(t, results)
 		_, err := of(secrets, last).To("")
-		want := "name one with --to; it can go back to: run0"
+		want := "it can go back to: run0"
 		if results == "ALA" {
-			want = "name one with --to; it can go back to: run2, run0"
+			want = "it can go back to: run2, run0"
 		}
 		refused(t, err, "run1: what it stated was too large to be kept", want)
 		// The same of a former version, which notes no places.
@@ -387,7 +387,7 @@ func TestLaterVersion(t *testing.T) {
 		}
 	}
 	_, err := of(secrets, history.Run{}).To("run2")
-	refused(t, err, "run2: a later version has written it", "name one with --to; it can go back to: run1, run0")
+	refused(t, err, "run2: a later version has written it", "it can go back to: run1, run0")
 	if excess := history.Excess(secrets, 0); len(excess) != 0 {
 		t.Errorf("%d go", len(excess))
 	}
