@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // A call of a program is bounded; kubectl's longest takes five minutes.
@@ -46,7 +48,7 @@ func (b *bench) run(ctx context.Context, cells []cell) error {
 		switch {
 		case c.crowd > 0:
 			crowded = append(crowded, c)
-		case c.sample.foreign, c.sample.defines:
+		case c.sample.Foreign, c.sample.Defines:
 			real = append(real, c)
 		case c.controllers:
 			controlled = append(controlled, c)
@@ -79,7 +81,7 @@ func (b *bench) inOneLab(ctx context.Context, cells []cell) error {
 	if err != nil {
 		return err
 	}
-	defer l.close()
+	defer l.Close()
 	for _, c := range cells {
 		if err := b.cell(ctx, l, c); err != nil {
 			return err
@@ -90,18 +92,18 @@ func (b *bench) inOneLab(ctx context.Context, cells []cell) error {
 
 // open starts a lab in which some contenders are at home, with that many more kinds than
 // the server has by itself.
-func (b *bench) open(ctx context.Context, controllers bool, crowd int, who ...contender) (*lab, error) {
-	l, err := newLab(ctx, controllers)
+func (b *bench) open(ctx context.Context, controllers bool, crowd int, who ...contender) (*lab.Lab, error) {
+	l, err := lab.New(ctx, controllers)
 	if err != nil {
 		return nil, err
 	}
 	if err := fill(ctx, l, crowd); err != nil {
-		l.close()
+		l.Close()
 		return nil, err
 	}
 	for _, c := range who {
 		if err := b.warm(ctx, l, c); err != nil {
-			l.close()
+			l.Close()
 			return nil, err
 		}
 	}
@@ -110,28 +112,28 @@ func (b *bench) open(ctx context.Context, controllers bool, crowd int, who ...co
 
 // warm lets a contender do everything once, unmeasured, so that its caches, the
 // API server's and the operating system's are as in daily use.
-func (b *bench) warm(ctx context.Context, l *lab, who contender) error {
-	warmed := generatedKinds()
-	if l.controllers {
+func (b *bench) warm(ctx context.Context, l *lab.Lab, who contender) error {
+	warmed := lab.GeneratedKinds()
+	if l.Controllers {
 		warmed = warmed[:1] // They write what is in a Deployment.
 	}
 	for _, kind := range warmed {
-		s, err := generated(b.dir, kind, 3)
+		s, err := lab.Generated(b.dir, kind, 3)
 		if err != nil {
 			return err
 		}
-		p, err := l.newPlot(ctx, s, who.name)
+		p, err := l.NewPlot(ctx, s, who.name)
 		if err != nil {
 			return err
 		}
 		for _, work := range allWorks() {
-			if !does(who.tools[0], work) || work == workReady || work == workStuck || work == workStalled || work == workNamespace && !l.controllers {
+			if !does(who.tools[0], work) || work == workReady || work == workStuck || work == workStalled || work == workNamespace && !l.Controllers {
 				continue
 			}
-			if l.controllers && slices.Contains(setWorks(), work) {
+			if l.Controllers && slices.Contains(setWorks(), work) {
 				continue // The namespace is gone.
 			}
-			if work == workWait && l.controllers {
+			if work == workWait && l.Controllers {
 				continue // They put a ConfigMap of their own there, which is not like ours.
 			}
 			if _, err := b.perform(ctx, who, p, who.tools[0], work, 1); b.wrong(err, "warm-up", who.tools[0]) != nil {
@@ -145,7 +147,7 @@ func (b *bench) warm(ctx context.Context, l *lab, who contender) error {
 // cell measures all contenders on one sample at one round-trip time, in turn,
 // several times. Without a lab, each round gets one of its own: real sets define
 // kinds, and those do not go away without a trace.
-func (b *bench) cell(ctx context.Context, l *lab, c cell) error {
+func (b *bench) cell(ctx context.Context, l *lab.Lab, c cell) error {
 	workers, err := b.calibrate(ctx, l, c)
 	if b.wrong(err, c.String(), "raw") != nil {
 		return err
@@ -160,7 +162,7 @@ func (b *bench) cell(ctx context.Context, l *lab, c cell) error {
 				continue // its rows say how often it was measured
 			}
 			if who.name == "kubectl" && time.Since(b.results.Started) > b.options.patience {
-				b.results.note("kubectl on %s at %s: the run had taken %s already", c.sample.title, c.rtt, b.options.patience)
+				b.results.note("kubectl on %s at %s: the run had taken %s already", c.sample.Title, c.rtt, b.options.patience)
 				continue
 			}
 			took, err := b.round(ctx, l, c, who, workers)
@@ -175,7 +177,7 @@ func (b *bench) cell(ctx context.Context, l *lab, c cell) error {
 
 // wrong notes a wrong outcome and returns every other error.
 func (b *bench) wrong(err error, where, who string) error {
-	var outcome *outcomeError
+	var outcome *lab.OutcomeError
 	if !errors.As(err, &outcome) {
 		return err
 	}
@@ -186,7 +188,7 @@ func (b *bench) wrong(err error, where, who string) error {
 
 // round lets a contender do the cell's works on a fresh plot, and returns how
 // many seconds it took.
-func (b *bench) round(ctx context.Context, l *lab, c cell, who contender, workers map[string]int) (took float64, err error) {
+func (b *bench) round(ctx context.Context, l *lab.Lab, c cell, who contender, workers map[string]int) (took float64, err error) {
 	works := b.works(c, who)
 	if len(works) == 0 {
 		return 0, nil
@@ -195,9 +197,9 @@ func (b *bench) round(ctx context.Context, l *lab, c cell, who contender, worker
 		if l, err = b.open(ctx, c.controllers, 0, who); err != nil {
 			return 0, err
 		}
-		defer l.close()
+		defer l.Close()
 	}
-	p, err := l.newPlot(ctx, c.sample, who.name)
+	p, err := l.NewPlot(ctx, c.sample, who.name)
 	if err != nil {
 		return 0, err
 	}
@@ -211,9 +213,9 @@ func (b *bench) round(ctx context.Context, l *lab, c cell, who contender, worker
 			if !does(tool, work) {
 				continue
 			}
-			l.network(0)
+			l.Network(0)
 			if wanted {
-				l.network(c.rtt)
+				l.Network(c.rtt)
 			}
 			m, err := b.perform(ctx, who, p, tool, work, workers[work])
 			if err != nil {
@@ -231,8 +233,8 @@ func (b *bench) round(ctx context.Context, l *lab, c cell, who contender, worker
 
 // cleared clears a plot after a work that ended with err. Without that, the run cannot
 // continue.
-func cleared(ctx context.Context, p *plot, err error) error {
-	if clearErr := p.clear(ctx); clearErr != nil {
+func cleared(ctx context.Context, p *lab.Plot, err error) error {
+	if clearErr := p.Clear(ctx); clearErr != nil {
 		return clearErr
 	}
 	return err
@@ -249,71 +251,71 @@ func (b *bench) works(c cell, who contender) []string {
 		}
 		why := leftOut(c, who.name, work)
 		if why != "" {
-			b.results.note("%s, %s on %s at %s: %s", who.name, work, c.sample.title, c.rtt, why)
+			b.results.note("%s, %s on %s at %s: %s", who.name, work, c.sample.Title, c.rtt, why)
 		}
 		return why != ""
 	})
 }
 
 // perform makes a tool do one work, and checks the result.
-func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work string, workers int) (measured, error) {
+func (b *bench) perform(ctx context.Context, who contender, p *lab.Plot, tool, work string, workers int) (lab.Measured, error) {
 	if work == workStuck {
-		if err := p.becomeStuck(ctx); err != nil {
-			return measured{}, err
+		if err := p.BecomeStuck(ctx); err != nil {
+			return lab.Measured{}, err
 		}
 	}
 	if work == workStalled {
 		if err := becomeStalled(ctx, p); err != nil {
-			return measured{}, err
+			return lab.Measured{}, err
 		}
 	}
-	before, err := p.versions(ctx)
+	before, err := p.Versions(ctx)
 	if err != nil {
-		return measured{}, err
+		return lab.Measured{}, err
 	}
 	if work == workChange {
-		p.version++
+		p.Version++
 	}
 	argv, err := who.argv(p, tool, work, workers)
 	if err != nil {
-		return measured{}, err
+		return lab.Measured{}, err
 	}
 	become := func(context.Context) (time.Time, error) { return time.Time{}, nil }
 	if work == workReady {
-		become = p.becomeReady(ctx)
+		become = p.BecomeReady(ctx)
 	}
 	m, err := b.call(ctx, p, who, argv)
 	if last, becomeErr := become(ctx); becomeErr != nil {
-		return measured{}, becomeErr
+		return lab.Measured{}, becomeErr
 	} else if !last.IsZero() {
 		m.Seconds = m.Ended.Sub(last).Seconds()
 	}
 	if tool == toolKubectl && work == workCreate {
 		// It may need several, until definitions and their objects are in.
-		for pass := 1; err == nil && m.Exit != 0 && p.sample.foreign && pass < kubectlPasses; pass++ {
-			var more measured
+		for pass := 1; err == nil && m.Exit != 0 && p.Sample.Foreign && pass < kubectlPasses; pass++ {
+			var more lab.Measured
 			more, err = b.call(ctx, p, who, argv)
-			m.add(more)
+			m.Add(more)
 		}
 	}
 	if err != nil {
-		return measured{}, err
+		return lab.Measured{}, err
 	}
 	// kubectl deletes definitions and then does not find their objects: whether all are
 	// gone is what counts.
-	if m.Exit != exitOf(work) && (tool != toolKubectl || work != workDelete || !p.sample.foreign) {
-		return m, &outcomeError{fmt.Sprintf("exit status %d:\n%s", m.Exit, tail(p.lab.log()))}
+	if m.Exit != exitOf(work) && (tool != toolKubectl || work != workDelete || !p.Sample.Foreign) {
+		return m, &lab.OutcomeError{What: fmt.Sprintf("exit status %d:\n%s", m.Exit, lab.Tail(p.Lab.Log()))}
 	}
 	if work == workStalled {
 		if m.Seconds, err = firstCause(p); err == nil {
-			err = tooMany(m.Requests, p.sample.stalled)
+			err = tooMany(m.Requests, p.Sample.Stalled)
 		}
 		if err != nil {
 			return m, err
 		}
 	}
 	if work == workCreate {
-		if err := p.settle(ctx); err != nil {
+		if err := p.Settle(ctx); err != nil {
 			return m, err
 		}
 	}
@@ -322,29 +324,29 @@ func (b *bench) perform(ctx context.Context, who contender, p *plot, tool, work 
 
 // check checks the result of a work: what it wrote, and whether that is right. Objects
 // that were not written are as before.
-func (b *bench) check(ctx context.Context, p *plot, tool, work string, before versions) error {
-	after, err := p.versions(ctx)
+func (b *bench) check(ctx context.Context, p *lab.Plot, tool, work string, before lab.Versions) error {
+	after, err := p.Versions(ctx)
 	if err != nil {
 		return err
 	}
 	if tool == toolHelm && work == workDelete {
-		maps.DeleteFunc(after, func(n name, _ string) bool { return n.kind == definitionGroupKind }) // It never deletes them.
+		maps.DeleteFunc(after, func(n lab.Name, _ string) bool { return n.Kind == lab.DefinitionGroupKind }) // It never deletes them.
 	}
 	if err := checkWritten(p, work, before, after); err != nil {
-		return &outcomeError{err.Error()}
+		return &lab.OutcomeError{What: err.Error()}
 	}
 	if work == workStuck {
-		return p.explained()
+		return p.Explained()
 	}
 	if work != workCreate && work != workChange && work != workSet {
 		return nil
 	}
-	live, err := p.look(ctx)
+	live, err := p.Look(ctx)
 	if err != nil {
 		return err
 	}
 	if err := b.references.content(p, live); err != nil {
-		return &outcomeError{err.Error()}
+		return &lab.OutcomeError{What: err.Error()}
 	}
 	return nil
 }
@@ -357,12 +359,12 @@ func exitOf(work string) int {
 	return 0
 }
 
-func (b *bench) call(ctx context.Context, p *plot, who contender, argv []string) (measured, error) {
+func (b *bench) call(ctx context.Context, p *lab.Plot, who contender, argv []string) (lab.Measured, error) {
 	most := callTimeout
-	if p.sample.title == growthTitle(largest) {
+	if p.Sample.Title == growthTitle(largest) {
 		most = callLargest
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("%s took more than %s", who.name, most))
 	defer cancel()
-	return p.lab.measure(ctx, who.name, argv)
+	return p.Lab.Measure(ctx, who.name, argv)
 }

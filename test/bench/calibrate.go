@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // calibrate finds with how many workers the raw client is fastest at each work.
-func (b *bench) calibrate(ctx context.Context, l *lab, c cell) (map[string]int, error) {
+func (b *bench) calibrate(ctx context.Context, l *lab.Lab, c cell) (map[string]int, error) {
 	i := slices.IndexFunc(b.contenders, func(who contender) bool { return who.name == "raw" })
 	const usual = 32
 	best := map[string]int{}
@@ -62,13 +64,13 @@ func (b *bench) calibrate(ctx context.Context, l *lab, c cell) (map[string]int, 
 }
 
 // attempt measures the raw client with that many workers.
-func (b *bench) attempt(ctx context.Context, l *lab, c cell, raw contender, workers int) (took map[string]float64, err error) {
-	p, err := l.newPlot(ctx, c.sample, raw.name)
+func (b *bench) attempt(ctx context.Context, l *lab.Lab, c cell, raw contender, workers int) (took map[string]float64, err error) {
+	p, err := l.NewPlot(ctx, c.sample, raw.name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = cleared(ctx, p, err) }()
-	l.network(c.rtt)
+	l.Network(c.rtt)
 	took = map[string]float64{}
 	for _, work := range []string{workCreate, workAgain, workDiff} {
 		if work != workCreate && !slices.Contains(c.works, work) {

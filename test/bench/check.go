@@ -9,14 +9,16 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // references are, by the title of a foreign sample, what the first tool made of
 // it: every other tool has to come to the same.
-type references map[string]map[name]string
+type references map[string]map[lab.Name]string
 
 // written checks that a work wrote as many objects as it should have.
-func checkWritten(p *plot, work string, before, after versions) error {
+func checkWritten(p *lab.Plot, work string, before, after lab.Versions) error {
 	want := 0
 	switch work {
 	case workDelete, workNamespace:
@@ -29,13 +31,13 @@ func checkWritten(p *plot, work string, before, after versions) error {
 	case workCreate, workSet, workReady: // for workReady, each status
 		want = len(after)
 	case workChange:
-		want = p.sample.changed
+		want = p.Sample.Changed
 	}
 	bare, err := bare(p)
 	if err != nil {
 		return err
 	}
-	var written []name
+	var written []lab.Name
 	for name, version := range after {
 		if before[name] != version && (!bare[name] || before[name] == "") {
 			written = append(written, name)
@@ -50,56 +52,56 @@ func checkWritten(p *plot, work string, before, after versions) error {
 
 // bare are the objects of which the manifests say nothing but the name. The API server
 // writes such an object at its second apply, too: it drops the manager that owns nothing.
-func bare(p *plot) (map[name]bool, error) {
-	if !p.sample.foreign {
+func bare(p *lab.Plot) (map[lab.Name]bool, error) {
+	if !p.Sample.Foreign {
 		return nil, nil // Ours say more.
 	}
-	objects, err := p.sample.objects(p.version)
-	bare := map[name]bool{}
+	objects, err := p.Sample.Objects(p.Version)
+	bare := map[lab.Name]bool{}
 	for _, u := range objects {
 		metadata, _ := u.Object["metadata"].(map[string]any)
 		says := len(u.Object) > 3
 		for field := range metadata {
 			says = says || field != "name" && field != "namespace"
 		}
-		bare[nameOf(u)] = !says
+		bare[lab.NameOf(u)] = !says
 	}
 	return bare, err
 }
 
 // pruned checks that what left is gone, and all else as it was.
-func pruned(p *plot, before, after versions) error {
+func pruned(p *lab.Plot, before, after lab.Versions) error {
 	for name, version := range after {
 		if before[name] != version {
 			return fmt.Errorf("%s was written", name)
 		}
 	}
-	if gone := len(before) - len(after); gone != p.sample.leaving {
-		return fmt.Errorf("%d of %d objects are gone, not %d", gone, len(before), p.sample.leaving)
+	if gone := len(before) - len(after); gone != p.Sample.Leaving {
+		return fmt.Errorf("%d of %d objects are gone, not %d", gone, len(before), p.Sample.Leaving)
 	}
 	return nil
 }
 
 // content checks that every object exists and is as it should be.
-func (r references) content(p *plot, live objects) error {
-	wanted, err := p.sample.objects(p.version)
+func (r references) content(p *lab.Plot, live lab.Objects) error {
+	wanted, err := p.Sample.Objects(p.Version)
 	if err != nil {
 		return err
 	}
 	for _, u := range wanted {
-		there := live[nameOf(u)]
+		there := live[lab.NameOf(u)]
 		if there == nil {
-			return fmt.Errorf("%s is not there", nameOf(u))
+			return fmt.Errorf("%s is not there", lab.NameOf(u))
 		}
-		if p.sample.foreign {
+		if p.Sample.Foreign {
 			continue
 		}
-		if err := within(there.Object, u.Object, nameOf(u).name); err != nil {
+		if err := within(there.Object, u.Object, lab.NameOf(u).Name); err != nil {
 			return err
 		}
 	}
-	if p.sample.foreign && !p.controlled() {
-		return r.same(p.sample.title, live)
+	if p.Sample.Foreign && !p.Controlled() {
+		return r.same(p.Sample.Title, live)
 	}
 	return nil
 }
@@ -135,8 +137,8 @@ func within(live, manifest any, path string) error {
 }
 
 // same compares objects with what the first tool made of them.
-func (r references) same(title string, live objects) error {
-	now := make(map[name]string, len(live))
+func (r references) same(title string, live lab.Objects) error {
+	now := make(map[lab.Name]string, len(live))
 	for name, u := range live {
 		text, err := canonical(u)
 		if err != nil {
@@ -157,7 +159,7 @@ func (r references) same(title string, live objects) error {
 	return nil
 }
 
-func byText(a, b name) int { return cmp.Compare(a.String(), b.String()) }
+func byText(a, b lab.Name) int { return cmp.Compare(a.String(), b.String()) }
 
 // String returns how the name is shown.
 

@@ -6,19 +6,21 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 func TestWritten(t *testing.T) {
-	at := func(versions_ ...string) versions {
-		out := versions{}
+	at := func(versions_ ...string) lab.Versions {
+		out := lab.Versions{}
 		for i, v := range versions_ {
-			out[name{name: strconv.Itoa(i)}] = v
+			out[lab.Name{Name: strconv.Itoa(i)}] = v
 		}
 		return out
 	}
 	tests := map[string]struct {
 		work          string
-		before, after versions
+		before, after lab.Versions
 		wrong         string
 	}{
 		"created":                {workCreate, nil, at("1", "2", "3"), ""},
@@ -40,26 +42,26 @@ func TestWritten(t *testing.T) {
 	}
 	for title, test := range tests {
 		t.Run(title, func(t *testing.T) {
-			p := &plot{sample: sample{changed: 2, leaving: 1}}
+			p := &lab.Plot{Sample: lab.Sample{Changed: 2, Leaving: 1}}
 			expect(t, checkWritten(p, test.work, test.before, test.after), test.wrong)
 		})
 	}
 }
 
 func TestContent(t *testing.T) {
-	s, err := generated(t.TempDir(), "Deployment", 2)
+	s, err := lab.Generated(t.TempDir(), "Deployment", 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// live is the server's state for a version of the manifests, after edit.
-	live := func(version int, edit func(u *unstructured.Unstructured) error) objects {
-		wanted, err := s.objects(version)
+	live := func(version int, edit func(u *unstructured.Unstructured) error) lab.Objects {
+		wanted, err := s.Objects(version)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := objects{}
+		out := lab.Objects{}
 		for _, u := range wanted {
-			key := nameOf(u)
+			key := lab.NameOf(u)
 			u = u.DeepCopy()
 			u.SetNamespace("somewhere")
 			u.SetResourceVersion("7")
@@ -72,11 +74,11 @@ func TestContent(t *testing.T) {
 	}
 	none := func(*unstructured.Unstructured) error { return nil }
 	missing := live(0, none)
-	delete(missing, nameOf(&unstructured.Unstructured{Object: map[string]any{
+	delete(missing, lab.NameOf(&unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "bench-00001"},
 	}}))
 	tests := map[string]struct {
-		live  objects
+		live  lab.Objects
 		wrong string // part of the error
 	}{
 		"as the manifests say": {live(0, none), ""},
@@ -98,7 +100,7 @@ func TestContent(t *testing.T) {
 	}
 	for title, test := range tests {
 		t.Run(title, func(t *testing.T) {
-			expect(t, references{}.content(&plot{sample: s}, test.live), test.wrong)
+			expect(t, references{}.content(&lab.Plot{Sample: s}, test.live), test.wrong)
 		})
 	}
 }
@@ -122,10 +124,10 @@ func TestForeignSamplesAreComparedBetweenTools(t *testing.T) {
 			"spec":     map[string]any{"clusterIP": ip, "ports": []any{map[string]any{"name": port, "nodePort": uid}}},
 		}}
 	}
-	key := name{"Service", "", "web"}
-	s := sample{
-		title: "foreign", foreign: true,
-		objects: func(int) ([]*unstructured.Unstructured, error) {
+	key := lab.Name{Kind: "Service", Name: "web"}
+	s := lab.Sample{
+		Title: "foreign", Foreign: true,
+		Objects: func(int) ([]*unstructured.Unstructured, error) {
 			return []*unstructured.Unstructured{service("", "", "http")}, nil
 		},
 	}
@@ -139,7 +141,7 @@ func TestForeignSamplesAreComparedBetweenTools(t *testing.T) {
 		{"what differs each time does not count", service("10.0.0.2", "2", "http"), true},
 		{"content counts", service("10.0.0.1", "1", "https"), false},
 	} {
-		err := r.content(&plot{sample: s}, objects{key: step.live})
+		err := r.content(&lab.Plot{Sample: s}, lab.Objects{key: step.live})
 		if (err == nil) != step.ok {
 			t.Errorf("%s: %v", step.what, err)
 		}
@@ -153,16 +155,16 @@ func TestAnObjectThatSaysNothingMayBeWrittenAgain(t *testing.T) {
 		"{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {a: YQ==}}":   true,
 		"{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {b: c}}}": true,
 	} {
-		objects, err := decode([]byte(text))
+		objects, err := lab.Decode([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &plot{sample: sample{foreign: true, objects: func(int) ([]*unstructured.Unstructured, error) { return objects, nil }}}
-		n := nameOf(objects[0])
-		if err := checkWritten(p, workAgain, versions{n: "1"}, versions{n: "2"}); (err != nil) != wrong {
+		p := &lab.Plot{Sample: lab.Sample{Foreign: true, Objects: func(int) ([]*unstructured.Unstructured, error) { return objects, nil }}}
+		n := lab.NameOf(objects[0])
+		if err := checkWritten(p, workAgain, lab.Versions{n: "1"}, lab.Versions{n: "2"}); (err != nil) != wrong {
 			t.Errorf("%s: %v", text, err)
 		}
-		if err := checkWritten(p, workAgain, versions{}, versions{n: "1"}); err == nil {
+		if err := checkWritten(p, workAgain, lab.Versions{}, lab.Versions{n: "1"}); err == nil {
 			t.Errorf("%s: a new object is no fault", text)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // The works that are measured.
@@ -53,7 +55,7 @@ type contender struct {
 	name  string // its user's name
 	tools []string
 	// argv is the call with which a tool does a work on a plot, as it is now.
-	argv func(p *plot, tool, work string, workers int) ([]string, error)
+	argv func(p *lab.Plot, tool, work string, workers int) ([]string, error)
 }
 
 // does reports whether a tool knows how to do a work.
@@ -83,36 +85,36 @@ func allTools() []string { return []string{"k8sconnect", "kubectl", "raw", "flux
 // contenders returns those that are chosen, by name.
 func contenders(o options) []contender {
 	all := []contender{
-		{"k8sconnect", []string{toolPlugin}, func(p *plot, _, work string, _ int) ([]string, error) {
+		{"k8sconnect", []string{toolPlugin}, func(p *lab.Plot, _, work string, _ int) ([]string, error) {
 			return commandLine(p, o.plugin, work)
 		}},
-		{"kubectl", []string{toolKubectl}, func(p *plot, _, work string, _ int) ([]string, error) {
-			return commandLine(p, p.lab.cluster.Binary("kubectl"), work, "--server-side")
+		{"kubectl", []string{toolKubectl}, func(p *lab.Plot, _, work string, _ int) ([]string, error) {
+			return commandLine(p, p.Lab.Cluster.Binary("kubectl"), work, "--server-side")
 		}},
 		{"raw", []string{toolPatch, toolLook}, rawArgv},
-		{"flux", []string{toolFlux}, func(p *plot, _, work string, _ int) ([]string, error) {
+		{"flux", []string{toolFlux}, func(p *lab.Plot, _, work string, _ int) ([]string, error) {
 			return fluxLine(p, o.flux, work)
 		}},
-		{"helm", []string{toolHelm}, func(p *plot, _, work string, _ int) ([]string, error) {
+		{"helm", []string{toolHelm}, func(p *lab.Plot, _, work string, _ int) ([]string, error) {
 			return helmLine(p, o.helm, work)
 		}},
 	}
 	return slices.DeleteFunc(all, func(c contender) bool { return !slices.Contains(o.tools, c.name) })
 }
 
-func commandLine(p *plot, program, work string, flags ...string) ([]string, error) {
+func commandLine(p *lab.Plot, program, work string, flags ...string) ([]string, error) {
 	argv := []string{program, "apply"}
 	switch work {
 	case workStuck:
 		return []string{program, "stuck", "-A", "-o", "json"}, nil
 	case workNamespace:
-		return []string{program, "delete", "namespace", p.namespace}, nil
+		return []string{program, "delete", "namespace", p.Namespace}, nil
 	case workDelete:
 		argv[1], flags = "delete", nil
 	case workWait:
-		return waitLine(p, program, p.sample.condition), nil
+		return waitLine(p, program, p.Sample.Condition), nil
 	case workStalled:
-		return []string{program, "wait", p.sample.kind, "--all", "-n", p.namespace, "--timeout=" + stalledFor, "--fail-on-cause=", "-o", "stream"}, nil
+		return []string{program, "wait", p.Sample.Kind, "--all", "-n", p.Namespace, "--timeout=" + stalledFor, "--fail-on-cause=", "-o", "stream"}, nil
 	case workReady:
 		return waitLine(p, program, "condition=Available"), nil
 	case workDiff:
@@ -120,29 +122,29 @@ func commandLine(p *plot, program, work string, flags ...string) ([]string, erro
 	case workDryRun:
 		argv = append(argv, "--dry-run=server")
 	}
-	read := p.sample.args
+	read := p.Sample.Args
 	switch work {
 	case workSet, workSetAgain, workPrune:
 		// The same for both: kubectl's flag is known to the plugin, and its environment allows it.
 		flags = append(slices.Clone(flags), "--prune", "--applyset=bench")
 	}
 	if work == workPrune {
-		read = p.sample.rest
+		read = p.Sample.Rest
 	}
-	files, err := read(p.version)
+	files, err := read(p.Version)
 	argv = slices.Concat(argv, flags, files)
-	if p.namespace != "" {
-		argv = append(argv, "-n", p.namespace)
+	if p.Namespace != "" {
+		argv = append(argv, "-n", p.Namespace)
 	}
 	return argv, err
 }
 
 // waitLine waits for all objects of a generated sample.
-func waitLine(p *plot, program, condition string) []string {
-	return []string{program, "wait", p.sample.kind, "--all", "-n", p.namespace, "--timeout=9m", "--for=" + condition}
+func waitLine(p *lab.Plot, program, condition string) []string {
+	return []string{program, "wait", p.Sample.Kind, "--all", "-n", p.Namespace, "--timeout=9m", "--for=" + condition}
 }
 
-func rawArgv(p *plot, tool, work string, workers int) ([]string, error) {
+func rawArgv(p *lab.Plot, tool, work string, workers int) ([]string, error) {
 	requests, err := rawRequestsOf(p, tool, work)
 	if err != nil {
 		return nil, err
@@ -151,37 +153,37 @@ func rawArgv(p *plot, tool, work string, workers int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(p.lab.dir, "requests.json")
-	return []string{self, verbRaw, strconv.Itoa(workers), path}, writeRequests(path, requests)
+	path := filepath.Join(p.Lab.Dir, "requests.json")
+	return []string{self, verbRaw, strconv.Itoa(workers), path}, lab.WriteRequests(path, requests)
 }
 
 // requests are those by which the raw client does a work.
-func rawRequestsOf(p *plot, tool, work string) ([]rawRequest, error) {
-	if tool == toolPatch && work == workCreate && p.sample.foreign {
-		return p.inOrder()
+func rawRequestsOf(p *lab.Plot, tool, work string) ([]lab.RawRequest, error) {
+	if tool == toolPatch && work == workCreate && p.Sample.Foreign {
+		return p.InOrder()
 	}
-	order, members, err := p.collections()
+	order, members, err := p.Collections()
 	if err != nil {
 		return nil, err
 	}
-	var gets, patches []rawRequest
+	var gets, patches []lab.RawRequest
 	for _, c := range order {
-		gets = append(gets, rawRequest{Method: http.MethodGet, Path: c.path(), Pages: len(members[c]) > rawPage})
+		gets = append(gets, lab.RawRequest{Method: http.MethodGet, Path: c.Path(), Pages: len(members[c]) > lab.RawPage})
 		for i, u := range members[c] {
 			if work == workPrune {
-				if i >= len(members[c])-p.sample.leaving {
-					patches = append(patches, rawRequest{Method: http.MethodDelete, Path: c.path() + "/" + u.GetName(), Wave: 1})
+				if i >= len(members[c])-p.Sample.Leaving {
+					patches = append(patches, lab.RawRequest{Method: http.MethodDelete, Path: c.Path() + "/" + u.GetName(), Wave: 1})
 				}
 				continue
 			}
-			if tool == toolLook && (work != workChange || i >= p.sample.changed) {
+			if tool == toolLook && (work != workChange || i >= p.Sample.Changed) {
 				continue // it is as the manifest says
 			}
 			if work == workDelete {
-				patches = append(patches, removal(c, u)...)
+				patches = append(patches, lab.Removal(c, u)...)
 				continue
 			}
-			patch, err := p.patch(c, u, work == workDiff || work == workDryRun)
+			patch, err := p.Patch(c, u, work == workDiff || work == workDryRun)
 			if err != nil {
 				return nil, err
 			}
@@ -189,7 +191,7 @@ func rawRequestsOf(p *plot, tool, work string) ([]rawRequest, error) {
 		}
 	}
 	if tool == toolLook {
-		return inWaves(append(gets, patches...)), nil
+		return lab.InWaves(append(gets, patches...)), nil
 	}
-	return inWaves(patches), nil
+	return lab.InWaves(patches), nil
 }

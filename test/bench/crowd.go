@@ -8,6 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 const (
@@ -31,7 +33,7 @@ const crowdText = `{
 }`
 
 func crowdTitle(kinds int) string {
-	return fmt.Sprintf("1 ConfigMap beside %s more kinds", thousands(kinds))
+	return fmt.Sprintf("1 ConfigMap beside %s more kinds", lab.Thousands(kinds))
 }
 
 // crowdWorks are the works on one object. stuck is none of them: it lists every kind.
@@ -45,11 +47,11 @@ func crowdCells(dir string, o options) ([]cell, error) {
 	}
 	var cells []cell
 	for _, kinds := range []int{0, most} {
-		s, err := generated(dir, "ConfigMap", small)
+		s, err := lab.Generated(dir, "ConfigMap", small)
 		if err != nil {
 			return nil, err
 		}
-		s.title = crowdTitle(kinds)
+		s.Title = crowdTitle(kinds)
 		for _, rtt := range o.rtts {
 			cells = append(cells, cell{
 				sample: s, kind: "ConfigMap", count: small, rtt: rtt, works: crowdWorks(), repetitions: o.repetitions, crowd: kinds, alone: true,
@@ -60,14 +62,14 @@ func crowdCells(dir string, o options) ([]cell, error) {
 }
 
 // fill makes the server serve that many kinds, and waits until it does.
-func fill(ctx context.Context, l *lab, kinds int) error {
+func fill(ctx context.Context, l *lab.Lab, kinds int) error {
 	resource := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	definitions := l.client.Resource(resource)
+	definitions := l.Client.Resource(resource)
 	var group errgroup.Group
 	group.SetLimit(8)
 	for i := range kinds {
 		group.Go(func() error {
-			objects, err := decode(fmt.Appendf(nil, crowdText, i, i%crowdGroups))
+			objects, err := lab.Decode(fmt.Appendf(nil, crowdText, i, i%crowdGroups))
 			if err != nil {
 				return err
 			}
@@ -86,7 +88,7 @@ func fill(ctx context.Context, l *lab, kinds int) error {
 		}
 		young := 0
 		for i := range list.Items {
-			if !isEstablished(&list.Items[i]) {
+			if !lab.IsEstablished(&list.Items[i]) {
 				young++
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // growthCounts are the sizes at which the plugin's growth is measured, in ConfigMaps.
@@ -24,7 +26,7 @@ func growthWorks() []string {
 	return []string{workCreate, workAgain, workDiff, workWait, workDelete}
 }
 
-func growthTitle(count int) string { return thousands(count) + " ConfigMaps" }
+func growthTitle(count int) string { return lab.Thousands(count) + " ConfigMaps" }
 
 // grown is one work of the plugin at all sizes; NaN where it was not measured.
 type grown struct {
@@ -63,8 +65,8 @@ func (r *results) growthTable(out io.Writer) {
 			}
 			each := row.median(cpuSeconds) / float64(count)
 			cells := []string{
-				thousands(count), work, decimal(row.median(seconds)), ratio(row.median(seconds) / r.limit(count, work)),
-				decimal(row.median(cpuSeconds)), decimal(each * 1000), ratio(each / r.each(1000, work)), thousands(int(math.Round(row.median(peakMB)))),
+				lab.Thousands(count), work, decimal(row.median(seconds)), ratio(row.median(seconds) / r.limit(count, work)),
+				decimal(row.median(cpuSeconds)), decimal(each * 1000), ratio(each / r.each(1000, work)), lab.Thousands(int(math.Round(row.median(peakMB)))),
 			}
 			fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | "))
 		}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // measuredGrowth is a run in which CPU time grows faster than the objects.
@@ -18,13 +20,13 @@ func measuredGrowth() *results {
 	r := newResults()
 	r.Growth = true
 	for i, count := range growthCounts() {
-		c := cell{sample: sample{title: growthTitle(count)}}
+		c := cell{sample: lab.Sample{Title: growthTitle(count)}}
 		seconds := []float64{0.1, 0.5, 4, 60}[i]
-		r.add(c, workCreate, toolPlugin, 0, measured{usage: usage{Seconds: seconds, CPUSeconds: seconds / 2, PeakBytes: int64(50e6 * (i + 1))}})
-		r.add(c, workCreate, toolPatch, 32, measured{usage: usage{Seconds: seconds / 2}})
+		r.add(c, workCreate, toolPlugin, 0, lab.Measured{Usage: lab.Usage{Seconds: seconds, CPUSeconds: seconds / 2, PeakBytes: int64(50e6 * (i + 1))}})
+		r.add(c, workCreate, toolPatch, 32, lab.Measured{Usage: lab.Usage{Seconds: seconds / 2}})
 	}
-	r.add(cell{sample: sample{title: growthTitle(largest)}}, workAgain, toolPlugin, 0, measured{usage: usage{Seconds: 10, PeakBytes: 500e6}})
-	r.add(cell{sample: sample{title: growthTitle(largest)}}, workAgain, toolLook, 32, measured{usage: usage{Seconds: 5}})
+	r.add(cell{sample: lab.Sample{Title: growthTitle(largest)}}, workAgain, toolPlugin, 0, lab.Measured{Usage: lab.Usage{Seconds: 10, PeakBytes: 500e6}})
+	r.add(cell{sample: lab.Sample{Title: growthTitle(largest)}}, workAgain, toolLook, 32, lab.Measured{Usage: lab.Usage{Seconds: 5}})
 	return r
 }
 
@@ -118,7 +120,7 @@ func TestRawReadsAListToItsEnd(t *testing.T) {
 		_, _ = io.WriteString(w, `{"kind":"List","metadata":{"resourceVersion":"1"`+more+`},"items":[{"data":{"x":"\"continue\":\"no\""}}]}`)
 	}))
 	defer server.Close()
-	if err := sendWaves(t.Context(), server.Client(), server.URL, []rawRequest{{Method: http.MethodGet, Path: "/x", Pages: true}}, 2); err != nil {
+	if err := lab.SendWaves(t.Context(), server.Client(), server.URL, []lab.RawRequest{{Method: http.MethodGet, Path: "/x", Pages: true}}, 2); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(seen, ", "); got != "1000 , 1000 a+b, 1000 c" {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // The program is its own helper, under these verbs.
@@ -36,14 +38,14 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	switch {
-	case len(args) > 2 && args[0] == verbLaunch:
-		return launch(ctx, args[1], args[2:])
+	case len(args) > 2 && args[0] == lab.VerbLaunch:
+		return lab.Launch(ctx, args[1], args[2:])
 	case len(args) == 3 && args[0] == verbRaw:
 		workers, err := strconv.Atoi(args[1])
 		if err != nil {
 			return err
 		}
-		return raw(ctx, os.Getenv("KUBECONFIG"), args[2], workers)
+		return lab.Raw(ctx, os.Getenv("KUBECONFIG"), args[2], workers)
 	}
 	o, err := parse(args)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // options are what to measure, and how often.
@@ -71,10 +73,10 @@ func parse(args []string) (options, error) {
 	flags.BoolVar(&o.all, "all", false, "leave out no row because kubectl takes minutes for it")
 	works := flags.String("work", strings.Join(allWorks(), ","), "`list` of works")
 	tools := flags.String("tools", "k8sconnect,kubectl,raw", "`list` of tools")
-	kinds := flags.String("kind", strings.Join(generatedKinds(), ","), "`list` of kinds of generated objects")
+	kinds := flags.String("kind", strings.Join(lab.GeneratedKinds(), ","), "`list` of kinds of generated objects")
 	counts := flags.String("count", "1000,100,1,10000", "`list` of numbers of generated objects")
 	rtts := flags.String("rtt", "0s,20ms,100ms", "`list` of round-trip times to add")
-	sets := flags.String("set", strings.Join(realSets(), ","), "`list` of sets of the corpus, or none")
+	sets := flags.String("set", strings.Join(lab.RealSets(), ","), "`list` of sets of the corpus, or none")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -148,7 +150,7 @@ func (o options) check() error {
 		given, known []string
 	}{
 		{"-work", o.works, allWorks()},
-		{"-kind", o.kinds, generatedKinds()},
+		{"-kind", o.kinds, lab.GeneratedKinds()},
 		{"-tools", o.tools, allTools()},
 	} {
 		for _, value := range choice.given {

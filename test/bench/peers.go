@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // peerDoes reports whether one of the peers knows how to do a work.
@@ -26,19 +28,19 @@ func peerWorks() []string { return []string{workCreate, workAgain, workDiff, wor
 
 // fluxLine is the call by which Flux's library does a work. It gets the objects as Flux
 // gets them from a Kustomization that has been built: each with its namespace.
-func fluxLine(p *plot, program, work string) ([]string, error) {
+func fluxLine(p *lab.Plot, program, work string) ([]string, error) {
 	objects, err := settledObjects(p)
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(p.lab.dir, "flux.yaml")
+	path := filepath.Join(p.Lab.Dir, "flux.yaml")
 	verb := map[string]string{workCreate: "apply", workAgain: "apply", workDiff: "diff", workDelete: "delete"}[work]
 	return []string{program, verb, path}, writeStream(path, objects)
 }
 
 // settled are the sample's objects with their namespaces.
-func settledObjects(p *plot) ([]*unstructured.Unstructured, error) {
-	order, members, err := p.collections()
+func settledObjects(p *lab.Plot) ([]*unstructured.Unstructured, error) {
+	order, members, err := p.Collections()
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +48,7 @@ func settledObjects(p *plot) ([]*unstructured.Unstructured, error) {
 	for _, c := range order {
 		for _, u := range members[c] {
 			u = u.DeepCopy()
-			u.SetNamespace(c.namespace)
+			u.SetNamespace(c.Namespace)
 			objects = append(objects, u)
 		}
 	}
@@ -64,12 +66,12 @@ const (
 
 // helmLine is the call by which Helm does a work on a chart of the objects. Definitions
 // are where charts have them; Helm neither changes them again nor deletes them.
-func helmLine(p *plot, program, work string) ([]string, error) {
-	namespace := p.namespace
+func helmLine(p *lab.Plot, program, work string) ([]string, error) {
+	namespace := p.Namespace
 	if namespace == "" {
 		namespace = "default"
 	}
-	dir := filepath.Join(p.lab.dir, "chart")
+	dir := filepath.Join(p.Lab.Dir, "chart")
 	flags := []string{"-n", namespace, "--timeout=" + helmPatience}
 	switch work {
 	case workDelete:
@@ -81,8 +83,8 @@ func helmLine(p *plot, program, work string) ([]string, error) {
 	}
 }
 
-func writeChart(p *plot, dir string) error {
-	objects, err := p.sample.objects(p.version)
+func writeChart(p *lab.Plot, dir string) error {
+	objects, err := p.Sample.Objects(p.Version)
 	if err != nil {
 		return err
 	}
@@ -96,7 +98,7 @@ func writeChart(p *plot, dir string) error {
 	}
 	var definitions, others []*unstructured.Unstructured
 	for _, u := range objects {
-		if u.GetKind() == definitionKind {
+		if u.GetKind() == lab.DefinitionKind {
 			definitions = append(definitions, u)
 		} else {
 			others = append(others, u)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 const fewText = `apiVersion: apiextensions.k8s.io/v1
@@ -30,27 +32,27 @@ metadata: {name: other}
 `
 
 // few is a plot with a definition, an object of its kind and a namespace.
-func few(t *testing.T) *plot {
+func few(t *testing.T) *lab.Plot {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := written(dir, sample{title: "few", foreign: true}, func(out *bytes.Buffer, _ int) error {
+	s, err := lab.Written(dir, lab.Sample{Title: "few", Foreign: true}, func(out *bytes.Buffer, _ int) error {
 		_, err := out.WriteString(fewText)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := s.objects(0)
+	objects, err := s.Objects(0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	core := schema.GroupVersion{Version: "v1"}
 	crds := schema.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1"}
-	p := &plot{lab: &lab{dir: dir}, sample: s, namespace: "here", kinds: kinds{
-		core.WithKind("Namespace"):    {core.WithResource("namespaces"), false},
-		crds.WithKind(definitionKind): {crds.WithResource("customresourcedefinitions"), false},
+	p := &lab.Plot{Lab: &lab.Lab{Dir: dir}, Sample: s, Namespace: "here", Kinds: lab.Kinds{
+		core.WithKind("Namespace"):        {Resource: core.WithResource("namespaces")},
+		crds.WithKind(lab.DefinitionKind): {Resource: crds.WithResource("customresourcedefinitions")},
 	}}
-	p.kinds.define(objects)
+	p.Kinds.Define(objects)
 	return p
 }
 
@@ -96,7 +98,7 @@ func TestPeersGetTheSameObjects(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	file := func(parts ...string) string {
-		text, err := os.ReadFile(filepath.Join(append([]string{p.lab.dir}, parts...)...))
+		text, err := os.ReadFile(filepath.Join(append([]string{p.Lab.Dir}, parts...)...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +113,7 @@ func TestPeersGetTheSameObjects(t *testing.T) {
 	if argv, err = fluxLine(p, "flux", workAgain); err != nil || argv[1] != "apply" {
 		t.Fatal(argv, err)
 	}
-	objects, err := decode([]byte(file("flux.yaml")))
+	objects, err := lab.Decode([]byte(file("flux.yaml")))
 	if err != nil || len(objects) != 3 {
 		t.Fatal(len(objects), err)
 	}
@@ -123,10 +125,12 @@ func TestPeersGetTheSameObjects(t *testing.T) {
 }
 
 func TestAheadAndNot(t *testing.T) {
-	c := cell{sample: sample{title: "1,000 ConfigMaps"}, rtt: 100 * time.Millisecond}
+	c := cell{sample: lab.Sample{Title: "1,000 ConfigMaps"}, rtt: 100 * time.Millisecond}
 	r := newResults()
 	r.Peers = true
-	took := func(seconds float64) measured { return measured{usage: usage{Seconds: seconds}, Requests: 7} }
+	took := func(seconds float64) lab.Measured {
+		return lab.Measured{Usage: lab.Usage{Seconds: seconds}, Requests: 7}
+	}
 	r.add(c, workAgain, toolPlugin, 0, took(0.5))
 	r.add(c, workAgain, toolFlux, 0, took(4))
 	r.add(c, workAgain, toolHelm, 0, took(0.25))
@@ -149,7 +153,7 @@ func TestAheadAndNot(t *testing.T) {
 
 func TestHelmsMarksAreNoDifference(t *testing.T) {
 	text := func(metadata string) string {
-		objects, err := decode([]byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a" + metadata + "}}"))
+		objects, err := lab.Decode([]byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a" + metadata + "}}"))
 		if err != nil {
 			t.Fatal(err)
 		}

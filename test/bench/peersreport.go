@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 func peerTools() []string { return []string{toolKubectl, toolFlux, toolHelm} }
@@ -95,7 +97,7 @@ func beside(out io.Writer, row *row, rtt time.Duration, ours float64) {
 	cells := []string{
 		row.Work, fmt.Sprintf("%d ms", rtt.Milliseconds()), row.Tool, decimal(took), strconv.Itoa(len(row.Runs)),
 		ratio(took / ours), verdict,
-		thousands(int(row.median(requests))), thousands(int(math.Round(row.median(peakMB)))), decimal(row.median(cpuSeconds)),
+		lab.Thousands(int(row.median(requests))), lab.Thousands(int(math.Round(row.median(peakMB)))), decimal(row.median(cpuSeconds)),
 	}
 	fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | "))
 }

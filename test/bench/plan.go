@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // cell is measured side by side: a sample at a round-trip time.
 type cell struct {
-	sample      sample
+	sample      lab.Sample
 	kind        string // kind of a generated sample
 	count       int    // number of its objects
 	rtt         time.Duration
@@ -24,13 +26,11 @@ type cell struct {
 	set bool
 }
 
-func (c cell) String() string { return fmt.Sprintf("%s, %s", c.sample.title, c.rtt) }
+func (c cell) String() string { return fmt.Sprintf("%s, %s", c.sample.Title, c.rtt) }
 
 func allWorks() []string {
 	return []string{workCreate, workAgain, workChange, workDryRun, workDiff, workWait, workReady, workDelete, workNamespace, workStuck, workStalled, workCrowd, workSet, workSetAgain, workPrune}
 }
-
-func generatedKinds() []string { return []string{"ConfigMap", "Deployment"} }
 
 const (
 	small = 1     // object: here it is the start of a program that counts
@@ -64,7 +64,7 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 				continue // the network costs no memory
 			}
 			c.repetitions = o.repetitions
-			if c.sample.foreign {
+			if c.sample.Foreign {
 				c.repetitions = o.setRepetitions
 			}
 			works := worksOn(c.count)
@@ -72,13 +72,13 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 				works = growthWorks()
 			}
 			c.works = slices.DeleteFunc(works, func(work string) bool {
-				return !slices.Contains(o.works, work) || work == workChange && c.sample.changed == 0 ||
-					work == workDelete && c.sample.foreign || work == workWait && c.sample.condition == ""
+				return !slices.Contains(o.works, work) || work == workChange && c.sample.Changed == 0 ||
+					work == workDelete && c.sample.Foreign || work == workWait && c.sample.Condition == ""
 			})
 			if len(c.works) > 0 {
 				cells = append(cells, c)
 			}
-			if c.sample.foreign && slices.Contains(o.works, workDelete) {
+			if c.sample.Foreign && slices.Contains(o.works, workDelete) {
 				// Without controllers, a namespace never goes; with them, nothing stays
 				// as it was applied.
 				deleted := c
@@ -100,7 +100,7 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 	}
 	for _, count := range o.counts {
 		for _, kind := range o.kinds {
-			s, err := generated(dir, kind, count)
+			s, err := lab.Generated(dir, kind, count)
 			if err != nil {
 				return nil, err
 			}
@@ -108,7 +108,7 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 		}
 	}
 	if len(o.counts) > 0 && slices.Contains(o.kinds, "Deployment") && slices.Contains(o.works, workReady) {
-		s, err := generated(dir, "Deployment", becoming)
+		s, err := lab.Generated(dir, "Deployment", becoming)
 		if err != nil {
 			return nil, err
 		}
@@ -144,33 +144,33 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 
 // stuckCells measure how long it takes to say what holds objects that do not go.
 func stuckCells(dir string, o options) ([]cell, error) {
-	kinds, each := stuckKinds, stuckEach
+	kinds, each := lab.StuckKinds, lab.StuckEach
 	if o.short {
-		kinds, each = stuckKindsShort, stuckEachShort
+		kinds, each = lab.StuckKindsShort, lab.StuckEachShort
 	}
-	s, err := stuckSample(dir, kinds, each)
+	s, err := lab.StuckSample(dir, kinds, each)
 	var cells []cell
 	for _, rtt := range o.rtts {
-		cells = append(cells, cell{sample: s, count: s.held, rtt: rtt, works: []string{workStuck}, repetitions: o.repetitions})
+		cells = append(cells, cell{sample: s, count: s.Held, rtt: rtt, works: []string{workStuck}, repetitions: o.repetitions})
 	}
 	return cells, err
 }
 
 // realSamples returns the sets of the corpus; without a corpus, it says so and returns a
 // sample of our own.
-func realSamples(dir string, names []string, note func(format string, args ...any)) ([]sample, error) {
+func realSamples(dir string, names []string, note func(format string, args ...any)) ([]lab.Sample, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	root, err := corpus()
+	root, err := lab.Corpus()
 	if err != nil {
 		note("%v; a sample of our own stands in", err)
-		s, err := shop(dir)
-		return []sample{s}, err
+		s, err := lab.Shop(dir)
+		return []lab.Sample{s}, err
 	}
-	var samples []sample
+	var samples []lab.Sample
 	for _, name := range names {
-		s, err := fromCorpus(root, name)
+		s, err := lab.FromCorpus(root, name)
 		if err != nil {
 			return nil, err
 		}

@@ -4,10 +4,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 func TestPlan(t *testing.T) {
-	t.Setenv(envCorpus, t.TempDir()) // none there
+	t.Setenv(lab.EnvCorpus, t.TempDir()) // none there
 	tests := map[string]struct {
 		args string
 		want string // cells, and works

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // report prints the results as Markdown.
@@ -94,8 +96,8 @@ func (r *results) line(out io.Writer, row *row, rtt time.Duration) {
 		row.Work, fmt.Sprintf("%d ms", row.RTTMillis), tool,
 		decimal(took), strconv.Itoa(len(row.Runs)),
 		ratio(kubectl / took), ratio(took / limit),
-		thousands(int(row.median(requests))), thousands(int(row.median(sentKB))), thousands(int(row.median(receivedKB))),
-		thousands(int(math.Round(row.median(peakMB)))), decimal(row.median(cpuSeconds)),
+		lab.Thousands(int(row.median(requests))), lab.Thousands(int(row.median(sentKB))), lab.Thousands(int(row.median(receivedKB))),
+		lab.Thousands(int(math.Round(row.median(peakMB)))), decimal(row.median(cpuSeconds)),
 	}
 	fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | "))
 }

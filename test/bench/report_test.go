@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 func TestReport(t *testing.T) {
-	c := cell{sample: sample{title: "1,000 ConfigMaps"}, kind: "ConfigMap", count: 1000, rtt: 20 * time.Millisecond}
-	took := func(seconds float64) measured {
-		return measured{
-			usage:    usage{Seconds: seconds, CPUSeconds: 0.5, PeakBytes: 90e6},
+	c := cell{sample: lab.Sample{Title: "1,000 ConfigMaps"}, kind: "ConfigMap", count: 1000, rtt: 20 * time.Millisecond}
+	took := func(seconds float64) lab.Measured {
+		return lab.Measured{
+			Usage:    lab.Usage{Seconds: seconds, CPUSeconds: 0.5, PeakBytes: 90e6},
 			Requests: 1003, Sent: 1234567, Received: 4000,
 		}
 	}
@@ -51,11 +53,11 @@ func TestReport(t *testing.T) {
 }
 
 func TestTargetMissed(t *testing.T) {
-	c := cell{sample: sample{title: "1,000 Deployments"}}
+	c := cell{sample: lab.Sample{Title: "1,000 Deployments"}}
 	r := newResults()
 	r.Startup = &startup{Bytes: 51_750_000, CPU: []float64{0.040, 0.010, 0.025}, Local: []float64{0.035}}
-	r.add(c, workCreate, toolPlugin, 0, measured{usage: usage{Seconds: 3, PeakBytes: 150e6}})
-	r.add(c, workCreate, toolPatch, 8, measured{usage: usage{Seconds: 2}})
+	r.add(c, workCreate, toolPlugin, 0, lab.Measured{Usage: lab.Usage{Seconds: 3, PeakBytes: 150e6}})
+	r.add(c, workCreate, toolPatch, 8, lab.Measured{Usage: lab.Usage{Seconds: 2}})
 	var out bytes.Buffer
 	r.targets(&out)
 	for _, want := range []string{
@@ -73,14 +75,14 @@ func TestTargetMissed(t *testing.T) {
 func TestTargetsOfSetsAndOfManyKinds(t *testing.T) {
 	r := newResults()
 	r.Startup = &startup{Bytes: 1, CPU: []float64{0.01}, Help: []float64{0.06}}
-	took := func(seconds float64) measured { return measured{usage: usage{Seconds: seconds}} }
-	argo := cell{sample: sample{title: "argocd (59 objects)"}, rtt: 20 * time.Millisecond}
+	took := func(seconds float64) lab.Measured { return lab.Measured{Usage: lab.Usage{Seconds: seconds}} }
+	argo := cell{sample: lab.Sample{Title: "argocd (59 objects)"}, rtt: 20 * time.Millisecond}
 	r.add(argo, workCreate, toolPlugin, 0, took(1.3))
 	r.add(argo, workCreate, toolPatch, 32, took(1))
 	r.add(argo, workAgain, toolPlugin, 0, took(0.7))
 	r.add(argo, workAgain, toolLook, 32, took(0.5))
 	for kinds, seconds := range map[int]float64{0: 0.1, crowd: 0.5} {
-		r.add(cell{sample: sample{title: crowdTitle(kinds)}}, workDiff, toolPlugin, 0, took(seconds))
+		r.add(cell{sample: lab.Sample{Title: crowdTitle(kinds)}}, workDiff, toolPlugin, 0, took(seconds))
 	}
 	var out bytes.Buffer
 	r.targets(&out)

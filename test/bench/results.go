@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // results are the measurements; as JSON they serve to compare runs.
@@ -33,7 +35,7 @@ type row struct {
 	Work      string
 	Tool      string
 	Workers   int `json:",omitempty"` // for the raw client
-	Runs      []measured
+	Runs      []lab.Measured
 }
 
 func newResults() *results {
@@ -53,11 +55,11 @@ func (r *results) note(format string, args ...any) {
 }
 
 // add adds a run to its row.
-func (r *results) add(c cell, work, tool string, workers int, m measured) {
-	one := r.find(c.sample.title, work, tool, c.rtt)
+func (r *results) add(c cell, work, tool string, workers int, m lab.Measured) {
+	one := r.find(c.sample.Title, work, tool, c.rtt)
 	if one == nil {
 		one = &row{
-			Sample: c.sample.title, Kind: c.kind, Count: c.count,
+			Sample: c.sample.Title, Kind: c.kind, Count: c.count,
 			RTTMillis: c.rtt.Milliseconds(), Work: work, Tool: tool,
 		}
 		if tool == toolPatch || tool == toolLook {
@@ -97,7 +99,7 @@ func readResults(path string) (*results, error) {
 }
 
 // median of a quantity over the row's runs; NaN for no row.
-func (r *row) median(of func(measured) float64) float64 {
+func (r *row) median(of func(lab.Measured) float64) float64 {
 	if r == nil || len(r.Runs) == 0 {
 		return math.NaN()
 	}
@@ -116,9 +118,9 @@ func medianOf(values []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-func seconds(m measured) float64    { return m.Seconds }
-func cpuSeconds(m measured) float64 { return m.CPUSeconds }
-func peakMB(m measured) float64     { return float64(m.PeakBytes) / 1e6 }
-func requests(m measured) float64   { return float64(m.Requests) }
-func sentKB(m measured) float64     { return float64(m.Sent) / 1e3 }
-func receivedKB(m measured) float64 { return float64(m.Received) / 1e3 }
+func seconds(m lab.Measured) float64    { return m.Seconds }
+func cpuSeconds(m lab.Measured) float64 { return m.CPUSeconds }
+func peakMB(m lab.Measured) float64     { return float64(m.PeakBytes) / 1e6 }
+func requests(m lab.Measured) float64   { return float64(m.Requests) }
+func sentKB(m lab.Measured) float64     { return float64(m.Sent) / 1e3 }
+func receivedKB(m lab.Measured) float64 { return float64(m.Received) / 1e3 }

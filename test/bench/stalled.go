@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 const (
@@ -49,28 +51,28 @@ func replicaSets() schema.GroupVersionResource {
 
 // becomeStalled makes all Deployments of the plot ready but the last ones, whose Pods are
 // refused: there is no controller that would.
-func becomeStalled(ctx context.Context, p *plot) error {
-	order, members, err := p.collections()
+func becomeStalled(ctx context.Context, p *lab.Plot) error {
+	order, members, err := p.Collections()
 	if err != nil {
 		return err
 	}
 	// Without it, that would be the cause.
 	account := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "default"}}}
-	accounts := p.lab.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).Namespace(p.namespace)
+	accounts := p.Lab.Client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).Namespace(p.Namespace)
 	if _, err := accounts.Create(ctx, account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
 	var work errgroup.Group
 	work.SetLimit(8)
 	for _, c := range order {
-		ready := len(members[c]) - p.sample.stalled
+		ready := len(members[c]) - p.Sample.Stalled
 		for i, u := range members[c] {
 			work.Go(func() error {
-				status := readyStatus
+				status := lab.ReadyStatus
 				if i >= ready {
 					status = refusedStatus
 				}
-				live, err := p.resource(c).Patch(ctx, u.GetName(), types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
+				live, err := p.Resource(c).Patch(ctx, u.GetName(), types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
 				if err != nil || i < ready {
 					return err
 				}
@@ -82,7 +84,7 @@ func becomeStalled(ctx context.Context, p *plot) error {
 }
 
 // refused makes the ReplicaSet of a Deployment, which has no Pods.
-func refused(ctx context.Context, p *plot, d *unstructured.Unstructured) error {
+func refused(ctx context.Context, p *lab.Plot, d *unstructured.Unstructured) error {
 	spec := map[string]any{}
 	for _, field := range []string{"replicas", "selector", "template"} {
 		spec[field], _, _ = unstructured.NestedFieldNoCopy(d.Object, "spec", field)
@@ -92,7 +94,7 @@ func refused(ctx context.Context, p *plot, d *unstructured.Unstructured) error {
 	set.SetName(d.GetName() + "-1")
 	set.SetLabels(d.GetLabels())
 	set.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: d.GetName(), UID: d.GetUID(), Controller: &yes}})
-	sets := p.lab.client.Resource(replicaSets()).Namespace(p.namespace)
+	sets := p.Lab.Client.Resource(replicaSets()).Namespace(p.Namespace)
 	if _, err := sets.Create(ctx, set, metav1.CreateOptions{}); err != nil {
 		return err
 	}
@@ -102,8 +104,8 @@ func refused(ctx context.Context, p *plot, d *unstructured.Unstructured) error {
 
 // firstCause is when the stream of a wait reported the first cause, in seconds from its
 // first line. It checks that each object that hangs has had its cause.
-func firstCause(p *plot) (float64, error) {
-	log, err := os.Open(p.lab.log())
+func firstCause(p *lab.Plot) (float64, error) {
+	log, err := os.Open(p.Lab.Log())
 	if err != nil {
 		return 0, err
 	}
@@ -134,8 +136,8 @@ func firstCause(p *plot) (float64, error) {
 			told[line.Object.Name] = true
 		}
 	}
-	if len(told) != p.sample.stalled {
-		return 0, &outcomeError{fmt.Sprintf("it says why %d objects hang, not %d:\n%s", len(told), p.sample.stalled, tail(p.lab.log()))}
+	if len(told) != p.Sample.Stalled {
+		return 0, &lab.OutcomeError{What: fmt.Sprintf("it says why %d objects hang, not %d:\n%s", len(told), p.Sample.Stalled, lab.Tail(p.Lab.Log()))}
 	}
 	return first.Sub(began).Seconds(), lines.Err()
 }
@@ -144,7 +146,7 @@ func firstCause(p *plot) (float64, error) {
 // that hang may cost.
 func tooMany(requests, stalled int) error {
 	if most := stalledEach*stalled + stalledRest; requests > most {
-		return &outcomeError{fmt.Sprintf("%d objects that hang cost %d requests, and may cost %d", stalled, requests, most)}
+		return &lab.OutcomeError{What: fmt.Sprintf("%d objects that hang cost %d requests, and may cost %d", stalled, requests, most)}
 	}
 	return nil
 }
@@ -155,9 +157,9 @@ func stalledCells(dir string, o options) ([]cell, error) {
 	if o.short {
 		among, of = stalledAmongShort, stalledOfShort
 	}
-	s, err := generated(dir, "Deployment", among)
-	s.title = fmt.Sprintf("%d stalled among %s", of, strings.TrimSpace(s.title))
-	s.stalled = of
+	s, err := lab.Generated(dir, "Deployment", among)
+	s.Title = fmt.Sprintf("%d stalled among %s", of, strings.TrimSpace(s.Title))
+	s.Stalled = of
 	var cells []cell
 	for _, rtt := range o.rtts {
 		cells = append(cells, cell{sample: s, kind: "Deployment", count: among, rtt: rtt, works: []string{workStalled}, repetitions: o.repetitions})

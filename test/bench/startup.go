@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // startup is the cost of the program before it does anything.
@@ -54,12 +56,12 @@ func ownTime(ctx context.Context, dir, program string, args ...string) ([]float6
 	log := filepath.Join(dir, "startup.log")
 	var all []float64
 	for range startupCalls {
-		took, err := call(ctx, os.Environ(), log, append([]string{program}, args...)...)
+		took, err := lab.Call(ctx, os.Environ(), log, append([]string{program}, args...)...)
 		if err != nil {
 			return nil, err
 		}
 		if took.Exit != 0 {
-			return nil, fmt.Errorf("%s %s: status %d: %s", program, strings.Join(args, " "), took.Exit, tail(log))
+			return nil, fmt.Errorf("%s %s: status %d: %s", program, strings.Join(args, " "), took.Exit, lab.Tail(log))
 		}
 		all = append(all, took.CPUSeconds)
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // summary is what a reader takes away: the plugin's seconds, how far that is from the
@@ -14,7 +16,7 @@ func (r *results) summary(out io.Writer) {
 	near, far := time.Duration(0), 100*time.Millisecond
 	fmt.Fprint(out, "| | | 0 ms | of the limit | kubectl takes | 100 ms | of the limit | kubectl takes |\n| --- | --- | --: | --: | --: | --: | --: | --: |\n")
 	samples := []string{"1,000 ConfigMaps", "1,000 Deployments"}
-	for _, set := range realSets() {
+	for _, set := range lab.RealSets() {
 		samples = append(samples, r.sampleOf(set))
 	}
 	for _, sample := range samples {

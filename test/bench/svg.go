@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // A panel of the picture, in its units.
@@ -57,7 +59,7 @@ func panel(b *strings.Builder, title string, counts []int, works []grown, values
 	for _, count := range counts {
 		at := x(float64(count))
 		fmt.Fprintf(b, `<line class="grid" y2="%d" x1="%.1f" x2="%.1f"/><text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n",
-			panelHeight, at, at, at, panelHeight+20, thousands(count))
+			panelHeight, at, at, at, panelHeight+20, lab.Thousands(count))
 	}
 	ends := make([]float64, len(works))
 	for i := range works {
@@ -125,7 +127,7 @@ func decades(values [][]float64) (low, high float64) {
 
 func power(v float64) string {
 	if v >= 1 {
-		return thousands(int(math.Round(v)))
+		return lab.Thousands(int(math.Round(v)))
 	}
 	return fmt.Sprint(math.Round(v*1000) / 1000)
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
 
 // target is a bound that the plugin should keep.
@@ -56,7 +58,7 @@ func plain(f float64) string { return fmt.Sprintf("%v", f) }
 
 func (r *results) allTargets() []target {
 	all := r.Startup.targets()
-	for _, kind := range generatedKinds() {
+	for _, kind := range lab.GeneratedKinds() {
 		all = append(all, r.speedTargets(kind)...)
 		for _, size := range []struct {
 			sample string
@@ -68,7 +70,7 @@ func (r *results) allTargets() []target {
 			}
 		}
 	}
-	for _, kind := range generatedKinds() {
+	for _, kind := range lab.GeneratedKinds() {
 		waits := r.find("10,000 "+kind+"s", workWait, toolPlugin, 0)
 		all = append(all,
 			target{what: "10,000 " + kind + "s, wait, memory", measured: waits.median(peakMB), bound: 250, unit: " MB"},
@@ -135,7 +137,7 @@ func (r *results) crowdTargets() []target {
 // stuckTargets are those of saying what holds objects that do not go: by the number
 // of kinds, not of objects.
 func (r *results) stuckTargets() []target {
-	sample := stuckTitle(stuckKinds, stuckEach)
+	sample := lab.StuckTitle(lab.StuckKinds, lab.StuckEach)
 	var all []target
 	for _, rtt := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond} {
 		row := r.find(sample, workStuck, toolPlugin, rtt)

@@ -1,4 +1,4 @@
-package main
+package lab
 
 import (
 	"bufio"
@@ -21,9 +21,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// rawRequest is a request that the raw client makes as it finds it. Those of a
+// RawRequest is a request that the raw client makes as it finds it. Those of a
 // later wave wait for those of an earlier one.
-type rawRequest struct {
+type RawRequest struct {
 	Wave   int
 	Method string
 	Path   string
@@ -32,8 +32,8 @@ type rawRequest struct {
 	Body   json.RawMessage `json:",omitempty"`
 }
 
-// rawPage is how many objects are in a page: as many as the plugin asks for.
-const rawPage = 1000
+// RawPage is how many objects are in a page: as many as the plugin asks for.
+const RawPage = 1000
 
 // What a read may wait for.
 const (
@@ -41,7 +41,7 @@ const (
 	untilEstablished = "established" // a definition
 )
 
-func writeRequests(path string, requests []rawRequest) error {
+func WriteRequests(path string, requests []RawRequest) error {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	for _, request := range requests {
@@ -52,15 +52,15 @@ func writeRequests(path string, requests []rawRequest) error {
 	return os.WriteFile(path, out.Bytes(), 0o644)
 }
 
-func readRequests(path string) ([]rawRequest, error) {
+func readRequests(path string) ([]RawRequest, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	var requests []rawRequest
+	var requests []RawRequest
 	for decoder := json.NewDecoder(bufio.NewReader(file)); ; {
-		var request rawRequest
+		var request RawRequest
 		switch err := decoder.Decode(&request); {
 		case errors.Is(err, io.EOF):
 			return requests, nil
@@ -71,9 +71,9 @@ func readRequests(path string) ([]rawRequest, error) {
 	}
 }
 
-// raw is the limit: a client that does nothing but send requests, that many at a time,
+// Raw is the limit: a client that does nothing but send requests, that many at a time,
 // over one HTTP/2 connection, and read the answers to their end.
-func raw(ctx context.Context, kubeconfig, path string, workers int) error {
+func Raw(ctx context.Context, kubeconfig, path string, workers int) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err
@@ -92,11 +92,11 @@ func raw(ctx context.Context, kubeconfig, path string, workers int) error {
 	if err != nil {
 		return err
 	}
-	return sendWaves(ctx, client, config.Host, requests, workers)
+	return SendWaves(ctx, client, config.Host, requests, workers)
 }
 
-// sendWaves sends each wave when the one before has been answered.
-func sendWaves(ctx context.Context, client *http.Client, host string, requests []rawRequest, workers int) error {
+// SendWaves sends each wave when the one before has been answered.
+func SendWaves(ctx context.Context, client *http.Client, host string, requests []RawRequest, workers int) error {
 	for len(requests) > 0 {
 		n := 0
 		for n < len(requests) && requests[n].Wave == requests[0].Wave {
@@ -110,7 +110,7 @@ func sendWaves(ctx context.Context, client *http.Client, host string, requests [
 	return nil
 }
 
-func sendAll(ctx context.Context, client *http.Client, host string, requests []rawRequest, workers int) error {
+func sendAll(ctx context.Context, client *http.Client, host string, requests []RawRequest, workers int) error {
 	var next atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
 	for range workers {
@@ -134,10 +134,10 @@ func sendAll(ctx context.Context, client *http.Client, host string, requests []r
 }
 
 // sendPages reads a list to its end.
-func sendPages(ctx context.Context, client *http.Client, host string, r rawRequest) error {
+func sendPages(ctx context.Context, client *http.Client, host string, r RawRequest) error {
 	path := r.Path
 	for token := ""; ; {
-		r.Path = path + "?limit=" + strconv.Itoa(rawPage) + "&continue=" + url.QueryEscape(token)
+		r.Path = path + "?limit=" + strconv.Itoa(RawPage) + "&continue=" + url.QueryEscape(token)
 		status, answer, err := once(ctx, client, host, r)
 		if err != nil {
 			return err
@@ -165,7 +165,7 @@ func next(page []byte) string {
 
 // send makes a request, again while the server does not know its path: it
 // serves a definition's objects a moment after it has accepted the definition.
-func send(ctx context.Context, client *http.Client, host string, r rawRequest) error {
+func send(ctx context.Context, client *http.Client, host string, r RawRequest) error {
 	const pause, patience = 20 * time.Millisecond, time.Minute
 	for start := time.Now(); ; time.Sleep(pause) {
 		status, answer, err := once(ctx, client, host, r)
@@ -183,19 +183,19 @@ func send(ctx context.Context, client *http.Client, host string, r rawRequest) e
 }
 
 // met reports whether a successful answer is what the request waits for.
-func (r rawRequest) met(answer []byte) bool {
+func (r RawRequest) met(answer []byte) bool {
 	switch r.Until {
 	case untilGone:
 		return false
 	case untilEstablished:
 		definition := &unstructured.Unstructured{}
-		return definition.UnmarshalJSON(answer) == nil && isEstablished(definition)
+		return definition.UnmarshalJSON(answer) == nil && IsEstablished(definition)
 	}
 	return true
 }
 
 // once returns the status and, if that is no success or something is waited for, the answer.
-func once(ctx context.Context, client *http.Client, host string, r rawRequest) (int, []byte, error) {
+func once(ctx context.Context, client *http.Client, host string, r RawRequest) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, r.Method, host+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
 		return 0, nil, err

@@ -1,4 +1,4 @@
-package main
+package lab
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// usage is the cost of one call of a program.
-type usage struct {
+// Usage is the cost of one call of a program.
+type Usage struct {
 	Seconds    float64 // from its start to its end
 	CPUSeconds float64 // user and system
 	PeakBytes  int64   // resident memory
@@ -23,32 +23,32 @@ type usage struct {
 	Ended      time.Time
 }
 
-// call runs a program by way of a process that does nothing else. Linux counts
+// Call runs a program by way of a process that does nothing else. Linux counts
 // the memory of the process that starts a program as the program's own until it
 // has been started, and this one's is large.
-func call(ctx context.Context, env []string, log string, argv ...string) (usage, error) {
+func Call(ctx context.Context, env []string, log string, argv ...string) (Usage, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return usage{}, err
+		return Usage{}, err
 	}
-	cmd := exec.CommandContext(ctx, self, append([]string{verbLaunch, log}, argv...)...)
+	cmd := exec.CommandContext(ctx, self, append([]string{VerbLaunch, log}, argv...)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.Env = env
 	cmd.Stderr = os.Stderr
 	answer, err := cmd.Output()
 	if err != nil {
-		return usage{}, fmt.Errorf("%s: %w", argv[0], err)
+		return Usage{}, fmt.Errorf("%s: %w", argv[0], err)
 	}
-	var u usage
+	var u Usage
 	if err := json.Unmarshal(answer, &u); err != nil {
-		return usage{}, fmt.Errorf("%s: %w", argv[0], err)
+		return Usage{}, fmt.Errorf("%s: %w", argv[0], err)
 	}
 	return u, nil
 }
 
-// launch is the process in between: it runs the program with its output in a file, and
+// Launch is the process in between: it runs the program with its output in a file, and
 // prints its usage.
-func launch(ctx context.Context, log string, argv []string) error {
+func Launch(ctx context.Context, log string, argv []string) error {
 	out, err := os.Create(log)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func launch(ctx context.Context, log string, argv []string) error {
 		return err
 	}
 	state := cmd.ProcessState
-	return json.NewEncoder(os.Stdout).Encode(usage{
+	return json.NewEncoder(os.Stdout).Encode(Usage{
 		Seconds:    took.Seconds(),
 		CPUSeconds: (state.UserTime() + state.SystemTime()).Seconds(),
 		PeakBytes:  peak(state),
@@ -87,8 +87,8 @@ func peak(state *os.ProcessState) int64 {
 	return rusage.Maxrss << 10
 }
 
-// tail returns the end of a file, for error messages.
-func tail(path string) string {
+// Tail returns the end of a file, for error messages.
+func Tail(path string) string {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()
@@ -101,5 +101,5 @@ func tail(path string) string {
 	return strings.Join(all, "\n")
 }
 
-// verbLaunch is how this program is called to measure another one: LOG PROGRAM [ARG…].
-const verbLaunch = "launch"
+// VerbLaunch is how this program is called to measure another one: LOG PROGRAM [ARG…].
+const VerbLaunch = "launch"

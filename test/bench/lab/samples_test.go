@@ -1,4 +1,4 @@
-package main
+package lab
 
 import (
 	"bytes"
@@ -9,17 +9,17 @@ import (
 )
 
 func TestGeneratedVersionsDifferInTenOfAThousand(t *testing.T) {
-	for _, kind := range generatedKinds() {
+	for _, kind := range GeneratedKinds() {
 		t.Run(kind, func(t *testing.T) {
-			s, err := generated(t.TempDir(), kind, 1000)
+			s, err := Generated(t.TempDir(), kind, 1000)
 			if err != nil {
 				t.Fatal(err)
 			}
-			before, err := s.objects(1)
+			before, err := s.Objects(1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			after, err := s.objects(2)
+			after, err := s.Objects(2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,19 +35,19 @@ func TestGeneratedVersionsDifferInTenOfAThousand(t *testing.T) {
 					differ++
 				}
 			}
-			if differ != 10 || s.changed != 10 {
-				t.Errorf("%d differ, %d are said to, want 10", differ, s.changed)
+			if differ != 10 || s.Changed != 10 {
+				t.Errorf("%d differ, %d are said to, want 10", differ, s.Changed)
 			}
 		})
 	}
 }
 
 func TestSampleFileHoldsItsObjects(t *testing.T) {
-	s, err := shop(t.TempDir())
+	s, err := Shop(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	args, err := s.args(0)
+	args, err := s.Args(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,11 +55,11 @@ func TestSampleFileHoldsItsObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := decode(content)
+	got, err := Decode(content)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := s.objects(0)
+	want, err := s.Objects(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestSampleFileHoldsItsObjects(t *testing.T) {
 func TestDecode(t *testing.T) {
 	stream := "# a comment\n---\n\n--- # another\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  text: |\n    x\n" +
 		"---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: b}}\n- {apiVersion: v1, kind: Secret, metadata: {name: c}}\n"
-	objects, err := decode([]byte(stream))
+	objects, err := Decode([]byte(stream))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package lab
 
 import (
 	"bytes"
@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// envCorpus names the folder of real manifests.
-const envCorpus = "CORPUS"
+// EnvCorpus names the folder of real manifests.
+const EnvCorpus = "CORPUS"
 
-// realSets are the sets that are measured.
-func realSets() []string {
+// RealSets are the sets that are measured.
+func RealSets() []string {
 	return []string{"microservices-demo", "argocd", "kube-prometheus", "rook", "metallb"}
 }
 
@@ -32,10 +32,10 @@ func partOf(set string) []string {
 	return nil
 }
 
-// corpus returns the folder of real manifests, or an error that says that there
+// Corpus returns the folder of real manifests, or an error that says that there
 // is none.
-func corpus() (string, error) {
-	dir := os.Getenv(envCorpus)
+func Corpus() (string, error) {
+	dir := os.Getenv(EnvCorpus)
 	if dir == "" {
 		dir = filepath.FromSlash("../shared/corpus") // beside the project
 	}
@@ -44,13 +44,13 @@ func corpus() (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(filepath.Join(dir, "INDEX.md")); err != nil {
-		return "", fmt.Errorf("no real manifests: %s is not there (%s names its folder)", filepath.Join(filepath.Base(dir), "INDEX.md"), envCorpus)
+		return "", fmt.Errorf("no real manifests: %s is not there (%s names its folder)", filepath.Join(filepath.Base(dir), "INDEX.md"), EnvCorpus)
 	}
 	return dir, nil
 }
 
-// fromCorpus is a sample of one of its sets.
-func fromCorpus(corpus, set string) (sample, error) {
+// FromCorpus is a sample of one of its sets.
+func FromCorpus(corpus, set string) (Sample, error) {
 	dir := filepath.Join(corpus, set)
 	paths := []string{dir}
 	if part := partOf(set); part != nil {
@@ -64,15 +64,15 @@ func fromCorpus(corpus, set string) (sample, error) {
 	for _, path := range paths {
 		more, err := readFolder(path)
 		if err != nil {
-			return sample{}, fmt.Errorf("%s: %w", set, err)
+			return Sample{}, fmt.Errorf("%s: %w", set, err)
 		}
 		objects, args = append(objects, more...), append(args, "-f", path)
 	}
-	return sample{
-		title:   fmt.Sprintf("%s (%d objects)", set, len(objects)),
-		args:    func(int) ([]string, error) { return args, nil },
-		objects: func(int) ([]*unstructured.Unstructured, error) { return objects, nil },
-		foreign: true,
+	return Sample{
+		Title:   fmt.Sprintf("%s (%d objects)", set, len(objects)),
+		Args:    func(int) ([]string, error) { return args, nil },
+		Objects: func(int) ([]*unstructured.Unstructured, error) { return objects, nil },
+		Foreign: true,
 	}, nil
 }
 
@@ -86,7 +86,7 @@ func readFolder(dir string) ([]*unstructured.Unstructured, error) {
 		if err != nil {
 			return err
 		}
-		more, err := decode(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
+		more, err := Decode(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
 		if err != nil {
 			return fmt.Errorf("%s: %w", filepath.Base(path), err)
 		}

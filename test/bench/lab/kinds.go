@@ -1,4 +1,4 @@
-package main
+package lab
 
 import (
 	"fmt"
@@ -11,17 +11,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// kind is how the API server serves objects of a kind.
-type kind struct {
-	resource   schema.GroupVersionResource
-	namespaced bool
+// Kind is how the API server serves objects of a kind.
+type Kind struct {
+	Resource   schema.GroupVersionResource
+	Namespaced bool
 }
 
-// kinds are those that the API server serves.
-type kinds map[schema.GroupVersionKind]kind
+// Kinds are those that the API server serves.
+type Kinds map[schema.GroupVersionKind]Kind
 
 // discover asks for the kinds that the API server serves from the start.
-func discover(config *rest.Config) (kinds, error) {
+func discover(config *rest.Config) (Kinds, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func discover(config *rest.Config) (kinds, error) {
 	if err != nil {
 		return nil, err
 	}
-	served := kinds{}
+	served := Kinds{}
 	for _, list := range lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -38,7 +38,7 @@ func discover(config *rest.Config) (kinds, error) {
 		}
 		for _, r := range list.APIResources {
 			if !strings.Contains(r.Name, "/") {
-				served[version.WithKind(r.Kind)] = kind{version.WithResource(r.Name), r.Namespaced}
+				served[version.WithKind(r.Kind)] = Kind{version.WithResource(r.Name), r.Namespaced}
 			}
 		}
 	}
@@ -47,14 +47,14 @@ func discover(config *rest.Config) (kinds, error) {
 
 // definitionKind is the kind of objects that define kinds.
 const (
-	definitionKind      = "CustomResourceDefinition"
-	definitionGroupKind = definitionKind + ".apiextensions.k8s.io"
+	DefinitionKind      = "CustomResourceDefinition"
+	DefinitionGroupKind = DefinitionKind + ".apiextensions.k8s.io"
 )
 
-// define adds the kinds that objects among those given define.
-func (k kinds) define(objects []*unstructured.Unstructured) {
+// Define adds the kinds that objects among those given define.
+func (k Kinds) Define(objects []*unstructured.Unstructured) {
 	for _, u := range objects {
-		if u.GetKind() != definitionKind {
+		if u.GetKind() != DefinitionKind {
 			continue
 		}
 		text := func(fields ...string) string {
@@ -65,7 +65,7 @@ func (k kinds) define(objects []*unstructured.Unstructured) {
 		for _, version := range versions {
 			name, _, _ := unstructured.NestedString(version.(map[string]any), "name")
 			gv := schema.GroupVersion{Group: text("group"), Version: name}
-			k[gv.WithKind(text("names", "kind"))] = kind{gv.WithResource(text("names", "plural")), text("scope") == "Namespaced"}
+			k[gv.WithKind(text("names", "kind"))] = Kind{gv.WithResource(text("names", "plural")), text("scope") == "Namespaced"}
 		}
 	}
 }
@@ -74,33 +74,33 @@ func (k kinds) define(objects []*unstructured.Unstructured) {
 // cluster-scoped ones.
 type collection struct {
 	resource  schema.GroupVersionResource
-	namespace string
+	Namespace string
 }
 
 // of returns the collection that an object belongs to, if it is applied with -n
 // namespace.
-func (k kinds) of(u *unstructured.Unstructured, namespace string) (collection, error) {
+func (k Kinds) of(u *unstructured.Unstructured, namespace string) (collection, error) {
 	kind, ok := k[u.GroupVersionKind()]
 	if !ok {
 		return collection{}, fmt.Errorf("the server does not serve %s", u.GroupVersionKind())
 	}
 	switch {
-	case !kind.namespaced:
+	case !kind.Namespaced:
 		namespace = ""
 	case u.GetNamespace() != "":
 		namespace = u.GetNamespace()
 	}
-	return collection{kind.resource, namespace}, nil
+	return collection{kind.Resource, namespace}, nil
 }
 
-// path is the collection's URL.
-func (c collection) path() string {
+// Path is the collection's URL.
+func (c collection) Path() string {
 	base := path.Join("/apis", c.resource.Group, c.resource.Version)
 	if c.resource.Group == "" {
 		base = path.Join("/api", c.resource.Version)
 	}
-	if c.namespace != "" {
-		base = path.Join(base, "namespaces", c.namespace)
+	if c.Namespace != "" {
+		base = path.Join(base, "namespaces", c.Namespace)
 	}
 	return path.Join(base, c.resource.Resource)
 }

@@ -1,4 +1,4 @@
-package main
+package lab
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 
 // TestMain lets the test binary be its own helper, as the program is.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == verbLaunch {
+	if len(os.Args) > 2 && os.Args[1] == VerbLaunch {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
-		if err := launch(ctx, os.Args[2], os.Args[3:]); err != nil {
+		if err := Launch(ctx, os.Args[2], os.Args[3:]); err != nil {
 			os.Exit(2)
 		}
 		os.Exit(0)
@@ -33,7 +33,7 @@ func TestCallMeasuresTheChildAlone(t *testing.T) {
 		ours[i] = 1
 	}
 	log := filepath.Join(t.TempDir(), "log")
-	u, err := call(t.Context(), os.Environ(), log, "sh", "-c", "echo out; echo err >&2; exit 3")
+	u, err := Call(t.Context(), os.Environ(), log, "sh", "-c", "echo out; echo err >&2; exit 3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestCallMeasuresTheChildAlone(t *testing.T) {
 	if u.Seconds <= 0 || u.CPUSeconds <= 0 {
 		t.Errorf("no time was measured: %+v", u)
 	}
-	if got := tail(log); got != "out\nerr" {
+	if got := Tail(log); got != "out\nerr" {
 		t.Errorf("output is %q", got)
 	}
 }
@@ -57,7 +57,7 @@ func TestCallEndsWithItsContext(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	done := make(chan error, 1)
 	go func() {
-		_, err := call(ctx, os.Environ(), filepath.Join(t.TempDir(), "log"), "sh", "-c", "echo $$ >"+pid+"; exec sleep 600")
+		_, err := Call(ctx, os.Environ(), filepath.Join(t.TempDir(), "log"), "sh", "-c", "echo $$ >"+pid+"; exec sleep 600")
 		done <- err
 	}()
 	for !strings.HasSuffix(read(t, pid), "\n") {

@@ -1,4 +1,4 @@
-package main
+package lab
 
 import (
 	"bytes"
@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// stuckKinds and stuckEach are how many kinds of objects are stuck, and how many
+	// StuckKinds and stuckEach are how many kinds of objects are stuck, and how many
 	// of each; with -short, there are few.
-	stuckKinds, stuckEach           = 20, 10
-	stuckKindsShort, stuckEachShort = 4, 5
+	StuckKinds, StuckEach           = 20, 10
+	StuckKindsShort, StuckEachShort = 4, 5
 	stuckGroup                      = "stuck.bench.example.com"
 )
 
@@ -53,10 +53,10 @@ const deadWebhook = `{
 	}]
 }`
 
-// stuckSample has objects of that many kinds, which it defines, whose deletion hangs.
-func stuckSample(dir string, kinds, each int) (sample, error) {
-	s := sample{title: stuckTitle(kinds, each), defines: true, held: kinds * each}
-	return written(dir, s, func(out *bytes.Buffer, _ int) error {
+// StuckSample has objects of that many kinds, which it defines, whose deletion hangs.
+func StuckSample(dir string, kinds, each int) (Sample, error) {
+	s := Sample{Title: StuckTitle(kinds, each), Defines: true, Held: kinds * each}
+	return Written(dir, s, func(out *bytes.Buffer, _ int) error {
 		for kind := range kinds {
 			fmt.Fprintf(out, definitionText, kind)
 		}
@@ -69,30 +69,30 @@ func stuckSample(dir string, kinds, each int) (sample, error) {
 	})
 }
 
-func stuckTitle(kinds, each int) string {
+func StuckTitle(kinds, each int) string {
 	return fmt.Sprintf("%d terminating objects of %d kinds", kinds*each, kinds)
 }
 
-// becomeStuck deletes the objects of the plot, which then wait for their finalizer,
+// BecomeStuck deletes the objects of the plot, which then wait for their finalizer,
 // and puts a webhook that is down in the way of its removal.
-func (p *plot) becomeStuck(ctx context.Context) error {
+func (p *Plot) BecomeStuck(ctx context.Context) error {
 	hook := &unstructured.Unstructured{}
 	if err := hook.UnmarshalJSON([]byte(deadWebhook)); err != nil {
 		return err
 	}
 	hooks := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"}
-	if _, err := p.lab.client.Resource(hooks).Create(ctx, hook, metav1.CreateOptions{}); err != nil {
+	if _, err := p.Lab.Client.Resource(hooks).Create(ctx, hook, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	order, members, err := p.collections()
+	order, members, err := p.Collections()
 	if err != nil {
 		return err
 	}
 	for _, c := range order {
-		if c.namespace == "" {
+		if c.Namespace == "" {
 			continue // a definition
 		}
-		if err := p.resource(c).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		if err := p.Resource(c).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 			return err
 		}
 		if err := p.inForce(ctx, c, members[c][0].GetName()); err != nil {
@@ -103,11 +103,11 @@ func (p *plot) becomeStuck(ctx context.Context) error {
 }
 
 // inForce waits until the API server asks the webhook about updates.
-func (p *plot) inForce(ctx context.Context, c collection, name string) error {
+func (p *Plot) inForce(ctx context.Context, c collection, name string) error {
 	const pause = 50 * time.Millisecond
 	touch := []byte(`{"metadata":{"annotations":{"touched":"yes"}}}`)
 	for {
-		_, err := p.resource(c).Patch(ctx, name, types.MergePatchType, touch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := p.Resource(c).Patch(ctx, name, types.MergePatchType, touch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		if apierrors.IsInternalError(err) {
 			return nil
 		}
@@ -122,13 +122,13 @@ func (p *plot) inForce(ctx context.Context, c collection, name string) error {
 	}
 }
 
-// explained checks what a tool said about the objects of the plot.
-func (p *plot) explained() error {
-	said, err := os.ReadFile(p.lab.log())
+// Explained checks what a tool said about the objects of the plot.
+func (p *Plot) Explained() error {
+	said, err := os.ReadFile(p.Lab.Log())
 	if err != nil {
 		return err
 	}
-	return oneRoot(string(said), p.sample.held)
+	return oneRoot(string(said), p.Sample.Held)
 }
 
 // oneRoot checks that the webhook is reported to hold back that many objects, and that
@@ -144,19 +144,19 @@ func oneRoot(said string, held int) error {
 	}
 	start := max(strings.Index(said, "{\n"), 0) // after what went to stderr
 	if err := json.Unmarshal([]byte(said[start:]), &result); err != nil {
-		return &outcomeError{fmt.Sprintf("what it says cannot be read: %v", err)}
+		return &OutcomeError{What: fmt.Sprintf("what it says cannot be read: %v", err)}
 	}
 	if len(result.Objects) != held || len(result.Roots) != 1 {
-		return &outcomeError{fmt.Sprintf("it says that %d roots hold %d objects, not that one holds %d", len(result.Roots), len(result.Objects), held)}
+		return &OutcomeError{What: fmt.Sprintf("it says that %d roots hold %d objects, not that one holds %d", len(result.Roots), len(result.Objects), held)}
 	}
 	if root := result.Roots[0]; root.Code != "WebhookUnreachable" || root.Count != held || root.BlockedBy.Name != "dead" {
-		return &outcomeError{fmt.Sprintf("it says that %s (%s/%s) holds %d objects, not that the webhook holds %d",
+		return &OutcomeError{What: fmt.Sprintf("it says that %s (%s/%s) holds %d objects, not that the webhook holds %d",
 			root.Code, root.BlockedBy.Kind, root.BlockedBy.Name, root.Count, held)}
 	}
 	return nil
 }
 
-// outcomeError says that what a tool did is not right.
-type outcomeError struct{ what string }
+// OutcomeError says that what a tool did is not right.
+type OutcomeError struct{ What string }
 
-func (e *outcomeError) Error() string { return e.what }
+func (e *OutcomeError) Error() string { return e.What }

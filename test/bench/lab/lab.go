@@ -1,4 +1,6 @@
-package main
+// Package lab is where tools are measured: a control plane behind a stretch of network, the sets
+// that are applied to it, and what a call cost.
+package lab
 
 import (
 	"context"
@@ -16,34 +18,34 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// lab is where the tools are measured: a control plane, without controllers unless
+// Lab is where the tools are measured: a control plane, without controllers unless
 // the work needs them, and the stretch of network in front of it.
-type lab struct {
-	dir      string
-	cluster  *cluster.Cluster
+type Lab struct {
+	Dir      string
+	Cluster  *cluster.Cluster
 	proxy    *cluster.Proxy
 	audit    *audit
-	client   dynamic.Interface // our own, beside the proxy
+	Client   dynamic.Interface // our own, beside the proxy
 	metadata metadata.Interface
-	kinds    kinds
+	kinds    Kinds
 	plots    int // so far
 
-	controllers bool
+	Controllers bool
 }
 
-// newLab starts everything; close ends it.
-func newLab(ctx context.Context, controllers bool) (_ *lab, err error) {
-	l := &lab{controllers: controllers}
+// New starts everything; close ends it.
+func New(ctx context.Context, controllers bool) (_ *Lab, err error) {
+	l := &Lab{Controllers: controllers}
 	defer func() {
 		if err != nil {
-			l.close()
+			l.Close()
 		}
 	}()
-	if l.dir, err = os.MkdirTemp("", "bench-"); err != nil {
+	if l.Dir, err = os.MkdirTemp("", "bench-"); err != nil {
 		return nil, err
 	}
-	log := filepath.Join(l.dir, "audit.log")
-	l.cluster, err = cluster.Start(ctx, cluster.Options{
+	log := filepath.Join(l.Dir, "audit.log")
+	l.Cluster, err = cluster.Start(ctx, cluster.Options{
 		AuditLog:    log,
 		Controllers: controllers,
 		APIServerArgs: []string{
@@ -54,7 +56,7 @@ func newLab(ctx context.Context, controllers bool) (_ *lab, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.proxy, err = cluster.NewProxy(l.cluster.URL); err != nil {
+	if l.proxy, err = cluster.NewProxy(l.Cluster.URL); err != nil {
 		return nil, err
 	}
 	if l.audit, err = openAudit(log); err != nil {
@@ -63,13 +65,13 @@ func newLab(ctx context.Context, controllers bool) (_ *lab, err error) {
 	return l, l.connect()
 }
 
-func (l *lab) connect() error {
-	config, err := l.cluster.RESTConfig()
+func (l *Lab) connect() error {
+	config, err := l.Cluster.RESTConfig()
 	if err != nil {
 		return err
 	}
 	config.QPS = -1 // Work beside a measurement must not lag behind it.
-	if l.client, err = dynamic.NewForConfig(config); err != nil {
+	if l.Client, err = dynamic.NewForConfig(config); err != nil {
 		return err
 	}
 	if l.metadata, err = metadata.NewForConfig(config); err != nil {
@@ -79,24 +81,24 @@ func (l *lab) connect() error {
 	return err
 }
 
-func (l *lab) close() {
+func (l *Lab) Close() {
 	if l.audit != nil {
 		l.audit.close()
 	}
 	if l.proxy != nil {
 		l.proxy.Close()
 	}
-	if l.cluster != nil {
-		l.cluster.Stop()
+	if l.Cluster != nil {
+		l.Cluster.Stop()
 	}
-	_ = os.RemoveAll(l.dir)
+	_ = os.RemoveAll(l.Dir)
 }
 
 // environment is that of a tool: a user, a home and a discovery cache of its own, the
 // network between it and the server, and none of the caller's settings that could change
 // what it does. kubectl knows sets only if it is told to.
-func (l *lab) environment(user string) ([]string, error) {
-	home := filepath.Join(l.dir, user)
+func (l *Lab) environment(user string) ([]string, error) {
+	home := filepath.Join(l.Dir, user)
 	kubeconfig := filepath.Join(home, "kubeconfig")
 	if err := l.admit(user, kubeconfig); err != nil {
 		return nil, err
@@ -109,11 +111,11 @@ func (l *lab) environment(user string) ([]string, error) {
 }
 
 // admit creates a user with all rights, unless it exists.
-func (l *lab) admit(user, kubeconfig string) error {
+func (l *Lab) admit(user, kubeconfig string) error {
 	if _, err := os.Stat(kubeconfig); err == nil {
 		return nil
 	}
-	direct, err := l.cluster.KubeconfigFor(user, "system:masters")
+	direct, err := l.Cluster.KubeconfigFor(user, "system:masters")
 	if err != nil {
 		return err
 	}
@@ -127,12 +129,12 @@ func (l *lab) admit(user, kubeconfig string) error {
 	return clientcmd.WriteToFile(*config, kubeconfig)
 }
 
-// network sets the added round-trip time.
-func (l *lab) network(rtt time.Duration) { l.proxy.SetRTT(rtt) }
+// Network sets the added round-trip time.
+func (l *Lab) Network(rtt time.Duration) { l.proxy.SetRTT(rtt) }
 
-// measured is a call together with what the server and the network saw of it.
-type measured struct {
-	usage
+// Measured is a call together with what the server and the network saw of it.
+type Measured struct {
+	Usage
 	Requests    int            // that the API server got
 	Verbs       map[string]int `json:",omitempty"` // the same by verb
 	Sent        int64          // bytes, to the server
@@ -140,37 +142,37 @@ type measured struct {
 	Connections int64          // that were made
 }
 
-// measure runs a program as a user.
-func (l *lab) measure(ctx context.Context, user string, argv []string) (measured, error) {
+// Measure runs a program as a user.
+func (l *Lab) Measure(ctx context.Context, user string, argv []string) (Measured, error) {
 	env, err := l.environment(user)
 	if err != nil {
-		return measured{}, err
+		return Measured{}, err
 	}
 	if err := l.audit.skip(); err != nil {
-		return measured{}, err
+		return Measured{}, err
 	}
 	before := l.proxy.Stats()
-	u, err := call(ctx, env, l.log(), argv...)
+	u, err := Call(ctx, env, l.Log(), argv...)
 	if err != nil {
-		return measured{}, err
+		return Measured{}, err
 	}
 	after := l.proxy.Stats()
 	verbs, err := l.audit.verbs(ctx, user)
 	if err != nil {
-		return measured{}, fmt.Errorf("audit log: %w", err)
+		return Measured{}, fmt.Errorf("audit log: %w", err)
 	}
-	m := measured{usage: u, Verbs: verbs, Sent: after.Sent - before.Sent, Received: after.Received - before.Received, Connections: after.Connections - before.Connections}
+	m := Measured{Usage: u, Verbs: verbs, Sent: after.Sent - before.Sent, Received: after.Received - before.Received, Connections: after.Connections - before.Connections}
 	for _, n := range verbs {
 		m.Requests += n
 	}
-	return m, l.cluster.Failure()
+	return m, l.Cluster.Failure()
 }
 
-// log is the output of the program that was measured last.
-func (l *lab) log() string { return filepath.Join(l.dir, "output.log") }
+// Log is the output of the program that was measured last.
+func (l *Lab) Log() string { return filepath.Join(l.Dir, "output.log") }
 
-// add makes two calls one.
-func (m *measured) add(more measured) {
+// Add makes two calls one.
+func (m *Measured) Add(more Measured) {
 	m.Seconds += more.Seconds
 	m.CPUSeconds += more.CPUSeconds
 	m.PeakBytes = max(m.PeakBytes, more.PeakBytes)

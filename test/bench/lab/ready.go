@@ -1,4 +1,4 @@
-package main
+package lab
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 // What makes a Deployment ready: there is no controller that would.
 const (
-	readyStatus = `{"status":{"observedGeneration":1,"replicas":2,"updatedReplicas":2,"readyReplicas":2,"availableReplicas":2,
+	ReadyStatus = `{"status":{"observedGeneration":1,"replicas":2,"updatedReplicas":2,"readyReplicas":2,"availableReplicas":2,
 		"conditions":[{"type":"Available","status":"True","reason":"MinimumReplicasAvailable","message":""},
 		{"type":"Progressing","status":"True","reason":"NewReplicaSetAvailable","message":""}]}}`
 	// beforeReady is how long a tool has to begin its wait; afterwards they become
@@ -18,10 +18,10 @@ const (
 	beforeReady, eachReady = 3 * time.Second, 10 * time.Millisecond
 )
 
-// becomeReady makes the Deployments of the plot ready, after a while and one after the
+// BecomeReady makes the Deployments of the plot ready, after a while and one after the
 // other, concurrently with the caller. The returned function waits for the end and
 // returns when the last of them became ready.
-func (p *plot) becomeReady(ctx context.Context) func(context.Context) (time.Time, error) {
+func (p *Plot) BecomeReady(ctx context.Context) func(context.Context) (time.Time, error) {
 	type end struct {
 		at  time.Time
 		err error
@@ -30,13 +30,13 @@ func (p *plot) becomeReady(ctx context.Context) func(context.Context) (time.Time
 	go func() {
 		var e end
 		time.Sleep(beforeReady)
-		order, members, err := p.collections()
+		order, members, err := p.Collections()
 		e.err = err
 		for _, c := range order {
 			for _, u := range members[c] {
 				time.Sleep(eachReady)
 				e.at = time.Now()
-				if _, err := p.resource(c).Patch(ctx, u.GetName(), types.MergePatchType, []byte(readyStatus), metav1.PatchOptions{}, "status"); err != nil {
+				if _, err := p.Resource(c).Patch(ctx, u.GetName(), types.MergePatchType, []byte(ReadyStatus), metav1.PatchOptions{}, "status"); err != nil {
 					e.err = err
 				}
 			}

@@ -1,4 +1,4 @@
-package main
+package lab
 
 import (
 	"bytes"
@@ -14,32 +14,32 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// sample is a set of manifests that the tools work on.
-type sample struct {
-	title string
-	// args read the manifests, at a version, for kubectl and the plugin alike.
-	args func(version int) ([]string, error)
-	// objects are what the manifests say at that version, in their order.
-	objects func(version int) ([]*unstructured.Unstructured, error)
-	// changed is how many objects differ from one version to the next; 0 if there
+// Sample is a set of manifests that the tools work on.
+type Sample struct {
+	Title string
+	// Args read the manifests, at a version, for kubectl and the plugin alike.
+	Args func(version int) ([]string, error)
+	// Objects are what the manifests say at that version, in their order.
+	Objects func(version int) ([]*unstructured.Unstructured, error)
+	// Changed is how many objects differ from one version to the next; 0 if there
 	// is one version only.
-	changed int
-	// foreign manifests are not ours: the server's result is compared with its result for
+	Changed int
+	// Foreign manifests are not ours: the server's result is compared with its result for
 	// another tool, and not with the manifests.
-	foreign bool
-	// kind is that of a generated sample, and condition one that every object of it
+	Foreign bool
+	// Kind is that of a generated sample, and condition one that every object of it
 	// meets as soon as it is there, as --for takes it.
-	kind, condition string
-	// defines: it defines kinds, which do not go away without a trace, so it needs a
+	Kind, Condition string
+	// Defines: it defines kinds, which do not go away without a trace, so it needs a
 	// control plane of its own. held is how many of its objects are stuck once they are
 	// deleted.
-	defines bool
-	held    int
-	// leaving is how many of its objects, the last, are not in what rest reads.
-	leaving int
-	rest    func(version int) ([]string, error)
-	// stalled is how many of its objects hang while the others are ready.
-	stalled int
+	Defines bool
+	Held    int
+	// Leaving is how many of its objects, the last, are not in what rest reads.
+	Leaving int
+	Rest    func(version int) ([]string, error)
+	// Stalled is how many of its objects hang while the others are ready.
+	Stalled int
 }
 
 // The manifests are as people write them: no protocol beside a port, no
@@ -142,16 +142,16 @@ metadata:
 `
 )
 
-// generated is a sample of one kind, whose versions are written to dir on demand. Of a
+// Generated is a sample of one kind, whose versions are written to dir on demand. Of a
 // thousand objects, ten change with the version.
-func generated(dir, kind string, count int) (sample, error) {
+func Generated(dir, kind string, count int) (Sample, error) {
 	texts := map[string]string{"ConfigMap": configMapText, "Deployment": deploymentText}
 	text, ok := texts[kind]
 	if !ok {
-		return sample{}, fmt.Errorf("no samples of kind %q: there are ConfigMap and Deployment", kind)
+		return Sample{}, fmt.Errorf("no samples of kind %q: there are ConfigMap and Deployment", kind)
 	}
 	changed := max(1, count/100)
-	title := fmt.Sprintf("%s %ss", thousands(count), kind)
+	title := fmt.Sprintf("%s %ss", Thousands(count), kind)
 	if count == 1 {
 		title = "1 " + kind
 	}
@@ -168,18 +168,18 @@ func generated(dir, kind string, count int) (sample, error) {
 	}
 	const tenth = 10
 	leaving := max(1, count/tenth)
-	rest, err := written(dir, sample{title: title + " but " + thousands(leaving)}, first(count-leaving))
+	rest, err := Written(dir, Sample{Title: title + " but " + Thousands(leaving)}, first(count-leaving))
 	if err != nil {
-		return sample{}, err
+		return Sample{}, err
 	}
-	return written(dir, sample{title: title, changed: changed, kind: kind, condition: condition, leaving: leaving, rest: rest.args}, first(count))
+	return Written(dir, Sample{Title: title, Changed: changed, Kind: kind, Condition: condition, Leaving: leaving, Rest: rest.Args}, first(count))
 }
 
-// shop is a small application, for where there is no corpus.
-func shop(dir string) (sample, error) {
+// Shop is a small application, for where there is no corpus.
+func Shop(dir string) (Sample, error) {
 	const services = 12
-	s := sample{title: "sample shop (48 objects)"}
-	return written(dir, s, func(out *bytes.Buffer, _ int) error {
+	s := Sample{Title: "sample shop (48 objects)"}
+	return Written(dir, s, func(out *bytes.Buffer, _ int) error {
 		for _, text := range []string{accountText, configMapText, serviceText, deploymentText} {
 			if err := render(out, text, services, func(int) int { return 0 }); err != nil {
 				return err
@@ -208,12 +208,12 @@ func render(out *bytes.Buffer, text string, count int, version func(i int) int) 
 	return nil
 }
 
-// written completes a sample whose text write writes.
-func written(dir string, s sample, write func(out *bytes.Buffer, version int) error) (sample, error) {
+// Written completes a sample whose text write writes.
+func Written(dir string, s Sample, write func(out *bytes.Buffer, version int) error) (Sample, error) {
 	// Only the last version is requested repeatedly.
 	var last []*unstructured.Unstructured
 	lastVersion := -1
-	s.objects = func(version int) ([]*unstructured.Unstructured, error) {
+	s.Objects = func(version int) ([]*unstructured.Unstructured, error) {
 		if version == lastVersion {
 			return last, nil
 		}
@@ -221,26 +221,26 @@ func written(dir string, s sample, write func(out *bytes.Buffer, version int) er
 		if err := write(&out, version); err != nil {
 			return nil, err
 		}
-		read, err := decode(out.Bytes())
+		read, err := Decode(out.Bytes())
 		if err == nil {
 			last, lastVersion = read, version
 		}
 		return read, err
 	}
-	s.args = func(version int) ([]string, error) {
+	s.Args = func(version int) ([]string, error) {
 		var out bytes.Buffer
 		if err := write(&out, version); err != nil {
 			return nil, err
 		}
-		name := strings.NewReplacer(" ", "-", ",", "", "(", "", ")", "").Replace(s.title)
+		name := strings.NewReplacer(" ", "-", ",", "", "(", "", ")", "").Replace(s.Title)
 		path := filepath.Join(dir, fmt.Sprintf("%s-v%d.yaml", name, version))
 		return []string{"-f", path}, os.WriteFile(path, out.Bytes(), 0o644)
 	}
 	return s, nil
 }
 
-// decode reads the objects of a YAML stream; lists are taken apart.
-func decode(stream []byte) ([]*unstructured.Unstructured, error) {
+// Decode reads the objects of a YAML stream; lists are taken apart.
+func Decode(stream []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for document := range bytes.SplitSeq(append([]byte("\n"), stream...), []byte("\n---")) {
 		// The line's end belongs to the document: a block scalar may end there.
@@ -270,11 +270,13 @@ func decode(stream []byte) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// thousands shows a number with commas.
-func thousands(n int) string {
+// Thousands shows a number with commas.
+func Thousands(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]
 	}
 	return text
 }
+
+func GeneratedKinds() []string { return []string{"ConfigMap", "Deployment"} }

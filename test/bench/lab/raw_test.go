@@ -1,4 +1,4 @@
-package main
+package lab
 
 import (
 	"net/http"
@@ -28,22 +28,22 @@ func TestRawSendsWavesOneAfterTheOther(t *testing.T) {
 	}))
 	defer server.Close()
 
-	var requests []rawRequest
+	var requests []RawRequest
 	for i := range 20 {
 		n := strconv.Itoa(i)
 		requests = append(requests,
-			rawRequest{Wave: 1, Method: http.MethodPatch, Path: "/second" + n, Body: []byte(`{}`)},
-			rawRequest{Wave: 0, Method: http.MethodGet, Path: "/first" + n})
+			RawRequest{Wave: 1, Method: http.MethodPatch, Path: "/second" + n, Body: []byte(`{}`)},
+			RawRequest{Wave: 0, Method: http.MethodGet, Path: "/first" + n})
 	}
 	path := filepath.Join(t.TempDir(), "requests.json")
-	if err := writeRequests(path, inWaves(requests)); err != nil {
+	if err := WriteRequests(path, InWaves(requests)); err != nil {
 		t.Fatal(err)
 	}
 	read, err := readRequests(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sendWaves(t.Context(), server.Client(), server.URL, read, 8); err != nil {
+	if err := SendWaves(t.Context(), server.Client(), server.URL, read, 8); err != nil {
 		t.Fatal(err)
 	}
 	var want []string
@@ -63,7 +63,7 @@ func TestRawReportsARefusal(t *testing.T) {
 		http.Error(w, "no such field", http.StatusUnprocessableEntity)
 	}))
 	defer server.Close()
-	err := sendWaves(t.Context(), server.Client(), server.URL, []rawRequest{{Method: http.MethodPatch, Path: "/x"}}, 1)
+	err := SendWaves(t.Context(), server.Client(), server.URL, []RawRequest{{Method: http.MethodPatch, Path: "/x"}}, 1)
 	if err == nil || !strings.Contains(err.Error(), "422: no such field") {
 		t.Errorf("got %v, want the server's refusal", err)
 	}
@@ -88,7 +88,7 @@ func TestRawWaitsForWhatItReads(t *testing.T) {
 		untilEstablished: {"", young, established},
 	} {
 		answers = sequence
-		err := sendWaves(t.Context(), server.Client(), server.URL, []rawRequest{{Method: http.MethodGet, Path: "/x", Until: until}}, 1)
+		err := SendWaves(t.Context(), server.Client(), server.URL, []RawRequest{{Method: http.MethodGet, Path: "/x", Until: until}}, 1)
 		if err != nil || len(answers) > 0 {
 			t.Errorf("%s: %v, and %d answers were not read", until, err, len(answers))
 		}
