@@ -23,6 +23,7 @@ type Plot struct {
 	Version   int    // version of the manifests
 }
 
+// NewPlot returns a namespace of its own for a sample.
 func (l *Lab) NewPlot(ctx context.Context, s Sample, user string) (*Plot, error) {
 	objects, err := s.Objects(0)
 	if err != nil {
@@ -49,6 +50,7 @@ func (p *Plot) Controlled() bool { return p.Lab != nil && p.Lab.Controllers }
 // Name identifies an object on every plot.
 type Name struct{ Kind, Namespace, Name string }
 
+// NameOf returns the name of an object.
 func NameOf(u *unstructured.Unstructured) Name {
 	return Name{u.GroupVersionKind().GroupKind().String(), u.GetNamespace(), u.GetName()}
 }
@@ -136,6 +138,7 @@ func (p *Plot) each(read func(c collection, wanted map[string]Name) error) error
 	return nil
 }
 
+// Resource is where the objects of a collection are written.
 func (p *Plot) Resource(c collection) dynamic.ResourceInterface {
 	if c.Namespace == "" {
 		return p.Lab.Client.Resource(c.resource)
@@ -183,6 +186,7 @@ func (p *Plot) established(ctx context.Context, definition *unstructured.Unstruc
 	}
 }
 
+// IsEstablished reports whether a definition is served.
 func IsEstablished(definition *unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions")
 	return slices.ContainsFunc(conditions, func(c any) bool {

@@ -41,6 +41,7 @@ const (
 	untilEstablished = "established" // a definition
 )
 
+// WriteRequests writes requests to a file, for the raw client.
 func WriteRequests(path string, requests []RawRequest) error {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -279,4 +279,5 @@ func Thousands(n int) string {
 	return text
 }
 
+// GeneratedKinds are those of which there are generated samples.
 func GeneratedKinds() []string { return []string{"ConfigMap", "Deployment"} }

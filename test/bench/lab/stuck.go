@@ -17,11 +17,13 @@ import (
 )
 
 const (
-	// StuckKinds and stuckEach are how many kinds of objects are stuck, and how many
+	// StuckKinds and StuckEach are how many kinds of objects are stuck, and how many
 	// of each; with -short, there are few.
-	StuckKinds, StuckEach           = 20, 10
-	StuckKindsShort, StuckEachShort = 4, 5
-	stuckGroup                      = "stuck.bench.example.com"
+	StuckKinds      = 20
+	StuckEach       = 10
+	StuckKindsShort = 4
+	StuckEachShort  = 5
+	stuckGroup      = "stuck.bench.example.com"
 )
 
 const definitionText = `---
@@ -69,6 +71,7 @@ func StuckSample(dir string, kinds, each int) (Sample, error) {
 	})
 }
 
+// StuckTitle is the title of such a sample.
 func StuckTitle(kinds, each int) string {
 	return fmt.Sprintf("%d terminating objects of %d kinds", kinds*each, kinds)
 }
