@@ -81,6 +81,7 @@ func (l *Lab) connect() error {
 	return err
 }
 
+// Close ends everything, and removes its folder.
 func (l *Lab) Close() {
 	if l.audit != nil {
 		l.audit.close()

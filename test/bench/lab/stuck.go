@@ -16,9 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// How many kinds of objects are stuck, and how many of each; with -short, there are few.
 const (
-	// StuckKinds and StuckEach are how many kinds of objects are stuck, and how many
-	// of each; with -short, there are few.
 	StuckKinds      = 20
 	StuckEach       = 10
 	StuckKindsShort = 4
