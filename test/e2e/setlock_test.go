@@ -53,6 +53,9 @@ func TestTwoRunsOfASet(t *testing.T) {
 
 	r := k8sconnect(t, c.KubeconfigPath, applySet(ns, two, "--lock-timeout=0")...).ends(t, 1)
 	r.says(t, "the set is locked by ").says(t, "run first, since ").says(t, "--lock-timeout")
+	if strings.Contains(r.stderr.String(), "; waited 1m") {
+		t.Errorf("it waited for as long as without --lock-timeout: %s", r)
+	}
 	for name, value := range values(t, c, ns) {
 		if value != "one" {
 			t.Errorf("%s is %s: the second run has written without the lock", name, value)
