@@ -101,6 +101,9 @@ func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.Gr
 // itself (edge case 18); and where the user says that something else will. Elsewhere it
 // asks once.
 func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error) {
+	if definition, defined := e.definition(item); defined && e.DryRun == object.DryRunNone {
+		return e.defined(ctx, item, definition)
+	}
 	kind, err := e.Server.Kind(ctx, item.GVK)
 	if e.DryRun != object.DryRunNone {
 		if err != nil && e.done.created(item) {
@@ -108,20 +111,8 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 		}
 		return kind, e.unserved(ctx, item, err)
 	}
-	definition, defined := e.definition(item)
 	bringer, brought := e.bringer(item)
-	within := e.AwaitKinds
 	switch {
-	case defined:
-		if err != nil {
-			e.emit(event.Waiting{Ref: item.Ref, For: describe(definition) + " to be established"})
-		}
-		if err := e.Server.Established(ctx, definition.Name); err != nil {
-			return kind, err
-		}
-		// Discovery may name a kind a moment before its objects can be reached; what
-		// was waited for is given that moment.
-		within = 0
 	case err == nil:
 		return kind, nil
 	case brought:
@@ -131,7 +122,37 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 	default:
 		return kind, e.unserved(ctx, item, err)
 	}
-	kind, err = e.Server.Served(ctx, item.GVK, within)
+	kind, err = e.Server.Served(ctx, item.GVK, e.AwaitKinds)
+	return kind, e.unserved(ctx, item, err)
+}
+
+// defined waits for a definition of the set to be established, and for its kind to be
+// served: discovery may name a kind a moment before or after, and what was waited for is
+// given that moment.
+func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.Key) (object.Kind, error) {
+	if item.Kind.Resource != "" { // Until the new definition counts, the kind may be listed as it was.
+		if err := e.Server.Established(ctx, definition.Name); err != nil {
+			return item.Kind, err
+		}
+		kind, err := e.Server.Served(ctx, item.GVK, 0)
+		return kind, e.unserved(ctx, item, err)
+	}
+	e.emit(event.Waiting{Ref: item.Ref, For: describe(definition) + " to be established"})
+	// Each answer takes a round trip, so both are asked at once.
+	var refusal error
+	unrefused, refuse := context.WithCancel(ctx)
+	defer refuse()
+	var asked sync.WaitGroup
+	asked.Go(func() {
+		if refusal = e.Server.Established(ctx, definition.Name); refusal != nil {
+			refuse()
+		}
+	})
+	kind, err := e.Server.Served(unrefused, item.GVK, 0)
+	asked.Wait()
+	if refusal != nil {
+		return kind, refusal
+	}
 	return kind, e.unserved(ctx, item, err)
 }
 

@@ -1,9 +1,12 @@
 package apply
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,24 +86,87 @@ func TestDefinitionThatIsNotEstablished(t *testing.T) {
 	if err := r.engine.Run(t.Context(), phases([]plan.Item{definition}, []plan.Item{custom})); err == nil {
 		t.Error("Run() = nil, want an error")
 	}
-	if diff := cmp.Diff([]string{"apply definition", "established definition"}, server.calls); diff != "" {
-		t.Errorf("requests: %s", diff)
+	if got := r.of("custom").Err; got == nil || got.Error() != "its name is taken" {
+		t.Errorf("custom: %v", got)
+	}
+	if slices.Contains(server.calls, "apply custom") {
+		t.Errorf("requests: %q", server.calls)
+	}
+}
+
+// beside is a server that answers whether a definition is established and whether its kind is
+// served once it has been asked both.
+type beside struct {
+	fake
+	established, served chan struct{}
+	refusing            bool
+}
+
+func (b *beside) Established(ctx context.Context, definition string) error {
+	close(b.established)
+	if b.refusing {
+		<-b.served
+		return errors.New("its name is taken")
+	}
+	select {
+	case <-b.served:
+		return b.fake.Established(ctx, definition)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (b *beside) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (object.Kind, error) {
+	close(b.served)
+	<-b.established
+	if b.refusing { // Never.
+		<-ctx.Done()
+		return object.Kind{}, ctx.Err()
+	}
+	return b.fake.Served(ctx, gvk, within)
+}
+
+// Neither of the two questions about a new definition waits for the answer to the other; a
+// refusal of the definition ends the wait for its kind.
+func TestDefinitionAndItsKindAreAskedAtOnce(t *testing.T) {
+	for name, refusing := range map[string]bool{"accepted": false, "refused": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				definition := item(t, "definition")
+				definition.GVK.Kind = "CustomResourceDefinition"
+				custom := item(t, "custom", definition.Key())
+				custom.Kind.Resource = ""
+				custom.Bringers = custom.Needs
+				server := &beside{established: make(chan struct{}), served: make(chan struct{}), refusing: refusing}
+				r := newRun(&server.fake)
+				r.engine.Server = server
+				err := r.engine.Run(t.Context(), phases([]plan.Item{definition}, []plan.Item{custom}))
+				got := r.of("custom").Err
+				if refusing != (err != nil) || refusing != (got != nil) || refusing && got.Error() != "its name is taken" {
+					t.Errorf("%v, custom: %v", err, got)
+				}
+			})
+		})
 	}
 }
 
 // hintOf returns the hint of what was said of an object that failed.
 func (r *run) hintOf(name string) string {
-	for _, e := range r.events {
-		applied, ok := e.(event.Applied)
-		if !ok || applied.Ref.Name != name {
-			continue
-		}
-		if hinter, ok := errors.AsType[interface {
-			error
-			Hint() string
-		}](applied.Err); ok {
-			return hinter.Hint()
-		}
+	if hinter, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](r.of(name).Err); ok {
+		return hinter.Hint()
 	}
 	return ""
+}
+
+// of returns what became of an object.
+func (r *run) of(name string) event.Applied {
+	for _, e := range r.events {
+		if applied, ok := e.(event.Applied); ok && applied.Ref.Name == name {
+			return applied
+		}
+	}
+	return event.Applied{}
 }

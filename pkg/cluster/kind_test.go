@@ -340,6 +340,9 @@ func TestServedDoesNotWaitForTheCache(t *testing.T) {
 		if took := time.Since(began); took > trip {
 			t.Errorf("took %s, an answer %s", took, trip)
 		}
+		if n := f.count("GET /apis/x.y/v1"); n != 1 {
+			t.Errorf("%d questions for kinds of one group, want one that they share", n)
+		}
 		time.Sleep(time.Minute)
 		refills := 0
 		for _, what := range f.seen {

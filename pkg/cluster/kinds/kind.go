@@ -32,12 +32,7 @@ func (d *Discovery) Kind(ctx context.Context, gvk schema.GroupVersionKind) (obje
 	}
 	kind, sure, err := d.remembered(ctx, gvk)
 	if err == nil && !sure {
-		var l listing
-		if l, err = d.together.listed(ctx, gvk.GroupVersion(), d.listed); err == nil {
-			kind, err = find(&l.kinds, gvk)
-		} else {
-			err = ofKind(gvk, err)
-		}
+		kind, err = d.live(ctx, gvk)
 	}
 	if err == nil {
 		d.Know(kind, false)
@@ -124,7 +119,7 @@ func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kin
 
 // live asks the server itself about the one group version. Its errors are those of Kind.
 func (d *Discovery) live(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
-	l, err := d.listed(ctx, gvk.GroupVersion())
+	l, err := d.together.listed(ctx, gvk.GroupVersion(), d.listed)
 	if err != nil {
 		return object.Kind{}, ofKind(gvk, err)
 	}
