@@ -16,7 +16,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/lock"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // events announces a run in the cluster, by Events on the set's parent: one at its start
@@ -30,24 +29,6 @@ type events struct {
 
 // patience bounds an Event: it is news, and nothing waits for it.
 const patience = 3 * time.Second
-
-// Tell executes a run, and announces its start and its end in the cluster before the lock
-// is released. parent is the set's, as it is; objects is their number. Without a lock it
-// announces nothing.
-func (l *Locking) Tell(ctx context.Context, parent *unstructured.Unstructured, objects int, counts *Tally, do func(context.Context) error) error {
-	if l == nil || l.events == nil {
-		return do(ctx)
-	}
-	l.events.send(ctx, parent, corev1.EventTypeNormal, "RunStarted", text.Count(objects, "object"))
-	err := do(ctx)
-	if err == nil {
-		l.events.send(ctx, parent, corev1.EventTypeNormal, "RunSucceeded", counts.String())
-		return nil
-	}
-	why := l.connection.Vault.Text(err.Error())
-	l.events.send(ctx, parent, corev1.EventTypeWarning, "RunFailed", strings.TrimPrefix(counts.String()+"; "+why, "; "))
-	return err
-}
 
 // send writes an Event, if that is permitted. A failure is not one of the run, which
 // works without Events.

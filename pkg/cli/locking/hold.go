@@ -4,17 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/lock"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Locking is the lock of the set that a run changes.
@@ -37,18 +40,6 @@ func New(c *connection.Connection, run string, within time.Duration, emit func(e
 	l.lock = lock.New(l.me, lock.Usual())
 	c.Guard = l.lock
 	return l
-}
-
-// fixed is where the Leases of sets are whose parent is in no namespace.
-const fixed = "default"
-
-// LeaseOf returns the Lease that locks the set with this parent.
-func LeaseOf(parent object.Ref) object.Ref {
-	ref := object.Ref{GVK: LeaseKind().GVK, Namespace: parent.Namespace, Name: applyset.LeaseName(parent)}
-	if ref.Namespace == "" {
-		ref.Namespace = fixed
-	}
-	return ref
 }
 
 // Hold gets the lock of the set with this parent, and waits for it. The context that it
@@ -95,6 +86,32 @@ func explain(err error, lease object.Ref) error {
 			Advice: rights(lease),
 		}
 	}
+	return err
+}
+
+// Ledger returns that of the set, for the time in which its lock is held. Nil without a lock.
+func (l *Locking) Ledger() *Ledger {
+	if l == nil {
+		return nil
+	}
+	return &l.ledger
+}
+
+// Tell executes a run, and announces its start and its end in the cluster before the lock
+// is released. parent is the set's, as it is; objects is their number. Without a lock it
+// announces nothing.
+func (l *Locking) Tell(ctx context.Context, parent *unstructured.Unstructured, objects int, counts *Tally, do func(context.Context) error) error {
+	if l == nil || l.events == nil {
+		return do(ctx)
+	}
+	l.events.send(ctx, parent, corev1.EventTypeNormal, "RunStarted", text.Count(objects, "object"))
+	err := do(ctx)
+	if err == nil {
+		l.events.send(ctx, parent, corev1.EventTypeNormal, "RunSucceeded", counts.String())
+		return nil
+	}
+	why := l.connection.Vault.Text(err.Error())
+	l.events.send(ctx, parent, corev1.EventTypeWarning, "RunFailed", strings.TrimPrefix(counts.String()+"; "+why, "; "))
 	return err
 }
 

@@ -64,14 +64,6 @@ func (l *Ledger) add(notes map[string]string, lease lock.Record) {
 	}
 }
 
-// Ledger returns that of the set, for the time in which its lock is held. Nil without a lock.
-func (l *Locking) Ledger() *Ledger {
-	if l == nil {
-		return nil
-	}
-	return &l.ledger
-}
-
 // Last returns the run that stated something last before this one; without an ID if none was
 // noted. sure: no other run had the lock since.
 func (l *Ledger) Last() (run history.Run, sure bool, err error) {

@@ -6,17 +6,11 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
-
-// Reader is what it takes to look at a lock.
-type Reader interface {
-	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
-}
 
 // unfinished is the result of a run that was killed: the process that holds its Lease is gone.
 const unfinished = "unfinished"
