@@ -92,13 +92,34 @@ func Fit(head, text string, width func() int) string {
 		if i == 0 {
 			line = head + line
 		}
-		if columns <= 0 || Cells(line) <= columns || strings.Contains(line, "kubectl ") {
+		if columns <= 0 || Cells(line) <= columns || hasCommand(line) {
 			out = append(out, line)
 			continue
 		}
 		out = append(out, wrapped(line, indent, columns)...)
 	}
 	return strings.Join(out, "\n")
+}
+
+// verbs are what a command may begin with after kubectl. A field manager may be called
+// kubectl, too.
+const verbs = " annotate api-resources api-versions apply attach auth autoscale certificate cluster-info completion" +
+	" config cordon cp create debug delete describe diff drain edit events exec explain expose get k8sconnect kustomize" +
+	" label logs options patch plugin port-forward proxy replace rollout run scale set taint top uncordon version wait "
+
+// hasCommand reports whether a line has a command of kubectl, and not just its name.
+func hasCommand(line string) bool {
+	for {
+		_, rest, found := strings.Cut(line, "kubectl ")
+		if !found {
+			return false
+		}
+		verb, _, _ := strings.Cut(rest, " ")
+		if verb = strings.TrimRight(verb, ",.;:)"); verb != "" && strings.Contains(verbs, " "+verb+" ") {
+			return true
+		}
+		line = rest
+	}
 }
 
 // wrapped breaks one line.
