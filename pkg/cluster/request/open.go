@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"crypto/tls"
 	"net/http"
 	"net/http/httptrace"
 	"os"
@@ -51,10 +52,29 @@ func (o *Opening) OpenEarly(config *rest.Config) {
 	o.keep = transport
 	go func() {
 		defer o.end()
-		if resp, err := transport.RoundTrip(req); err == nil {
-			_ = resp.Body.Close() // It cannot be.
-		}
+		open(transport, req)
 	}()
+}
+
+// open makes a transport open the connection for a request that cannot be sent, and keep it.
+// HTTP/2 keeps the connection of a request that fails. HTTP/1.1 closes it, but keeps one
+// whose request was given up before it was there.
+func open(transport *http.Transport, req *http.Request) {
+	ctx, giveUp := context.WithCancel(req.Context())
+	defer giveUp()
+	given := make(chan struct{})
+	resp, err := transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		TLSHandshakeDone: func(state tls.ConnectionState, err error) {
+			if err == nil && state.NegotiatedProtocol != "h2" {
+				giveUp()
+				<-given // The connection is there when this returns.
+			}
+		},
+	})))
+	close(given)
+	if err == nil {
+		_ = resp.Body.Close() // It cannot be.
+	}
 }
 
 // direct returns the transport that client-go uses for a configuration, without what
@@ -115,6 +135,7 @@ func (t *opened) RoundTrip(req *http.Request) (*http.Response, error) {
 		})))
 	}
 	t.wait(req.Context())
+	attemptOf(req.Context()).hear() // The server was not asked until now.
 	return t.next.RoundTrip(req)
 }
 

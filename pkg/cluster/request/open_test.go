@@ -2,8 +2,10 @@ package request
 
 import (
 	"context"
+	"encoding/pem"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"testing"
 	"testing/synctest"
@@ -74,9 +76,15 @@ func TestOpeningHangs(t *testing.T) {
 				o := &Opening{}
 				o.begun.Store(true)
 				began := time.Now()
+				a := &attempt{}
+				ctx = withAttempt(ctx, a)
+				a.hear()
 				sent := false
 				client := o.wrap(roundTrip(func(*http.Request) (*http.Response, error) {
 					sent = true
+					if since, _ := a.quietSince(); time.Since(since) != 0 {
+						t.Errorf("the server counts as silent for %s, and was not asked", time.Since(since))
+					}
 					return nil, http.ErrHandlerTimeout
 				}))
 				req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://127.0.0.1:1", nil)
@@ -89,6 +97,49 @@ func TestOpeningHangs(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A connection that was opened early is used in HTTP/1.1, too. Here it is the only one that
+// the server answers on.
+func TestOpenEarlyHTTP1(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Listener = &once{Listener: server.Listener}
+	server.StartTLS()
+	defer server.Close()
+	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{
+		CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+	}}
+	o := &Opening{}
+	o.OpenEarly(config)
+	<-o.ended()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // It would take for ever.
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := o.keep.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+}
+
+// once hands out one connection, and lets all others hang.
+type once struct {
+	net.Listener
+	conns []net.Conn
+}
+
+func (o *once) Accept() (net.Conn, error) {
+	for {
+		conn, err := o.Listener.Accept()
+		if err != nil || len(o.conns) == 0 {
+			o.conns = append(o.conns, conn)
+			return conn, err
+		}
+		o.conns = append(o.conns, conn)
 	}
 }
 
