@@ -24,8 +24,9 @@ type early struct {
 
 // foresee begins to read the objects of the manifests. It returns nil if there is nothing
 // that the server has to be asked before, or if the cache lacks a kind, which the manifests
-// may define.
-func (o *Options) foresee(ctx context.Context, client *cluster.Client) *early {
+// may define. An empty cache fills itself. If it cannot, kinds are not asked for again: with
+// a server that is away, that would take as long once more.
+func (o *Options) foresee(ctx context.Context, client *cluster.Client) (*early, error) {
 	e := &early{kinds: map[schema.GroupVersionKind]object.Kind{}}
 	all := true
 	for _, m := range o.Manifests {
@@ -34,23 +35,26 @@ func (o *Options) foresee(ctx context.Context, client *cluster.Client) *early {
 			continue
 		}
 		kind, sure, err := client.Remembered(ctx, gvk)
+		if unserved(err) {
+			return nil, nil
+		}
 		if err != nil {
-			return nil
+			return nil, err
 		}
 		e.kinds[gvk], all = kind, all && sure
 	}
 	if all {
-		return nil
+		return nil, nil
 	}
 	scope := o.Scope
 	scope.Kinds = e.kinds
 	p, err := plan.Build(o.Manifests, scope)
 	if err != nil {
-		return nil // It is an error by the true kinds, too, or they differ.
+		return nil, nil // It is an error by the true kinds, too, or they differ.
 	}
 	e.reader = ahead.StartAll(ctx, client, p)
 	e.schemas, e.done = readSchemas(ctx, client, p)
-	return e
+	return e, nil
 }
 
 // confirm returns what was begun if the server serves the kinds as it was assumed, and

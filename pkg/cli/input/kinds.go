@@ -78,7 +78,7 @@ func askAll(
 	for _, gvk := range gvks {
 		group.Go(func() error {
 			kind, err := ask(gvk)
-			if errors.As(err, new(*cluster.NoKindError)) || errors.As(err, new(*cluster.UntoldKindError)) {
+			if unserved(err) {
 				return nil // The verb that needs it asks again, and reports why.
 			}
 			mu.Lock()
@@ -88,4 +88,10 @@ func askAll(
 		})
 	}
 	return known, group.Wait()
+}
+
+// unserved reports whether an error says that a kind is not served, or that its server does
+// not answer.
+func unserved(err error) bool {
+	return errors.As(err, new(*cluster.NoKindError)) || errors.As(err, new(*cluster.UntoldKindError))
 }

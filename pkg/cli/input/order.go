@@ -23,7 +23,10 @@ func (o *Options) Plan(
 ) (*plan.Plan, error) {
 	p, err := o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		if o.Early {
-			o.early = o.foresee(ctx, client)
+			var err error
+			if o.early, err = o.foresee(ctx, client); err != nil {
+				return nil, err
+			}
 		}
 		known, err := kinds(ctx, client, o.Manifests)
 		o.early = o.early.confirm(known)
