@@ -28,6 +28,9 @@ const mostCircular = 6
 // an arrow goes from a file to each file whose functions, types, methods, variables or
 // constants it uses.
 func TestFilesNeedNoCircles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it checks the types of all packages, which takes as long as the other tests here together")
+	}
 	packages := listed(t)
 	for folder, g := range packages {
 		circular := g.circular()

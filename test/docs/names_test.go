@@ -7,12 +7,22 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 )
 
+// parsed is the project's code, parsed once for all tests: none of them changes it.
+var parsed = sync.OnceValues(func() (*code, error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return nil, err
+	}
+	return readCode(root)
+})
+
 func project(t *testing.T) *code {
 	t.Helper()
-	c, err := readCode(root(t))
+	c, err := parsed()
 	if err != nil {
 		t.Fatal(err)
 	}
