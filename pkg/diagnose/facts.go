@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -17,11 +18,18 @@ import (
 type Facts struct {
 	mu      sync.RWMutex
 	answers map[Question]Answer
+	typed   map[typedKey]any
+}
+
+// typedKey is an object with the type to which it was converted.
+type typedKey struct {
+	object *unstructured.Unstructured
+	typed  reflect.Type
 }
 
 // NewFacts returns facts that already contain the objects.
 func NewFacts(known ...*unstructured.Unstructured) *Facts {
-	f := &Facts{answers: map[Question]Answer{}}
+	f := &Facts{answers: map[Question]Answer{}, typed: map[typedKey]any{}}
 	for _, u := range known {
 		f.answers[questionOf(object.RefOf(u))] = Answer{Object: u, given: true}
 	}
@@ -66,11 +74,34 @@ func (f *Facts) Find(q Question) (Answer, bool) {
 func (f *Facts) Forget(old func(q Question, at time.Time) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	clear(f.typed) // It would keep the objects that go.
 	for q, a := range f.answers {
 		if !a.given && (a.Err != nil && !apierrors.IsForbidden(a.Err) || old(q, a.at)) {
 			delete(f.answers, q)
 		}
 	}
+}
+
+// Typed is [As] for an object among the facts. It converts the object once, although the
+// rules run again and again; so nothing may change what it returns.
+func Typed[T any](f *Facts, u *unstructured.Unstructured) (*T, bool) {
+	key := typedKey{u, reflect.TypeFor[T]()}
+	f.mu.RLock()
+	made, known := f.typed[key]
+	f.mu.RUnlock()
+	if known {
+		t, ok := made.(*T)
+		return t, ok
+	}
+	t, ok := As[T](u)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !ok {
+		f.typed[key] = nil
+		return nil, false
+	}
+	f.typed[key] = &t
+	return &t, true
 }
 
 // Since returns what was asked since a time, in order.

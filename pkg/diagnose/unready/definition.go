@@ -123,7 +123,7 @@ func (v *rules) apiService(u *unstructured.Unstructured) []rule.Finding {
 		return []rule.Finding{{Cause: cause, Rank: rule.Root}}
 	}
 	var found []rule.Finding
-	if s, ok := rule.As[corev1.Service](served); ok && s.Spec.Type != corev1.ServiceTypeExternalName {
+	if s, ok := rule.As[corev1.Service](v.View, served); ok && s.Spec.Type != corev1.ServiceTypeExternalName {
 		found = v.endpoints(s)
 		cause.Evidence = append(cause.Evidence, "it is served by "+rule.Name(backend))
 	}

@@ -99,27 +99,27 @@ func (v *rules) subject(u *unstructured.Unstructured) []rule.Finding {
 func (v *rules) kind(u *unstructured.Unstructured) []rule.Finding {
 	switch u.GroupVersionKind().GroupKind() {
 	case rule.Core("Pod").GroupKind():
-		return typed(u, v.pods.Explain)
+		return typed(v, u, v.pods.Explain)
 	case rule.Apps("Deployment").GroupKind():
-		return typed(u, v.deployment)
+		return typed(v, u, v.deployment)
 	case rule.Apps("ReplicaSet").GroupKind():
-		return typed(u, v.replicaSet)
+		return typed(v, u, v.replicaSet)
 	case rule.Core("ReplicationController").GroupKind():
-		return typed(u, v.replicationController)
+		return typed(v, u, v.replicationController)
 	case rule.Apps("StatefulSet").GroupKind():
-		return typed(u, v.statefulSet)
+		return typed(v, u, v.statefulSet)
 	case rule.Apps("DaemonSet").GroupKind():
-		return typed(u, v.daemonSet)
+		return typed(v, u, v.daemonSet)
 	case rule.Batch("Job").GroupKind():
-		return typed(u, v.job)
+		return typed(v, u, v.job)
 	case rule.Batch("CronJob").GroupKind():
-		return typed(u, v.cronJob)
+		return typed(v, u, v.cronJob)
 	case rule.Core("PersistentVolumeClaim").GroupKind():
-		return typed(u, v.volumes.Claim)
+		return typed(v, u, v.volumes.Claim)
 	case rule.Core("Service").GroupKind():
-		return typed(u, v.service)
+		return typed(v, u, v.service)
 	case rule.Networking("Ingress").GroupKind():
-		return typed(u, v.ingress)
+		return typed(v, u, v.ingress)
 	case rule.Definition().GroupKind():
 		return v.definition(u)
 	case rule.APIService().GroupKind():
@@ -134,8 +134,8 @@ func (v *rules) kind(u *unstructured.Unstructured) []rule.Finding {
 }
 
 // typed applies rules to the struct of a kind.
-func typed[T any](u *unstructured.Unstructured, rules func(*T) []rule.Finding) []rule.Finding {
-	t, ok := rule.As[T](u)
+func typed[T any](v *rules, u *unstructured.Unstructured, rules func(*T) []rule.Finding) []rule.Finding {
+	t, ok := rule.As[T](v.View, u)
 	if !ok {
 		return nil
 	}

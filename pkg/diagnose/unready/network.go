@@ -63,7 +63,7 @@ func (v *rules) endpoints(s *corev1.Service) []rule.Finding {
 	if len(s.Spec.Selector) > 0 {
 		behind = v.ReadPods(s.Namespace, selector.String(), "", nil)
 	}
-	if !sure || answers(s, endpoints) {
+	if !sure || v.answers(s, endpoints) {
 		return nil
 	}
 	c := event.Cause{Next: rule.Kubectl(s.Namespace, "get", "endpointslices", "-l", discoveryv1.LabelServiceName+"="+s.Name), BlockedBy: r}
@@ -109,9 +109,9 @@ func (v *rules) endpoints(s *corev1.Service) []rule.Finding {
 func every(*unstructured.Unstructured) bool { return true }
 
 // answers reports whether the Service has a ready endpoint.
-func answers(s *corev1.Service, endpoints []*unstructured.Unstructured) bool {
+func (v *rules) answers(s *corev1.Service, endpoints []*unstructured.Unstructured) bool {
 	for _, u := range endpoints {
-		slice, ok := rule.As[discoveryv1.EndpointSlice](u)
+		slice, ok := rule.As[discoveryv1.EndpointSlice](v.View, u)
 		if !ok {
 			continue
 		}
@@ -166,7 +166,7 @@ func (v *rules) ingress(i *networkingv1.Ingress) []rule.Finding {
 		if u == nil && sure {
 			c.Code, c.BlockedBy = "IngressClassMissing", named
 			c.Message = rule.Name(r) + " has no address: IngressClass " + *class + " does not exist"
-		} else if k, ok := rule.As[networkingv1.IngressClass](u); ok {
+		} else if k, ok := rule.As[networkingv1.IngressClass](v.View, u); ok {
 			c.Evidence = append(c.Evidence, "IngressClass "+*class+" is for controller "+text.Excerpt(k.Spec.Controller))
 		}
 	case old != "":

@@ -93,8 +93,11 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool)
 	}
 	misses := v.Misses()
 	objects, sure := v.Select(diagnose.Question{GVK: rule.Apps("ReplicaSet"), Namespace: d.Namespace, Labels: selector, Kept: "of " + string(d.UID)}, func(u *unstructured.Unstructured) bool {
-		rs, ok := rule.As[appsv1.ReplicaSet](u)
-		if !ok || !metav1.IsControlledBy(rs, d) {
+		if !metav1.IsControlledBy(u, d) {
+			return false
+		}
+		rs, ok := diagnose.As[appsv1.ReplicaSet](u) // Most of them are not kept.
+		if !ok {
 			return false
 		}
 		idle := rs.Spec.Replicas != nil && *rs.Spec.Replicas == 0 && rs.Status.Replicas == 0 // It is kept for the history.
@@ -106,7 +109,7 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool)
 	var sets []*appsv1.ReplicaSet
 	var uids []types.UID
 	for _, u := range objects {
-		if rs, ok := rule.As[appsv1.ReplicaSet](u); ok {
+		if rs, ok := rule.As[appsv1.ReplicaSet](v.View, u); ok {
 			sets, uids = append(sets, rs), append(uids, rs.UID)
 		}
 	}

@@ -96,7 +96,7 @@ func (v Rules) node(p *corev1.Pod) []rule.Finding {
 			BlockedBy: r,
 		})}
 	}
-	node, ok := rule.As[corev1.Node](u)
+	node, ok := rule.As[corev1.Node](v.View, u)
 	if !ok {
 		return nil
 	}

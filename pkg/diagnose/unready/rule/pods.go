@@ -40,7 +40,7 @@ func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.
 	a, sure := ask(q, func() diagnose.Collector { return &telling{mine: mine} })
 	list := Pods{More: a.More, Sure: sure}
 	for _, u := range a.Objects {
-		if p, ok := As[corev1.Pod](u); ok {
+		if p, ok := As[corev1.Pod](v, u); ok {
 			list.Pods = append(list.Pods, p)
 		}
 	}

@@ -63,7 +63,7 @@ func (v *View) Read(r object.Ref) (u *unstructured.Unstructured, sure bool) {
 
 // Lookup returns the struct of an object, or nil.
 func Lookup[T any](v *View, r object.Ref) *T {
-	t, ok := As[T](v.Find(r))
+	t, ok := As[T](v, v.Find(r))
 	if !ok {
 		return nil
 	}
@@ -121,11 +121,10 @@ func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured
 	return a.Objects, sure
 }
 
-// As converts an object to the struct of its kind. An object that does not fit counts as
-// absent: some other API has taken the name.
-func As[T any](u *unstructured.Unstructured) (*T, bool) {
-	t, ok := diagnose.As[T](u)
-	return &t, ok
+// As returns an object as the struct of its kind, for all rules the same: they do not change
+// it. An object that does not fit counts as absent: some other API has taken the name.
+func As[T any](v *View, u *unstructured.Unstructured) (*T, bool) {
+	return diagnose.Typed[T](v.Facts, u)
 }
 
 // Since returns "for 3m" if both times are known, and "" otherwise.

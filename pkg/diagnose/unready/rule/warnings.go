@@ -34,7 +34,7 @@ func (v *View) Warnings(u metav1.Object) []*corev1.Event {
 		if !ok {
 			return nil
 		}
-		v.events[namespace] = byObject(a.Objects)
+		v.events[namespace] = v.byObject(a.Objects)
 	}
 	return v.events[namespace][u.GetUID()]
 }
@@ -43,10 +43,10 @@ func warningsIn(namespace string) diagnose.Question {
 	return diagnose.Question{Verb: diagnose.List, GVK: Core("Event"), Namespace: namespace, Fields: "type!=Normal", Kept: "newest"}
 }
 
-func byObject(objects []*unstructured.Unstructured) map[types.UID][]*corev1.Event {
+func (v *View) byObject(objects []*unstructured.Unstructured) map[types.UID][]*corev1.Event {
 	events := map[types.UID][]*corev1.Event{}
 	for _, u := range objects {
-		if e, ok := As[corev1.Event](u); ok {
+		if e, ok := As[corev1.Event](v, u); ok {
 			events[e.InvolvedObject.UID] = append(events[e.InvolvedObject.UID], e)
 		}
 	}
@@ -91,8 +91,12 @@ type warning struct {
 }
 
 func (n *newest) Add(u *unstructured.Unstructured) {
-	e, ok := As[corev1.Event](u)
-	if !ok || e.InvolvedObject.UID == "" || !n.about[e.InvolvedObject.UID] {
+	uid := diagnose.Text(u, "involvedObject", "uid")
+	if uid == "" || !n.about[types.UID(uid)] { // As most of a namespace's are.
+		return
+	}
+	e, ok := diagnose.As[corev1.Event](u)
+	if !ok {
 		return
 	}
 	word, _, _ := strings.Cut(e.Message, " ") // The first word names the probe.
@@ -101,10 +105,10 @@ func (n *newest) Add(u *unstructured.Unstructured) {
 	switch {
 	case !known && len(n.kept) < keepEvents:
 		n.order = append(n.order, kind)
-	case !known, !LastSeen(e).After(last.seen):
+	case !known, !LastSeen(&e).After(last.seen):
 		return
 	}
-	n.kept[kind] = warning{LastSeen(e), diagnose.Slim(u)}
+	n.kept[kind] = warning{LastSeen(&e), diagnose.Slim(u)}
 }
 
 func (n *newest) Collected() (kept []*unstructured.Unstructured, more int) {

@@ -225,7 +225,7 @@ func (v Rules) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolumeClai
 		return rule.Finding{}, false
 	}
 	for _, u := range v.attachments() {
-		a, ok := rule.As[storagev1.VolumeAttachment](u)
+		a, ok := rule.As[storagev1.VolumeAttachment](v.View, u)
 		if !ok || a.Spec.Source.PersistentVolumeName == nil || *a.Spec.Source.PersistentVolumeName != pvc.Spec.VolumeName || a.Spec.NodeName == p.Spec.NodeName {
 			continue
 		}

@@ -43,7 +43,7 @@ func (v Rules) ClaimsOf(p *corev1.Pod) []rule.Finding {
 			}))
 			continue
 		}
-		pvc, ok := rule.As[corev1.PersistentVolumeClaim](u)
+		pvc, ok := rule.As[corev1.PersistentVolumeClaim](v.View, u)
 		if !ok {
 			continue
 		}
@@ -145,7 +145,7 @@ func (v Rules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, bool) {
 	}
 	r := rule.Ref(rule.Storage("StorageClass"), "", *pvc.Spec.StorageClassName)
 	u, sure := v.Read(r)
-	class, ok := rule.As[storagev1.StorageClass](u)
+	class, ok := rule.As[storagev1.StorageClass](v.View, u)
 	if !ok {
 		return claimClass{ref: r}, sure
 	}

@@ -41,8 +41,8 @@ func (v Rules) AskHolders() {
 	held := v.exclusive()
 	for namespace, claims := range held.claims {
 		v.Select(holdersIn(namespace), func(u *unstructured.Unstructured) bool {
-			p, ok := rule.As[corev1.Pod](u)
-			return ok && slices.ContainsFunc(claimNames(p), func(name string) bool { return slices.Contains(claims, name) })
+			p, ok := diagnose.As[corev1.Pod](u) // Most of them are not kept.
+			return ok && slices.ContainsFunc(claimNames(&p), func(name string) bool { return slices.Contains(claims, name) })
 		})
 	}
 	if len(held.claims) == 0 {
@@ -66,7 +66,7 @@ func (v Rules) holders(namespace string) []*corev1.Pod {
 	a, _ := v.Known(holdersIn(namespace))
 	var pods []*corev1.Pod
 	for _, u := range a.Objects {
-		if p, ok := rule.As[corev1.Pod](u); ok {
+		if p, ok := rule.As[corev1.Pod](v.View, u); ok {
 			pods = append(pods, p)
 		}
 	}
