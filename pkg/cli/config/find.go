@@ -72,15 +72,15 @@ func isOurs(file string) (bool, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Lstat(file); err == nil {
-			return false, unfit(file, "a link to something that does not exist")
+			return false, unfit(file, "a link to something that does not exist", "remove it, or make what it points to")
 		}
 		return false, nil
 	case err != nil:
 		return false, err
 	case info.IsDir():
-		return false, unfit(file, "a folder")
+		return false, unfit(file, "a folder", orNone)
 	case !info.Mode().IsRegular(): // To open a pipe waits for somebody to write.
-		return false, unfit(file, "a pipe, a socket or a device")
+		return false, unfit(file, "a pipe, a socket or a device", "remove it")
 	}
 	data, err := read(file)
 	if err != nil {
@@ -94,8 +94,12 @@ func isOurs(file string) (bool, error) {
 	return top.APIVersion.IsZero() && top.Kind.IsZero(), nil
 }
 
-func unfit(file, what string) error {
-	return &Error{File: file, Err: errors.New("it is " + what + ", and not a file with rules"), Advice: "remove it, or use none with --config="}
+// orNone is advice about what is no manifest. Not about a pipe, say: without a file of rules, the
+// folder is still read with all that is in it.
+const orNone = "remove it, or use none with --config="
+
+func unfit(file, what, advice string) error {
+	return &Error{File: file, Err: errors.New("it is " + what + ", and not a file with rules"), Advice: advice}
 }
 
 func read(file string) ([]byte, error) {

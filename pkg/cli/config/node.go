@@ -90,7 +90,7 @@ func (r *reader) root(data []byte) *yaml.Node {
 		return nil
 	}
 	if len(document.Content) == 0 || document.Content[0].Tag == "!!null" {
-		r.faults = append(r.faults, &Error{File: r.file, Err: errors.New("the file sets nothing"), Advice: "remove it, or use none with --config="})
+		r.faults = append(r.faults, &Error{File: r.file, Err: errors.New("the file sets nothing"), Advice: orNone})
 		return nil
 	}
 	if documents.Decode(&second) == nil {

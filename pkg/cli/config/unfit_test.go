@@ -4,11 +4,14 @@ package config
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 )
 
 // What has the name of the file and is none is told at once: without rules a run would take what
@@ -17,6 +20,9 @@ func TestUnfitFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, folder := range []string{"folder/k8sconnect.yaml", "pipe", "nowhere", "loop", "link", "device", "large"} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(strings.TrimSuffix(folder, "/k8sconnect.yaml"), "a.yaml"), []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,8 +45,17 @@ func TestUnfitFiles(t *testing.T) {
 		"nowhere": "nowhere/k8sconnect.yaml: it is a link to something that does not exist", "loop": "loop/k8sconnect.yaml",
 		"device": "device/k8sconnect.yaml: it is a pipe, a socket or a device", "large": "large/k8sconnect.yaml: it has more than 1048576 bytes",
 	} {
-		if got, err := find([]string{folder}, ""); got != "" || err == nil || !strings.Contains(err.Error(), want) {
+		got, err := find([]string{folder}, "")
+		if got != "" || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", folder, got, err)
+		}
+		// A hint that to use none helps is true: then the folder can be read.
+		var fault *Error
+		if !errors.As(err, &fault) || !strings.Contains(fault.Hint(), "--config=") {
+			continue
+		}
+		if _, err := manifest.Read(t.Context(), manifest.Options{Filenames: []string{folder}}); err != nil {
+			t.Errorf("%s, without a file of rules: %v", folder, err)
 		}
 	}
 	if got, err := find([]string{"link"}, ""); got != at("link") || err != nil {
