@@ -27,6 +27,29 @@ spec:
     spec: {containers: [{name: web, image: "registry.example/web:1.0", args: [a]}]}
 `
 
+// Replicas without an owner get none by the subresource scale, so an autoscaler cannot hold what
+// was released, as docs/give.md says. What was given to a controller, it can.
+func TestReleasedReplicas(t *testing.T) {
+	s := newSite(t, "give-replicas")
+	for _, test := range []struct {
+		how  []string
+		want string
+	}{
+		{[]string{"--release"}, "[flux Apply]"},
+		{[]string{"--to=kube-controller-manager", "--as-operation=update"}, "[flux Apply kubectl Update:scale]"},
+	} {
+		s.apply(t, "flux", web)
+		if status, _ := s.give(t, append([]string{"deploy/web", ".spec.replicas", "--from=flux"}, test.how...)...); status != 0 {
+			t.Fatalf("%s: status %d", test.how, status)
+		}
+		s.kubectl(t, "", "scale", "deploy/web", "--replicas=5")
+		if got := fmt.Sprint(owners(s.get(t, deployments, "web"))); got != test.want {
+			t.Errorf("%s: owners %s", test.how, got)
+		}
+		s.kubectl(t, "", "delete", "deploy/web")
+	}
+}
+
 // Fields go from one manager to another, and neither a value nor the generation changes. The
 // next apply of each then is what it should be (edge cases 6, 10).
 func TestGive(t *testing.T) {
