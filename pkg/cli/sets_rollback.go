@@ -78,7 +78,7 @@ one that did not.`,
 		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&flags.to, "to", "", "Id of the RUN to go back to")
+	cmd.Flags().StringVar(&flags.to, "to", "", "Id of the RUN to go back to; an unknown one lists those that there are")
 	help.Complete(cmd, "to", completion.Runs(c))
 	cmd.Flags().BoolVar(&flags.yes, "yes", false, "Do it without asking")
 	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "The same, but only if it changes what a run without it showed with this DIGEST; for CI")
@@ -201,9 +201,10 @@ func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []
 
 // earlier returns the run that is gone back to, and what it stated.
 func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (history.Run, []*unstructured.Unstructured, error) {
+	width, _ := verb.Terminal(in.Streams.ErrOut)
 	tell := func(e event.Event) {
 		if w, ok := e.(event.Warned); ok {
-			fmt.Fprintf(in.Streams.ErrOut, "warning: %s: %s\n", layout.Plain(w.Ref.String()), layout.Plain(w.Text))
+			fmt.Fprintln(in.Streams.ErrOut, layout.Fit("warning: ", w.Ref.String()+": "+w.Text, width))
 		}
 	}
 	client, err := in.Connect(ctx, in.NewRun(), 0, tell)
@@ -243,7 +244,7 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 		return history.Run{}, nil, fmt.Errorf("%s: %w", o.parent, err)
 	}
 	o.number = max(newest.Place.Number, last.Place.Number)
-	fmt.Fprintf(in.Streams.ErrOut, "back to run %s of %s, by %s\n", layout.Plain(to.ID), to.Started.Format(time.RFC3339), layout.Plain(to.Who))
+	fmt.Fprintln(in.Streams.ErrOut, layout.Fit("back to run ", fmt.Sprintf("%s of %s, by %s", to.ID, to.Started.Format(time.RFC3339), to.Who), width))
 	manifests, err := keeper.Manifests(ctx, to, o.predictor.Manager)
 	return to, manifests, err
 }

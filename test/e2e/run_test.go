@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -89,6 +91,25 @@ func (r *run) says(t *testing.T, text string) *run {
 	t.Helper()
 	if !strings.Contains(r.stdout.String()+r.stderr.String(), text) {
 		t.Fatalf("does not say %q: %s", text, r)
+	}
+	return r
+}
+
+// offers fails the test unless the hint is to go back to one of these runs, each with its time and
+// who ran it, and to no other.
+func (r *run) offers(t *testing.T, names ...string) *run {
+	t.Helper()
+	_, list, _ := strings.Cut(r.stderr.String(), "it can go back to:\n")
+	var got []string
+	for line := range strings.Lines(list) {
+		entry := regexp.MustCompile(`^    (\S+) of \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, by \S+\n$`).FindStringSubmatch(line)
+		if entry == nil {
+			break
+		}
+		got = append(got, entry[1])
+	}
+	if !slices.Equal(got, names) {
+		t.Fatalf("it offers %q, not %q: %s", got, names, r)
 	}
 	return r
 }

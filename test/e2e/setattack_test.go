@@ -91,7 +91,7 @@ func TestRollbackToAnotherSetsRun(t *testing.T) {
 	back := func(args ...string) *run {
 		return k8sconnect(t, c.KubeconfigPath, append([]string{"sets", "rollback", "ours", "-n", ns, "--yes"}, args...)...)
 	}
-	back("--to=theirs-1").ends(t, 2).says(t, "the history has no run theirs-1").says(t, "it can go back to: ours-2, ours-1")
+	back("--to=theirs-1").ends(t, 2).says(t, "the history has no run theirs-1").offers(t, "ours-2", "ours-1")
 	back("--run-id=ours-1").ends(t, 0).says(t, "back to run ours-1")
 	if got := value(t, c, ns, "ours-0000"); got != "1" {
 		t.Errorf("the value is %s", got)
@@ -99,7 +99,7 @@ func TestRollbackToAnotherSetsRun(t *testing.T) {
 	// The rollback was told to be the run that it goes back to: that one is the last now.
 	back().ends(t, 0).says(t, "back to run ours-2")
 	apply("ours", "ours-2", "3")
-	back("--to=ours-2").ends(t, 2).says(t, "the history has 2 runs with the id ours-2").says(t, "name one of them: ours-2.")
+	back("--to=ours-2").ends(t, 2).says(t, "the history has 2 runs with the id ours-2").says(t, "name one of them:\n    ours-2.")
 }
 
 // A namespace that goes away amid a rollback ends it with an error that names what could not be

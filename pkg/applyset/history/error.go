@@ -16,7 +16,8 @@ var errNoneBefore error = &object.HintedError{
 // UnknownRunError says that the history has no run of that id.
 type UnknownRunError struct {
 	ID string
-	// Known are the runs that a set can go back to, the newest first.
+	// Known are the runs that a set can go back to, each with when it began and who ran it, the
+	// newest first.
 	Known []string
 }
 
@@ -32,8 +33,11 @@ func others(known []string) string {
 	if len(known) == 0 {
 		return "no run in it ended well, so there is none to go back to: apply the manifests that you want"
 	}
-	return "it can go back to: " + strings.Join(known, ", ")
+	return "it can go back to:" + listed(known)
 }
+
+// listed puts each run on a line of its own: it is chosen by its time.
+func listed(runs []string) string { return "\n    " + strings.Join(runs, "\n    ") }
 
 // naming is others where no run was named.
 func naming(known []string) string {
@@ -45,16 +49,16 @@ func naming(known []string) string {
 
 // ambiguousError says that several runs have the id.
 type ambiguousError struct {
-	id    string
-	names []string
+	id   string
+	runs []string
 }
 
 func (e *ambiguousError) Error() string {
-	return fmt.Sprintf("the history has %d runs with the id %s, which stated different things", len(e.names), e.id)
+	return fmt.Sprintf("the history has %d runs with the id %s, which stated different things", len(e.runs), e.id)
 }
 
 // Hint names them.
-func (e *ambiguousError) Hint() string { return "name one of them: " + strings.Join(e.names, ", ") }
+func (e *ambiguousError) Hint() string { return "name one of them:" + listed(e.runs) }
 
 // unusableError says that a run in the history cannot be rolled back to.
 type unusableError struct {

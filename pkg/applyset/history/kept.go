@@ -51,7 +51,7 @@ func (k Kept) called(id string, all []Run) (Run, error) {
 	known, named := usableOf(all), named(all, id)
 	switch {
 	case len(named) > 1:
-		return Run{}, &ambiguousError{id: id, names: names(named)}
+		return Run{}, &ambiguousError{id: id, runs: names(named)}
 	case len(named) == 0:
 		for _, err := range k.Faults {
 			if fault, ok := errors.AsType[*FaultError](err); ok && fault.blind && fault.Run == id {

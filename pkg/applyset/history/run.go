@@ -126,20 +126,29 @@ func (r Run) name() string {
 	return r.ID + "." + digits[:min(enough, len(digits))]
 }
 
+// as is how the run is listed under a name: with what a person knows it by.
+func (r Run) as(name string) string {
+	name += " of " + r.Started.UTC().Format(time.RFC3339)
+	if r.Who != "" {
+		name += ", by " + r.Who
+	}
+	return name
+}
+
 func names(runs []Run) []string {
 	var out []string
 	for _, r := range runs {
-		out = append(out, r.name())
+		out = append(out, r.as(r.name()))
 	}
 	return out
 }
 
-// usableOf names the runs that a set can go back to.
+// usableOf lists the runs that a set can go back to.
 func usableOf(runs []Run) []string {
 	var out []string
 	for i, name := range Names(runs) {
 		if runs[i].Usable() && runs[i].damage == nil {
-			out = append(out, name)
+			out = append(out, runs[i].as(name))
 		}
 	}
 	return out

@@ -77,6 +77,11 @@ func Find(ctx context.Context, server Server, name, namespace string) (*Set, err
 	switch {
 	case apierrors.IsNotFound(err):
 		return s, nil
+	case apierrors.IsForbidden(err):
+		return nil, &object.HintedError{
+			Err:    fmt.Errorf("the set %s cannot be read: %w", ref, err),
+			Advice: "who works with a set needs get on its parent; see docs/rbac.md for all that it needs",
+		}
 	case err != nil:
 		return nil, err
 	}
