@@ -54,7 +54,7 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 // unit tests, where they would take as long as all the others.
 func histories() uint64 {
 	if testing.Short() {
-		return 60
+		return 20
 	}
 	return 300
 }
