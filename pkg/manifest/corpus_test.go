@@ -13,6 +13,9 @@ import (
 // none: it is not part of the project. Every trap in it has a case in the other tests.
 func corpus(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("each trap in it has a case in the other tests")
+	}
 	dir := os.Getenv("CORPUS")
 	if dir == "" {
 		dir = "../../../shared/corpus"

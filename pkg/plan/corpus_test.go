@@ -14,6 +14,9 @@ import (
 // The real sets plan without an error, except for the duplicates that they have
 // with other content. One of those with the same content is planned.
 func TestCorpus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("our own samples are the tables of the other tests")
+	}
 	dir := cmp.Or(os.Getenv("CORPUS"), "../../../shared/corpus")
 	if _, err := os.Stat(filepath.Join(dir, "INDEX.md")); err != nil {
 		t.Skipf("no corpus of real manifests at %s; set CORPUS. Our own samples are the tables of the other tests", dir)

@@ -371,6 +371,9 @@ func TestRequests(t *testing.T) {
 // only on what, according to its documentation, has to exist before, or on examples that
 // are incomplete.
 func TestRealManifests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test looks at real manifests")
+	}
 	dir := os.Getenv("CORPUS")
 	if dir == "" {
 		dir = filepath.Join("..", "..", "..", "..", "shared", "corpus")
