@@ -252,6 +252,9 @@ func (w Wish) one(p fieldpath.Path, entries, meant []managedfields.Entry, to man
 	if whole, by := around(entries, p); len(by) > 0 && len(owners) == 0 {
 		return &WholeError{Path: p, Whole: whole, Owners: by}
 	}
+	if w.Mode == Release && len(owners) == 0 {
+		return nil // It is released already.
+	}
 	return &NotOwnedError{Path: p, From: w.From, Owners: owners}
 }
 

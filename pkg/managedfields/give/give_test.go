@@ -162,6 +162,30 @@ func TestGive(t *testing.T) {
 	}
 }
 
+// What has no owner is released already: a job can repeat it. A part of a value that is owned as one
+// has that owner, and somebody else's field is still somebody else's.
+func TestReleasedTwice(t *testing.T) {
+	had := entries(t, `helm Apply v1 {f:data: {f:a: {}, f:m: {}}}`, `edit Update v1 {f:data: {f:b: {}}}`)
+	wish := give.Wish{Mode: give.Release, From: []string{"edit"}, Paths: paths(t, ".data.b")}
+	once, err := give.Give(had, wish)
+	if err != nil || len(once.Given) != 1 {
+		t.Fatalf("%+v, %v", once.Given, err)
+	}
+	twice, err := give.Give(once.Entries, wish)
+	if err != nil || len(twice.Given) != 0 || len(twice.Left) != 0 {
+		t.Errorf("a second time: %+v, %v", twice, err)
+	}
+	if diff := cmp.Diff(said(once.Entries), said(twice.Entries)); diff != "" {
+		t.Error(diff)
+	}
+	for _, path := range []string{".data.a", ".data.m.b"} {
+		wish.Paths = paths(t, path)
+		if _, err := give.Give(once.Entries, wish); err == nil {
+			t.Errorf("%s is released by a manager that does not own it", path)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	const helm, flux = `helm Apply v1 {f:data: {f:a: {}, f:m: {}}}`, `flux Apply v1 {f:data: {f:a: {}}}`
 	for name, tc := range map[string]struct {
