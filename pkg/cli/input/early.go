@@ -26,10 +26,10 @@ type early struct {
 // that the server has to be asked before, or if the cache lacks a kind, which the manifests
 // may define. An empty cache fills itself. If it cannot, kinds are not asked for again: with
 // a server that is away, that would take as long once more.
-func (o *Options) foresee(ctx context.Context, client *cluster.Client) (*early, error) {
+func foresee(ctx context.Context, client *cluster.Client, manifests []object.Manifest, scope plan.Options) (*early, error) {
 	e := &early{kinds: map[schema.GroupVersionKind]object.Kind{}}
 	all := true
-	for _, m := range o.Manifests {
+	for _, m := range manifests {
 		gvk := m.Ref().GVK
 		if _, asked := e.kinds[gvk]; asked {
 			continue
@@ -46,9 +46,8 @@ func (o *Options) foresee(ctx context.Context, client *cluster.Client) (*early, 
 	if all {
 		return nil, nil
 	}
-	scope := o.Scope
 	scope.Kinds = e.kinds
-	p, err := plan.Build(o.Manifests, scope)
+	p, err := plan.Build(manifests, scope)
 	if err != nil {
 		return nil, nil // It is an error by the true kinds, too, or they differ.
 	}
@@ -72,12 +71,4 @@ func (e *early) close() {
 		e.reader.Close()
 		e.done()
 	}
-}
-
-// Ahead returns what has begun to read the objects of the plan; nil if nothing has.
-func (o *Options) Ahead() *ahead.Reader {
-	if o.early == nil {
-		return nil
-	}
-	return o.early.reader
 }

@@ -18,13 +18,14 @@ import (
 
 // unexplained returns the kinds of the manifests that the cluster does not serve, and
 // that nothing among the manifests may bring.
-func (o *Options) unexplained(known map[schema.GroupVersionKind]object.Kind) []schema.GroupVersionKind {
-	if !slices.ContainsFunc(o.Manifests, func(m object.Manifest) bool { return known[m.Ref().GVK].Resource == "" }) {
+func unexplained(
+	manifests []object.Manifest, scope plan.Options, known map[schema.GroupVersionKind]object.Kind,
+) []schema.GroupVersionKind {
+	if !slices.ContainsFunc(manifests, func(m object.Manifest) bool { return known[m.Ref().GVK].Resource == "" }) {
 		return nil
 	}
-	scope := o.Scope
 	scope.Kinds = known
-	p, err := plan.Build(o.Manifests, scope)
+	p, err := plan.Build(manifests, scope)
 	if err != nil {
 		return nil // The error is reported before any kind matters.
 	}

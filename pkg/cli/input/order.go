@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ahead"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
@@ -13,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
 // Plan is Order for verbs that write fields, or say what a write would do: they wait for
@@ -24,14 +26,14 @@ func (o *Options) Plan(
 	p, err := o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		if o.Early {
 			var err error
-			if o.early, err = o.foresee(ctx, client); err != nil {
+			if o.early, err = foresee(ctx, client, o.Manifests, o.Scope); err != nil {
 				return nil, err
 			}
 		}
 		known, err := kinds(ctx, client, o.Manifests)
 		o.early = o.early.confirm(known)
 		if err == nil {
-			err = upcoming(ctx, client, o.unexplained(known), known, emit)
+			err = upcoming(ctx, client, unexplained(o.Manifests, o.Scope, known), known, emit)
 		}
 		return known, err
 	})
@@ -43,6 +45,23 @@ func (o *Options) Plan(
 		return nil, err
 	}
 	return p, nil
+}
+
+// Schemas returns what reads the schemas of kinds. done has to be called in the end; it ends
+// what Ahead returns as well.
+func (o *Options) Schemas(ctx context.Context, client *cluster.Client, p *plan.Plan) (of func(object.Kind) openapi.Type, done func()) {
+	if o.early != nil {
+		return o.early.schemas, o.early.close
+	}
+	return readSchemas(ctx, client, p)
+}
+
+// Ahead returns what has begun to read the objects of the plan; nil if nothing has.
+func (o *Options) Ahead() *ahead.Reader {
+	if o.early == nil {
+		return nil
+	}
+	return o.early.reader
 }
 
 // Beside looks up the objects of the input that -l left out, as far as their names and kinds go:

@@ -10,16 +10,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
-// Schemas returns what reads the schemas of kinds. Where they are is asked beside the
+// readSchemas returns what reads the schemas of kinds. Where they are is asked beside the
 // objects if the plan is likely to need one: asked after them, it would cost a round trip.
-// done has to be called in the end. It ends what Ahead returns as well.
-func (o *Options) Schemas(ctx context.Context, client *cluster.Client, p *plan.Plan) (of func(object.Kind) openapi.Type, done func()) {
-	if o.early != nil {
-		return o.early.schemas, o.early.close
-	}
-	return readSchemas(ctx, client, p)
-}
-
+// done has to be called in the end.
 func readSchemas(ctx context.Context, client *cluster.Client, p *plan.Plan) (of func(object.Kind) openapi.Type, done func()) {
 	if !asksTypes(p) {
 		return published.ByKind(client.SchemaOnce(ctx)), func() {}
