@@ -250,14 +250,21 @@ func (o *giveOptions) give(ctx context.Context, in verb.Invocation) error {
 	if err != nil {
 		return err
 	}
-	if o.engine.Wish.Mode == give.Release && o.engine.DryRun == object.DryRunNone {
-		o.out.Print(event.Warned{Text: "released fields stay as they are, and nobody guards them: the next apply that states one overwrites it without a conflict"})
-	}
 	if o.inventory != nil && len(targets) > 0 && targets[0].Stated == nil && o.engine.Wish.Mode != give.Release {
 		o.out.Print(event.Warned{Text: o.unseen()})
 	}
-	o.engine.Server, o.engine.Emit = client, o.out.Print
-	return o.engine.Run(ctx, targets)
+	released := false
+	o.engine.Server = client
+	o.engine.Emit = func(e event.Event) {
+		given, ok := e.(event.Given)
+		released = released || ok && given.Action == event.Handed && o.engine.Wish.Mode == give.Release
+		o.out.Print(e)
+	}
+	err = o.engine.Run(ctx, targets)
+	if released && o.engine.DryRun == object.DryRunNone {
+		o.out.Print(event.Warned{Text: "released fields stay as they are, and nobody guards them: the next apply that states one overwrites it without a conflict"})
+	}
+	return err
 }
 
 // unseen says that what the tool of the inventory applies is not known, and how it would be.

@@ -99,6 +99,9 @@ func TestReleaseAndShare(t *testing.T) {
 	if status, out := s.give(t, "cm/a", ".data.a", "--release"); status != 0 || !strings.Contains(out, "nobody guards them") {
 		t.Errorf("status %d", status)
 	}
+	if status, out := s.give(t, "cm/a", ".data.a", "--release"); status != 0 || !strings.Contains(out, "1 unchanged") || strings.Contains(out, "nobody guards them") {
+		t.Errorf("released a second time: status %d", status)
+	}
 	if status, _ := s.give(t, "cm/a", ".data.b", "--share", "--to=team", "--as-operation=apply"); status != 0 {
 		t.Errorf("status %d", status)
 	}
