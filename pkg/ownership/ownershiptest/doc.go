@@ -1,0 +1,2 @@
+// Package ownershiptest compares two versions of an object as the webhook does.
+package ownershiptest
