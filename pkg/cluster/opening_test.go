@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -39,17 +40,21 @@ func answers(_ int64, w http.ResponseWriter, req *http.Request) { writeObject(w,
 // opened before them or not. Opening it early sends nothing.
 func TestOneConnection(t *testing.T) {
 	const together = 40
-	for name, early := range map[string]bool{"opened early": true, "opened by a request": false} {
-		t.Run(name, func(t *testing.T) {
+	const inTime, late, asked = "opened early", "opened early, and memory collected since", "opened by a request"
+	for _, when := range []string{inTime, late, asked} {
+		t.Run(when, func(t *testing.T) {
 			var made *connections
 			l := newLoopback(t, true, answers, func(s *httptest.Server) { made = counting(s) })
 			opening := &request.Opening{}
-			if early {
+			if when != asked {
 				opening.OpenEarly(l.config())
 				<-made.usable
 				if n := l.requests.Load(); n != 0 {
 					t.Errorf("%d requests were sent early", n)
 				}
+			}
+			if when == late {
+				runtime.GC() // client-go's cache of transports does not keep them from it.
 			}
 			c, _ := l.client(t, Options{Opening: opening})
 			var all sync.WaitGroup

@@ -27,9 +27,10 @@ type Opening struct {
 	made  sync.Once
 	done  chan struct{}
 
-	// keep holds the transport whose connection was opened early: client-go's cache of
-	// transports need not.
-	keep *http.Transport
+	// keep holds what client-go's cache made for the connection that was opened early. The
+	// cache holds it weakly: were it collected, requests would get a transport of their own,
+	// and open another connection.
+	keep http.RoundTripper
 }
 
 // OpenEarly begins to open the connection that requests by this configuration will use, and
@@ -37,7 +38,8 @@ type Opening struct {
 // with credentials that are at hand: no proxy, no program that is run for a certificate.
 // Whether it fails is of no concern: the first request will, too, and that is reported.
 func (o *Opening) OpenEarly(config *rest.Config) {
-	transport, req := direct(config), unsent(config)
+	cached, transport := direct(config)
+	req := unsent(config)
 	if transport == nil || req == nil {
 		return
 	}
@@ -49,7 +51,7 @@ func (o *Opening) OpenEarly(config *rest.Config) {
 	if !o.begun.CompareAndSwap(false, true) {
 		return
 	}
-	o.keep = transport
+	o.keep = cached
 	go func() {
 		defer o.end()
 		open(transport, req)
@@ -77,26 +79,26 @@ func open(transport *http.Transport, req *http.Request) {
 	}
 }
 
-// direct returns the transport that client-go uses for a configuration, without what
-// surrounds it; nil if a connection takes more than TCP and TLS.
-func direct(config *rest.Config) *http.Transport {
+// direct returns the transport that client-go uses for a configuration, and what is inside
+// it; nil if a connection takes more than TCP and TLS.
+func direct(config *rest.Config) (cached http.RoundTripper, inside *http.Transport) {
 	if config.Transport != nil || config.Dial != nil || config.Proxy != nil ||
 		config.ExecProvider != nil || config.AuthProvider != nil || os.Getenv("DISABLE_HTTP2") != "" {
-		return nil
+		return nil, nil
 	}
 	c := &rest.Config{Host: config.Host, TLSClientConfig: config.TLSClientConfig, DisableCompression: config.DisableCompression}
-	next, err := rest.TransportFor(c)
-	for err == nil {
+	cached, err := rest.TransportFor(c)
+	for next := cached; err == nil; {
 		switch t := next.(type) {
 		case *http.Transport:
-			return t
+			return cached, t
 		case utilnet.RoundTripperWrapper:
 			next = t.WrappedRoundTripper()
 		default:
-			return nil
+			return nil, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // unsent returns a request for which a transport opens a connection, and which it then
