@@ -23,7 +23,9 @@ func TestSchemasCostARequestAGroupVersion(t *testing.T) {
 		"asked when needed": func(c *Client, ctx context.Context) (func(object.Kind) *spec.Schema, func()) {
 			return c.SchemaOnce(ctx), func() {}
 		},
-		"asked ahead": (*Client).SchemaAhead,
+		"asked ahead": func(c *Client, ctx context.Context) (func(object.Kind) *spec.Schema, func()) {
+			return c.SchemaAhead(ctx, []schema.GroupVersion{{Group: "apps", Version: "v1"}, {Group: "example.com", Version: "v1"}})
+		},
 	} {
 		t.Run(name, func(t *testing.T) { schemasCostARequestAGroupVersion(t, read) })
 	}
@@ -79,11 +81,12 @@ func schemasCostARequestAGroupVersion(t *testing.T, read func(*Client, context.C
 }
 
 // What is asked ahead is on its way before any kind is asked about, so that it costs no
-// round trip of its own; it knows what came later, too, and asks once for what is not there.
+// round trip of its own, and a document that is likely to be asked for costs none at all. It
+// knows what came later, too, and asks once for what is not there.
 func TestSchemasAreAskedAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const trip = 100 * time.Millisecond
-		published := []string{"apps"}
+		published := []string{"apps", "large.com"}
 		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
 			time.Sleep(trip)
 			group := strings.TrimSuffix(strings.TrimPrefix(req.URL.Path, "/openapi/v3/apis/"), "/v1")
@@ -99,14 +102,14 @@ func TestSchemasAreAskedAhead(t *testing.T) {
 			}}
 			return reply(http.StatusOK, map[string]any{"openapi": "3.0.0", "components": map[string]any{"schemas": schemas}}), nil
 		})
-		schemas, stop := c.SchemaAhead(t.Context())
+		schemas, stop := c.SchemaAhead(t.Context(), []schema.GroupVersion{{Group: "large.com", Version: "v1"}, {Group: "none.com", Version: "v1"}})
 		defer stop()
 		ask := func(group string) *spec.Schema {
 			return schemas(object.Kind{GVK: schema.GroupVersionKind{Group: group, Version: "v1", Kind: "A"}})
 		}
 		time.Sleep(trip + time.Millisecond) // as the objects are read
-		if f.count("GET /openapi/v3") != 1 {
-			t.Fatalf("asked before any question: %v", f.seen)
+		if got, want := fmt.Sprint(f.seen), "[GET /openapi/v3 GET /openapi/v3/apis/large.com/v1]"; got != want {
+			t.Fatalf("asked before any question: %s, want %s", got, want)
 		}
 		began := time.Now()
 		if got := ask("apps"); got == nil || got.Description != "apps" {
@@ -114,6 +117,13 @@ func TestSchemasAreAskedAhead(t *testing.T) {
 		}
 		if took := time.Since(began); took > trip {
 			t.Errorf("took %s, a document takes %s", took, trip)
+		}
+		began = time.Now()
+		if got := ask("large.com"); got == nil || got.Description != "large.com" {
+			t.Errorf("the schema is %v", got)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("took %s, although it was likely to be asked", took)
 		}
 		published = append(published, "late.com")
 		if got := ask("late.com"); got == nil || got.Description != "late.com" {
@@ -143,7 +153,7 @@ func TestSchemasAheadStop(t *testing.T) {
 			<-req.Context().Done()
 			return nil, req.Context().Err()
 		})
-		_, stop := c.SchemaAhead(t.Context())
+		_, stop := c.SchemaAhead(t.Context(), []schema.GroupVersion{{Group: "large.com", Version: "v1"}})
 		began := time.Now()
 		stop()
 		if took := time.Since(began); took > 0 {

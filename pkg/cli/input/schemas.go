@@ -2,6 +2,10 @@ package input
 
 import (
 	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -12,35 +16,40 @@ import (
 
 // readSchemas returns what reads the schemas of kinds. Where they are is asked beside the
 // objects if the plan is likely to need one: asked after them, it would cost a round trip.
-// done has to be called in the end.
+// So are those of custom kinds, which are large, and on no disk after their definitions
+// changed. done has to be called in the end.
 func readSchemas(ctx context.Context, client *cluster.Client, p *plan.Plan) (of func(object.Kind) openapi.Type, done func()) {
-	if !asksTypes(p) {
+	asked := askTypes(p)
+	if len(asked) == 0 {
 		return published.ByKind(client.SchemaOnce(ctx)), func() {}
 	}
-	schemas, done := client.SchemaAhead(ctx)
+	custom := slices.DeleteFunc(asked, func(gv schema.GroupVersion) bool { return object.IsBuiltIn(gv.Group) })
+	schemas, done := client.SchemaAhead(ctx, custom)
 	return published.ByKind(schemas), done
 }
 
-// asksTypes reports whether the plan has several phases, and an object that states a list
-// of maps outside of its metadata. In the items of such lists the server sets defaults and
-// writes quantities in its own way, and whether that is a change is a question of types.
-func asksTypes(p *plan.Plan) bool {
+// askTypes returns the versions of the objects that state a list of maps outside of their
+// metadata, if the plan has several phases. In the items of such lists the server sets
+// defaults and writes quantities in its own way, and whether that is a change is a question
+// of types.
+func askTypes(p *plan.Plan) []schema.GroupVersion {
 	if len(p.Phases) < 2 {
-		return false // Few objects, and what they ask is asked soon.
+		return nil // Few objects, and what they ask is asked soon.
 	}
+	asked := sets.New[schema.GroupVersion]()
 	for _, ph := range p.Phases {
 		for _, item := range ph.Items {
-			if item.Object == nil {
+			if item.Object == nil || asked.Has(item.GVK.GroupVersion()) {
 				continue // It is packed, as those of large sets are, to which a round trip is nothing.
 			}
 			for name, v := range item.Object.Object {
 				if name != "metadata" && hasListOfMaps(v) {
-					return true
+					asked.Insert(item.GVK.GroupVersion())
 				}
 			}
 		}
 	}
-	return false
+	return asked.UnsortedList()
 }
 
 func hasListOfMaps(v any) bool {

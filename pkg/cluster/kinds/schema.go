@@ -50,36 +50,49 @@ func schemaError(kind object.Kind, err error) error {
 // if it gets no answer.
 func (d *Discovery) SchemaOnce(ctx context.Context) func(object.Kind) *spec.Schema {
 	all := sync.OnceValue(func() index { return d.index(ctx) })
-	return d.schemaBy(ctx, func(schema.GroupVersion) index { return all() })
+	return schemasIn(d.documents(ctx, func(schema.GroupVersion) index { return all() }))
 }
 
 // SchemaAhead is SchemaOnce for a run that will probably ask: it asks at once, beside
-// whatever else is asked, which documents there are. A group version that was not among
-// them then is looked for again, once. stop has to be called in the end.
-func (d *Discovery) SchemaAhead(ctx context.Context) (of func(object.Kind) *spec.Schema, stop func()) {
-	ahead, cancel := context.WithCancel(ctx)
-	first := sync.OnceValue(func() index { return d.index(ahead) })
+// whatever else is asked, which documents there are, and then for those of the group
+// versions. A group version that was not among them then is looked for again, once it is
+// asked about. stop has to be called in the end; then nothing is asked any more.
+func (d *Discovery) SchemaAhead(ctx context.Context, likely []schema.GroupVersion) (of func(object.Kind) *spec.Schema, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	first := sync.OnceValue(func() index { return d.index(ctx) })
 	again := sync.OnceValue(func() index { return d.index(ctx) })
-	var asking sync.WaitGroup
-	asking.Go(func() { first() })
-	of = d.schemaBy(ctx, func(gv schema.GroupVersion) index {
+	documents := d.documents(ctx, func(gv schema.GroupVersion) index {
 		if known := first(); known.of(gv) != nil {
 			return known
 		}
 		return again()
 	})
-	return of, func() { cancel(); asking.Wait() }
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		known := first()
+		for _, gv := range likely {
+			if known.of(gv) != nil {
+				asking.Go(func() { documents(gv) })
+			}
+		}
+	})
+	return schemasIn(documents), func() { cancel(); asking.Wait() }
 }
 
-// schemaBy is SchemaOnce with the index that has a group version.
-func (d *Discovery) schemaBy(ctx context.Context, indexOf func(schema.GroupVersion) index) func(object.Kind) *spec.Schema {
-	documents := once(func(gv schema.GroupVersion) *schemas {
+// documents returns what reads the document of each group version once, by the index that
+// has it. Without an answer, the document has no schemas.
+func (d *Discovery) documents(ctx context.Context, indexOf func(schema.GroupVersion) index) func(schema.GroupVersion) *schemas {
+	return once(func(gv schema.GroupVersion) *schemas {
 		doc, err := d.schemas(ctx, indexOf(gv), gv.WithKind(""))
 		if err != nil {
 			return &schemas{}
 		}
 		return doc
 	})
+}
+
+// schemasIn returns what looks up each kind once in the documents.
+func schemasIn(documents func(schema.GroupVersion) *schemas) func(object.Kind) *spec.Schema {
 	kinds := once(func(gvk schema.GroupVersionKind) *spec.Schema {
 		s, err := documents(gvk.GroupVersion()).of(gvk)
 		if err != nil {
