@@ -10,5 +10,8 @@ type NoKindError = kinds.NoKindError
 // NoTypeError says that the server serves nothing by the name of a type.
 type NoTypeError = kinds.NoTypeError
 
+// UntoldError says that the server does not say what it serves.
+type UntoldError = kinds.UntoldError
+
 // UntoldKindError says that the server behind the API of a kind does not answer.
 type UntoldKindError = kinds.UntoldKindError

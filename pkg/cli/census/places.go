@@ -43,13 +43,25 @@ func (o *surveyOptions) places(ctx context.Context, in verb.Invocation, client *
 		if err := o.targets.Files.InServedVersions(ctx, client, p, o.out.Print); err != nil {
 			return nil, "", err
 		}
-		return named(itemsOf(p)), " of the manifests", nil
+		return named(itemsOf(p), why(ctx, client)), " of the manifests", nil
 	}
 	found, err := o.targets.Resolve(ctx, in.Connection, client)
 	if err != nil {
 		return nil, "", err
 	}
-	return named(found), "", nil
+	return named(found, why(ctx, client)), "", nil
+}
+
+// why returns what says why a kind is not among those that the server serves, which it may
+// not have said. Each is asked for once.
+func why(ctx context.Context, client *cluster.Client) func(schema.GroupVersionKind) error {
+	asked := map[schema.GroupVersionKind]error{}
+	return func(gvk schema.GroupVersionKind) error {
+		if asked[gvk] == nil {
+			asked[gvk] = client.Unserved(ctx, gvk)
+		}
+		return asked[gvk]
+	}
 }
 
 // allKinds are all kinds that can be listed, in the namespace or everywhere.
@@ -102,8 +114,8 @@ func itemsOf(p *plan.Plan) []target.Target {
 // of each by itself.
 const worthList = 6
 
-// named puts objects together that one list has.
-func named(found []target.Target) []place {
+// named puts objects together that one list has. Of a kind that has none, why says the reason.
+func named(found []target.Target, why func(schema.GroupVersionKind) error) []place {
 	var places []place
 	type list struct {
 		gvk       schema.GroupVersionKind
@@ -113,7 +125,7 @@ func named(found []target.Target) []place {
 	for _, t := range found {
 		switch {
 		case t.Kind.Resource == "":
-			places = append(places, place{kind: t.Kind, sel: t.Selection, err: &cluster.NoKindError{GVK: t.Kind.GVK}})
+			places = append(places, place{kind: t.Kind, sel: t.Selection, err: why(t.Kind.GVK)})
 			continue
 		case t.Name == "":
 			places = append(places, place{kind: t.Kind, sel: t.Selection})

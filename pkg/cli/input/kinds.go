@@ -45,7 +45,7 @@ func unexplained(
 func upcoming(
 	ctx context.Context, client *cluster.Client, missing []schema.GroupVersionKind, known map[schema.GroupVersionKind]object.Kind, emit func(event.Event),
 ) error {
-	found, err := askAll(missing, func(gvk schema.GroupVersionKind) (object.Kind, error) {
+	found, err := askAll(ctx, missing, func(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 		return client.Upcoming(ctx, gvk, func(definition string) {
 			emit(event.Waiting{For: gvk.Kind + " to be served, as customresourcedefinition/" + definition + " says it will be"})
 		})
@@ -61,24 +61,24 @@ func kinds(ctx context.Context, client *cluster.Client, manifests []object.Manif
 	for _, m := range manifests {
 		meant[m.Ref().GVK] = true
 	}
-	return askAll(slices.Collect(maps.Keys(meant)), func(gvk schema.GroupVersionKind) (object.Kind, error) {
+	return askAll(ctx, slices.Collect(maps.Keys(meant)), func(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 		return client.Kind(ctx, gvk)
 	})
 }
 
 // askAll asks for kinds in parallel, and leaves out those that are not served, or whose
-// answer is unknown.
+// answer is unknown. The first other error ends all questions.
 func askAll(
-	gvks []schema.GroupVersionKind, ask func(schema.GroupVersionKind) (object.Kind, error),
+	ctx context.Context, gvks []schema.GroupVersionKind, ask func(context.Context, schema.GroupVersionKind) (object.Kind, error),
 ) (map[schema.GroupVersionKind]object.Kind, error) {
 	var (
 		mu    sync.Mutex
-		group errgroup.Group
 		known = map[schema.GroupVersionKind]object.Kind{}
 	)
+	group, ctx := errgroup.WithContext(ctx)
 	for _, gvk := range gvks {
 		group.Go(func() error {
-			kind, err := ask(gvk)
+			kind, err := ask(ctx, gvk)
 			if unserved(err) {
 				return nil // The verb that needs it asks again, and reports why.
 			}

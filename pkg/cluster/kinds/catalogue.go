@@ -39,7 +39,7 @@ func (d *Discovery) look(ctx context.Context, text string, find func(catalogue) 
 		if !meta.IsNoMatchError(err) || renewed {
 			break
 		}
-		d.cache.InvalidateWithContext(ctx)
+		d.invalidate(ctx)
 		d.known.read = time.Now()
 	}
 	if meta.IsNoMatchError(err) {
@@ -56,7 +56,7 @@ func (d *Discovery) refresh(ctx context.Context) error {
 	}
 	defer unlock()
 	if time.Since(d.known.read) > refreshAfter {
-		d.cache.InvalidateWithContext(ctx)
+		d.invalidate(ctx)
 		d.known.read = time.Now()
 	}
 	return nil
@@ -77,16 +77,16 @@ type catalogue struct {
 // catalogue reads what the server serves, from the cache if that is filled.
 func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 	var t catalogue
-	err := d.requests.Do(ctx, request.Request{Bulk: true}, func(ctx context.Context) error {
+	err := d.requests.Do(ctx, request.Request{Bulk: true, Patience: forGroups}, func(ctx context.Context) error {
 		var err error
 		t.groups, err = restmapper.GetAPIGroupResourcesWithContext(quietly(ctx), d.cache)
 		if err != nil && request.Classify(err, request.Request{}) != request.Final {
-			d.cache.InvalidateWithContext(ctx) // It would remember the error.
+			d.invalidate(ctx) // It would remember the error.
 		}
 		return err
 	})
 	if err != nil {
-		return t, err
+		return t, ofServer(err)
 	}
 	t.mapper = restmapper.NewShortcutExpanderWithContext(
 		restmapper.NewDiscoveryRESTMapperWithContext(t.groups), d.cache, func(string) {})

@@ -16,6 +16,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
+// The questions what a server serves share their patience: those for its groups, which
+// everything hangs on, and those for the kinds of one group version.
+const (
+	forGroups = "groups"
+	forKinds  = "kinds of groups"
+)
+
 // Reader reads one object.
 type Reader = func(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
 

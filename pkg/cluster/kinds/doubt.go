@@ -171,7 +171,7 @@ func (d *Discovery) otherVersion(ctx context.Context, gvk schema.GroupVersionKin
 // it does not know; the list of all groups decides.
 func (d *Discovery) groupNow(ctx context.Context, name string) (metav1.APIGroup, error) {
 	var all metav1.APIGroupList
-	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: schema.GroupVersionKind{Group: name}}, Bulk: true}, func(ctx context.Context) error {
+	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: schema.GroupVersionKind{Group: name}}, Bulk: true, Patience: forGroups}, func(ctx context.Context) error {
 		body, err := request.Read(ctx, d.rest.Get().AbsPath("/apis"))
 		if err != nil {
 			return err

@@ -66,6 +66,23 @@ func (e *NoKindError) Hint() string {
 	return "is its CustomResourceDefinition installed, and does this server still have the version? See: " + command.Kubectl("api-resources")
 }
 
+// UntoldError says that the server is there, but does not say what it serves.
+type UntoldError struct{ Err error }
+
+func (e *UntoldError) Error() string {
+	return fmt.Sprintf("the server does not say which kinds it serves: %v", e.Err)
+}
+
+func (e *UntoldError) Unwrap() error { return e.Err }
+
+// Unreachable marks errors that say nothing about the object.
+func (e *UntoldError) Unreachable() bool { return true }
+
+// Hint says where to look, and how to try for longer.
+func (e *UntoldError) Hint() string {
+	return "see: " + command.Kubectl("get", "--raw", "/apis") + "; --server-timeout=5m keeps trying longer"
+}
+
 // UntoldKindError says that the server is there, but cannot say whether it serves a kind,
 // because the server behind its API does not answer. That affects the objects of the
 // kind, and nothing else.

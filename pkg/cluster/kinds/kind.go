@@ -25,7 +25,8 @@ import (
 // asked about them. Only the group version of the kind is requested, so that an API whose
 // server is down affects no other kind (edge case 21). The error is a *NoKindError if the
 // server does not serve the kind, and an *UntoldKindError if the server is well but what
-// serves the kind does not answer (edge case 20).
+// serves the kind does not answer (edge case 20). If the server does not say what it serves
+// at all, it is an *UntoldError.
 func (d *Discovery) Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	if kind, ok := d.known.get(gvk); ok {
 		return kind, nil
@@ -60,7 +61,7 @@ func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind)
 	kind, err = d.cached(ctx, gvk)
 	if errors.As(err, new(*NoKindError)) && !d.known.renewed && !d.cache.FreshWithContext(ctx) {
 		d.known.renewed = true
-		d.cache.InvalidateWithContext(ctx)
+		d.invalidate(ctx)
 		kind, err = d.cached(ctx, gvk)
 	}
 	return kind, answer.KubernetesOwn(gvk.Group) || d.cache.FreshWithContext(ctx), err
@@ -72,11 +73,14 @@ func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (ob
 	var list *metav1.APIResourceList
 	var stale discovery.StaleGroupVersionError
 	gv := gvk.GroupVersion()
-	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true}, func(ctx context.Context) error {
+	if err := d.groups(ctx); err != nil {
+		return object.Kind{}, err
+	}
+	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true, Patience: forKinds}, func(ctx context.Context) error {
 		var err error
 		list, err = d.cache.ServerResourcesForGroupVersionWithContext(quietly(ctx), gv.String())
-		if err != nil && request.Classify(err, request.Request{}) != request.Final {
-			d.cache.InvalidateWithContext(ctx) // It would remember the error.
+		if err != nil && request.Classify(err, request.Request{}) != request.Final && request.StatusOf(err).Code == 0 {
+			d.invalidate(ctx) // It would remember the error, as it does not a server's that may pass.
 		}
 		return err
 	})
@@ -91,6 +95,29 @@ func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (ob
 	return find(list, gvk)
 }
 
+// groups makes sure that the cache has the groups, without which it knows no kind. An error
+// is about the server, and not about the kind that was asked for first.
+func (d *Discovery) groups(ctx context.Context) error {
+	if d.known.grouped {
+		return nil
+	}
+	err := d.requests.Do(ctx, request.Request{Bulk: true, Patience: forGroups}, func(ctx context.Context) error {
+		_, err := d.cache.ServerGroupsWithContext(quietly(ctx))
+		return err
+	})
+	if err != nil {
+		return ofServer(err)
+	}
+	d.known.grouped = true
+	return nil
+}
+
+// invalidate empties the cache.
+func (d *Discovery) invalidate(ctx context.Context) {
+	d.cache.InvalidateWithContext(ctx)
+	d.known.grouped = false
+}
+
 var errDeadAPI = errors.New("the server behind this API does not answer")
 
 // ofKind turns an error of asking how a kind is served into one about the kind, if the
@@ -99,6 +126,15 @@ var errDeadAPI = errors.New("the server behind this API does not answer")
 func ofKind(gvk schema.GroupVersionKind, err error) error {
 	if request.StatusOf(err).Code >= http.StatusInternalServerError {
 		return &UntoldKindError{GVK: gvk, Err: err}
+	}
+	return err
+}
+
+// ofServer turns an error of asking for everything that the server serves into one that
+// says so, if the server is there and answers that this is unknown at the moment.
+func ofServer(err error) error {
+	if request.StatusOf(err).Code >= http.StatusInternalServerError {
+		return &UntoldError{Err: err}
 	}
 	return err
 }
@@ -134,7 +170,7 @@ type listing struct {
 
 func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (listing, error) {
 	var l listing
-	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gv.WithKind("")}, Bulk: true}, func(ctx context.Context) error {
+	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gv.WithKind("")}, Bulk: true, Patience: forKinds}, func(ctx context.Context) error {
 		body, err := request.Read(ctx, d.rest.Get().AbsPath(request.GroupPath(gv.Group, gv.Version)...))
 		if err != nil {
 			return err
@@ -161,7 +197,7 @@ func (d *Discovery) renew(ctx context.Context, gvk schema.GroupVersionKind) {
 			if err != nil {
 				continue
 			}
-			d.cache.InvalidateWithContext(ctx)
+			d.invalidate(ctx)
 			_, _ = d.cached(ctx, gvk)
 			unlock()
 		}

@@ -25,6 +25,8 @@ type known struct {
 	// asking is a lock: the goroutine that can send to it asks discovery, so that a cold
 	// cache is filled once and not by every goroutine that finds it cold.
 	asking chan struct{}
+	// grouped: the cache has the groups. It is for who holds the lock, as is what follows.
+	grouped bool
 	// renewed: the cache was out of date, and has been refilled.
 	renewed bool
 	// renewing: the cache is being refilled because a kind came to be served; stale: another

@@ -15,14 +15,18 @@ import (
 // Unserved says why the server does not serve a kind, as far as that can be known: in
 // which release of Kubernetes it was removed, and in which versions this server has it.
 // It returns a *NoKindError, or an *UntoldKindError if the server lists the group version
-// but does not find it, as when something else answers for the server behind an API. It
-// costs three or four requests, and more while the server's answers differ, so call it only
+// but does not find it, as when something else answers for the server behind an API, or the
+// error of asking for the kind. It costs three or four requests, and more while the server's answers differ, so call it only
 // for a kind that is missing for good.
 func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	none := &NoKindError{GVK: gvk}
 	_, err := d.Kind(ctx, gvk)
-	if known, ok := errors.AsType[*NoKindError](err); ok {
+	known, ok := errors.AsType[*NoKindError](err)
+	switch {
+	case ok:
 		none.Near = known.Near
+	case err != nil: // A server that does not say whether it serves the kind does not say that it does not.
+		return err
 	}
 	notice := d.deprecated(ctx, gvk)
 	use := d.servedSuccessor(ctx, notice.Use)

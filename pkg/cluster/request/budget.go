@@ -7,10 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// failure is a way of failing: this kind, with this code of the server's.
+// failure is a way of failing: this kind, with this code of the server's; or all requests
+// that share one patience.
 type failure struct {
-	kind schema.GroupVersionKind
-	code int32
+	kind     schema.GroupVersionKind
+	code     int32
+	patience string
 }
 
 // retryBudget is the time that a run may spend on retries without any improvement. So a

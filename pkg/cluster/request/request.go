@@ -30,6 +30,10 @@ type Request struct {
 	// Bulk requests take as long as their data takes to move, so their time says nothing
 	// about the server.
 	Bulk bool
+	// Patience names what the time for retries is shared with: all requests of that name,
+	// until one of them is answered. A server that does not say what it serves is given up
+	// once, and not kind by kind.
+	Patience string
 	// wrote: it was sent to change something, and the server has not said that it
 	// did not.
 	wrote *atomic.Bool

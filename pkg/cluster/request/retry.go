@@ -89,6 +89,9 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		}
 		in := pauses.Step()
 		left := min(s.timeout-spent, s.budget.left(*failed))
+		if r.Patience != "" {
+			left = min(left, s.budget.left(failure{patience: r.Patience}))
+		}
 		if in > left {
 			return s.gaveUp(err, class)
 		}
@@ -144,6 +147,9 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	}
 	if err == nil || Classify(err, r) != Lost {
 		s.availability.answer()
+	}
+	if _, sent := a.quietSince(); sent && r.Patience != "" && (err == nil || Classify(err, r) == Final) {
+		s.budget.over(failure{patience: r.Patience})
 	}
 	load = pressure(err, r)
 	return a.retryAfter, took, err

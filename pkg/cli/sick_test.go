@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+)
+
+// sickKinds are how many kinds, each of a group of its own, the sick server has.
+const sickKinds = 10
+
+// newSick returns an API server that serves ConfigMaps and kinds of several groups, and
+// answers 503 for as long as one asks to what sick chooses. asked counts those answers by
+// their paths.
+func newSick(t *testing.T, sick func(path string) bool) (asked func() map[string]int) {
+	t.Helper()
+	s := newAway(t, "away.k8s.io")
+	known := map[string]string{}
+	var all, set []string
+	for i := range sickKinds {
+		name := fmt.Sprintf("g%d.k8s.io", i) // as one of Kubernetes' own, which the cache is trusted for
+		if i%2 == 0 {
+			name = fmt.Sprintf("g%d.example.com", i)
+		}
+		all = append(all, strings.ReplaceAll(awayGroup, "GROUP", name))
+		known["/apis/"+name+"/v1"] = strings.ReplaceAll(thingList, "GROUP", name)
+		set = append(set, "apiVersion: "+name+"/v1\nkind: Thing\nmetadata: {name: x, namespace: default}\n")
+	}
+	known["/apis"] = `{"kind":"APIGroupList","apiVersion":"v1","groups":[` + strings.Join(all, ",") + `]}`
+	write(t, "set.yaml", strings.Join(append(set, oneMap), "---\n"))
+	counts := map[string]int{}
+	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch text := known[r.URL.Path]; {
+		case sick(r.URL.Path):
+			s.mu.Lock()
+			counts[r.URL.Path]++
+			s.mu.Unlock()
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"ServiceUnavailable","message":"sick","code":503}`))
+		case text != "":
+			_, _ = w.Write([]byte(text))
+		default:
+			s.ServeHTTP(w, r)
+		}
+	})
+	return func() map[string]int {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return counts
+	}
+}
+
+// A server that does not say what it serves, for as long as one asks, is given up once, and
+// not kind by kind: by its answers, since between the questions of one patience are pauses
+// that double. Nothing is claimed of what it did not say.
+func TestSickDiscovery(t *testing.T) {
+	list := func(path string) bool { return path == "/api/v1" || strings.Count(path, "/") == 3 }
+	for part, test := range map[string]struct {
+		sick func(path string) bool
+		// most is how often one path may be asked for.
+		most int
+		// all: nothing is known of any kind, and that is said once.
+		all bool
+	}{
+		"everything":       {sick: func(path string) bool { return path == "/api" || path == "/apis" || list(path) }, most: 4, all: true},
+		"api":              {sick: func(path string) bool { return path == "/api" }, most: 4, all: true},
+		"apis":             {sick: func(path string) bool { return path == "/apis" }, most: 4, all: true},
+		"one group":        {sick: func(path string) bool { return path == "/apis/g1.k8s.io/v1" }, most: 12},
+		"the lists of all": {sick: list, most: 12},
+	} {
+		for _, args := range []string{
+			"apply -f set.yaml", "apply -f set.yaml --apply-set=shop", "diff -f set.yaml", "delete -f set.yaml",
+			"wait -f set.yaml --for=create --timeout=1s", "owners -f set.yaml", "owners -A", "sets", "sets shop",
+			"give -f set.yaml --from=a --to=b", "stuck -A",
+		} {
+			if strings.HasPrefix(args, "wait") && !test.all {
+				continue // It asks until its own --timeout is over.
+			}
+			t.Run(part+"/"+args, func(t *testing.T) {
+				asked := newSick(t, test.sick)
+				code, out, stderr := call(t, append(strings.Split(args, " "), "-n", "default", "--server-timeout=300ms")...)
+				all := out + stderr
+				if code != verb.ExitUnknown && strings.Contains(args, "set.yaml") {
+					t.Errorf("exit status %d, want %d", code, verb.ExitUnknown)
+				}
+				if said := strings.Count(all, "does not say which kinds it serves"); test.all && said != 1 {
+					t.Errorf("the reason is reported %d times", said)
+				}
+				if strings.Contains(all, "serves no kind Thing") {
+					t.Error("a kind is said not to be served")
+				}
+				for path, n := range asked() {
+					if n > test.most {
+						t.Errorf("%s was asked for %d times, want at most %d", path, n, test.most)
+					}
+				}
+				if len(asked()) == 0 {
+					t.Error("nothing was asked: the test proves nothing")
+				}
+				if t.Failed() {
+					t.Logf("%d\n%s\n%s\n%v", code, out, stderr, asked())
+				}
+			})
+		}
+	}
+}
