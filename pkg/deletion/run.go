@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-var errPhaseBefore = errors.New("objects that go before it are still there")
+var errPhaseBefore = errors.New("objects that have to be deleted first are still there")
 
 // Run deletes the objects of the phases, one phase after the other. It returns an
 // *IncompleteError when not all of them are gone, and ctx's error when it was
