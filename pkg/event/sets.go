@@ -27,6 +27,9 @@ type Set struct {
 	LastRun *SetRun
 }
 
+// SetBegun says that a set did not exist and was created. Parent is where it lives from now on.
+type SetBegun struct{ Parent object.Ref }
+
 // NoSets says that sets were looked for, and that there are none.
 type NoSets struct {
 	// Namespace that was looked into; empty for all.
@@ -58,5 +61,7 @@ type Lock struct {
 	Since, Renewed time.Time
 }
 
-func (Set) event()    {}
+func (Set) event()      {}
+func (SetBegun) event() {}
+
 func (NoSets) event() {}

@@ -38,6 +38,8 @@ type State struct {
 	LeftOut []error
 	// Hooks are those of Helm that nothing is made of either.
 	Hooks []event.Hook
+	// NewSet is the parent of the set that begins with this run; nil if none does.
+	NewSet *object.Ref
 	// Word is the word under which results are counted.
 	Word Word
 }
@@ -88,6 +90,8 @@ func (s *State) Take(e event.Event) {
 		s.Begun = true
 	case event.LeftOut:
 		s.LeftOut = append(s.LeftOut, e.Err)
+	case event.SetBegun:
+		s.NewSet = &e.Parent
 	case event.HooksLeftOut:
 		s.Hooks = append(s.Hooks, e.Hooks...)
 	case event.Awaited:

@@ -39,6 +39,7 @@ func (r *Run) recall(ctx context.Context) error {
 		r.set.Record.Promise, r.set.Unserved = before, nil
 		return nil
 	}
+	r.recalled = true
 	r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf(
 		"is gone, but %s found: it is created again. Members of kinds or in namespaces that neither the input nor the history has are not found; they have the label %s",
 		found(len(members)), applyset.Selector(r.set.ID()))})
@@ -78,6 +79,17 @@ func (r *Run) promise() applyset.Promise {
 		refs[i] = in.Ref
 	}
 	return applyset.PromiseOf(refs)
+}
+
+// begin is grow, and says where the set lives if it did not exist and nothing else is left of
+// it: the namespace is that of the context where none was named.
+func (r *Run) begin(ctx context.Context, p *plan.Plan) error {
+	isNew := !r.set.Exists && !r.recalled && r.DryRun == object.DryRunNone
+	err := r.grow(ctx, p)
+	if err == nil && isNew {
+		r.Emit(event.SetBegun{Parent: r.set.Record.Parent})
+	}
+	return err
 }
 
 // grow writes the parent with its previous promise and what the input needs; if the

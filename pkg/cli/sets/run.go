@@ -57,7 +57,9 @@ type Run struct {
 	joined map[object.Key]*event.Joined
 	// named finds the names of other sets; nil before the run begins.
 	named *names
-	made  object.Key // a namespace that was created for the parent
+	// recalled: there is no parent, and members of the set are left.
+	recalled bool
+	made     object.Key // a namespace that was created for the parent
 }
 
 // Begin finds the set and makes the plan's objects its members. If the run prunes, it
@@ -98,7 +100,7 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 			return err
 		}
 	}
-	return r.grow(ctx, p)
+	return r.begin(ctx, p)
 }
 
 // lock locks the set, and reads it once more: another run may have changed it meanwhile.

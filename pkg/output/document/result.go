@@ -17,6 +17,7 @@ type result[T any] struct {
 	Kind       string        `json:"kind"`
 	Run        *string       `json:"run,omitempty"`
 	DryRun     bool          `json:"dryRun,omitempty"`
+	NewSet     *objectName   `json:"newSet,omitempty"`    // the parent of the set that begins
 	Warnings   []string      `json:"warnings,omitempty"`  // of the run as a whole
 	Remarks    []remarkEntry `json:"remarks,omitempty"`   // of the run as a whole
 	LeftOut    []*fault      `json:"leftOut,omitempty"`   // of the input, with --skip-invalid
@@ -100,6 +101,10 @@ func (d *gathered[T]) Finish(context.Context) error {
 	}
 	r.Remarks = d.remarks.of(object.Ref{})
 	r.Warnings, r.LeftOut, r.HelmHooks = d.warnings.rest(), faultsOf(d.State.LeftOut), hooksOf(d.State.Hooks)
+	if begun := d.State.NewSet; begun != nil {
+		parent := nameOf(*begun)
+		r.NewSet = &parent
+	}
 	return writeResult(d.Base, r, d.suite)
 }
 

@@ -100,6 +100,8 @@ func (s *stream) Take(e event.Event) {
 		s.write(streamLine{Type: "decided", Object: nameOf(e.Ref), Decided: decidedOf(e)})
 	case event.LeftOut:
 		s.write(streamLine{Type: "leftOut", Error: faultOf(e.Err)})
+	case event.SetBegun:
+		s.write(streamLine{Type: "setBegun", Object: nameOf(e.Parent)})
 	case event.HooksLeftOut:
 		s.write(streamLine{Type: "helmHooks", HelmHooks: hooksOf(e.Hooks)})
 	case event.Waiting:

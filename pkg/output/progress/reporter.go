@@ -107,6 +107,8 @@ func (c *Reporter) Take(e event.Event) {
 		c.remark(e)
 	case event.LeftOut:
 		c.leftOut(e)
+	case event.SetBegun:
+		c.note("a new set begins: its parent is " + text.Printable(e.Parent.String()) + "\n")
 	case event.HooksLeftOut:
 		c.note(hooksText(e))
 	case event.Retrying:
