@@ -1,8 +1,10 @@
 package census
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -53,7 +55,9 @@ type surveyOptions struct {
 	everything bool
 	summary    bool
 	question   survey.Question
-	run        string
+	// paged: the result is a page, which nobody reads while the verb runs.
+	paged bool
+	run   string
 	out        *printer.Printer
 }
 
@@ -100,6 +104,7 @@ func (f *Flags) Check(cmd *cobra.Command) error {
 func (f *Flags) toSurvey(in verb.Invocation, a Asked) (*surveyOptions, error) {
 	o := &surveyOptions{
 		summary:  f.summary,
+		paged:    a.Output == output.HTML,
 		question: survey.Question{Managers: a.Managers, From: f.from, Expected: f.expect},
 	}
 	targetsErr := o.target(a, in)
@@ -197,6 +202,9 @@ func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
 		}
 	}
 	o.out.Print(found)
+	if said := unexpected(found.Unexpected); said != "" && o.paged {
+		o.out.Print(event.Warned{Text: said})
+	}
 	unread := unreadOf(found.Unread)
 	if len(found.Unexpected) == 0 {
 		return unread
@@ -205,6 +213,23 @@ func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
 		o.out.Print(event.Warned{Text: unread.Error()})
 	}
 	return verb.ErrNo
+}
+
+// unexpected says in a line what --expect found; empty if that is nothing. Who reads a page has
+// it in a file.
+func unexpected(found []event.ObjectHolding) string {
+	if len(found) == 0 {
+		return ""
+	}
+	const some = 5
+	var managers []string
+	for _, h := range found {
+		if name := cmp.Or(h.Manager, "a manager without a name"); !slices.Contains(managers, name) {
+			managers = append(managers, name)
+		}
+	}
+	slices.Sort(managers)
+	return fmt.Sprintf("not expected: %s of %s", text.Count(len(found), "object"), text.List(managers, some))
 }
 
 // nowhere says which names of a flag no manager of what was counted has, and which were perhaps
@@ -235,13 +260,35 @@ func unreadOf(unread []event.Unread) error {
 }
 
 func (e *unreadError) Error() string {
-	said := make([]string, 0, len(e.unread))
+	const some = 5
+	var reasons []string
+	names, objects := map[string][]string{}, map[string]int{}
 	for _, u := range e.unread {
 		why := string(apierrors.ReasonForError(u.Err))
 		if why == "" {
 			why = text.Excerpt(u.Err.Error())
 		}
-		said = append(said, u.Ref.String()+" ("+why+")")
+		if names[why] == nil {
+			reasons = append(reasons, why)
+		}
+		names[why] = append(names[why], u.Ref.String())
+		if u.Ref.Name != "" {
+			objects[why]++
+		}
+	}
+	said := make([]string, len(reasons))
+	for i, why := range reasons {
+		list := text.List(names[why], some)
+		switch n := len(names[why]); {
+		case n <= some:
+			said[i] = list + " (" + why + ")"
+		case objects[why] == 0:
+			said[i] = fmt.Sprintf("%d kinds (%s): %s", n, why, list)
+		case objects[why] == n:
+			said[i] = fmt.Sprintf("%d objects (%s): %s", n, why, list)
+		default:
+			said[i] = fmt.Sprintf("%d kinds and objects (%s): %s", n, why, list)
+		}
 	}
 	return "could not be read: " + strings.Join(said, "; ")
 }
