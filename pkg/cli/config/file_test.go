@@ -110,7 +110,11 @@ func TestParseFaults(t *testing.T) {
 				if !errors.As(e, &fault) {
 					t.Fatalf("%v has no place", e)
 				}
-				got = append(got, strings.TrimSuffix(fault.Error()+" | "+fault.Hint(), " | "))
+				got = append(got, strings.TrimSuffix(fault.Error()+" | "+fault.Advice, " | "))
+				// The help of a verb does not say what the file may have; its page does.
+				if fault.Advice == "" && !strings.HasSuffix(fault.Hint(), "/docs/config.md") {
+					t.Errorf("%q: hint %q", text, fault.Hint())
+				}
 			}
 		}
 		slices.Sort(got)

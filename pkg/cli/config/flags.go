@@ -98,7 +98,7 @@ func (s *Settings) onto(flags *pflag.FlagSet) error {
 		set("field-manager", s.FieldManager), set("readiness", s.Readiness), set("adopt-from", adopted...), set("recreate", s.Recreate...),
 	} {
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.File, err)
+			return &Error{File: s.File, Err: err}
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -36,8 +38,8 @@ func (e *Error) place() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint says what to do about it.
-func (e *Error) Hint() string { return e.Advice }
+// Hint says what to do about it, or where it is described what may be in the file.
+func (e *Error) Hint() string { return cmp.Or(e.Advice, "see: "+build.Page("config.md")) }
 
 // reader reads the nodes of a file, and collects what is wrong with them.
 type reader struct {

@@ -132,8 +132,9 @@ func (r *Rules) Explain(w io.Writer) {
 	if len(r.decisions) == 0 && r.looked {
 		fmt.Fprintln(w, "rules: none decided anything")
 	}
+	width, _ := verb.Terminal(w)
 	for _, d := range r.sorted() {
-		fmt.Fprintln(w, layout.Plain(fmt.Sprintf("rules: %s: %s %s by %s", d.Ref, d.Path, d.Outcome, by(d))))
+		fmt.Fprintln(w, layout.Fit("rules: ", fmt.Sprintf("%s: %s %s by %s", d.Ref, d.Path, d.Outcome, by(d)), width))
 	}
 }
 
