@@ -58,7 +58,7 @@ type surveyOptions struct {
 	// paged: the result is a page, which nobody reads while the verb runs.
 	paged bool
 	run   string
-	out        *printer.Printer
+	out   *printer.Printer
 }
 
 // Asked is what the other flags of owners say.
@@ -223,13 +223,15 @@ func unexpected(found []event.ObjectHolding) string {
 	}
 	const some = 5
 	var managers []string
+	objects := map[object.Ref]bool{}
 	for _, h := range found {
+		objects[h.Ref] = true
 		if name := cmp.Or(h.Manager, "a manager without a name"); !slices.Contains(managers, name) {
 			managers = append(managers, name)
 		}
 	}
 	slices.Sort(managers)
-	return fmt.Sprintf("not expected: %s of %s", text.Count(len(found), "object"), text.List(managers, some))
+	return fmt.Sprintf("not expected: %s of %s", text.Count(len(objects), "object"), text.List(managers, some))
 }
 
 // nowhere says which names of a flag no manager of what was counted has, and which were perhaps

@@ -71,7 +71,7 @@ func TestUnexpectedInALine(t *testing.T) {
 	if got := unexpected(nil); got != "" {
 		t.Error(got)
 	}
-	if got, want := unexpected(held("b", "a", "b")), "not expected: 3 objects of a, b"; got != want {
+	if got, want := unexpected(held("b", "a", "b")), "not expected: 2 objects of a, b"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if got, want := unexpected(held("f", "e", "d", "c", "b", "a")), "not expected: 6 objects of a, b, c, d, e and 1 more"; got != want {
