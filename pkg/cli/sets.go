@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,6 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
@@ -44,13 +46,13 @@ func newSets(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 		Short: "List the sets of a namespace, or the members of one",
 		Long: `List the sets that apply --apply-set or kubectl apply --applyset made, with how
 many members each has, whether they are ready, how its last run ended, and who
-holds its lock. With a NAME, the members of that set.
+holds its lock. With a NAME, the members of that set, and the runs that are kept.
 
 Exit status: 0 listed, 2 could not tell.`,
 		Example: `  # The sets of the cluster
   kubectl k8sconnect sets -A
 
-  # Its members, and which of them are not ready
+  # Its members, which of them are not ready, and its runs
   kubectl k8sconnect sets shop -n shop`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completion.Sets(c),
@@ -103,6 +105,9 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 			return err
 		}
 		told := tellOf(ctx, client, set)
+		if told.Runs, err = runsOf(ctx, client, set); err != nil {
+			o.out.Print(event.Warned{Ref: told.Ref, Text: fmt.Sprintf("its runs cannot be listed: %v", err)})
+		}
 		o.out.Print(told)
 		return told.Err
 	}
@@ -141,6 +146,24 @@ func tellOf(ctx context.Context, client *cluster.Client, set *sets.Set) event.Se
 	}
 	told.Members = judge(ctx, client, members)
 	return told
+}
+
+// runsOf returns the runs of a set that are kept, as a rollback names them.
+func runsOf(ctx context.Context, client *cluster.Client, set *sets.Set) ([]event.SetRun, error) {
+	keeper := past.Keeper{Server: client, Parent: set.Record.Parent, Emit: func(event.Event) {}}
+	kept, err := keeper.Known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// How the last one ended may be written to the Lease alone. Without it, the history says most.
+	if last, err := locking.LastStated(ctx, client, set.Record.Parent); err == nil {
+		kept.Last = last
+	}
+	var runs []event.SetRun
+	for _, r := range kept.List() {
+		runs = append(runs, event.SetRun{ID: r.Name, Who: r.Who, Result: string(r.Result), Started: r.Started, Line: r.Line})
+	}
+	return runs, nil
 }
 
 // judge determines which members are ready. A member that may not be read is unknown.

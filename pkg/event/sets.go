@@ -25,6 +25,8 @@ type Set struct {
 	// LastRun is the run that held the lock last, or holds it; nil if that is unknown, as
 	// with a set that only kubectl has written.
 	LastRun *SetRun
+	// Runs are those that are kept, the newest first; nil if they were not asked for.
+	Runs []SetRun
 }
 
 // SetBegun says that a set did not exist and was created. Parent is where it lives from now on.
@@ -44,6 +46,8 @@ type SetRun struct {
 	Result string
 	// Started and Ended are by the clock of the run; zero if unknown.
 	Started, Ended time.Time
+	// Line is how a run is listed that is kept: with its id, when it began, and who ran it.
+	Line string
 }
 
 // Member is a member of a set.

@@ -284,6 +284,21 @@ func TestGap(t *testing.T) {
 	if newest, ok := without.Newest(); !ok || newest.ID != "run3" || without.Keeps(newest) || !of(secrets, last).Keeps(newest) {
 		t.Errorf("the last run is %s, %v", newest.ID, ok)
 	}
+	// It is not listed: there is nothing of it. All others are, also one that failed.
+	for want, kept := range map[string]history.Kept{
+		"run3 failed, run2 applied, run1 applied, run0 applied": of(secrets, last), "run2 applied, run1 applied, run0 applied": without,
+	} {
+		var got []string
+		for _, r := range kept.List() {
+			got = append(got, r.Name+" "+string(r.Result))
+			if !strings.HasPrefix(r.Line, r.Name+" of 20") || !strings.HasSuffix(r.Line, "Z, by jane@laptop") {
+				t.Errorf("line %q", r.Line)
+			}
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("listed are %v, want %s", got, want)
+		}
+	}
 	gap := of(append(secrets[:2:2], secrets[3]), last)
 	_, err := gap.To("")
 	refused(t, err, "run2: it is not in the history", "it can go back to: run1, run0")

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
@@ -85,11 +84,11 @@ func (c words) runs(ctx context.Context, name string) ([]string, error) {
 		return nil, err
 	}
 	keeper := past.Keeper{Server: client, Parent: set.Record.Parent, Emit: func(event.Event) {}}
-	runs, err := keeper.Known(ctx)
+	kept, err := keeper.Known(ctx)
 	var words []string
-	for i, id := range history.Names(runs) {
-		if r := runs[i]; r.Usable() {
-			words = append(words, id+"\t"+r.Started.UTC().Format(time.RFC3339)+", by "+r.Who)
+	for _, r := range kept.List() {
+		if r.Usable() {
+			words = append(words, r.Name+"\t"+r.Started.UTC().Format(time.RFC3339)+", by "+r.Who)
 		}
 	}
 	return words, err

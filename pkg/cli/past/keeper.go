@@ -239,9 +239,9 @@ func (k *Keeper) heads(ctx context.Context) (kept history.Kept, secrets []*unstr
 }
 
 // Known returns the runs that are kept, the newest first, without what they stated.
-func (k *Keeper) Known(ctx context.Context) ([]history.Run, error) {
+func (k *Keeper) Known(ctx context.Context) (history.Kept, error) {
 	kept, _, err := k.heads(ctx)
-	return kept.Runs, err
+	return kept, err
 }
 
 // Runs reads the history. Which run was the last is not read with it: see package locking.

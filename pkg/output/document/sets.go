@@ -26,6 +26,7 @@ type setEntry struct {
 	Members    []memberEntry `json:"members,omitempty"`
 	Lock       *lockEntry    `json:"lock,omitempty"`
 	LastRun    *setRunEntry  `json:"lastRun,omitempty"`
+	Runs       []setRunEntry `json:"runs,omitempty"`
 	// Error is why the members are unknown, Fault why nothing can be applied to the set.
 	Error *fault `json:"error,omitempty"`
 	Fault *fault `json:"fault,omitempty"`
@@ -44,7 +45,7 @@ type lockEntry struct {
 	Renewed *time.Time `json:"renewed,omitempty"`
 }
 
-// setRunEntry is the last run of a set.
+// setRunEntry is a run of a set.
 type setRunEntry struct {
 	ID      string     `json:"id,omitempty"`
 	Who     string     `json:"who,omitempty"`
@@ -82,10 +83,18 @@ func (d *setsDocument) Take(e event.Event) {
 	if s.Lock != nil {
 		entry.Lock = &lockEntry{Holder: s.Lock.Holder, Since: known(s.Lock.Since), Renewed: known(s.Lock.Renewed)}
 	}
-	if r := s.LastRun; r != nil {
-		entry.LastRun = &setRunEntry{ID: r.ID, Who: r.Who, Result: r.Result, Started: known(r.Started), Ended: known(r.Ended)}
+	if s.LastRun != nil {
+		last := setRunOf(*s.LastRun)
+		entry.LastRun = &last
+	}
+	for _, r := range s.Runs {
+		entry.Runs = append(entry.Runs, setRunOf(r))
 	}
 	d.sets = append(d.sets, entry)
+}
+
+func setRunOf(r event.SetRun) setRunEntry {
+	return setRunEntry{ID: r.ID, Who: r.Who, Result: r.Result, Started: known(r.Started), Ended: known(r.Ended)}
 }
 
 func known(at time.Time) *time.Time {

@@ -9,6 +9,31 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
+// The runs that are kept stand below the members, the newest first, and in JSON.
+func TestSetRuns(t *testing.T) {
+	set := event.Set{Ref: config("shop"), Members: []event.Member{{Ref: config("a"), Judged: true, Ready: true}}, Runs: []event.SetRun{
+		{ID: "two", Who: "jane", Result: "failed", Started: noon(), Line: "two of 2026-03-02T12:00:00Z, by jane"},
+		{ID: "one", Result: "applied", Line: "one of 2026-03-01T12:00:00Z"},
+	}}
+	for format, want := range map[string]string{
+		output.Table: "\nready      configmap/a -n prod\n\nfailed     run two of 2026-03-02T12:00:00Z, by jane\napplied    run one of 2026-03-01T12:00:00Z\n",
+		output.JSON:  `"runs": [`,
+	} {
+		var out strings.Builder
+		p, err := printer.ForSets(output.Options{Out: &out, Err: &out, Format: format}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Print(set)
+		if err := p.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s:\n%s\nwant %s", format, &out, want)
+		}
+	}
+}
+
 // Between a set and its members there is an empty line; nothing is set off from a set that all
 // members have left.
 func TestSetMembers(t *testing.T) {

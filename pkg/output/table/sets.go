@@ -68,6 +68,9 @@ func (t *setsTable) Finish(context.Context) error {
 		if t.members && len(s.Members) > 0 && s.Err == nil {
 			b.WriteString("\n" + t.memberLines(s))
 		}
+		if len(s.Runs) > 0 {
+			b.WriteString("\n" + t.runLines(s))
+		}
 		for _, err := range []error{s.Err, s.Fault} {
 			if err != nil {
 				layout.Below(&b, append([]string{phrase.Name(s.Ref)}, phrase.ErrorLines(err, layout.Columns(t.Width))...), "", t.Width)
@@ -144,6 +147,15 @@ func (t *setsTable) memberLines(s event.Set) string {
 			line += ": " + reason
 		}
 		b.WriteString(layout.Fit("", line, t.Width) + "\n")
+	}
+	return b.String()
+}
+
+// runLines are the runs that are kept, with how each ended.
+func (t *setsTable) runLines(s event.Set) string {
+	var b strings.Builder
+	for _, r := range s.Runs {
+		b.WriteString(layout.Fit("", layout.Pad(text.Printable(r.Result), len("not ready"))+"  run "+r.Line, t.Width) + "\n")
 	}
 	return b.String()
 }
