@@ -28,7 +28,7 @@ func TestAlertsAskForWhatIsCounted(t *testing.T) {
 	}
 	ours := regexp.MustCompile(`k8sconnect_(\w+)`)
 	asked := 0
-	for _, o := range NewHelm(t, "").Render(t, "--set", "monitoring.prometheusRule.enabled=true,monitoring.serviceMonitor.enabled=true") {
+	for _, o := range rendered(t, "--set", "monitoring.prometheusRule.enabled=true,monitoring.serviceMonitor.enabled=true") {
 		groups, _, _ := unstructured.NestedSlice(o.Object, "spec", "groups")
 		for _, group := range groups {
 			rules, _, _ := unstructured.NestedSlice(group.(map[string]any), "rules")

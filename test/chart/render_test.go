@@ -36,6 +36,20 @@ func valueSets(t *testing.T) map[string][]string {
 	return sets
 }
 
+// renders are the objects that rendered returned, by its flags.
+var renders = map[string][]*unstructured.Unstructured{}
+
+// rendered returns what Helm makes of the chart with flags. Helm is asked once for all the
+// tests that look at the same; they only read.
+func rendered(t *testing.T, flags ...string) []*unstructured.Unstructured {
+	t.Helper()
+	key := strings.Join(flags, " ")
+	if renders[key] == nil {
+		renders[key] = NewHelm(t, "").Render(t, flags...)
+	}
+	return renders[key]
+}
+
 // find returns the object of a kind as its Go type.
 func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind string) (T, bool) {
 	t.Helper()
@@ -52,10 +66,9 @@ func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind string
 
 // Edge case 78, and the first promise: whatever the values are.
 func TestNoValuesBreakThePromises(t *testing.T) {
-	h := NewHelm(t, "")
 	for name, flags := range valueSets(t) {
 		t.Run(name, func(t *testing.T) {
-			config, ok := find[admissionv1.ValidatingWebhookConfiguration](t, h.Render(t, flags...), "ValidatingWebhookConfiguration")
+			config, ok := find[admissionv1.ValidatingWebhookConfiguration](t, rendered(t, flags...), "ValidatingWebhookConfiguration")
 			if !ok && name != "least.yaml" {
 				t.Fatal("no webhook configuration")
 			}
@@ -95,9 +108,8 @@ func TestNoValuesBreakThePromises(t *testing.T) {
 // ConfigMaps in the release's namespace, of which conditions leave one dry run, and like
 // all others it denies nothing. An upgrade leaves the selectors alone that suspend calls.
 func TestReachMatchesNothingElse(t *testing.T) {
-	h := NewHelm(t, "")
 	for name, flags := range valueSets(t) {
-		config, _ := find[admissionv1.ValidatingWebhookConfiguration](t, h.Render(t, flags...), "ValidatingWebhookConfiguration")
+		config, _ := find[admissionv1.ValidatingWebhookConfiguration](t, rendered(t, flags...), "ValidatingWebhookConfiguration")
 		found := 0
 		for _, w := range config.Webhooks {
 			if w.ObjectSelector != nil {
@@ -125,9 +137,8 @@ func TestReachMatchesNothingElse(t *testing.T) {
 // undo that forever. AKS requires the text "true"; cert-manager's annotation stays beside
 // it.
 func TestLeftAloneByAKS(t *testing.T) {
-	h := NewHelm(t, "")
 	for name, flags := range valueSets(t) {
-		config, ok := find[admissionv1.ValidatingWebhookConfiguration](t, h.Render(t, flags...), "ValidatingWebhookConfiguration")
+		config, ok := find[admissionv1.ValidatingWebhookConfiguration](t, rendered(t, flags...), "ValidatingWebhookConfiguration")
 		if got := config.Annotations["admissions.enforcer/disabled"]; ok && got != "true" {
 			t.Errorf("%s: admissions.enforcer/disabled is %q", name, got)
 		}
@@ -140,7 +151,7 @@ func TestLeftAloneByAKS(t *testing.T) {
 
 // By default nothing lets the webhook see a Secret, except its own.
 func TestSecretsAreLeftOut(t *testing.T) {
-	objects := NewHelm(t, "").Render(t, "--set", "tracking.customGroups={example.com}")
+	objects := rendered(t, "--set", "tracking.customGroups={example.com}")
 	for _, o := range objects {
 		if o.GetKind() != "ClusterRole" {
 			continue
@@ -169,7 +180,7 @@ func TestSecretsAreLeftOut(t *testing.T) {
 // write, and one that is alone may use all of it.
 func TestRecordsOfTheCluster(t *testing.T) {
 	for values, want := range map[string]string{"replicas=2": "10", "replicas=1": "10", "replicas=4,tracking.recordsPerSecond=2": "2"} {
-		deployment, _ := find[appsv1.Deployment](t, NewHelm(t, "").Render(t, "--set", values), "Deployment")
+		deployment, _ := find[appsv1.Deployment](t, rendered(t, "--set", values), "Deployment")
 		if args := deployment.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--records-per-second="+want) {
 			t.Errorf("with %s: %q", values, args)
 		}
@@ -178,7 +189,7 @@ func TestRecordsOfTheCluster(t *testing.T) {
 
 // get would open subresources: pods/exec and nodes/proxy answer to it.
 func TestNothingIsGrantedByGet(t *testing.T) {
-	role, _ := find[rbacv1.ClusterRole](t, NewHelm(t, "").Render(t), "ClusterRole")
+	role, _ := find[rbacv1.ClusterRole](t, rendered(t), "ClusterRole")
 	for _, rule := range role.Rules {
 		if slices.Contains(rule.Resources, "*") && cmp.Diff(rule.Verbs, []string{"list", "watch"}) != "" {
 			t.Errorf("of all kinds: %v", rule.Verbs)
@@ -212,7 +223,7 @@ func TestDefinitionIsUpgradedAndKept(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(Dir(t), "crds")); err == nil {
 		t.Error("the chart has a folder crds: its definition belongs to files/ownershiprecords.yaml")
 	}
-	for _, o := range NewHelm(t, "").Render(t) {
+	for _, o := range rendered(t) {
 		if o.GetKind() == "CustomResourceDefinition" {
 			if o.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
 				t.Error("uninstalling would delete all records")
@@ -225,7 +236,7 @@ func TestDefinitionIsUpgradedAndKept(t *testing.T) {
 
 // Users who may view, edit or administer a namespace may read its records.
 func TestReaders(t *testing.T) {
-	for _, o := range NewHelm(t, "").Render(t) {
+	for _, o := range rendered(t) {
 		if o.GetKind() != "ClusterRole" || o.GetName() != "release-records" {
 			continue
 		}
@@ -241,7 +252,7 @@ func TestReaders(t *testing.T) {
 
 // OpenShift chooses the user, and refuses a fixed one.
 func TestNoFixedUser(t *testing.T) {
-	objects := NewHelm(t, "").Render(t, "--set", "podSecurityContext.runAsUser=null,podSecurityContext.runAsGroup=null,podSecurityContext.fsGroup=null")
+	objects := rendered(t, "--set", "podSecurityContext.runAsUser=null,podSecurityContext.runAsGroup=null,podSecurityContext.fsGroup=null")
 	deployment, _ := find[appsv1.Deployment](t, objects, "Deployment")
 	is := deployment.Spec.Template.Spec.SecurityContext
 	if is == nil || is.RunAsUser != nil || is.RunAsGroup != nil || is.FSGroup != nil || is.RunAsNonRoot == nil || !*is.RunAsNonRoot {
@@ -251,12 +262,11 @@ func TestNoFixedUser(t *testing.T) {
 
 // The ports of the container are those that the program listens on.
 func TestPorts(t *testing.T) {
-	h := NewHelm(t, "")
 	for values, want := range map[string]map[string]int32{
 		"replicas=2": {"port=": 10250, "metrics-address=:": 8080, "health-address=:": 8081},
 		"admission.hostNetwork=true,admission.port=11250,metricsPort=11251,healthPort=11252": {"port=": 11250, "metrics-address=:": 11251, "health-address=:": 11252},
 	} {
-		deployment, _ := find[appsv1.Deployment](t, h.Render(t, "--set", values), "Deployment")
+		deployment, _ := find[appsv1.Deployment](t, rendered(t, "--set", values), "Deployment")
 		pod := deployment.Spec.Template.Spec
 		ports := map[string]int32{}
 		for _, p := range pod.Containers[0].Ports {
@@ -278,7 +288,7 @@ func TestPorts(t *testing.T) {
 
 // Additional arguments come last, so that they take effect.
 func TestArguments(t *testing.T) {
-	deployment, _ := find[appsv1.Deployment](t, NewHelm(t, "").Render(t, "--set", "logLevel=debug,extraArgs={--log-level=error}"), "Deployment")
+	deployment, _ := find[appsv1.Deployment](t, rendered(t, "--set", "logLevel=debug,extraArgs={--log-level=error}"), "Deployment")
 	args := deployment.Spec.Template.Spec.Containers[0].Args
 	if at := slices.Index(args, "--log-level=debug"); at < 0 || slices.Index(args, "--log-level=error") < at {
 		t.Errorf("%q", args)
@@ -287,7 +297,7 @@ func TestArguments(t *testing.T) {
 
 // Labels of the user's are on every object, and on the pods.
 func TestLabels(t *testing.T) {
-	for _, o := range NewHelm(t, "").Render(t, "--set", "labels.team=platform,monitoring.serviceMonitor.enabled=true,monitoring.prometheusRule.enabled=true") {
+	for _, o := range rendered(t, "--set", "labels.team=platform,monitoring.serviceMonitor.enabled=true,monitoring.prometheusRule.enabled=true") {
 		if o.GetLabels()["team"] != "platform" {
 			t.Errorf("not on %s %s", o.GetKind(), o.GetName())
 		}
@@ -297,9 +307,8 @@ func TestLabels(t *testing.T) {
 // The paths are the webhook's, and end in a secret: an upgrade would reset a path that
 // the chart states. The webhook restores what the chart made.
 func TestPathsAreTheWebhooks(t *testing.T) {
-	h := NewHelm(t, "")
 	for name, flags := range valueSets(t) {
-		objects := h.Render(t, flags...)
+		objects := rendered(t, flags...)
 		config, _ := find[admissionv1.ValidatingWebhookConfiguration](t, objects, "ValidatingWebhookConfiguration")
 		for _, w := range config.Webhooks {
 			if w.ClientConfig.Service == nil || w.ClientConfig.Service.Path != nil || w.ClientConfig.CABundle != nil {
@@ -335,9 +344,8 @@ func TestPathsAreTheWebhooks(t *testing.T) {
 
 // Peers of admission are those of admission alone: probes come from the kubelets.
 func TestAdmissionFrom(t *testing.T) {
-	h := NewHelm(t, "")
 	for values, want := range map[string]int{"replicas=2": 0, "networkPolicy.admissionFrom[0].ipBlock.cidr=192.0.2.0/28": 1} {
-		policy, _ := find[networkingv1.NetworkPolicy](t, h.Render(t, "--set", values), "NetworkPolicy")
+		policy, _ := find[networkingv1.NetworkPolicy](t, rendered(t, "--set", values), "NetworkPolicy")
 		peers := map[string]int{}
 		for _, rule := range policy.Spec.Ingress {
 			for _, port := range rule.Ports {
@@ -352,7 +360,7 @@ func TestAdmissionFrom(t *testing.T) {
 
 // The authority of clients is at the path that the program gets.
 func TestClientCA(t *testing.T) {
-	objects := NewHelm(t, "").Render(t, "--set", "admission.clientCA=api-servers,admission.clientNames={a,b}")
+	objects := rendered(t, "--set", "admission.clientCA=api-servers,admission.clientNames={a,b}")
 	deployment, _ := find[appsv1.Deployment](t, objects, "Deployment")
 	pod := deployment.Spec.Template.Spec
 	if args := pod.Containers[0].Args; !slices.Contains(args, "--client-ca=/clients/ca.crt") || !slices.Contains(args, "--client-names=a,b") {

@@ -1,14 +1,19 @@
 package chart
 
 import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 // Each of these would break a promise, or is a typing error that would be ignored.
 func TestValuesThatAreRefused(t *testing.T) {
-	h := NewHelm(t, "")
-	for name, test := range map[string]struct{ set, want string }{
+	refused := map[string]struct{ set, want string }{
 		"a webhook that denies when it is gone": {"admission.failurePolicy=Fail", "failurePolicy"},
 		"a longer wait":                         {"admission.timeoutSeconds=3", "timeoutSeconds"},
 		"no time-out at all":                    {"admission.timeoutSeconds=0", "timeoutSeconds"},
@@ -33,12 +38,10 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"the kubelet's port on the nodes":        {"admission.hostNetwork=true", "port"},
 		"names that nobody can know":             {"admission.clientNames={kube-apiserver}", "clientNames"},
 		"no port at all":                         {"admission.port=null", "port"},
-		"a label that selects the pods":          {`labels.app\.kubernetes\.io/name=x`, "labels"},
-		"such a label of the pods":               {`podLabels.app\.kubernetes\.io/instance=x`, "podLabels"},
-		"such a label of a monitor":              {`monitoring.serviceMonitor.labels.app\.kubernetes\.io/name=x`, "labels"},
+		"a label that selects the pods":          {`labels.app\.kubernetes\.io/name=x`, "/labels/app"},
+		"such a label of the pods":               {`podLabels.app\.kubernetes\.io/instance=x`, "/podLabels/app"},
+		"such a label of a monitor":              {`monitoring.serviceMonitor.labels.app\.kubernetes\.io/name=x`, "/monitoring/serviceMonitor/labels/app"},
 		"pods that may call everything":          {"networkPolicy.apiServerPorts=null", "apiServerPorts"},
-		"one port for two listeners":             {"metricsPort=10250", "metricsPort"},
-		"one port for two others":                {"healthPort=8080", "healthPort"},
 		// Helm would say "nil pointer", and a line of a template.
 		"nothing said of the image":           {"image=null", "image"},
 		"nothing said of monitoring":          {"monitoring=null", "missing property 'monitoring'"},
@@ -56,19 +59,72 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"a digest that is none":               {"image.digest=latest", "digest"},
 		"an issuer without a name":            {"certificates.issuerRef.kind=ClusterIssuer", "name"},
 		"somebody's account without its name": {"serviceAccount.create=false", "name"},
-		"an end before what was seen is kept": {"terminationGracePeriodSeconds=14", "shutdownDelaySeconds"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := h.Try(t.Context(), "template", "release", Dir(t), "--kube-version", "1.37", "--set", test.set)
-			if err == nil {
-				t.Fatalf("--set %s is accepted", test.set)
-			}
-			if !strings.Contains(err.Error(), test.want) {
-				t.Errorf("the complaint does not name %s: %v", test.want, err)
-			}
-		})
 	}
+	cases := slices.Sorted(maps.Keys(refused))
+	sets := make([]string, len(cases))
+	for i, name := range cases {
+		sets[i] = refused[name].set
+	}
+	for i, complaint := range complaints(t, sets) {
+		if want := refused[cases[i]].want; !strings.Contains(complaint, want) {
+			t.Errorf("%s: --set %s is accepted, or the complaint does not name %s: %q", cases[i], sets[i], want, complaint)
+		}
+	}
+}
+
+// These the schema has no words for: the templates refuse them, each in a run of its own.
+func TestValuesThatTemplatesRefuse(t *testing.T) {
+	h := NewHelm(t, "")
+	for set, want := range map[string]string{
+		"metricsPort=10250":                "metricsPort and healthPort must differ", // one port for two listeners
+		"healthPort=8080":                  "metricsPort and healthPort must differ", // one port for two others
+		"terminationGracePeriodSeconds=14": "shutdownDelaySeconds",                   // an end before what was seen is kept
+	} {
+		_, err := h.Try(t.Context(), "template", "release", Dir(t), "--kube-version", "1.37", "--set", set)
+		if err == nil {
+			t.Errorf("--set %s is accepted", set)
+		} else if !strings.Contains(err.Error(), want) {
+			t.Errorf("the complaint does not name %s: %v", want, err)
+		}
+	}
+}
+
+// complaints returns what Helm says of each of the sets of values by the chart's schema,
+// nothing where it takes them. One run says it of all: that of a chart which has ours once
+// for each, by another name.
+func complaints(t *testing.T, sets []string) []string {
+	t.Helper()
+	h, parent := NewHelm(t, ""), t.TempDir()
+	if err := os.CopyFS(filepath.Join(parent, "charts", "k8sconnect"), os.DirFS(Dir(t))); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"template", "release", parent, "--kube-version", "1.37"}
+	chart := "apiVersion: v2\nname: parent\nversion: 0.1.0\ndependencies:\n"
+	for i, set := range sets {
+		chart += fmt.Sprintf("- {name: k8sconnect, version: '*', alias: case%d}\n", i)
+		prefix := fmt.Sprintf("case%d.", i)
+		args = append(args, "--set", prefix+strings.ReplaceAll(set, ",", ","+prefix))
+	}
+	if err := os.WriteFile(filepath.Join(parent, "Chart.yaml"), []byte(chart), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := h.Try(t.Context(), args...)
+	if err == nil {
+		t.Fatal("all values are accepted")
+	}
+	said := make([]string, len(sets))
+	_, text, _ := strings.Cut(err.Error(), "in the following chart(s):\n")
+	of := -1
+	for line := range strings.Lines(text) {
+		if name, ok := strings.CutSuffix(line, ":\n"); ok && strings.HasPrefix(name, "case") {
+			if of, err = strconv.Atoi(strings.TrimPrefix(name, "case")); err != nil {
+				t.Fatal(err)
+			}
+		} else if of >= 0 {
+			said[of] += line
+		}
+	}
+	return said
 }
 
 // Helm takes names for a release that no Service can have. The objects are not made one by
