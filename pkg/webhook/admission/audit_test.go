@@ -42,14 +42,16 @@ func TestAudit(t *testing.T) {
 // However much a request takes from however many, its audit event stays small, is JSON,
 // and says how much is missing.
 func TestAuditBounded(t *testing.T) {
+	var before []managedfields.Owner
+	for n := range 50 {
+		before = append(before, managedfields.Owner{Manager: fmt.Sprint(n) + strings.Repeat("m\n", 300), Operation: "Apply"})
+	}
 	var transitions []ownership.Transition
 	for n := range 5000 {
-		tr := ownership.Transition{Path: fieldpath.Field("spec", fmt.Sprint(n)+strings.Repeat("ü", 1000)), Kind: ownership.Taken}
-		for m := range 50 {
-			tr.Before = append(tr.Before, managedfields.Owner{Manager: fmt.Sprint(m) + strings.Repeat("m\n", 300), Operation: "Apply"})
-		}
-		tr.After = []managedfields.Owner{{Manager: "flux", Operation: "Update"}}
-		transitions = append(transitions, tr)
+		transitions = append(transitions, ownership.Transition{
+			Path: fieldpath.Field("spec", fmt.Sprint(n)+strings.Repeat("ü", 1000)), Kind: ownership.Taken,
+			Before: before, After: []managedfields.Owner{{Manager: "flux", Operation: "Update"}},
+		})
 	}
 	text := auditOf(transitions)[auditTaken]
 	if len(text) > 2*maxAudit {
