@@ -133,10 +133,11 @@ func (r *reader) fields(n *yaml.Node, what string, known []string) []field {
 		return nil
 	}
 	var all []field
+	names := map[string]bool{} // of all: a hostile file has a hundred thousand
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		f := field{name: n.Content[i].Value, key: n.Content[i], value: resolved(n.Content[i+1])}
 		switch {
-		case slices.ContainsFunc(all, func(other field) bool { return other.name == f.name }):
+		case names[f.name]:
 			r.fault(f.key, "", "%s is there twice", f.name)
 		case known != nil && !slices.Contains(known, f.name):
 			r.fault(f.key, nearest(f.name, known), "unknown key %q", f.name)
@@ -144,6 +145,7 @@ func (r *reader) fields(n *yaml.Node, what string, known []string) []field {
 			r.fault(f.key, "leave the key out to set nothing", "%s has no value", f.name)
 		default:
 			all = append(all, f)
+			names[f.name] = true
 		}
 	}
 	return all
