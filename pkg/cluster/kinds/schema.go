@@ -3,11 +3,12 @@ package kinds
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -157,7 +158,7 @@ func (d *Discovery) schemas(ctx context.Context, index index, gvk schema.GroupVe
 		if err != nil {
 			return err
 		}
-		if err := json.Unmarshal(text, out); err != nil {
+		if err := json.Unmarshal(text, out, asServed()); err != nil {
 			return err
 		}
 		return out.index()
@@ -169,10 +170,17 @@ func (d *Discovery) schemas(ctx context.Context, index index, gvk schema.GroupVe
 // decoded.
 type schemas struct {
 	Components struct {
-		Schemas map[string]json.RawMessage `json:"schemas"`
+		Schemas map[string]jsontext.Value `json:"schemas"`
 	} `json:"components"`
 	// names are those of the kinds' schemas.
 	names map[schema.GroupVersionKind]string
+}
+
+// asServed reads a document as encoding/json does, which overlooks what a server may have
+// written twice, or in another encoding. It is not used itself: it takes three times as
+// long to find out where a schema ends, and there are megabytes of them.
+func asServed() json.Options {
+	return json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 const refPrefix = "#/components/schemas/"
@@ -186,13 +194,17 @@ func (s *schemas) index() error {
 			continue // Most are parts of kinds, and need not be decoded for that.
 		}
 		var marked struct {
-			Kinds []struct{ Group, Version, Kind string } `json:"x-kubernetes-group-version-kind"`
+			Kinds []struct {
+				Group   string `json:"group"`
+				Version string `json:"version"`
+				Kind    string `json:"kind"`
+			} `json:"x-kubernetes-group-version-kind"`
 		}
-		if err := json.Unmarshal(text, &marked); err != nil {
+		if err := json.Unmarshal(text, &marked, asServed()); err != nil {
 			return err
 		}
 		for _, kind := range marked.Kinds {
-			s.names[schema.GroupVersionKind(kind)] = name
+			s.names[schema.GroupVersionKind{Group: kind.Group, Version: kind.Version, Kind: kind.Kind}] = name
 		}
 	}
 	return nil
@@ -219,7 +231,8 @@ func (s *schemas) named(name string, above sets.Set[string]) (*spec.Schema, erro
 		return nil, fmt.Errorf("it refers to %s, which is not there", name)
 	}
 	var out spec.Schema
-	if err := json.Unmarshal(text, &out); err != nil {
+	// Not through a decoder, which would read the text twice more to find its end.
+	if err := out.UnmarshalJSON(text); err != nil {
 		return nil, err
 	}
 	out.ID = name
