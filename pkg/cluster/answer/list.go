@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -35,8 +36,17 @@ func List(body io.Reader, kind object.Kind, see func(item []byte) error) (metav1
 }
 
 func readList(body io.Reader, fits func(list) error, see func(item []byte) error) (list, error) {
-	l := listReader{dec: json.NewDecoder(body), fits: fits, see: see}
+	from := &remembering{Reader: body}
+	// It finds the end of an item three times faster than encoding/json, and overlooks as
+	// much.
+	dec := jsontext.NewDecoder(from, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	l := listReader{dec: dec, fits: fits, see: see}
 	err := l.read()
+	if from.err != nil && errors.Is(err, from.err) {
+		err = from.err // and not how the decoder calls it
+	} else {
+		err = Cut(err)
+	}
 	if err == nil {
 		err = l.settle()
 	}
@@ -48,9 +58,23 @@ func readList(body io.Reader, fits func(list) error, see func(item []byte) error
 	return l.list, err
 }
 
+// remembering is a reader that keeps the error with which it broke off.
+type remembering struct {
+	io.Reader
+	err error
+}
+
+func (r *remembering) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
+}
+
 type listReader struct {
 	list
-	dec  *json.Decoder
+	dec  *jsontext.Decoder
 	fits func(list) error
 	see  func([]byte) error
 
@@ -68,33 +92,61 @@ func (l *listReader) settle() error {
 }
 
 func (l *listReader) read() error {
-	if err := expect(l.dec, json.Delim('{')); err != nil {
+	if err := l.expect(jsontext.KindBeginObject); err != nil {
 		return err
 	}
-	for l.dec.More() {
-		name, err := l.dec.Token()
+	for l.more() {
+		name, err := l.dec.ReadToken()
 		if err != nil {
-			return Cut(err)
+			return err
 		}
-		switch name {
+		switch name.String() {
 		case "kind":
-			err = l.dec.Decode(&l.Kind)
+			err = l.decode(&l.Kind)
 		case "apiVersion":
-			err = l.dec.Decode(&l.APIVersion)
+			err = l.decode(&l.APIVersion)
 		case "message":
-			err = l.dec.Decode(&l.message)
+			err = l.decode(&l.message)
 		case "metadata":
-			err = l.dec.Decode(&l.ListMeta)
+			err = l.decode(&l.ListMeta)
 		case "items":
 			err = l.readItems()
 		default:
-			err = l.dec.Decode(&json.RawMessage{})
+			err = l.dec.SkipValue()
 		}
 		if err != nil {
-			return Cut(err)
+			return err
 		}
 	}
-	return expect(l.dec, json.Delim('}'))
+	return l.expect(jsontext.KindEndObject)
+}
+
+// more reports whether the object or the list that is being read goes on.
+func (l *listReader) more() bool {
+	switch l.dec.PeekKind() {
+	case jsontext.KindEndObject, jsontext.KindEndArray, jsontext.KindInvalid:
+		return false // It is invalid at the end of the stream as well, which reading it says.
+	}
+	return true
+}
+
+func (l *listReader) decode(into any) error {
+	text, err := l.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+func (l *listReader) expect(want jsontext.Kind) error {
+	got, err := l.dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	if got.Kind() != want {
+		return Wrong("%v where a list has %v", got, want)
+	}
+	return nil
 }
 
 func (l *listReader) readItems() error {
@@ -104,17 +156,16 @@ func (l *listReader) readItems() error {
 		}
 	}
 	l.items = true
-	first, err := l.dec.Token()
-	if err != nil || first == nil { // An empty list may be null.
+	first, err := l.dec.ReadToken()
+	if err != nil || first.Kind() == jsontext.KindNull { // An empty list may be null.
 		return err
 	}
-	if first != json.Delim('[') {
+	if first.Kind() != jsontext.KindBeginArray {
 		return Wrong("the items of a list are %v", first)
 	}
-	var item json.RawMessage
-	for l.dec.More() {
-		item = item[:0]
-		if err := l.dec.Decode(&item); err != nil {
+	for l.more() {
+		item, err := l.dec.ReadValue()
+		if err != nil {
 			return err
 		}
 		if !l.settled {
@@ -125,7 +176,7 @@ func (l *listReader) readItems() error {
 			return err
 		}
 	}
-	return expect(l.dec, json.Delim(']'))
+	return l.expect(jsontext.KindEndArray)
 }
 
 // fits rejects a list of another kind.
@@ -182,9 +233,15 @@ func expect(dec *json.Decoder, want json.Delim) error {
 func Cut(err error) error {
 	var syntax *json.SyntaxError
 	var form *json.UnmarshalTypeError
+	var syntactic *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, io.EOF):
 		return io.ErrUnexpectedEOF
+	case errors.As(err, &syntactic):
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return io.ErrUnexpectedEOF
+		}
+		return Wrong("it cannot be read: %v", syntactic.Err)
 	case errors.As(err, &syntax), errors.As(err, &form):
 		return Wrong("it cannot be read: %v", err)
 	}

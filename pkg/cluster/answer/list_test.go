@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -102,4 +103,40 @@ func FuzzReadList(f *testing.F) {
 			return err
 		})
 	})
+}
+
+// An error of the connection is passed on as it is, wherever it comes, and whatever has come
+// with it; text that is no JSON is a wrong answer.
+func TestReadListBrokenOff(t *testing.T) {
+	const whole = `{"kind":"L","items":[{"a":"ü"},null,{"b":[1,true]}],"x":{}}`
+	reset := errors.New("connection reset")
+	for n := range len(whole) {
+		for name, body := range map[string]io.Reader{
+			"after": io.MultiReader(strings.NewReader(whole[:n]), iotest.ErrReader(reset)),
+			"with":  iotest.DataErrReader(io.MultiReader(strings.NewReader(whole[:n]), iotest.ErrReader(reset))),
+		} {
+			if _, err := readList(body, anyList, func([]byte) error { return nil }); err != reset { //nolint:errorlint // the error itself
+				t.Errorf("%s %s: error %v", whole[:n], name, err)
+			}
+		}
+		var wrong *WrongError
+		if _, err := readList(strings.NewReader(whole[:n]+"<"), anyList, func([]byte) error { return nil }); !errors.As(err, &wrong) && whole[:n] != "" && !inText(whole[:n]) {
+			t.Errorf("%s<: error %v", whole[:n], err)
+		}
+	}
+}
+
+// inText reports whether a text ends within quotes.
+func inText(text string) bool { return strings.Count(text, `"`)%2 == 1 }
+
+// What a server may write that is not quite JSON is read as it was before, and each item is
+// whole when it is seen, however it arrives.
+func TestReadListOverlooks(t *testing.T) {
+	const items = `[{"a":1,"a":2},{"b":"\ud800"},{"c":"` + "\xff" + `"}]`
+	var got []string
+	_, err := readList(iotest.OneByteReader(strings.NewReader(`{"kind":"L","apiVersion":"v1","kind":"L","items":`+items+`}`)), anyList,
+		func(item []byte) error { got = append(got, string(item)); return nil })
+	if want := strings.Trim(items, "[]"); err != nil || strings.Join(got, ",") != want {
+		t.Errorf("%q, %v", got, err)
+	}
 }
