@@ -55,7 +55,7 @@ type surveyOptions struct {
 	everything bool
 	summary    bool
 	question   survey.Question
-	// paged: the result is a page, which nobody reads while the verb runs.
+	// paged: the result is a page, which is read when the verb has ended.
 	paged bool
 	run   string
 	out   *printer.Printer
