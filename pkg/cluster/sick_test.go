@@ -97,5 +97,41 @@ func TestSickDiscovery(t *testing.T) {
 	}
 }
 
+// An answer about another group ends the patience that was spent: a group that is sick for
+// good does not take it from one that is sick for a moment.
+func TestSickForAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked time.Time
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			switch path := req.URL.Path; {
+			case path == "/readyz":
+				return text2response(200, "text/plain", "ok"), nil
+			case strings.HasPrefix(path, "/apis/moment.example.com/") && asked.IsZero():
+				asked = time.Now()
+				fallthrough
+			case strings.HasPrefix(path, "/apis/moment.example.com/") && time.Since(asked) < 10*time.Second, strings.HasPrefix(path, "/apis/sick.example.com/"):
+				return failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
+			case strings.HasPrefix(path, "/apis/"):
+				return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: strings.TrimPrefix(path, "/apis/"), APIResources: []metav1.APIResource{{Name: "things", Kind: "Thing"}}}), nil
+			default:
+				return discovered(req), nil
+			}
+		})
+		ask := func(group string) error {
+			_, err := c.Served(t.Context(), schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Thing"}, time.Second)
+			return err
+		}
+		if err := ask("sick.example.com"); err == nil {
+			t.Error("a sick group is served")
+		}
+		if err := ask("well.example.com"); err != nil {
+			t.Error(err)
+		}
+		if err := ask("moment.example.com"); err != nil {
+			t.Errorf("%v, although it had passed after 10s", err)
+		}
+	})
+}
+
 // sickGroup is one of Kubernetes' own groups, for which the cache is trusted, or another.
 func sickGroup(i int) string { return fmt.Sprintf("g%d.%s", i, []string{"example.com", "k8s.io"}[i%2]) }
