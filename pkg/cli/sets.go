@@ -46,7 +46,7 @@ func newSets(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 		Short: "List the sets of a namespace, or the members of one",
 		Long: `List the sets that apply --apply-set or kubectl apply --applyset made, with how
 many members each has, whether they are ready, how its last run ended, and who
-holds its lock. With a NAME, the members of that set, and the runs that are kept.
+holds its lock. With a NAME, the members of that set and the runs that are kept.
 
 Exit status: 0 listed, 2 could not tell.`,
 		Example: `  # The sets of the cluster
