@@ -202,3 +202,22 @@ func readable(run Run, all []Run) (Run, error) {
 	}
 	return Run{}, &unusableError{id: run.ID, why: why, known: usableOf(all)}
 }
+
+// Listed is a run as a list has it: by the name under which a rollback takes it, and in a line
+// with what a person knows it by.
+type Listed struct {
+	Run
+	Name, Line string
+}
+
+// List returns the runs that are kept, the newest first.
+func (k Kept) List() []Listed {
+	all := k.all()
+	var out []Listed
+	for i, name := range Names(all) {
+		if !errors.Is(all[i].damage, errNotKept) {
+			out = append(out, Listed{Run: all[i], Name: name, Line: all[i].as(name)})
+		}
+	}
+	return out
+}

@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"errors"
 	"strings"
 	"time"
 
@@ -134,25 +133,6 @@ func (r Run) as(name string) string {
 		name += ", by " + r.Who
 	}
 	return name
-}
-
-// Listed is a run as a list has it: by the name under which a rollback takes it, and in a line
-// with what a person knows it by.
-type Listed struct {
-	Run
-	Name, Line string
-}
-
-// List returns the runs that are kept, the newest first.
-func (k Kept) List() []Listed {
-	all := k.all()
-	var out []Listed
-	for i, name := range Names(all) {
-		if !errors.Is(all[i].damage, errNotKept) {
-			out = append(out, Listed{Run: all[i], Name: name, Line: all[i].as(name)})
-		}
-	}
-	return out
 }
 
 func names(runs []Run) []string {
