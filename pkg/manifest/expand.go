@@ -166,7 +166,11 @@ func (e *expansion) localFile(name string, regular bool) input {
 			return nil, unreadable(name, err)
 		}
 		defer func() { _ = f.Close() }()
-		return readAll(name, hearing{f, h}, maxBytes)
+		var size int64
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			size = info.Size()
+		}
+		return readSized(name, hearing{f, h}, size, maxBytes)
 	}
 	p := patience{name: name, what: "the pipe " + name, most: longestSilence, tell: e.tell}
 	return input{name: name, open: func(ctx context.Context) ([]byte, error) {

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -52,6 +53,27 @@ func readAll(name string, r io.Reader, limit int64) ([]byte, error) {
 		return nil, &inputError{where: name, text: fmt.Sprintf("larger than %d MiB", limit>>20)}
 	}
 	return text, nil
+}
+
+// readSized is readAll for a text that probably has this size: it is put at once where it
+// stays, and not moved as it grows.
+func readSized(name string, r io.Reader, size, limit int64) ([]byte, error) {
+	if size <= 0 || size > limit {
+		return readAll(name, r, limit)
+	}
+	text := make([]byte, size, size+1)
+	n, err := io.ReadFull(r, text)
+	if err == nil {
+		// Either this finds the end, or the text has grown.
+		if _, err = io.ReadFull(r, text[size:size+1]); err == nil {
+			return readAll(name, io.MultiReader(bytes.NewReader(text[:size+1]), r), limit)
+		}
+		n = int(size)
+	}
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, unreadable(name, err)
+	}
+	return text[:n], nil
 }
 
 // toUTF8 removes a byte order mark and converts UTF-16, such as Windows PowerShell
