@@ -177,8 +177,8 @@ type schemas struct {
 }
 
 // asServed reads a document as encoding/json does, which overlooks what a server may have
-// written twice, or in another encoding. It is not used itself: it takes three times as
-// long to find out where a schema ends, and there are megabytes of them.
+// written twice, or in another encoding. It is not used itself: it reads a text twice
+// to find out where a schema ends, and there are megabytes of them.
 func asServed() json.Options {
 	return json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
