@@ -119,7 +119,7 @@ func (c *Cluster) launchAPIServer() error {
 
 func (c *Cluster) apiServerArgs() []string {
 	pki := filepath.Join(c.Dir, "pki") + string(filepath.Separator)
-	_, number, _ := net.SplitHostPort(c.port.address)
+	_, number, _ := net.SplitHostPort(c.port.Address())
 	args := []string{
 		"--etcd-servers=unix://etcd:1",
 		"--bind-address=127.0.0.1",

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/loopback"
 )
 
 // errExternal says that an external cluster was asked for something that only one of our
@@ -28,7 +30,7 @@ type Cluster struct {
 	temporary []string // folders to remove
 	auditLog  string
 	external  bool
-	port      *port
+	port      *loopback.Port
 	pki       *pki
 	client    *apiClient
 	egress    *egress
@@ -64,10 +66,10 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if c.port, err = reservePort(); err != nil {
+	if c.port, err = loopback.Reserve(); err != nil {
 		return err
 	}
-	c.URL = "https://" + c.port.address
+	c.URL = "https://" + c.port.Address()
 	if c.pki, err = newPKI(filepath.Join(c.Dir, "pki")); err != nil {
 		return err
 	}
@@ -137,7 +139,7 @@ func (c *Cluster) Stop() {
 		c.client.close()
 	}
 	if c.port != nil {
-		c.port.release()
+		c.port.Release()
 		c.port = nil
 	}
 	for _, dir := range c.temporary {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 func TestPodsBecomeReady(t *testing.T) {
@@ -156,9 +158,9 @@ func TestUse(t *testing.T) {
 	own := small.Cluster(t)
 	c := must[*Cluster](t)(Use(own.KubeconfigPath))
 	defer c.Stop()
-	proxy := must[*Proxy](t)(NewProxy(c.URL))
-	defer proxy.Close()
-	through := must[string](t)(c.Kubeconfig(proxy.URL()))
+	way := must[*proxy.TCP](t)(proxy.NewTCP(c.URL))
+	defer way.Close()
+	through := must[string](t)(c.Kubeconfig(way.URL()))
 	mustKubectl(t, c, through, "get", "namespace", "default")
 	for name, err := range map[string]error{
 		"stop":         c.StopAPIServer(t.Context()),

@@ -9,7 +9,7 @@
 //	config, err := c.RESTConfig()
 //
 // In tests, [Shared] gives all tests of a package one cluster, and [ForTest] gives one
-// test its own. [Proxy] and [HTTPProxy] stand in front of an API server and behave like
+// test its own. The proxies of package proxy stand in front of an API server and behave like
 // networks and busy servers. The binaries come from the module in tools, by way of
 // [Build]; for people, the smallest cluster uses those that are already on the machine,
 // by way of [Provide].

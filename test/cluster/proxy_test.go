@@ -1,213 +1,175 @@
 package cluster
 
 import (
-	"bytes"
-	"context"
-	"crypto/rand"
-	"errors"
-	"io"
-	"net"
+	"bufio"
 	"net/http"
-	"net/http/httptest"
-	"syscall"
+	"net/url"
+	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// echo is a server that returns what it gets, and reports each arrival.
-func echo(t *testing.T) (address string, got <-chan int) {
+// behind returns an HTTP proxy before a cluster, and the administrator behind it.
+func behind(t *testing.T, c *Cluster) (*proxy.HTTP, *apiClient) {
 	t.Helper()
-	listener := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
-	t.Cleanup(func() { _ = listener.Close() })
-	sizes := make(chan int, 1<<16)
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				buffer := make([]byte, 32<<10)
-				for {
-					n, err := conn.Read(buffer)
-					if err != nil {
-						return
-					}
-					sizes <- n
-					_, _ = conn.Write(buffer[:n])
-				}
-			}()
-		}
-	}()
-	return listener.Addr().String(), sizes
-}
-
-func newProxy(t *testing.T, target string) *Proxy {
-	t.Helper()
-	p := must[*Proxy](t)(NewProxy(target))
+	p := must[*proxy.HTTP](t)(c.HTTPProxy())
 	t.Cleanup(p.Close)
-	return p
+	path := must[string](t)(c.Kubeconfig(p.URL()))
+	config := must[*rest.Config](t)(clientcmd.BuildConfigFromFlags("", path))
+	client := must[*apiClient](t)(newAPIClient(config))
+	t.Cleanup(client.close)
+	return p, client
 }
 
-func dial(t *testing.T, p *Proxy) net.Conn {
-	t.Helper()
-	conn := must[net.Conn](t)(net.Dial("tcp", p.Address()))
-	t.Cleanup(func() { _ = conn.Close() })
-	return conn
+func configMap(name string) object {
+	return object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": name}}
 }
 
-// exchange sends a word, and reads it back.
-func exchange(t *testing.T, conn net.Conn) {
-	t.Helper()
-	if _, err := io.WriteString(conn, "word"); err != nil {
+const configMaps = "/api/v1/namespaces/default/configmaps"
+
+func TestHTTPProxyKeepsUsersApart(t *testing.T) {
+	t.Parallel()
+	c := small.Cluster(t)
+	p, _ := behind(t, c)
+	whoami := []string{"--server", p.URL(), "auth", "whoami", "-o", "jsonpath={.status.userInfo.username} {.status.userInfo.groups}"}
+
+	alice := must[string](t)(c.KubeconfigFor("alice", "dev"))
+	if got, want := mustKubectl(t, c, alice, whoami...), `alice ["dev","system:authenticated"]`; got != want {
+		t.Errorf("alice is %s, want %s", got, want)
+	}
+	mustKubectl(t, c, c.KubeconfigPath, "create", "serviceaccount", "robot")
+	config := must[*rest.Config](t)(c.RESTConfig())
+	bare := &apiClient{url: p.URL(), http: must[*http.Client](t)(rest.HTTPClientFor(&rest.Config{
+		BearerToken:     mustKubectl(t, c, c.KubeconfigPath, "create", "token", "robot"),
+		TLSClientConfig: rest.TLSClientConfig{CAData: config.CAData},
+	}))}
+	// The answer to a forbidden request names the user.
+	err := bare.get(t.Context(), "/api/v1/secrets", nil)
+	if err == nil || !strings.Contains(err.Error(), `User \"system:serviceaccount:default:robot\" cannot list`) {
+		t.Errorf("the service account's request: %v", err)
+	}
+}
+
+func TestHTTPProxyIgnoresForgedIdentities(t *testing.T) {
+	t.Parallel()
+	c := small.Cluster(t)
+	p, _ := behind(t, c)
+	config := must[*rest.Config](t)(c.RESTConfig())
+	client := must[*http.Client](t)(rest.HTTPClientFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: config.CAData}}))
+	request := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL()+"/api/v1/secrets", nil))
+	request.Header.Set("X-Remote-User", "mallory")
+	request.Header.Set("X-Remote-Group", "system:masters")
+	response := must[*http.Response](t)(client.Do(request))
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusForbidden {
+		t.Errorf("answer %s, want 403", response.Status)
+	}
+}
+
+func TestHTTPProxyAsksForPatience(t *testing.T) {
+	t.Parallel()
+	c := small.Cluster(t)
+	p, _ := behind(t, c)
+	p.Fail(1, proxy.Path("POST", "/api/v1/namespaces/default/"), proxy.Fault{Status: 429, RetryAfter: time.Second})
+	kubeconfig := must[string](t)(c.Kubeconfig(p.URL()))
+	mustKubectl(t, c, kubeconfig, "create", "configmap", "patient") // it retries by itself
+	if n := p.Count("POST", configMaps); n != 2 {
+		t.Errorf("%d requests, want 2", n)
+	}
+	var statuses []int
+	for _, r := range p.Requests() {
+		if r.Method == http.MethodPost {
+			statuses = append(statuses, r.Status)
+		}
+	}
+	if !slices.Equal(statuses, []int{429, 201}) {
+		t.Errorf("answers were %d", statuses)
+	}
+}
+
+func TestHTTPProxyFails(t *testing.T) {
+	t.Parallel()
+	p, client := behind(t, small.Cluster(t))
+	for name, test := range map[string]struct {
+		fault   proxy.Fault
+		want    string
+		created bool
+	}{
+		"unavailable": {fault: proxy.Fault{Status: 503}, want: `"reason":"ServiceUnavailable"`},
+		"broken":      {fault: proxy.Fault{Status: 500, Message: "etcd is on holiday"}, want: "etcd is on holiday"},
+		"no-answer":   {fault: proxy.Fault{}, want: "INTERNAL_ERROR"}, // how HTTP/2 resets a stream
+		"late":        {fault: proxy.Fault{Status: 504, Delay: time.Millisecond}, want: `"reason":"Timeout"`},
+		"answer-lost": {fault: proxy.Fault{Status: 500, AnswerLost: true}, want: `"reason":"InternalError"`, created: true},
+	} {
+		p.Heal()
+		p.Fail(-1, proxy.Path(http.MethodPost, configMaps), test.fault)
+		err := client.create(t.Context(), configMaps, configMap(name))
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %s", name, err, test.want)
+		}
+		if err := client.get(t.Context(), configMaps+"/"+name, nil); (err == nil) != test.created {
+			t.Errorf("%s: created is %t, want %t: %v", name, err == nil, test.created, err)
+		}
+	}
+}
+
+func TestHTTPProxySpeaksHTTP2AndWatches(t *testing.T) {
+	t.Parallel()
+	p, client := behind(t, small.Cluster(t))
+	watch := url.Values{"watch": {"1"}, "fieldSelector": {"metadata.name=watched"}}
+	request := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL()+configMaps+"?"+watch.Encode(), nil))
+	response := must[*http.Response](t)(client.http.Do(request))
+	defer response.Body.Close()
+	if response.ProtoMajor != 2 {
+		t.Errorf("the proxy speaks %s", response.Proto)
+	}
+	events := bufio.NewScanner(response.Body)
+	if err := client.create(t.Context(), configMaps, configMap("watched")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadFull(conn, make([]byte, 4)); err != nil {
+	if !events.Scan() || !strings.Contains(events.Text(), `"ADDED"`) {
+		t.Errorf("event %q, %v", events.Text(), events.Err())
+	}
+}
+
+func TestHTTPProxyWithoutServer(t *testing.T) {
+	t.Parallel()
+	c := ForTest(t, Options{})
+	p, client := behind(t, c)
+	if err := c.KillAPIServer(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func TestProxyAddsRoundTripTime(t *testing.T) {
-	t.Parallel()
-	address, _ := echo(t)
-	p := newProxy(t, address)
-	const rtt = 60 * time.Millisecond
-	p.SetRTT(rtt)
-	start := time.Now()
-	conn := dial(t, p)
-	exchange(t, conn)
-	if took := time.Since(start); took < 2*rtt {
-		t.Errorf("handshake and first exchange took %s, want two round trips", took)
+	err := client.get(t.Context(), configMaps, nil)
+	if err == nil || !strings.Contains(err.Error(), "502") || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("without a server: %v", err)
 	}
-	start = time.Now()
-	exchange(t, conn)
-	if took := time.Since(start); took < rtt {
-		t.Errorf("second exchange took %s, want a round trip", took)
-	}
-}
-
-func TestProxyCarriesEveryByte(t *testing.T) {
-	t.Parallel()
-	address, _ := echo(t)
-	p := newProxy(t, address)
-	p.SetRTT(20 * time.Millisecond)
-	conn := dial(t, p)
-	sent := make([]byte, 40<<20) // more than is ever in flight
-	_, _ = rand.Read(sent)
-	go func() {
-		_, _ = conn.Write(sent)
-		_ = conn.(*net.TCPConn).CloseWrite()
-	}()
-	got := must[[]byte](t)(io.ReadAll(conn))
-	if !bytes.Equal(got, sent) {
-		t.Errorf("%d bytes came back of %d, or other ones", len(got), len(sent))
-	}
-	if want := int64(len(sent)); p.Stats() != (Stats{Connections: 1, Sent: want, Received: want}) {
-		t.Errorf("stats are %+v", p.Stats())
-	}
-}
-
-func TestProxyHoldsAnswersBack(t *testing.T) {
-	t.Parallel()
-	address, got := echo(t)
-	p := newProxy(t, address)
-	conn := dial(t, p)
-	exchange(t, conn)
-	<-got
-	p.Hold()
-	if _, err := io.WriteString(conn, "word"); err != nil {
+	if err := c.StartAPIServer(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	<-got // the server has it
-	_ = conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-	if n, err := conn.Read(make([]byte, 4)); n != 0 || !errors.Is(err, context.DeadlineExceeded) && !isTimeout(err) {
-		t.Errorf("while held: %d bytes, %v", n, err)
+	if err := client.get(t.Context(), configMaps, nil); err != nil {
+		t.Errorf("with a server: %v", err)
 	}
-	_ = conn.SetReadDeadline(time.Time{})
-	p.Release()
-	if _, err := io.ReadFull(conn, make([]byte, 4)); err != nil {
-		t.Errorf("after release: %v", err)
-	}
-}
-
-func isTimeout(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
-}
-
-func TestProxyBreaksConnections(t *testing.T) {
-	t.Parallel()
-	address, _ := echo(t)
-	p := newProxy(t, address)
-	conn := dial(t, p)
-	exchange(t, conn)
-	p.Break()
-	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("read: %v, want connection reset", err)
-	}
-	exchange(t, dial(t, p))
-}
-
-func TestProxyRefuses(t *testing.T) {
-	t.Parallel()
-	address, _ := echo(t)
-	p := newProxy(t, address)
-	old := dial(t, p)
-	exchange(t, old)
-	p.Refuse()
-	if _, err := net.Dial("tcp", p.Address()); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("dial: %v, want connection refused", err)
-	}
-	exchange(t, old)
-	if err := p.Restore(); err != nil {
-		t.Fatal(err)
-	}
-	p.HangUp()
-	if _, err := dial(t, p).Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Errorf("read: %v, want EOF", err)
-	}
-	if err := p.Restore(); err != nil {
-		t.Fatal(err)
-	}
-	exchange(t, dial(t, p))
-}
-
-func TestProxyResetsWhenTheServerIsGone(t *testing.T) {
-	t.Parallel()
-	gone := must[*port](t)(reservePort())
-	t.Cleanup(gone.release)
-	p := newProxy(t, gone.address)
-	conn, err := net.Dial("tcp", p.Address())
-	if err == nil { // the reset can come before the dial has returned
-		_, err = conn.Read(make([]byte, 1))
-		_ = conn.Close()
-	}
-	if !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("dial and read: %v, want connection reset", err)
+	defer c.Stop() // once more when the test ends, which does no harm
+	if got := p.Requests()[0].Status; got != http.StatusBadGateway {
+		t.Errorf("the log says %d, want 502", got)
 	}
 }
 
 func TestProxyInFrontOfAnAPIServer(t *testing.T) {
 	t.Parallel()
 	c := small.Cluster(t)
-	p := newProxy(t, c.URL)
+	p := must[*proxy.TCP](t)(proxy.NewTCP(c.URL))
+	t.Cleanup(p.Close)
 	p.SetRTT(10 * time.Millisecond)
 	kubeconfig := must[string](t)(c.Kubeconfig(p.URL()))
 	mustKubectl(t, c, kubeconfig, "get", "namespace", "default")
 	if stats := p.Stats(); stats.Connections == 0 || stats.Sent == 0 || stats.Received == 0 {
 		t.Errorf("stats are %+v", stats)
-	}
-}
-
-func TestProxyIgnoresItsSchemeAndPath(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.NotFoundHandler())
-	defer server.Close()
-	p := newProxy(t, server.URL+"/some/path")
-	response := must[*http.Response](t)(http.Get("http://" + p.Address()))
-	_ = response.Body.Close()
-	if response.StatusCode != http.StatusNotFound {
-		t.Errorf("answer %s", response.Status)
 	}
 }

@@ -63,12 +63,8 @@ func TestRoomsAreSmall(t *testing.T) {
 		}
 	}
 	for folder, n := range files {
-		most := mostFiles
-		if strings.HasSuffix(folder, "/test/cluster") {
-			most = 27 // Its proxies want a room.
-		}
-		if n > most {
-			t.Errorf("%s has %d files, and at most %d are taken in at one glance. Give an idea that stands alone a room of its own", folder, n, most)
+		if n > mostFiles {
+			t.Errorf("%s has %d files, and at most %d are taken in at one glance. Give an idea that stands alone a room of its own", folder, n, mostFiles)
 		}
 	}
 	if len(files) < 60 {

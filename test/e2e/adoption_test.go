@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // A run that adopts is killed before any one of its requests: the next run reports the
@@ -69,7 +69,7 @@ func TestAdoptionKilled(t *testing.T) {
 					requests.Add(1)
 				}
 				return false
-			}, cluster.Fault{})
+			}, proxy.Fault{})
 			want := told(k8sconnect(t, kubeconfig, args(ns)...).ends(t, 0), ns)
 			p.Heal()
 			if !strings.Contains(want, `"adopted"`) {
@@ -80,7 +80,7 @@ func TestAdoptionKilled(t *testing.T) {
 				var seen atomic.Int64
 				p.Fail(1, func(r *http.Request) bool {
 					return strings.Contains(r.URL.Path, "/namespaces/"+ns+"/") && seen.Add(1) == n+1
-				}, cluster.Fault{Status: 500, Delay: time.Minute})
+				}, proxy.Fault{Status: 500, Delay: time.Minute})
 				r := start(t, kubeconfig, args(ns)...)
 				until(t, "it is where it is to be killed", func() bool { return seen.Load() > n })
 				r.signal(t, syscall.SIGKILL)

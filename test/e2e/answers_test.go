@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // wrongBodies come with a 200 from something in the API server's place.
@@ -26,9 +26,9 @@ func wrongBodies() map[string]string {
 }
 
 // sick are the requests that are answered wrongly.
-func sick(ns string) map[string]cluster.Match {
+func sick(ns string) map[string]proxy.Match {
 	objects := func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/namespaces/"+ns+"/") }
-	return map[string]cluster.Match{
+	return map[string]proxy.Match{
 		"everything": func(*http.Request) bool { return true },
 		"objects":    objects,
 		"writes":     func(r *http.Request) bool { return objects(r) && r.Method != http.MethodGet },
@@ -78,10 +78,10 @@ func TestWrongAnswers(t *testing.T) {
 						if what == "success" && which == "writes" && args[0] == "delete" {
 							continue // It is what a server answers that deletes.
 						}
-						p.Fail(1, match, cluster.Fault{Status: http.StatusOK, Body: body})
+						p.Fail(1, match, proxy.Fault{Status: http.StatusOK, Body: body})
 					}
 				}
-				p.Fail(-1, match, cluster.Fault{Status: http.StatusOK, Body: `{}`})
+				p.Fail(-1, match, proxy.Fault{Status: http.StatusOK, Body: `{}`})
 				claimsNothing(t, p, kubeconfig, append(args, "-n", ns, "--server-timeout=1s"))
 			})
 		}
@@ -91,7 +91,7 @@ func TestWrongAnswers(t *testing.T) {
 			t.Run(verb+"/"+what, func(t *testing.T) {
 				t.Parallel()
 				p, kubeconfig := proxied(t, c)
-				p.Fail(-1, sick(ns)["objects"], cluster.Fault{Status: http.StatusOK, Body: body})
+				p.Fail(-1, sick(ns)["objects"], proxy.Fault{Status: http.StatusOK, Body: body})
 				claimsNothing(t, p, kubeconfig, append(verbs[verb], "-n", ns, "--server-timeout=1s"))
 			})
 		}
@@ -99,7 +99,7 @@ func TestWrongAnswers(t *testing.T) {
 }
 
 // claimsNothing runs a verb that cannot get an answer.
-func claimsNothing(t *testing.T, p *cluster.HTTPProxy, kubeconfig string, args []string) {
+func claimsNothing(t *testing.T, p *proxy.HTTP, kubeconfig string, args []string) {
 	t.Helper()
 	if args[0] != "stuck" && args[0] != "owners" {
 		args = append(args, "-o", "json")
@@ -130,7 +130,7 @@ func claimsNothing(t *testing.T, p *cluster.HTTPProxy, kubeconfig string, args [
 }
 
 // failed counts the requests so far that the proxy answered.
-func failed(p *cluster.HTTPProxy) int {
+func failed(p *proxy.HTTP) int {
 	n := 0
 	for _, r := range p.Requests() {
 		if r.Failed {
@@ -146,11 +146,11 @@ func TestHalfAnswersToWrites(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	p, kubeconfig := proxied(t, c)
-	p.Fail(-1, func(r *http.Request) bool { return r.Method == http.MethodPatch }, cluster.Fault{Status: http.StatusOK, Half: true})
+	p.Fail(-1, func(r *http.Request) bool { return r.Method == http.MethodPatch }, proxy.Fault{Status: http.StatusOK, Half: true})
 	set := file(t, configMaps(13, 1, "1"))
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--server-timeout=2s").ends(t, 0).says(t, "13 created")
 	p.Heal()
-	p.Fail(-1, func(r *http.Request) bool { return r.Method == http.MethodGet }, cluster.Fault{Status: http.StatusOK, Half: true})
+	p.Fail(-1, func(r *http.Request) bool { return r.Method == http.MethodGet }, proxy.Fault{Status: http.StatusOK, Half: true})
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--server-timeout=2s").ends(t, 2)
 	p.Heal()
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "13 unchanged")
@@ -166,12 +166,12 @@ func TestWrongAnswersThatPass(t *testing.T) {
 			p, kubeconfig := proxied(t, c)
 			objects := sick(ns)["objects"]
 			set := file(t, configMaps(8, 1, "1"))
-			p.Fail(3, objects, cluster.Fault{Status: http.StatusOK, Body: body})
+			p.Fail(3, objects, proxy.Fault{Status: http.StatusOK, Body: body})
 			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "8 created")
 			if n := strings.Count(kubectl(t, c, "get", "cm", "-n", ns, "-o", "name"), "cm-"); n != 8 {
 				t.Errorf("%d objects are there, want 8", n)
 			}
-			p.Fail(3, objects, cluster.Fault{Status: http.StatusOK, Body: body})
+			p.Fail(3, objects, proxy.Fault{Status: http.StatusOK, Body: body})
 			k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set).ends(t, 0).says(t, "8 deleted")
 			if left := kubectl(t, c, "get", "cm", "-n", ns, "-o", "name"); strings.Contains(left, "cm-") {
 				t.Errorf("reported as gone: %s", left)
@@ -195,11 +195,11 @@ kind: Lease
 metadata: {name: grouped}
 `)
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
-	at := func(path string) cluster.Match {
+	at := func(path string) proxy.Match {
 		return func(r *http.Request) bool { return r.URL.Path == path }
 	}
-	notFound := cluster.Fault{Status: http.StatusNotFound, Body: "404 page not found"}
-	ok := func(body string) cluster.Fault { return cluster.Fault{Status: http.StatusOK, Body: body} }
+	notFound := proxy.Fault{Status: http.StatusNotFound, Body: "404 page not found"}
+	ok := func(body string) proxy.Fault { return proxy.Fault{Status: http.StatusOK, Body: body} }
 	groups := ok(`{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}],` +
 		`"preferredVersion":{"groupVersion":"apps/v1","version":"v1"}}]}`)
 	// client-go first asks for the discovery of everything in one document.
@@ -210,14 +210,14 @@ metadata: {name: grouped}
 	versions := ok(`{"kind":"APIVersions","versions":["v1"]}`)
 	pods := ok(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"pods","kind":"Pod","namespaced":true,"verbs":["get"]}]}`)
 	none := ok(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"coordination.k8s.io/v1","resources":[]}`)
-	lists := func(path string) cluster.Match {
+	lists := func(path string) proxy.Match {
 		return func(r *http.Request) bool {
 			return r.URL.Path == path || strings.HasPrefix(r.URL.Path, path+"/") && !isOfNamed(r)
 		}
 	}
 	type rule struct {
-		match cluster.Match
-		fault cluster.Fault
+		match proxy.Match
+		fault proxy.Fault
 	}
 	for name, rules := range map[string][]rule{
 		"the version of a group is not found":   {{at(leases), notFound}, {aggregated, groups}},
@@ -264,11 +264,11 @@ func TestDeleteWithoutLists(t *testing.T) {
 	c := shared.Cluster(t)
 	const unfound = "the server could not find the requested resource"
 	for name, tt := range map[string]struct {
-		fault cluster.Fault
+		fault proxy.Fault
 		says  string
 	}{
-		"of the API server": {cluster.Fault{Status: http.StatusNotFound, Message: unfound}, unfound},
-		"of a proxy":        {cluster.Fault{Status: http.StatusNotFound, Body: "404 page not found\n"}, "it is listed among the kinds, but not found"},
+		"of the API server": {proxy.Fault{Status: http.StatusNotFound, Message: unfound}, unfound},
+		"of a proxy":        {proxy.Fault{Status: http.StatusNotFound, Body: "404 page not found\n"}, "it is listed among the kinds, but not found"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

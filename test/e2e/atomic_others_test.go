@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // If another client creates an object between the check and the write, the object stays
@@ -38,7 +38,7 @@ func TestCreatedAndDeletedByOthersMeanwhile(t *testing.T) {
 			ns := namespace(t, c)
 			t.Cleanup(p.Heal)
 			creates := writes("/api/v1/namespaces/" + ns + "/configmaps/cm-0000")
-			p.Fail(1, creates, cluster.Fault{Status: http.StatusConflict})
+			p.Fail(1, creates, proxy.Fault{Status: http.StatusConflict})
 			if appears {
 				before(p, creates, func() {
 					kubectl(t, c, "create", "configmap", "cm-0000", "-n", ns, "--from-literal=hers=1", "--field-manager=alice")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // release is a set of two ConfigMaps and a Deployment. The second ConfigMap is there from
@@ -121,7 +122,7 @@ func TestAtomicWayBackFails(t *testing.T) {
 	p.Fail(-1, func(r *http.Request) bool {
 		return r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/namespaces/"+ns+"/configmaps/app") &&
 			isWrite(r.Method, r.URL.RawQuery) && writes.Add(1) > 1
-	}, cluster.Fault{Status: http.StatusForbidden, Message: "admission webhook \"guard.example.com\" denied the request: frozen"})
+	}, proxy.Fault{Status: http.StatusForbidden, Message: "admission webhook \"guard.example.com\" denied the request: frozen"})
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, release("2")), "--wait", "--atomic", "--timeout=5s").ends(t, 1).
 		says(t, "failed      configmap/app -n "+ns+": it is still as this run made it").
 		says(t, "frozen").
@@ -155,7 +156,7 @@ func TestAtomicHalfWayBack(t *testing.T) {
 		}
 		owners := strings.HasSuffix(r.URL.Path, "/namespaces/"+ns+"/configmaps/app") && !strings.Contains(r.Header.Get("Content-Type"), "apply")
 		return r.Method == http.MethodPatch && isWrite(r.Method, r.URL.RawQuery) && (sealed && deletions.Load() > 1 || owners)
-	}, cluster.Fault{Status: http.StatusForbidden, Message: "admission webhook \"guard.example.com\" denied the request: frozen"})
+	}, proxy.Fault{Status: http.StatusForbidden, Message: "admission webhook \"guard.example.com\" denied the request: frozen"})
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, release("2")+sealed("2")),
 		"--take=all", "--recreate=ConfigMap", "--wait", "--atomic", "--timeout=5s").ends(t, 1).
 		says(t, "failed      configmap/sealed -n "+ns+": it does not exist now").

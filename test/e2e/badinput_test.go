@@ -8,7 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // TestBadInput: each of its scripts sees the API server through a proxy, and none
@@ -39,7 +39,7 @@ func TestBadInput(t *testing.T) {
 	})
 }
 
-func onlyReads(t testscript.T, requests []cluster.Request) {
+func onlyReads(t testscript.T, requests []proxy.Request) {
 	reads := []string{http.MethodGet, http.MethodHead}
 	for _, r := range requests {
 		if !slices.Contains(reads, r.Method) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // A run that was out of time is continued by the next one with one LIST, and nothing that
@@ -24,7 +25,7 @@ func TestContinued(t *testing.T) {
 	}
 }
 
-func continued(t *testing.T, c *cluster.Cluster, p *cluster.HTTPProxy, kubeconfig string, args []string) {
+func continued(t *testing.T, c *cluster.Cluster, p *proxy.HTTP, kubeconfig string, args []string) {
 	const n = 40
 	ns, set := namespace(t, c), file(t, configMaps(n, 1, "1"))
 	inside := "/api/v1/namespaces/" + ns + "/"
@@ -33,7 +34,7 @@ func continued(t *testing.T, c *cluster.Cluster, p *cluster.HTTPProxy, kubeconfi
 	hangs := func(r *http.Request) bool {
 		return r.Method == http.MethodPatch && regexp.MustCompile(`/cm-00[23]`).MatchString(r.URL.Path) && strings.HasPrefix(r.URL.Path, configMaps)
 	}
-	p.Fail(-1, hangs, cluster.Fault{Status: 503, Delay: time.Minute})
+	p.Fail(-1, hangs, proxy.Fault{Status: 503, Delay: time.Minute})
 	t.Cleanup(p.Heal)
 	k8sconnect(t, kubeconfig, append([]string{"apply", "-n", ns, "-f", set, "--timeout=6s", "-o", "json"}, args...)...).ends(t, 1).
 		says(t, "the run timed out after 6s (--timeout)")
@@ -104,7 +105,7 @@ func TestTooLittleTime(t *testing.T) {
 	ns := namespace(t, c)
 	// Each write takes a while, one after the other: no machine is so fast that it does them
 	// in a tenth of the time.
-	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), cluster.Fault{Delay: 200 * time.Millisecond, Slow: true})
+	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), proxy.Fault{Delay: 200 * time.Millisecond, Slow: true})
 	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1000, 1, "1")), "--concurrency=1", "--timeout=20s", "-o", "stream")
 	r.wait(t)
 	r.ends(t, 1)

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // Edge case 90: a server that is overloaded for as long as we try has refused nothing.
 func TestBusyServer(t *testing.T) {
 	c := shared.Cluster(t)
 	set := file(t, configMaps(3, 1, "1"))
-	for name, fault := range map[string]cluster.Fault{
+	for name, fault := range map[string]proxy.Fault{
 		"429": {Status: http.StatusTooManyRequests, RetryAfter: time.Hour},
 		"500": {Status: http.StatusInternalServerError, RetryAfter: time.Hour},
 		"503": {Status: http.StatusServiceUnavailable, RetryAfter: time.Hour},
@@ -22,7 +22,7 @@ func TestBusyServer(t *testing.T) {
 				t.Parallel()
 				ns := namespace(t, c)
 				p, kubeconfig := proxied(t, c)
-				p.Fail(-1, cluster.Path("", "/api/v1/namespaces/"+ns), fault)
+				p.Fail(-1, proxy.Path("", "/api/v1/namespaces/"+ns), fault)
 				r := start(t, kubeconfig, verb, "-n", ns, "-f", set, "--server-timeout=2s")
 				if verb == "delete" { // It has patience.
 					until(t, "it asks", func() bool { return failed(p) > 0 })

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // A thousand objects cost one list, one watch, and one request each.
@@ -38,7 +39,7 @@ func TestDeleteReplaced(t *testing.T) {
 	p, kubeconfig := proxied(t, c)
 	ns, set := namespace(t, c), file(t, configMaps(1, 1, "1"))
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
-	before(p, cluster.Path("DELETE", "/api/v1/namespaces/"+ns), func() {
+	before(p, proxy.Path("DELETE", "/api/v1/namespaces/"+ns), func() {
 		kubectl(t, c, "delete", "configmap/cm-0000", "-n", ns)
 		kubectl(t, c, "create", "configmap", "cm-0000", "-n", ns, "--from-literal=value=new")
 	})
@@ -74,14 +75,14 @@ func TestDeleteReplacedWhileWaiting(t *testing.T) {
 // server is well again, the run continues.
 func TestDeleteThroughErrors(t *testing.T) {
 	c := shared.Cluster(t)
-	for name, fault := range map[string]cluster.Fault{
+	for name, fault := range map[string]proxy.Fault{
 		"answers errors": {Status: http.StatusServiceUnavailable},
 		"never answers":  {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, _ := proxied(t, c)
-			wire, err := cluster.NewProxy(p.URL())
+			wire, err := proxy.NewTCP(p.URL())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -260,7 +261,7 @@ func TestRemoveFinalizerOfAChangingObject(t *testing.T) {
 			})
 		}
 		return false
-	}, cluster.Fault{})
+	}, proxy.Fault{})
 	k8sconnect(t, kubeconfig, "delete", "-n", ns, "configmap/one", "--remove-finalizer=example.com/b", "--yes").ends(t, 0).
 		says(t, "another object has its name now")
 	if got := kubectl(t, c, "get", "configmap/one", "-n", ns, "-o", "jsonpath={.metadata.finalizers[*]}"); got != "example.com/b" {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // past is the history of a set as its Secrets say: results, the oldest run first.
@@ -53,7 +54,7 @@ func TestHistoryRefused(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
-	p.Fail(-1, cluster.Path("PATCH", "/api/v1/namespaces/"+ns+"/secrets/applyset-"), cluster.Fault{Status: 403, Message: "exceeded quota: secrets"})
+	p.Fail(-1, proxy.Path("PATCH", "/api/v1/namespaces/"+ns+"/secrets/applyset-"), proxy.Fault{Status: 403, Message: "exceeded quota: secrets"})
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "--apply-set=web", "-f", file(t, configMaps(2, 1, "1"))).ends(t, 0).
 		says(t, "there will be no way back to this run").says(t, "exceeded quota").says(t, "2 created")
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // Ctrl-C in the middle: what was done is reported, and so is what was not. Since it is
@@ -26,7 +26,7 @@ func TestInterrupted(t *testing.T) {
 	} {
 		t.Run(format, func(t *testing.T) {
 			ns := namespace(t, c)
-			p.Fail(-1, cluster.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/cm-0050"), cluster.Fault{Status: 503, Delay: time.Minute})
+			p.Fail(-1, proxy.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/cm-0050"), proxy.Fault{Status: 503, Delay: time.Minute})
 			r := start(t, kubeconfig, "apply", "-n", ns, "-f", set, "-o", format)
 			until(t, "all but one are there", func() bool { return len(uids(t, c, ns)) == 99 })
 			r.signal(t, syscall.SIGINT)
@@ -45,7 +45,7 @@ func TestInterrupted(t *testing.T) {
 func TestInterruptedTwice(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
-	p.Fail(-1, func(*http.Request) bool { return true }, cluster.Fault{Delay: time.Minute})
+	p.Fail(-1, func(*http.Request) bool { return true }, proxy.Fault{Delay: time.Minute})
 	r := start(t, kubeconfig, "apply", "-n", "default", "-f", file(t, configMaps(1, 1, "1")))
 	until(t, "it asks", func() bool { return len(p.Requests()) > 0 })
 	r.signal(t, syscall.SIGINT)
@@ -63,7 +63,7 @@ func TestTimeout(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns, set := namespace(t, c), file(t, configMaps(20, 1, "1"))
-	p.Fail(-1, cluster.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/cm-0010"), cluster.Fault{Status: 503, Delay: time.Minute})
+	p.Fail(-1, proxy.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/cm-0010"), proxy.Fault{Status: 503, Delay: time.Minute})
 	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--timeout=2s", "-o", "json").ends(t, 1)
 	r.says(t, "the run timed out after 2s (--timeout)").says(t, "run it again: it continues where it stopped")
 	out, there := r.report(t), len(uids(t, c, ns))
@@ -86,8 +86,8 @@ func TestTimeoutAmidWrites(t *testing.T) {
 	// writes, and not all, were sent in it.
 	for timeout := 2 * time.Second; ; timeout *= 2 {
 		ns := namespace(t, c)
-		path := cluster.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/")
-		p.Fail(-1, path, cluster.Fault{Delay: timeout / 2, Slow: true})
+		path := proxy.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/")
+		p.Fail(-1, path, proxy.Fault{Delay: timeout / 2, Slow: true})
 		before := p.Count("PATCH", "/api/v1/namespaces/"+ns)
 		r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--timeout="+timeout.String(), "-o", "json").ends(t, 1)
 		p.Heal()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // A run that is killed in the middle and started again comes to the same end;
@@ -51,7 +52,7 @@ func TestKilledDuringAdoption(t *testing.T) {
 	kubectl(t, c, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "1")))
 	set := file(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: cm-0000}, data: {value: \"2\"}}")
 
-	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), cluster.Fault{Status: 500, Delay: time.Minute})
+	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), proxy.Fault{Status: 500, Delay: time.Minute})
 	r := start(t, kubeconfig, "apply", "-n", ns, "-f", set)
 	until(t, "the fields are ours, but for what changes", func() bool {
 		return strings.Contains(managers(t, c, ns, "configmap/cm-0000"), "k8sconnect")
@@ -81,7 +82,7 @@ func TestKilledDuringAdoptionByName(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0)
 	kubectl(t, c, "patch", "configmap/cm-0000", "-n", ns, "--field-manager=kubectl-edit", "-p", `{"data":{"value":"by hand","added":"by hand"}}`)
 
-	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), cluster.Fault{Status: 500, Delay: time.Minute})
+	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), proxy.Fault{Status: 500, Delay: time.Minute})
 	r := start(t, kubeconfig, "apply", "-n", ns, "-f", set, "--adopt-from=kubectl-edit")
 	until(t, "the fields are ours, but for what changes", func() bool {
 		return strings.Contains(kubectl(t, c, "get", "configmap/cm-0000", "-n", ns, "--show-managed-fields", "-o", "jsonpath={.metadata.managedFields}"), "k8sconnect.io/adopting/kubectl-edit")
@@ -117,7 +118,7 @@ func TestKilledDuringAdoptionThenWritten(t *testing.T) {
 	kubectl(t, c, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "1")))
 	set := file(t, configMaps(1, 1, "2"))
 
-	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), cluster.Fault{Status: 500, Delay: time.Minute})
+	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), proxy.Fault{Status: 500, Delay: time.Minute})
 	r := start(t, kubeconfig, "apply", "-n", ns, "-f", set)
 	until(t, "the fields are ours, but for what changes", func() bool {
 		return strings.Contains(managers(t, c, ns, "configmap/cm-0000"), "k8sconnect")

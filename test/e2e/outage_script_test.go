@@ -7,13 +7,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // badLine leads to an API server that answers errors when a script wants it to.
 type badLine struct {
 	cluster *cluster.Cluster
-	http    *cluster.HTTPProxy
-	wire    *cluster.Proxy // in front of it; it breaks connections, and watches with them
+	http    *proxy.HTTP
+	wire    *proxy.TCP // in front of it; it breaks connections, and watches with them
 }
 
 // badLineKey is where a script has its line.
@@ -36,7 +37,7 @@ func outage(ts *testscript.TestScript, neg bool, args []string) {
 	case "begin":
 		status, err := strconv.Atoi(args[1])
 		ts.Check(err)
-		line.http.Fail(-1, func(*http.Request) bool { return true }, cluster.Fault{Status: status})
+		line.http.Fail(-1, func(*http.Request) bool { return true }, proxy.Fault{Status: status})
 		line.wire.Break()
 	case "end":
 		line.http.Heal()
@@ -48,7 +49,7 @@ func (l *badLine) open(ts *testscript.TestScript) (err error) {
 		return err
 	}
 	ts.Defer(l.http.Close)
-	if l.wire, err = cluster.NewProxy(l.http.URL()); err != nil {
+	if l.wire, err = proxy.NewTCP(l.http.URL()); err != nil {
 		return err
 	}
 	ts.Defer(l.wire.Close)

@@ -15,13 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // Failures that may pass are retried (edge case 28), with a word on stderr if the server
 // said anything. A request that was merely lost is sent again at once.
 func TestTriedAgain(t *testing.T) {
 	c := shared.Cluster(t)
-	for name, fault := range map[string]cluster.Fault{
+	for name, fault := range map[string]proxy.Fault{
 		"429 with Retry-After":     {Status: http.StatusTooManyRequests, RetryAfter: time.Second},
 		"500 of etcd":              {Status: http.StatusInternalServerError, Message: "etcdserver: leader changed"},
 		"502":                      {Status: http.StatusBadGateway},
@@ -34,7 +35,7 @@ func TestTriedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, kubeconfig := proxied(t, c)
 			ns := namespace(t, c)
-			p.Fail(2, cluster.Path("PATCH", "/api/v1/namespaces/"+ns), fault)
+			p.Fail(2, proxy.Path("PATCH", "/api/v1/namespaces/"+ns), fault)
 			r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(5, 1, "1"))).ends(t, 0)
 			r.says(t, "5 created")
 			if fault.Status != 0 {
@@ -51,22 +52,22 @@ func TestTriedAgain(t *testing.T) {
 func TestNotTriedAgain(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, tt := range map[string]struct {
-		fault    cluster.Fault
+		fault    proxy.Fault
 		status   int
 		requests int
 	}{
-		"400": {cluster.Fault{Status: http.StatusBadRequest}, 1, 1},
-		"403": {cluster.Fault{Status: http.StatusForbidden}, 1, 1}, // from admission: we have the permission
+		"400": {proxy.Fault{Status: http.StatusBadRequest}, 1, 1},
+		"403": {proxy.Fault{Status: http.StatusForbidden}, 1, 1}, // from admission: we have the permission
 		// A create conflicts, so others have made the object: what the apply makes of that is
 		// asked, and refused as well.
-		"409": {cluster.Fault{Status: http.StatusConflict}, 1, 2},
-		"422": {cluster.Fault{Status: http.StatusUnprocessableEntity}, 1, 1},
-		"413": {cluster.Fault{Status: http.StatusRequestEntityTooLarge}, 1, 1},
+		"409": {proxy.Fault{Status: http.StatusConflict}, 1, 2},
+		"422": {proxy.Fault{Status: http.StatusUnprocessableEntity}, 1, 1},
+		"413": {proxy.Fault{Status: http.StatusRequestEntityTooLarge}, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, kubeconfig := proxied(t, c)
 			ns := namespace(t, c)
-			p.Fail(-1, cluster.Path("PATCH", "/api/v1/namespaces/"+ns), tt.fault)
+			p.Fail(-1, proxy.Path("PATCH", "/api/v1/namespaces/"+ns), tt.fault)
 			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "1"))).ends(t, tt.status)
 			if n := p.Count("PATCH", "/api/v1/namespaces/"+ns); n != tt.requests {
 				t.Errorf("%d requests, want %d", n, tt.requests)
@@ -178,7 +179,7 @@ func TestQuotaConflicts(t *testing.T) {
 	}
 	quotas := s.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "resourcequotas"}).Namespace(ns)
 	conflicts := func() int {
-		return len(slices.DeleteFunc(p.Requests(), func(r cluster.Request) bool { return r.Status != http.StatusConflict }))
+		return len(slices.DeleteFunc(p.Requests(), func(r proxy.Request) bool { return r.Status != http.StatusConflict }))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var busy sync.WaitGroup

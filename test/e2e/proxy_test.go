@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // proxied puts an HTTP proxy in front of the cluster and returns a kubeconfig
 // that leads through it.
-func proxied(t *testing.T, c *cluster.Cluster) (*cluster.HTTPProxy, string) {
+func proxied(t *testing.T, c *cluster.Cluster) (*proxy.HTTP, string) {
 	t.Helper()
 	c.OwnOnly(t)
 	p, err := c.HTTPProxy()
@@ -28,10 +29,10 @@ func proxied(t *testing.T, c *cluster.Cluster) (*cluster.HTTPProxy, string) {
 
 // behind puts a proxy of bytes in front of the cluster, which can be slow, away, or
 // lose connections.
-func behind(t *testing.T, c *cluster.Cluster) (*cluster.Proxy, string) {
+func behind(t *testing.T, c *cluster.Cluster) (*proxy.TCP, string) {
 	t.Helper()
 	c.OwnOnly(t)
-	p, err := cluster.NewProxy(c.URL)
+	p, err := proxy.NewTCP(c.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func behind(t *testing.T, c *cluster.Cluster) (*cluster.Proxy, string) {
 
 // writes matches persistent applies below a path: no reads, no dry runs, no changes of
 // managed fields.
-func writes(path string) cluster.Match {
+func writes(path string) proxy.Match {
 	return func(r *http.Request) bool {
 		return strings.HasPrefix(r.URL.Path, path) && isWrite(r.Method, r.URL.RawQuery) &&
 			r.Header.Get("Content-Type") == "application/apply-patch+yaml"
@@ -57,7 +58,7 @@ func isWrite(method, query string) bool {
 }
 
 // written counts the requests so far that changed something.
-func written(p *cluster.HTTPProxy) int {
+func written(p *proxy.HTTP) int {
 	n := 0
 	for _, r := range p.Requests() {
 		_, query, _ := strings.Cut(r.URI, "?")
@@ -70,12 +71,12 @@ func written(p *cluster.HTTPProxy) int {
 
 // before does something once, right before the first request that matches gets
 // through. All requests wait for it.
-func before(p *cluster.HTTPProxy, match cluster.Match, do func()) {
+func before(p *proxy.HTTP, match proxy.Match, do func()) {
 	var once sync.Once
 	p.Fail(-1, func(r *http.Request) bool {
 		if match(r) {
 			once.Do(do)
 		}
 		return false
-	}, cluster.Fault{})
+	}, proxy.Fault{})
 }

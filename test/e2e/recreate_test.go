@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 const recreatedJob = `{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {suspend: true,
@@ -55,7 +55,7 @@ func TestRecreateOfWhatIsHeld(t *testing.T) {
 }
 
 // created counts the applies of a path that were meant, and accepted.
-func created(p *cluster.HTTPProxy, path string) int {
+func created(p *proxy.HTTP, path string) int {
 	n := 0
 	for _, r := range p.Requests() {
 		at, query, _ := strings.Cut(r.URI, "?")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // runs returns the ids of the runs in the history, the oldest first.
@@ -44,7 +45,7 @@ func TestRollbackOverAGap(t *testing.T) {
 	k8sconnect(t, kubeconfig, "sets", "web", "-n", ns).ends(t, 0)
 
 	// A quota keeps the next one out of the history, and the run after it follows that one.
-	p.Fail(-1, cluster.Path("PATCH", "/api/v1/namespaces/"+ns+"/secrets/applyset-"), cluster.Fault{Status: 403, Message: "exceeded quota: secrets"})
+	p.Fail(-1, proxy.Path("PATCH", "/api/v1/namespaces/"+ns+"/secrets/applyset-"), proxy.Fault{Status: 403, Message: "exceeded quota: secrets"})
 	apply("4").says(t, "there will be no way back to this run")
 	p.Heal()
 	back().ends(t, 2).says(t, "there is no way back to run run-3: it is not in the history")
@@ -106,7 +107,7 @@ func TestRollbackAfterAnotherRun(t *testing.T) {
 	back := func(between string, args ...string) *run {
 		reads := 0
 		locks := func(r *http.Request) bool {
-			if cluster.Path("GET", "/apis/coordination.k8s.io/")(r) {
+			if proxy.Path("GET", "/apis/coordination.k8s.io/")(r) {
 				reads++
 			}
 			return reads == 2 // The first one says which run is the last.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // The values in the Secrets of these tests: of old, in the cluster, and of the manifest.
@@ -163,7 +164,7 @@ func waitForQuote(t *testing.T, c *cluster.Cluster, ns string) string {
 // Edge case 86: whatever an answer is and whatever it quotes, plain.
 func TestNoAnswerShowsASecret(t *testing.T) {
 	c := shared.Cluster(t)
-	for name, fault := range map[string]cluster.Fault{
+	for name, fault := range map[string]proxy.Fault{
 		"422": {Status: http.StatusUnprocessableEntity}, "403": {Status: http.StatusForbidden},
 		"500": {Status: http.StatusInternalServerError},
 	} {
@@ -179,9 +180,9 @@ func TestNoAnswerShowsASecret(t *testing.T) {
 			// values are then not known yet.
 			fresh := fault
 			fresh.Message = fmt.Sprintf("expected map, got %q", canaryNew)
-			p.Fail(-1, cluster.Path("PATCH", secrets+"/fresh"), fresh)
-			p.Fail(-1, cluster.Path("PATCH", secrets), sent)
-			p.Fail(-1, cluster.Path("DELETE", secrets), fault)
+			p.Fail(-1, proxy.Path("PATCH", secrets+"/fresh"), fresh)
+			p.Fail(-1, proxy.Path("PATCH", secrets), sent)
+			p.Fail(-1, proxy.Path("DELETE", secrets), fault)
 			for _, more := range [][]string{{"-o", "json"}, {"-o", "stream", "-v9"}} {
 				for _, args := range [][]string{
 					{"apply", "-f", set, "--take=all"}, {"diff", "-f", set}, {"delete", "secret/old", "--timeout=1s"},
@@ -195,7 +196,7 @@ func TestNoAnswerShowsASecret(t *testing.T) {
 			if fault.Status == http.StatusForbidden { // A client that may not read is refused before the object is read.
 				return
 			}
-			p.Fail(-1, cluster.Path("GET", secrets), fault)
+			p.Fail(-1, proxy.Path("GET", secrets), fault)
 			for _, args := range [][]string{
 				{"apply", "-f", set}, {"wait", "secret/old"}, {"owners", "secret/old"}, {"stuck", "secrets"},
 			} {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // Two runs of one set at once, each with a --history of its own, come one after the other, and the
@@ -116,7 +116,7 @@ func TestNamespaceGoesAwayAmidARollback(t *testing.T) {
 				k8sconnect(t, kubeconfig, "apply", "--apply-set=web", "--run-id=run-"+version, "--concurrency=1", "-f", file(t, text)).ends(t, 0)
 			}
 			writes := func(r *http.Request) bool {
-				return cluster.Path("PATCH", "/api/v1/namespaces/"+other+"/configmaps/")(r) && !strings.Contains(r.URL.RawQuery, "dryRun")
+				return proxy.Path("PATCH", "/api/v1/namespaces/"+other+"/configmaps/")(r) && !strings.Contains(r.URL.RawQuery, "dryRun")
 			}
 			before(p, writes, func() {
 				kubectl(t, c, "delete", "namespace", other)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // The parent is deleted by hand under a run: the run says so, and the next one writes it
@@ -18,7 +18,7 @@ func TestParentDeletedUnderARun(t *testing.T) {
 			ns := namespace(t, c)
 			left := "---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: left}}\n"
 			k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(3, 1, "1")+left))...).ends(t, 0)
-			before(p, cluster.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/cm-0001"), func() {
+			before(p, proxy.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/cm-0001"), func() {
 				kubectl(t, c, "delete", "secret", "shop", "-n", ns)
 			})
 			t.Cleanup(p.Heal)
@@ -114,7 +114,7 @@ func TestNamespaceTerminatesDuringAPrune(t *testing.T) {
 		return []string{"apply", "-f", file(t, text), "--apply-set=shop", "--prune"}
 	}
 	k8sconnect(t, kubeconfig, apply(configMaps(3, 1, "1")+guests)...).ends(t, 0)
-	before(p, cluster.Path("DELETE", "/api/v1/namespaces/"+other+"/configmaps/guest"), func() {
+	before(p, proxy.Path("DELETE", "/api/v1/namespaces/"+other+"/configmaps/guest"), func() {
 		kubectl(t, c, "delete", "namespace", other, "--wait=false")
 	})
 	t.Cleanup(p.Heal)
@@ -140,7 +140,7 @@ func TestRightsLostDuringAPrune(t *testing.T) {
 		return kubectlCommand(t, c, "auth", "can-i", "delete", "serviceaccounts", "-n", ns, "--as="+user).Run()
 	}
 	until(t, "the rights are there", func() bool { return mayDelete() == nil })
-	before(p, cluster.Path("DELETE", "/api/v1/namespaces/"+ns+"/serviceaccounts/left"), func() {
+	before(p, proxy.Path("DELETE", "/api/v1/namespaces/"+ns+"/serviceaccounts/left"), func() {
 		kubectl(t, c, "delete", "rolebinding", user, "-n", ns)
 		until(t, "the rights are gone", func() bool { return mayDelete() != nil })
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // someOf returns at which of a run's requests it is killed, the last first, because what
@@ -28,7 +29,7 @@ func someOf(requests int) []int {
 
 // killedAt runs the plugin and kills it when it sends the nth request, which does not arrive.
 // A run with fewer requests ends by itself.
-func killedAt(t *testing.T, p *cluster.HTTPProxy, kubeconfig string, nth int, args ...string) {
+func killedAt(t *testing.T, p *proxy.HTTP, kubeconfig string, nth int, args ...string) {
 	t.Helper()
 	var mu sync.Mutex
 	seen, reached := 0, make(chan struct{})
@@ -39,7 +40,7 @@ func killedAt(t *testing.T, p *cluster.HTTPProxy, kubeconfig string, nth int, ar
 			close(reached)
 		}
 		return seen >= nth
-	}, cluster.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
+	}, proxy.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
 	r := start(t, kubeconfig, args...)
 	over := make(chan struct{})
 	go func() { _ = r.cmd.Wait(); close(over) }()

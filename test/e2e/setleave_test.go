@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // What is looked at is what is deleted: a member that others take out of its set, keep, or
@@ -33,7 +33,7 @@ func TestMemberThatLeavesInTheLastMoment(t *testing.T) {
 				all := configMaps(3, 1, "1")
 				k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, all))...).ends(t, 0)
 				uid := uids(t, c, ns)["cm-0001"]
-				before(p, cluster.Path("DELETE", "/api/v1/namespaces/"+ns+"/configmaps/cm-0001"), func() {
+				before(p, proxy.Path("DELETE", "/api/v1/namespaces/"+ns+"/configmaps/cm-0001"), func() {
 					kubectl(t, c, append([]string{change.args[0], "configmap", "cm-0001", "-n", ns}, change.args[1:]...)...)
 				})
 				t.Cleanup(p.Heal)
@@ -79,7 +79,7 @@ func TestNamespaceWithAMemberThatStays(t *testing.T) {
 		return []string{"apply", "-f", file(t, text), "--apply-set=shop", "--prune", "--prune-allow=Namespace"}
 	}
 	k8sconnect(t, kubeconfig, args(bring+set)...).ends(t, 0)
-	before(p, cluster.Path("DELETE", "/api/v1/namespaces/"+other+"/configmaps/inside"), func() {
+	before(p, proxy.Path("DELETE", "/api/v1/namespaces/"+other+"/configmaps/inside"), func() {
 		kubectl(t, c, "annotate", "configmap", "inside", "-n", other, "k8sconnect.io/prune=disabled")
 	})
 	k8sconnect(t, kubeconfig, args(set)...).ends(t, 0).
@@ -100,7 +100,7 @@ func TestParentThatGrowsInTheLastMoment(t *testing.T) {
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
 	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(2, 1, "1")))...).ends(t, 0)
-	before(p, cluster.Path("DELETE", "/api/v1/namespaces/"+ns+"/secrets/shop"), func() {
+	before(p, proxy.Path("DELETE", "/api/v1/namespaces/"+ns+"/secrets/shop"), func() {
 		kubectl(t, c, "annotate", "secret", "shop", "-n", ns, "--overwrite", "applyset.kubernetes.io/contains-group-kinds=ConfigMap,ServiceAccount")
 	})
 	k8sconnect(t, kubeconfig, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 1).says(t, "others have changed what it promises")

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // values returns the value of each ConfigMap of a set, by name.
@@ -47,7 +48,7 @@ func TestTwoRunsOfASet(t *testing.T) {
 	const n = 60
 	one, two := file(t, configMaps(n, 1, "one")), file(t, configMaps(n, 1, "two"))
 	// The first run is in the middle of its work until the server has got to one object.
-	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/cm-0030"), cluster.Fault{Status: http.StatusServiceUnavailable})
+	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/cm-0030"), proxy.Fault{Status: http.StatusServiceUnavailable})
 	first := start(t, kubeconfig, applySet(ns, one, "--run-id=first", "--server-timeout=10m")...)
 	until(t, "most are there", func() bool { return len(uids(t, c, ns)) > n/2 })
 
@@ -82,7 +83,7 @@ func TestRunThatLosesItsLock(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns, set := namespace(t, c), file(t, configMaps(60, 1, "1"))
-	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), cluster.Fault{Delay: 500 * time.Millisecond, Slow: true})
+	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), proxy.Fault{Delay: 500 * time.Millisecond, Slow: true})
 	r := start(t, kubeconfig, applySet(ns, set, "--concurrency=1")...)
 	until(t, "it writes", func() bool { return len(uids(t, c, ns)) > 0 })
 	kubectl(t, c, "patch", "lease", lease(t, c, ns), "-n", ns, "--type=merge", "-p", `{"spec":{"holderIdentity":"somebody"}}`)

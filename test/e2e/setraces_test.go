@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // sets delete waits for another run of the set, which promises more meanwhile: what that run
@@ -16,7 +16,7 @@ func TestSetDeletedAfterItGrew(t *testing.T) {
 	ns := namespace(t, c)
 	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(1, 1, "1")))...).ends(t, 0)
 	grown := configMaps(1, 1, "1") + "---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: later}}\n"
-	before(p, cluster.Path("GET", "/apis/coordination.k8s.io/"), func() {
+	before(p, proxy.Path("GET", "/apis/coordination.k8s.io/"), func() {
 		k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, grown))...).ends(t, 0)
 	})
 	r := k8sconnect(t, kubeconfig, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0)
@@ -122,7 +122,7 @@ func TestApplyAfterItsSetWasDeleted(t *testing.T) {
 	p, kubeconfig := proxied(t, c)
 	ns, set := namespace(t, c), file(t, configMaps(2, 1, "1"))
 	k8sconnect(t, c.KubeconfigPath, applySet(ns, set)...).ends(t, 0)
-	before(p, cluster.Path("GET", "/apis/coordination.k8s.io/"), func() {
+	before(p, proxy.Path("GET", "/apis/coordination.k8s.io/"), func() {
 		k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0)
 	})
 	k8sconnect(t, kubeconfig, applySet(ns, set)...).ends(t, 0).says(t, "2 created")

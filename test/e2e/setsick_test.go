@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // A server that is slow, overloaded, restarted and loses answers, now and then: a set is
@@ -16,7 +16,7 @@ func TestSetOnASickServer(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
-	faults := []cluster.Fault{
+	faults := []proxy.Fault{
 		{Status: http.StatusServiceUnavailable},
 		{Status: http.StatusTooManyRequests, RetryAfter: time.Second},
 		{}, // The connection is reset.

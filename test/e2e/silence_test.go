@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // A server that takes connections and never answers is given up when
@@ -31,7 +31,7 @@ func TestAWordWhileARequestHangs(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
-	p.Fail(-1, cluster.Path("PATCH", "/api/v1/namespaces/"+ns), cluster.Fault{Delay: 15 * time.Second, Status: http.StatusForbidden})
+	p.Fail(-1, proxy.Path("PATCH", "/api/v1/namespaces/"+ns), proxy.Fault{Delay: 15 * time.Second, Status: http.StatusForbidden})
 	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "1")), "--server-timeout=4s").ends(t, 1)
 	said := regexp.MustCompile(`(?m)^configmap/cm-0000 -n ` + ns + ` \(\d+s of 2m\): waiting for an answer; the API server itself is healthy$`)
 	if n := len(said.FindAllString(r.stderr.String(), -1)); n != 1 {

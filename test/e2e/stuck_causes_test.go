@@ -13,6 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	harness "github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // closedPort is a webhook that is asked about updates of a kind in a namespace, and has
@@ -150,7 +151,7 @@ func TestStuckUpdateFails(t *testing.T) {
 	applied(t, c, ns, held("one", "example.com/hold"))
 	dying(t, c, "configmap/one", "-n", ns)
 	p, kubeconfig := proxied(t, c)
-	p.Fail(-1, harness.Path(http.MethodPatch, "/api/v1/namespaces/"+ns), harness.Fault{Status: http.StatusInternalServerError, Message: "etcdserver: no space"})
+	p.Fail(-1, proxy.Path(http.MethodPatch, "/api/v1/namespaces/"+ns), proxy.Fault{Status: http.StatusInternalServerError, Message: "etcdserver: no space"})
 	r := k8sconnect(t, kubeconfig, "stuck", "configmap/one", "-n", ns).ends(t, 1)
 	r.says(t, stuck.UpdateFails).says(t, "etcdserver: no space").says(t, "kubectl get --raw '/readyz?verbose'")
 	if strings.Index(r.stdout.String(), stuck.UpdateFails) > strings.Index(r.stdout.String(), stuck.FinalizerControllerGone) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	harness "github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // A server that answers nothing but errors is reported as such, and as nothing else.
@@ -26,7 +26,7 @@ func TestStuckServerFailing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Fail(-1, harness.Path("", "/"), harness.Fault{Status: http.StatusInternalServerError})
+	p.Fail(-1, proxy.Path("", "/"), proxy.Fault{Status: http.StatusInternalServerError})
 	facts, err := g.Gather(t.Context(), live)
 	if err != nil {
 		t.Fatal(err)

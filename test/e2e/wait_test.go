@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // waited is the output of wait -o json.
@@ -126,7 +127,7 @@ func TestWaitForKind(t *testing.T) {
 	k8sconnect(t, kubeconfig, "wait", "configmap/x", "-n", ns, "--existence-timeout=0").ends(t, 1).says(t, "does not exist")
 }
 
-func watchesOf(p *cluster.HTTPProxy, resource string) int {
+func watchesOf(p *proxy.HTTP, resource string) int {
 	n := 0
 	for _, r := range p.Requests() {
 		if strings.Contains(r.URI, "/"+resource+"?") && strings.Contains(r.URI, "watch=true") && r.Status == http.StatusOK {
@@ -238,10 +239,10 @@ func TestWaitOverBrokenWatches(t *testing.T) {
 	ns := namespace(t, c)
 	kubectl(t, c, "create", "configmap", "a", "-n", ns)
 	watch := func(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
-	p.Fail(1, watch, cluster.Fault{})
-	p.Fail(1, watch, cluster.Fault{Status: http.StatusGone})
-	p.Fail(1, watch, cluster.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Second})
-	p.Fail(1, watch, cluster.Fault{Status: http.StatusInternalServerError})
+	p.Fail(1, watch, proxy.Fault{})
+	p.Fail(1, watch, proxy.Fault{Status: http.StatusGone})
+	p.Fail(1, watch, proxy.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Second})
+	p.Fail(1, watch, proxy.Fault{Status: http.StatusInternalServerError})
 	r := start(t, kubeconfig, "wait", "cm/a", "-n", ns, "--for=jsonpath={.data.done}=yes", "--timeout=1m")
 	until(t, "it watches", func() bool { return watchesOf(p, "configmaps") > 0 })
 	kubectl(t, c, "patch", "configmap", "a", "-n", ns, "-p", `{"data":{"done":"yes"}}`)
@@ -300,7 +301,7 @@ func TestWaitAtTheDeadline(t *testing.T) {
 	ns := namespace(t, c)
 	kubectl(t, c, "create", "configmap", "a", "-n", ns)
 	watch := func(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
-	p.Fail(-1, watch, cluster.Fault{Delay: time.Minute, Status: http.StatusInternalServerError})
+	p.Fail(-1, watch, proxy.Fault{Delay: time.Minute, Status: http.StatusInternalServerError})
 	r := start(t, kubeconfig, "wait", "cm/a", "-n", ns, "--for=jsonpath={.data.done}=yes", "--timeout=5s")
 	until(t, "it has listed", func() bool {
 		for _, r := range p.Requests() {
@@ -321,7 +322,7 @@ func TestWaitUnknown(t *testing.T) {
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
 	kubectl(t, c, "create", "configmap", "a", "-n", ns)
-	p.Fail(-1, cluster.Path("GET", "/api/v1/namespaces/"+ns+"/configmaps"), cluster.Fault{Status: http.StatusServiceUnavailable, Message: "the store is away"})
+	p.Fail(-1, proxy.Path("GET", "/api/v1/namespaces/"+ns+"/configmaps"), proxy.Fault{Status: http.StatusServiceUnavailable, Message: "the store is away"})
 	for _, timeout := range []string{"3s", "5m"} {
 		r := k8sconnect(t, kubeconfig, "wait", "cm/a", "-n", ns, "--for=create", "--timeout="+timeout, "--server-timeout=8s", "-o", "json").
 			ends(t, 2).says(t, "the store is away")

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // Lab is where the tools are measured: a control plane, without controllers unless
@@ -23,7 +24,7 @@ import (
 type Lab struct {
 	Dir      string
 	Cluster  *cluster.Cluster
-	proxy    *cluster.Proxy
+	proxy    *proxy.TCP
 	audit    *audit
 	Client   dynamic.Interface // our own, beside the proxy
 	metadata metadata.Interface
@@ -56,7 +57,7 @@ func New(ctx context.Context, controllers bool) (_ *Lab, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.proxy, err = cluster.NewProxy(l.Cluster.URL); err != nil {
+	if l.proxy, err = proxy.NewTCP(l.Cluster.URL); err != nil {
 		return nil, err
 	}
 	if l.audit, err = openAudit(log); err != nil {

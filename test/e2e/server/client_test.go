@@ -21,6 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // The tests of this file hold package cluster's promises against a real server,
@@ -214,19 +215,19 @@ func TestServerRestart(t *testing.T) {
 // Edge case 28: what a network does to connections, reported as one outage.
 func TestBadNetwork(t *testing.T) {
 	c := shared.Cluster(t)
-	tests := map[string]func(t *testing.T, p *cluster.Proxy){
-		"far away":          func(_ *testing.T, p *cluster.Proxy) { p.SetRTT(100 * time.Millisecond) },
-		"connections break": func(_ *testing.T, p *cluster.Proxy) { p.Break() },
-		"held back": func(_ *testing.T, p *cluster.Proxy) {
+	tests := map[string]func(t *testing.T, p *proxy.TCP){
+		"far away":          func(_ *testing.T, p *proxy.TCP) { p.SetRTT(100 * time.Millisecond) },
+		"connections break": func(_ *testing.T, p *proxy.TCP) { p.Break() },
+		"held back": func(_ *testing.T, p *proxy.TCP) {
 			p.Hold()
 			time.AfterFunc(time.Second, p.Release)
 		},
-		"refused for a while": func(t *testing.T, p *cluster.Proxy) {
+		"refused for a while": func(t *testing.T, p *proxy.TCP) {
 			p.Refuse()
 			p.Break()
 			restoreLater(t, p)
 		},
-		"hung up for a while": func(t *testing.T, p *cluster.Proxy) {
+		"hung up for a while": func(t *testing.T, p *proxy.TCP) {
 			p.HangUp()
 			p.Break()
 			restoreLater(t, p)
@@ -247,7 +248,7 @@ func TestBadNetwork(t *testing.T) {
 	}
 }
 
-func restoreLater(t *testing.T, p *cluster.Proxy) {
+func restoreLater(t *testing.T, p *proxy.TCP) {
 	time.AfterFunc(2*time.Second, func() {
 		if err := p.Restore(); err != nil {
 			t.Error(err)

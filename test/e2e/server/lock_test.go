@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
 	door "github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // locker is a run that wants the lock of a set.
@@ -68,7 +68,7 @@ func TestLock(t *testing.T) {
 		}
 		n++
 		return n%2 == 1
-	}, cluster.Fault{AnswerLost: true})
+	}, proxy.Fault{AnswerLost: true})
 	one, two := newLocker(t, kubeconfig, "one", parentIn(ns)), newLocker(t, kubeconfig, "two", parentIn(ns))
 	if err := one.write(t, ns, "before"); !errors.Is(err, lock.ErrNotHeld) {
 		t.Errorf("a write before the lock is held: %v", err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // The tests of this file run the whole plugin while the server misbehaves.
@@ -139,7 +140,7 @@ func TestRunOutlivesServer(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{AuditLog: "audit.log"})
 	c.OwnOnly(t)
 	const n = 300
-	p, err := cluster.NewProxy(c.URL)
+	p, err := proxy.NewTCP(c.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func runOf(t *testing.T, stream string) string {
 // first request on, and the user hears of it at once.
 func TestRunWaitsForServer(t *testing.T) {
 	c := shared.Cluster(t)
-	for name, absent := range map[string]func(*cluster.Proxy){"refuses": (*cluster.Proxy).Refuse, "hangs up": (*cluster.Proxy).HangUp} {
+	for name, absent := range map[string]func(*proxy.TCP){"refuses": (*proxy.TCP).Refuse, "hangs up": (*proxy.TCP).HangUp} {
 		t.Run(name, func(t *testing.T) {
 			p, kubeconfig := behind(t, c)
 			absent(p)
@@ -233,9 +234,9 @@ func TestRunWaitsForServer(t *testing.T) {
 	}
 }
 
-func behind(t *testing.T, c *cluster.Cluster) (*cluster.Proxy, string) {
+func behind(t *testing.T, c *cluster.Cluster) (*proxy.TCP, string) {
 	t.Helper()
-	p, err := cluster.NewProxy(c.URL)
+	p, err := proxy.NewTCP(c.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +261,7 @@ func TestRunInterrupted(t *testing.T) {
 	})
 	t.Run("for a busy server", func(t *testing.T) {
 		p, kubeconfig := watched(t, c)
-		p.Fail(-1, cluster.Path("", "/api"), cluster.Fault{Status: 429, RetryAfter: time.Hour})
+		p.Fail(-1, proxy.Path("", "/api"), proxy.Fault{Status: 429, RetryAfter: time.Hour})
 		r := start(t, "", kubeconfig, "apply", "-f", set, "--server-timeout=3h")
 		r.says("trying again")
 		interrupt(r)
@@ -275,7 +276,7 @@ func interrupt(r *run) {
 	r.ends(2)
 }
 
-func watched(t *testing.T, c *cluster.Cluster) (*cluster.HTTPProxy, string) {
+func watched(t *testing.T, c *cluster.Cluster) (*proxy.HTTP, string) {
 	t.Helper()
 	p, err := c.HTTPProxy()
 	if err != nil {
@@ -293,7 +294,7 @@ func watched(t *testing.T, c *cluster.Cluster) (*cluster.HTTPProxy, string) {
 // the server carried it out, and only the answer was lost.
 func TestRunOutlivesFaults(t *testing.T) {
 	c := shared.Cluster(t)
-	for name, fault := range map[string]cluster.Fault{
+	for name, fault := range map[string]proxy.Fault{
 		"429":                    {Status: 429, RetryAfter: time.Second},
 		"webhook down":           {Status: 500},
 		"503":                    {Status: 503},
@@ -304,8 +305,8 @@ func TestRunOutlivesFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, kubeconfig := watched(t, c)
-			p.Fail(3, cluster.Path("PATCH", "/api/v1/namespaces/"), fault)
-			p.Fail(1, cluster.Path("GET", "/api/v1/namespaces/"), fault)
+			p.Fail(3, proxy.Path("PATCH", "/api/v1/namespaces/"), fault)
+			p.Fail(1, proxy.Path("GET", "/api/v1/namespaces/"), fault)
 			ns := uniqueName()
 			done(t, "", kubeconfig, 0, "apply", "-f", write(t, manyConfigMaps(ns, 20)))
 			patched := p.Count("PATCH", "/api/v1/namespaces/"+ns+"/configmaps")

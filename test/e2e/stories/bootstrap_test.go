@@ -17,14 +17,15 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // bootstrap is a cluster in the making: an API server behind a load balancer that is not
 // healthy yet.
 type bootstrap struct {
 	*cluster.Cluster
-	requests   *cluster.HTTPProxy
-	balancer   *cluster.Proxy
+	requests   *proxy.HTTP
+	balancer   *proxy.TCP
 	kubeconfig string
 }
 
@@ -36,7 +37,7 @@ func newBootstrap(t *testing.T) *bootstrap {
 		t.Fatal(err)
 	}
 	t.Cleanup(requests.Close)
-	balancer, err := cluster.NewProxy(requests.URL())
+	balancer, err := proxy.NewTCP(requests.URL())
 	if err != nil {
 		t.Fatal(err)
 	}

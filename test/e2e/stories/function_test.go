@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // function is an operator that runs in a function: it is handed the wanted state of one
 // tenant, has little time, and may be killed at any moment.
 type function struct {
 	*cluster.Cluster
-	requests   *cluster.HTTPProxy
+	requests   *proxy.HTTP
 	kubeconfig string
 	namespace  string
 }
@@ -99,8 +100,8 @@ func (f *function) apply(message string, more ...string) []string {
 }
 
 // paths of the writes of a database.
-func (f *function) writes(name string) cluster.Match {
-	return cluster.Path(http.MethodPatch, "/api/v1/namespaces/"+f.namespace+"/configmaps/"+name)
+func (f *function) writes(name string) proxy.Match {
+	return proxy.Path(http.MethodPatch, "/api/v1/namespaces/"+f.namespace+"/configmaps/"+name)
 }
 
 // Story 2, the function: an operator that runs in a function of at most fifteen minutes,
@@ -118,7 +119,7 @@ func TestFunction(t *testing.T) {
 	// The second one is killed in the middle. The queue delivers it again, and because of
 	// the queue's timeouts, twice at once: one of the calls has the lock, the other one
 	// waits. The lock of the dead one is taken over.
-	f.requests.Fail(-1, f.writes("db-2"), cluster.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
+	f.requests.Fail(-1, f.writes("db-2"), proxy.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
 	dead := start(t, f.kubeconfig, state(10, n+10, "2"), f.apply("message-2")...)
 	until(t, "the dead one has come half-way", func() bool {
 		values, _ := f.databases(t)
@@ -161,7 +162,7 @@ func TestFunction(t *testing.T) {
 
 	// For one message the time is too short: the run stops cleanly, says what is left,
 	// and the next one continues with that.
-	f.requests.Fail(-1, f.writes("db-3"), cluster.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
+	f.requests.Fail(-1, f.writes("db-3"), proxy.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
 	r = call(t, 1, f.kubeconfig, state(10, n+10, "3"), f.apply("message-3", "--timeout=15s")...)
 	says(t, r.stderr.String(), "the run timed out after 15s (--timeout)", "it continues where it stopped")
 	says(t, r.stdout.String(), "skipped")
@@ -176,7 +177,7 @@ func TestFunction(t *testing.T) {
 	f.has(t, 10, n+10, "3")
 
 	// A message that fails half-way is taken back.
-	f.requests.Fail(-1, f.writes("db-30"), cluster.Fault{Status: http.StatusForbidden})
+	f.requests.Fail(-1, f.writes("db-30"), proxy.Fault{Status: http.StatusForbidden})
 	call(t, 1, f.kubeconfig, state(10, n+10, "4"), f.apply("message-4", "--atomic")...)
 	f.requests.Heal()
 	f.has(t, 10, n+10, "3")

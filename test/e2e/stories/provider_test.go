@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // platform is what the team manages: an operator, objects of a kind that it installs
@@ -143,7 +144,7 @@ func TestProvider(t *testing.T) {
 		"database.platform.example.com/planned -n platform: does not exist; did not exist within 1s")
 
 	// An error of the API is seen when it happens, not when the time is over.
-	requests.Fail(-1, cluster.Path("GET", "/api/v1/namespaces/platform/configmaps"), cluster.Fault{Status: http.StatusInternalServerError, Message: "etcd leader lost"})
+	requests.Fail(-1, proxy.Path("GET", "/api/v1/namespaces/platform/configmaps"), proxy.Fault{Status: http.StatusInternalServerError, Message: "etcd leader lost"})
 	r = start(t, kubeconfig, "", "wait", "configmap/settings", "-n", "platform", "--for=jsonpath={.data.mode}=fast", "--timeout=30m", "--server-timeout=20m")
 	r.hears(t, "etcd leader lost")
 	requests.Heal()
@@ -183,7 +184,7 @@ func TestProvider(t *testing.T) {
 	says(t, r.stdout.String(), "namespace/tenants")
 
 	// The teardown when the cluster is gone already is an answer, soon, and no success.
-	gone, err := cluster.NewProxy(requests.URL())
+	gone, err := proxy.NewTCP(requests.URL())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // told is a line of a stream.
@@ -87,8 +87,8 @@ func TestWatcher(t *testing.T) {
 	// They are followed by one list and one watch. The first time, the server hangs up, and
 	// the next time it has forgotten where it was: both are survived.
 	watch := func(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
-	requests.Fail(1, watch, cluster.Fault{})
-	requests.Fail(1, watch, cluster.Fault{Status: http.StatusGone})
+	requests.Fail(1, watch, proxy.Fault{})
+	requests.Fail(1, watch, proxy.Fault{Status: http.StatusGone})
 	r := start(t, kubeconfig, "", "wait", "configmap", "-l", "watched=yes", "-n", "watched",
 		"--for=self.data.n == 'done'", "-o", "stream", "--timeout=30m")
 	watching := func() bool {

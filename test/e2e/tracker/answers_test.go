@@ -16,12 +16,13 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // wrongAnswers come from something in the API server's place.
-func wrongAnswers() map[string]cluster.Fault {
+func wrongAnswers() map[string]proxy.Fault {
 	const failed = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no",`
-	out := map[string]cluster.Fault{"half of it": {Half: true}}
+	out := map[string]proxy.Fault{"half of it": {Half: true}}
 	for name, body := range map[string]string{
 		"nothing":         `{}`,
 		"an empty list":   `{"items":[]}`,
@@ -36,16 +37,16 @@ func wrongAnswers() map[string]cluster.Fault {
 		"no groups":       `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
 		"no kinds":        `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[]}`,
 	} {
-		out[name] = cluster.Fault{Status: http.StatusOK, Body: body}
+		out[name] = proxy.Fault{Status: http.StatusOK, Body: body}
 	}
 	return out
 }
 
 // sickAt are the requests that are answered wrongly.
-func sickAt(checkpoint string) map[string]cluster.Match {
+func sickAt(checkpoint string) map[string]proxy.Match {
 	watches := func(r *http.Request) bool { return r.URL.Query().Has("watch") }
 	ofConfigMaps := func(r *http.Request) bool { return r.URL.Path == "/api/v1/configmaps" }
-	return map[string]cluster.Match{
+	return map[string]proxy.Match{
 		"lists":          func(r *http.Request) bool { return ofConfigMaps(r) && !watches(r) },
 		"watches":        func(r *http.Request) bool { return ofConfigMaps(r) && watches(r) },
 		"the checkpoint": func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/"+checkpoint) },
@@ -60,8 +61,8 @@ func sickAt(checkpoint string) map[string]cluster.Match {
 // patient is a tracker behind a server that can be sick.
 type patient struct {
 	*world
-	*cluster.HTTPProxy
-	way    *cluster.Proxy
+	*proxy.HTTP
+	way    *proxy.TCP
 	config *rest.Config
 	name   string // the checkpoint's
 }
@@ -70,11 +71,11 @@ func newPatient(t *testing.T, w *world, name string) *patient {
 	t.Helper()
 	p := &patient{world: w, name: name}
 	var err error
-	if p.HTTPProxy, err = w.HTTPProxy(); err != nil {
+	if p.HTTP, err = w.HTTPProxy(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
-	if p.way, err = cluster.NewProxy(p.URL()); err != nil {
+	if p.way, err = proxy.NewTCP(p.URL()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.way.Close)
@@ -117,7 +118,7 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
-func (p *patient) suffers(t *testing.T, match cluster.Match, restarted bool) {
+func (p *patient) suffers(t *testing.T, match proxy.Match, restarted bool) {
 	object := func(n int) string { return fmt.Sprint(p.name, "-", n) }
 	for n := range 3 {
 		p.claim(t, object(n))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // Edge case 85: an answer that lacks custom kinds, and none of Kubernetes' own, for however
@@ -51,10 +52,10 @@ func TestAnswersLackCustomKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Fail(-1, func(r *http.Request) bool { return r.URL.Path == "/apis" }, cluster.Fault{Status: http.StatusOK, Body: string(body)})
+	p.Fail(-1, func(r *http.Request) bool { return r.URL.Path == "/apis" }, proxy.Fault{Status: http.StatusOK, Body: string(body)})
 	p.apply(t, "admin", definitions, "", strings.NewReplacer("widget", "gadget", "Widget", "Gadget").Replace(widgets)) // Kinds are looked for.
 	eventually(t, "asked for itself", func() bool {
-		return slices.ContainsFunc(p.Requests(), func(r cluster.Request) bool { return r.URI == "/apis/example.com/v1/widgets?limit=1" })
+		return slices.ContainsFunc(p.Requests(), func(r proxy.Request) bool { return r.URI == "/apis/example.com/v1/widgets?limit=1" })
 	})
 	p.apply(t, "flux", resource, work, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}, spec: {k: 2}}`)
 	r.expect(t, "Widget/one: .spec.k lost by argo (Apply) to flux (Apply)")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // Edge case 94: a list that never comes to its end page by page costs a handful of
@@ -18,20 +19,20 @@ func TestEndlessLists(t *testing.T) {
 	)
 	w := newWorld(t, cluster.Options{})
 	w.claim(t, "a", "b")
-	for name, next := range map[string]cluster.Fault{
+	for name, next := range map[string]proxy.Fault{
 		"ever the same": {Status: http.StatusOK, Body: again},
 		"ever too old":  {Status: http.StatusGone, Body: expired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPatient(t, w, strings.ReplaceAll(name, " ", "-"))
-			of := func(key, value string) cluster.Match {
+			of := func(key, value string) proxy.Match {
 				return func(r *http.Request) bool {
 					return r.URL.Path == "/api/v1/configmaps" && strings.HasPrefix(r.URL.Query().Get(key), value) && r.URL.Query().Has(key)
 				}
 			}
-			p.Fail(-1, of("sendInitialEvents", ""), cluster.Fault{Status: http.StatusBadRequest, Body: bad})
+			p.Fail(-1, of("sendInitialEvents", ""), proxy.Fault{Status: http.StatusBadRequest, Body: bad})
 			p.Fail(-1, of("continue", ""), next)
-			p.Fail(-1, of("limit", "500"), cluster.Fault{Status: http.StatusOK, Body: again})
+			p.Fail(-1, of("limit", "500"), proxy.Fault{Status: http.StatusOK, Body: again})
 			r := p.track(t, true, p.through)
 			eventually(t, "told", func() bool {
 				w.claim(t, "a")

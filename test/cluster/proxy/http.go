@@ -1,4 +1,4 @@
-package cluster
+package proxy
 
 import (
 	"crypto/tls"
@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// HTTPProxy stands in front of a cluster's API server and sees its requests: it counts
+// HTTP stands in front of a cluster's API server and sees its requests: it counts
 // them, and fails some on demand. The API server sees each user as itself, whether by
 // client certificate or by token. Both sides speak HTTP/2, and watches flow. It cannot
 // carry exec and port-forward.
 //
-//	p, err := c.HTTPProxy()
+//	p, err := c.HTTP()
 //	kubeconfig, err := c.Kubeconfig(p.URL())
-//	p.Fail(2, cluster.Path("PATCH", "/api/v1/"), cluster.Fault{Status: 429, RetryAfter: time.Second})
-type HTTPProxy struct {
+//	p.Fail(2, proxy.Path("PATCH", "/api/v1/"), proxy.Fault{Status: 429, RetryAfter: time.Second})
+type HTTP struct {
 	server   http.Server
 	listener net.Listener
 	forward  *httputil.ReverseProxy
@@ -32,7 +32,7 @@ type HTTPProxy struct {
 	requests []*Request
 }
 
-// Request is a request that an HTTPProxy has seen.
+// Request is a request that an HTTP has seen.
 type Request struct {
 	Time      time.Time
 	Method    string
@@ -43,30 +43,24 @@ type Request struct {
 	Failed    bool // by the proxy
 }
 
-// HTTPProxy starts an HTTP proxy in front of the cluster's API server.
-func (c *Cluster) HTTPProxy() (*HTTPProxy, error) {
-	if c.External() {
-		return nil, errExternal
-	}
-	target, err := url.Parse(c.URL)
-	if err != nil {
-		return nil, err
-	}
-	serving, err := tls.X509KeyPair(c.pki.serving.cert, c.pki.serving.key)
-	if err != nil {
-		return nil, err
-	}
-	frontProxy, err := tls.X509KeyPair(c.pki.proxy.cert, c.pki.proxy.key)
-	if err != nil {
-		return nil, err
-	}
-	authorities := x509.NewCertPool()
-	authorities.AddCert(c.pki.ca.cert)
+// Certificates are what an HTTP proxy shows to both sides, and whom it trusts.
+type Certificates struct {
+	Serving tls.Certificate // the proxy's own, to clients
+	// Front is shown to the API server, which then believes the proxy whom a request is from.
+	Front       tls.Certificate
+	Authorities *x509.CertPool // of clients, and of the API server
+}
 
-	p := &HTTPProxy{}
+// NewHTTP starts an HTTP proxy for the API server of a URL.
+func NewHTTP(server string, c Certificates) (*HTTP, error) {
+	target, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+	p := &HTTP{}
 	p.forward = &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { rewrite(r, target) },
-		Transport:     newIdentities(authorities, frontProxy),
+		Transport:     newIdentities(c.Authorities, c.Front),
 		FlushInterval: -1, // a watch's events must not wait for more
 		ErrorLog:      log.New(io.Discard, "", 0),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
@@ -78,9 +72,9 @@ func (c *Cluster) HTTPProxy() (*HTTPProxy, error) {
 		ErrorLog:          log.New(io.Discard, "", 0),
 		ReadHeaderTimeout: 30 * time.Second,
 		TLSConfig: &tls.Config{
-			Certificates: []tls.Certificate{serving},
+			Certificates: []tls.Certificate{c.Serving},
 			ClientAuth:   tls.VerifyClientCertIfGiven,
-			ClientCAs:    authorities,
+			ClientCAs:    c.Authorities,
 			MinVersion:   tls.VersionTLS12,
 		},
 	}
@@ -92,13 +86,13 @@ func (c *Cluster) HTTPProxy() (*HTTPProxy, error) {
 }
 
 // URL returns the proxy's own address.
-func (p *HTTPProxy) URL() string { return "https://" + p.listener.Addr().String() }
+func (p *HTTP) URL() string { return "https://" + p.listener.Addr().String() }
 
 // Close ends the proxy and its connections.
-func (p *HTTPProxy) Close() { _ = p.server.Close() }
+func (p *HTTP) Close() { _ = p.server.Close() }
 
 // Requests returns all requests so far, in the order in which they came.
-func (p *HTTPProxy) Requests() []Request {
+func (p *HTTP) Requests() []Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := make([]Request, len(p.requests))
@@ -110,7 +104,7 @@ func (p *HTTPProxy) Requests() []Request {
 
 // Count returns how many requests there were with a method (any, if empty) and
 // a path that begins so.
-func (p *HTTPProxy) Count(method, pathPrefix string) int {
+func (p *HTTP) Count(method, pathPrefix string) int {
 	n := 0
 	for _, r := range p.Requests() {
 		if (method == "" || method == r.Method) && strings.HasPrefix(r.URI, pathPrefix) {
@@ -121,7 +115,7 @@ func (p *HTTPProxy) Count(method, pathPrefix string) int {
 }
 
 // ServeHTTP carries one request, or fails it.
-func (p *HTTPProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	entry := &Request{
 		Time:      time.Now(),
 		Method:    r.Method,
@@ -160,8 +154,23 @@ func (p *HTTPProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fault.answer(w, r)
 }
 
+// Fail fails the next n requests that match, or all of them if n is negative. If there
+// are several rules, the first that matches and is not used up counts.
+func (p *HTTP) Fail(n int, match Match, fault Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rules = append(p.rules, &rule{left: n, match: match, fault: fault})
+}
+
+// Heal forgets everything that Fail said.
+func (p *HTTP) Heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rules = nil
+}
+
 // log notes a request, and says how to fail it, if at all.
-func (p *HTTPProxy) log(entry *Request, r *http.Request) (Fault, bool) {
+func (p *HTTP) log(entry *Request, r *http.Request) (Fault, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.requests = append(p.requests, entry)
@@ -174,7 +183,7 @@ func (p *HTTPProxy) log(entry *Request, r *http.Request) (Fault, bool) {
 	return Fault{}, false
 }
 
-func (p *HTTPProxy) setStatus(entry *Request, status int) {
+func (p *HTTP) setStatus(entry *Request, status int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	entry.Status = status

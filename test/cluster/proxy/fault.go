@@ -1,4 +1,4 @@
-package cluster
+package proxy
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Fault is how an HTTPProxy fails a request.
+// Fault is how an HTTP fails a request.
 type Fault struct {
 	// Status is the HTTP status of the answer, with a Kubernetes Status object as
 	// its body. 0 gives no answer: the stream is reset.
@@ -47,21 +47,6 @@ func Path(method, prefix string) Match {
 	}
 }
 
-// Fail fails the next n requests that match, or all of them if n is negative. If there
-// are several rules, the first that matches and is not used up counts.
-func (p *HTTPProxy) Fail(n int, match Match, fault Fault) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.rules = append(p.rules, &rule{left: n, match: match, fault: fault})
-}
-
-// Heal forgets everything that Fail said.
-func (p *HTTPProxy) Heal() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.rules = nil
-}
-
 type rule struct {
 	left  int
 	match Match
@@ -89,7 +74,7 @@ func (f Fault) answer(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, f.Body)
 		return
 	}
-	details := object{}
+	details := map[string]any{}
 	if f.RetryAfter > 0 {
 		seconds := int(math.Ceil(f.RetryAfter.Seconds()))
 		details["retryAfterSeconds"] = seconds
@@ -101,10 +86,10 @@ func (f Fault) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(f.Status)
-	_ = json.NewEncoder(w).Encode(object{
+	_ = json.NewEncoder(w).Encode(map[string]any{
 		"apiVersion": "v1",
 		"kind":       "Status",
-		"metadata":   object{},
+		"metadata":   map[string]any{},
 		"status":     "Failure",
 		"message":    message,
 		"reason":     reason(f.Status),

@@ -1,4 +1,4 @@
-package cluster
+package proxy
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ type parcel struct {
 }
 
 // serve carries one connection.
-func (p *Proxy) serve(client *net.TCPConn) {
+func (p *TCP) serve(client *net.TCPConn) {
 	accepted := time.Now()
 	p.stats.connections.Add(1)
 	if p.hangUp.Load() {
@@ -81,9 +81,9 @@ func (p *Proxy) serve(client *net.TCPConn) {
 }
 
 // delay returns the round-trip time, divided.
-func (p *Proxy) delay(by int64) time.Duration { return time.Duration(p.rtt.Load() / by) }
+func (p *TCP) delay(by int64) time.Duration { return time.Duration(p.rtt.Load() / by) }
 
-func (p *Proxy) gate() <-chan struct{} {
+func (p *TCP) gate() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.held

@@ -1,4 +1,4 @@
-package cluster
+package proxy
 
 import (
 	"crypto/tls"

@@ -1,4 +1,6 @@
-package cluster
+//go:build unix
+
+package loopback
 
 import (
 	"context"
@@ -8,18 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// port is a TCP port on 127.0.0.1 that stays ours while no server listens on it.
+// Port is a TCP port on 127.0.0.1 that stays ours while no server listens on it.
 //
 // It is held by a socket that is bound but does not listen. The kernel never gives such a
 // port to a process that asks for any free one, only to sockets of the same user that ask
 // for this number and set SO_REUSEPORT as well. So no other process can ever take it: not
 // between choosing it and the start of the API server, nor while that is stopped.
-type port struct {
+type Port struct {
 	fd      int
 	address string // 127.0.0.1:number
 }
 
-func reservePort() (*port, error) {
+// Reserve takes a port until it is released.
+func Reserve() (*Port, error) {
 	syscall.ForkLock.RLock() // no child may inherit it
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err == nil {
@@ -29,15 +32,18 @@ func reservePort() (*port, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &port{fd: fd}
+	p := &Port{fd: fd}
 	if err := p.bind(); err != nil {
-		p.release()
+		p.Release()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *port) bind() error {
+// Address returns the port with its host, 127.0.0.1.
+func (p *Port) Address() string { return p.address }
+
+func (p *Port) bind() error {
 	if err := unix.SetsockoptInt(p.fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err != nil {
 		return err
 	}
@@ -52,9 +58,9 @@ func (p *port) bind() error {
 	return nil
 }
 
-// listen listens on the reserved port. When the listener is closed, connecting
-// is refused, and listen works again.
-func (p *port) listen(ctx context.Context) (net.Listener, error) {
+// Listen listens on the reserved port. When the listener is closed, connecting is
+// refused, and Listen works again.
+func (p *Port) Listen(ctx context.Context) (net.Listener, error) {
 	config := net.ListenConfig{Control: func(_, _ string, conn syscall.RawConn) error {
 		var set error
 		err := conn.Control(func(fd uintptr) {
@@ -68,4 +74,5 @@ func (p *port) listen(ctx context.Context) (net.Listener, error) {
 	return config.Listen(ctx, "tcp4", p.address)
 }
 
-func (p *port) release() { _ = unix.Close(p.fd) }
+// Release gives the port back to the kernel.
+func (p *Port) Release() { _ = unix.Close(p.fd) }
