@@ -29,7 +29,11 @@ func (d *Discovery) Schema(ctx context.Context, kind object.Kind) (*spec.Schema,
 	if err != nil {
 		return nil, schemaError(kind, err)
 	}
-	doc, err := d.schemas(ctx, index, kind.GVK)
+	text, err := d.document(ctx, index, kind.GVK)
+	if err != nil {
+		return nil, schemaError(kind, err)
+	}
+	doc, err := cut(text)
 	if err != nil {
 		return nil, schemaError(kind, err)
 	}
@@ -81,21 +85,25 @@ func (d *Discovery) SchemaAhead(ctx context.Context, likely []schema.GroupVersio
 }
 
 // documents returns what reads the document of each group version once, by the index that
-// has it. Without an answer, the document has no schemas.
-func (d *Discovery) documents(ctx context.Context, indexOf func(schema.GroupVersion) index) func(schema.GroupVersion) *schemas {
-	return once(func(gv schema.GroupVersion) *schemas {
-		doc, err := d.schemas(ctx, indexOf(gv), gv.WithKind(""))
+// has it. Without an answer, it is empty.
+func (d *Discovery) documents(ctx context.Context, indexOf func(schema.GroupVersion) index) func(schema.GroupVersion) []byte {
+	return once(func(gv schema.GroupVersion) []byte {
+		text, _ := d.document(ctx, indexOf(gv), gv.WithKind(""))
+		return text
+	})
+}
+
+// schemasIn returns what looks up each kind once in the documents.
+func schemasIn(documents func(schema.GroupVersion) []byte) func(object.Kind) *spec.Schema {
+	all := once(func(gv schema.GroupVersion) *schemas {
+		doc, err := cut(documents(gv))
 		if err != nil {
 			return &schemas{}
 		}
 		return doc
 	})
-}
-
-// schemasIn returns what looks up each kind once in the documents.
-func schemasIn(documents func(schema.GroupVersion) *schemas) func(object.Kind) *spec.Schema {
 	kinds := once(func(gvk schema.GroupVersionKind) *spec.Schema {
-		s, err := documents(gvk.GroupVersion()).of(gvk)
+		s, err := all(gvk.GroupVersion()).of(gvk)
 		if err != nil {
 			return nil
 		}
@@ -145,25 +153,19 @@ func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind) 
 	return paths, err
 }
 
-// schemas reads the server's document of a group version. It uses the client of
-// discovery, which keeps the document on disk: its address contains its version.
-func (d *Discovery) schemas(ctx context.Context, index index, gvk schema.GroupVersionKind) (*schemas, error) {
-	out := &schemas{}
+// document reads the server's document of a group version; it is empty if there is none. It
+// uses the client of discovery, which keeps the document on disk: its address contains its
+// version.
+func (d *Discovery) document(ctx context.Context, index index, gvk schema.GroupVersionKind) (text []byte, err error) {
 	document := index.of(gvk.GroupVersion())
 	if document == nil {
-		return out, nil
+		return nil, nil
 	}
-	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true}, func(ctx context.Context) error {
-		text, err := document.SchemaWithContext(quietly(ctx), runtime.ContentTypeJSON)
-		if err != nil {
-			return err
-		}
-		if err := json.Unmarshal(text, out, asServed()); err != nil {
-			return err
-		}
-		return out.index()
+	err = d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true}, func(ctx context.Context) (err error) {
+		text, err = document.SchemaWithContext(quietly(ctx), runtime.ContentTypeJSON)
+		return err
 	})
-	return out, err
+	return text, err
 }
 
 // schemas is the document of a group version. Only the schemas that a kind refers to are
@@ -181,6 +183,18 @@ type schemas struct {
 // to find out where a schema ends, and there are megabytes of them.
 func asServed() json.Options {
 	return json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// cut cuts a document into its schemas; it has none if the text is empty.
+func cut(text []byte) (*schemas, error) {
+	out := &schemas{}
+	if len(text) == 0 {
+		return out, nil
+	}
+	if err := json.Unmarshal(text, out, asServed()); err != nil {
+		return nil, err
+	}
+	return out, out.index()
 }
 
 const refPrefix = "#/components/schemas/"
