@@ -123,11 +123,9 @@ func (l *listReader) read() error {
 
 // more reports whether the object or the list that is being read goes on.
 func (l *listReader) more() bool {
-	switch l.dec.PeekKind() {
-	case jsontext.KindEndObject, jsontext.KindEndArray, jsontext.KindInvalid:
-		return false // It is invalid at the end of the stream as well, which reading it says.
-	}
-	return true
+	// It is invalid at the end of the stream as well, which reading it says.
+	next := l.dec.PeekKind()
+	return next != jsontext.KindEndObject && next != jsontext.KindEndArray && next != jsontext.KindInvalid
 }
 
 func (l *listReader) decode(into any) error {
