@@ -61,9 +61,7 @@ func kinds(ctx context.Context, client *cluster.Client, manifests []object.Manif
 	for _, m := range manifests {
 		meant[m.Ref().GVK] = true
 	}
-	return askAll(ctx, slices.Collect(maps.Keys(meant)), func(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
-		return client.Kind(ctx, gvk)
-	})
+	return askAll(ctx, slices.Collect(maps.Keys(meant)), client.KindOnce())
 }
 
 // askAll asks for kinds in parallel, and leaves out those that are not served, or whose

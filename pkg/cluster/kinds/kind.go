@@ -28,12 +28,26 @@ import (
 // serves the kind does not answer (edge case 20). If the server does not say what it serves
 // at all, it is an *UntoldError.
 func (d *Discovery) Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
+	return d.kind(ctx, gvk, &d.together)
+}
+
+// KindOnce returns Kind for a caller that asks about many kinds at once: the server is asked
+// once about each group version, however long it takes until the last of its kinds has its
+// turn.
+func (d *Discovery) KindOnce() func(context.Context, schema.GroupVersionKind) (object.Kind, error) {
+	round := &together{keeps: true}
+	return func(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
+		return d.kind(ctx, gvk, round)
+	}
+}
+
+func (d *Discovery) kind(ctx context.Context, gvk schema.GroupVersionKind, with *together) (object.Kind, error) {
 	if kind, ok := d.known.get(gvk); ok {
 		return kind, nil
 	}
 	kind, sure, err := d.remembered(ctx, gvk)
 	if err == nil && !sure {
-		kind, err = d.live(ctx, gvk)
+		kind, err = d.live(ctx, gvk, with)
 	}
 	if err == nil {
 		d.Know(kind, false)
@@ -154,8 +168,8 @@ func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kin
 }
 
 // live asks the server itself about the one group version. Its errors are those of Kind.
-func (d *Discovery) live(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
-	l, err := d.together.listed(ctx, gvk.GroupVersion(), d.listed)
+func (d *Discovery) live(ctx context.Context, gvk schema.GroupVersionKind, with *together) (object.Kind, error) {
+	l, err := with.listed(ctx, gvk.GroupVersion(), d.listed)
 	if err != nil {
 		return object.Kind{}, ofKind(gvk, err)
 	}

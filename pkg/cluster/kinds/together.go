@@ -10,11 +10,15 @@ import (
 // together lets those who ask for the kinds of one group version at the same time share
 // one request: its answer has all of them. Who asks after the answer came asks anew.
 type together struct {
+	// keeps: who asks after the answer came has it, too. What it is for is one question then,
+	// about many kinds, that are not asked about at the same moment.
+	keeps bool
+
 	mu    sync.Mutex
 	under map[schema.GroupVersion]*asked
 }
 
-// asked is a request under way. The rest is written before done is closed.
+// asked is a request under way, or one that is kept. The rest is written before done is closed.
 type asked struct {
 	done chan struct{}
 	list listing
@@ -39,9 +43,11 @@ func (t *together) listed(
 	t.mu.Unlock()
 
 	a.list, a.err = ask(ctx, gv)
-	t.mu.Lock()
-	delete(t.under, gv)
-	t.mu.Unlock()
+	if !t.keeps || a.err != nil {
+		t.mu.Lock()
+		delete(t.under, gv)
+		t.mu.Unlock()
+	}
 	close(a.done)
 	return a.list, a.err
 }

@@ -13,20 +13,23 @@ import (
 )
 
 // Those who ask at the same time share an answer, and no error: the first may have been
-// interrupted. Who asks later is answered anew.
+// interrupted. Who asks later is answered anew, unless answers are kept.
 func TestTogether(t *testing.T) {
 	gv := schema.GroupVersion{Group: "example.com", Version: "v1"}
 	for name, tt := range map[string]struct {
+		keeps bool
 		fails int32 // how many of the first requests
 		want  int32 // requests for five who ask at once, and one later
 	}{
-		"answered":    {0, 2},
-		"interrupted": {1, 6},
+		"answered":             {fails: 0, want: 2},
+		"interrupted":          {fails: 1, want: 6},
+		"kept":                 {keeps: true, fails: 0, want: 1},
+		"interrupted and kept": {keeps: true, fails: 1, want: 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var (
-					together together
+					together = together{keeps: tt.keeps}
 					asked    atomic.Int32
 					all      sync.WaitGroup
 				)

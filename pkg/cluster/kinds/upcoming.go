@@ -25,7 +25,7 @@ const unseenFor = 2 * time.Second
 // nearly that of a kind which is served. The error is a *NoKindError if nothing says that
 // the kind will come, or if it did not.
 func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, tell func(definition string)) (object.Kind, error) {
-	kind, err := d.live(ctx, gvk)
+	kind, err := d.live(ctx, gvk, &d.together)
 	missing, ok := errors.AsType[*NoKindError](err)
 	switch {
 	case err == nil: // The cached list of all kinds lags behind.
@@ -61,7 +61,7 @@ func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, t
 // that it is.
 func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (kind object.Kind, err error) {
 	ended := until(ctx, cmp.Or(within, d.timeout), func() bool {
-		kind, err = d.live(ctx, gvk)
+		kind, err = d.live(ctx, gvk, &d.together)
 		return !errors.As(err, new(*NoKindError)) && !errors.As(err, new(*UntoldKindError)) // Until its Pods are ready, an aggregated API does not answer.
 	})
 	if err = cmp.Or(ended, err); err != nil {
