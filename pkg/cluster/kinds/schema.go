@@ -25,11 +25,11 @@ import (
 // schema has the name of its type as its ID. Schema returns nil if the server has none.
 // The documents are kept in kubectl's cache.
 func (d *Discovery) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error) {
-	index, err := d.published(ctx, kind.GVK)
+	index, err := d.published(ctx, kind.GVK, nil)
 	if err != nil {
 		return nil, schemaError(kind, err)
 	}
-	text, err := d.document(ctx, index, kind.GVK)
+	text, err := d.document(ctx, index, kind.GVK, nil)
 	if err != nil {
 		return nil, schemaError(kind, err)
 	}
@@ -54,24 +54,26 @@ func schemaError(kind object.Kind, err error) error {
 // server once for each group version, and once for which of them there are. It returns nil
 // if it gets no answer.
 func (d *Discovery) SchemaOnce(ctx context.Context) func(object.Kind) *spec.Schema {
-	all := sync.OnceValue(func() index { return d.index(ctx) })
-	return schemasIn(d.documents(ctx, func(schema.GroupVersion) index { return all() }))
+	all := sync.OnceValue(func() index { return d.index(ctx, nil) })
+	return schemasIn(d.documents(ctx, func(schema.GroupVersion) index { return all() }, func(schema.GroupVersion) *question { return &question{} }))
 }
 
 // SchemaAhead is SchemaOnce for a run that will probably ask: it asks at once, beside
 // whatever else is asked, which documents there are, and then for those of the group
 // versions. A group version that was not among them then is looked for again, once it is
-// asked about. stop has to be called in the end; then nothing is asked any more.
+// asked about. What fails before it is asked about is not reported, nor tried again until
+// then. stop has to be called in the end; then nothing is asked any more.
 func (d *Discovery) SchemaAhead(ctx context.Context, likely []schema.GroupVersion) (of func(object.Kind) *spec.Schema, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	first := sync.OnceValue(func() index { return d.index(ctx) })
-	again := sync.OnceValue(func() index { return d.index(ctx) })
+	where, what := newQuestion(), once(func(schema.GroupVersion) *question { return newQuestion() })
+	first := sync.OnceValue(func() index { return d.index(ctx, where.asked) })
+	again := sync.OnceValue(func() index { return d.index(ctx, nil) })
 	documents := d.documents(ctx, func(gv schema.GroupVersion) index {
 		if known := first(); known.of(gv) != nil {
 			return known
 		}
 		return again()
-	})
+	}, what)
 	var asking sync.WaitGroup
 	asking.Go(func() {
 		known := first()
@@ -81,14 +83,32 @@ func (d *Discovery) SchemaAhead(ctx context.Context, likely []schema.GroupVersio
 			}
 		}
 	})
-	return schemasIn(documents), func() { cancel(); asking.Wait() }
+	known := schemasIn(documents)
+	of = func(kind object.Kind) *spec.Schema {
+		where.ask()
+		what(kind.GVK.GroupVersion()).ask()
+		return known(kind)
+	}
+	return of, func() { cancel(); asking.Wait() }
 }
+
+// question is what may be sent before it is asked. The zero value is asked from the start.
+type question struct {
+	asked chan struct{}
+	once  sync.Once
+}
+
+func newQuestion() *question { return &question{asked: make(chan struct{})} }
+
+func (q *question) ask() { q.once.Do(func() { close(q.asked) }) }
 
 // documents returns what reads the document of each group version once, by the index that
 // has it. Without an answer, it is empty.
-func (d *Discovery) documents(ctx context.Context, indexOf func(schema.GroupVersion) index) func(schema.GroupVersion) []byte {
+func (d *Discovery) documents(
+	ctx context.Context, indexOf func(schema.GroupVersion) index, what func(schema.GroupVersion) *question,
+) func(schema.GroupVersion) []byte {
 	return once(func(gv schema.GroupVersion) []byte {
-		text, _ := d.document(ctx, indexOf(gv), gv.WithKind(""))
+		text, _ := d.document(ctx, indexOf(gv), gv.WithKind(""), what(gv).asked)
 		return text
 	})
 }
@@ -121,8 +141,8 @@ func (i index) of(gv schema.GroupVersion) openapi.GroupVersionWithContext {
 }
 
 // index is published without the error: without an answer, no schema is known.
-func (d *Discovery) index(ctx context.Context) index {
-	paths, _ := d.published(ctx, schema.GroupVersionKind{})
+func (d *Discovery) index(ctx context.Context, asked <-chan struct{}) index {
+	paths, _ := d.published(ctx, schema.GroupVersionKind{}, asked)
 	return paths
 }
 
@@ -143,10 +163,10 @@ func once[K comparable, V any](f func(K) V) func(K) V {
 }
 
 // published reads where the server has the documents of its group versions. gvk is what the
-// question is about, if it is about one kind.
-func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind) (paths index, err error) {
+// question is about, if it is about one kind; asked is as in [request.Request].
+func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind, asked <-chan struct{}) (paths index, err error) {
 	client := openapi.NewClientWithContext(d.cache.RESTClient())
-	err = d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true}, func(ctx context.Context) (err error) {
+	err = d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true, Asked: asked}, func(ctx context.Context) (err error) {
 		paths, err = client.PathsWithContext(quietly(ctx))
 		return err
 	})
@@ -156,12 +176,14 @@ func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind) 
 // document reads the server's document of a group version; it is empty if there is none. It
 // uses the client of discovery, which keeps the document on disk: its address contains its
 // version.
-func (d *Discovery) document(ctx context.Context, index index, gvk schema.GroupVersionKind) (text []byte, err error) {
+func (d *Discovery) document(
+	ctx context.Context, index index, gvk schema.GroupVersionKind, asked <-chan struct{},
+) (text []byte, err error) {
 	document := index.of(gvk.GroupVersion())
 	if document == nil {
 		return nil, nil
 	}
-	err = d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true}, func(ctx context.Context) (err error) {
+	err = d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true, Asked: asked}, func(ctx context.Context) (err error) {
 		text, err = document.SchemaWithContext(quietly(ctx), runtime.ContentTypeJSON)
 		return err
 	})

@@ -34,9 +34,25 @@ type Request struct {
 	// until one of them is answered. A server that does not say what it serves is given up
 	// once, and not kind by kind.
 	Patience string
+	// Asked, if it is not nil, is closed once the answer is needed. Until then the request is
+	// sent ahead: nothing is told about it, and a failure waits until it is asked about.
+	Asked <-chan struct{}
 	// wrote: it was sent to change something, and the server has not said that it
 	// did not.
 	wrote *atomic.Bool
+}
+
+// ahead reports whether nothing needs the answer yet.
+func (r Request) ahead() bool {
+	if r.Asked == nil {
+		return false
+	}
+	select {
+	case <-r.Asked:
+		return false
+	default:
+		return true
+	}
 }
 
 // GroupPath returns where a group version is served.

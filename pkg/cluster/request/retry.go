@@ -37,6 +37,11 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		failed *failure      // what the latest failure was
 		lost   bool          // a try may have been carried out
 	)
+	if r.ahead() && s.limiter.limit.most < modest {
+		if err := untilAsked(ctx, r); err != nil { // It would keep what is needed from being sent.
+			return err
+		}
+	}
 	for failures := 1; ; failures++ {
 		asked, took, err := s.try(ctx, r, send)
 		if err == nil {
@@ -47,6 +52,13 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		if Classify(err, r) != Final && r.ahead() {
+			if err := untilAsked(ctx, r); err != nil {
+				return err
+			}
+			failures = 0 // What was wrong then may have passed.
+			continue
 		}
 		if failed != nil {
 			spent += took
@@ -108,6 +120,16 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 	}
 }
 
+// untilAsked returns when the answer is needed.
+func untilAsked(ctx context.Context, r Request) error {
+	select {
+	case <-r.Asked:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // try sends the request once, when it is its turn. asked is the pause that the
 // server asks for.
 func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) error) (asked, took time.Duration, err error) {
@@ -151,7 +173,9 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	if _, sent := a.quietSince(); sent && r.Patience != "" && (err == nil || Classify(err, r) == Final) {
 		s.budget.over(failure{patience: r.Patience})
 	}
-	load = pressure(err, r)
+	if !r.ahead() { // What is needed says by itself what the server can take.
+		load = pressure(err, r)
+	}
 	return a.retryAfter, took, err
 }
 

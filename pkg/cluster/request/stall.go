@@ -26,7 +26,7 @@ func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.
 		case ctx.Err() != nil:
 		case away:
 			end(&stalledError{since})
-		case !r.Quiet:
+		case !r.Quiet && !r.ahead():
 			s.onStall(r.Ref, since, max(s.attempt, s.rest.Client.Timeout))
 		}
 	}
