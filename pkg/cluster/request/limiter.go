@@ -69,6 +69,13 @@ func (l *limiter) restart() {
 	l.limit = newLimit(l.limit.most, modest)
 }
 
+// narrow reports whether few requests may ever be in progress at once.
+func (l *limiter) narrow() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.limit.most < modest
+}
+
 // next admits waiting requests, as far as there is room.
 func (l *limiter) next() {
 	for l.underway < l.limit.now() && len(l.waiting) > 0 {
