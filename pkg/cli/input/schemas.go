@@ -2,6 +2,7 @@ package input
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -13,16 +14,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
-// readSchemas returns what reads the schemas of kinds. If the plan is likely to need one, they
-// are asked for beside the objects: asked after them, they would cost round trips where no
-// disk has them, as in a CI job, or after their definitions changed. done has to be called in
-// the end.
+// readSchemas returns what reads the schemas of kinds. Where they are is asked beside the
+// objects if the plan is likely to need one: asked after them, it would cost a round trip. So
+// are those of custom kinds, which are on no disk after their definitions changed. done has
+// to be called in the end.
 func readSchemas(ctx context.Context, client *cluster.Client, p *plan.Plan) (of func(object.Kind) openapi.Type, done func()) {
 	asked := askTypes(p)
 	if len(asked) == 0 {
 		return published.ByKind(client.SchemaOnce(ctx)), func() {}
 	}
-	schemas, done := client.SchemaAhead(ctx, asked)
+	custom := slices.DeleteFunc(asked, func(gv schema.GroupVersion) bool { return object.IsBuiltIn(gv.Group) })
+	schemas, done := client.SchemaAhead(ctx, custom)
 	return published.ByKind(schemas), done
 }
 
