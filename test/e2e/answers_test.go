@@ -105,20 +105,11 @@ func claimsNothing(t *testing.T, p *proxy.HTTP, kubeconfig string, args []string
 		args = append(args, "-o", "json")
 	}
 	r := start(t, kubeconfig, args...)
-	over := make(chan struct{})
-	go func() { _ = r.cmd.Wait(); close(over) }()
 	if args[0] == "delete" { // It has patience, unless all that it asks before takes too long.
-		until(t, "it asks", func() bool {
-			select {
-			case <-over:
-				return true
-			default:
-				return failed(p) > 2
-			}
-		})
+		until(t, "it asks", func() bool { return r.isOver() || failed(p) > 2 })
 		_ = r.cmd.Process.Signal(syscall.SIGINT)
 	}
-	<-over
+	<-r.over
 	if status := r.cmd.ProcessState.ExitCode(); status == 0 || status == 1 {
 		t.Errorf("a claim: %s", r)
 	}

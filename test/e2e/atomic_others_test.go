@@ -132,7 +132,7 @@ spec:
 		_ = kubectlCommand(t, c, "delete", "namespace", ns, ns+"-empty", "--ignore-not-found", "--wait=false").Run()
 	})
 	r := start(t, c.KubeconfigPath, "apply", "-f", file(t, set), "--wait", "--atomic")
-	until(t, "the Deployment is written", func() bool {
+	r.until(t, "the Deployment is written", func() bool {
 		return strings.TrimSpace(kubectl(t, c, "get", "deployment", "-n", ns, "--ignore-not-found", "-o", "name")) != ""
 	})
 	kubectl(t, c, "create", "configmap", "theirs", "-n", ns)

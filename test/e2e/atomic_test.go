@@ -96,7 +96,7 @@ func TestAtomicKeepsWhatOthersChanged(t *testing.T) {
 	ns := namespace(t, c)
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("1"))).ends(t, 0)
 	r := start(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(release("2"), `kept: "1"`, `kept: "2"`)), "--wait", "--atomic")
-	until(t, "the Deployment is written", func() bool {
+	r.until(t, "the Deployment is written", func() bool {
 		return strings.Contains(kubectl(t, c, "get", "deployment/app", "-n", ns, "-o", "jsonpath={.spec}"), "app:2")
 	})
 	kubectl(t, c, "patch", "configmap/app", "-n", ns, "--field-manager=alice", "-p", `{"data":{"kept":"alice","hers":"1"}}`)

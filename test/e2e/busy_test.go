@@ -25,7 +25,7 @@ func TestBusyServer(t *testing.T) {
 				p.Fail(-1, proxy.Path("", "/api/v1/namespaces/"+ns), fault)
 				r := start(t, kubeconfig, verb, "-n", ns, "-f", set, "--server-timeout=2s")
 				if verb == "delete" { // It has patience.
-					until(t, "it asks", func() bool { return failed(p) > 0 })
+					r.until(t, "it asks", func() bool { return failed(p) > 0 })
 					r.signal(t, 2)
 					if status := r.wait(t); status == 0 || status == 1 {
 						t.Errorf("a claim: %s", r)

@@ -57,7 +57,7 @@ func TestDeleteReplacedWhileWaiting(t *testing.T) {
 	ns := namespace(t, c)
 	kubectl(t, c, "apply", "-n", ns, "-f", file(t, held("one", "example.com/hold")+held("two", "example.com/hold")))
 	r := start(t, c.KubeconfigPath, "delete", "-n", ns, "configmap", "one", "two")
-	until(t, "both are terminating", func() bool {
+	r.until(t, "both are terminating", func() bool {
 		return strings.Count(kubectl(t, c, "get", "configmap", "-n", ns, "-o", "jsonpath={.items[*].metadata.deletionTimestamp}"), "Z") == 2
 	})
 	letGo(t, c, ns, "one")
@@ -94,7 +94,7 @@ func TestDeleteThroughErrors(t *testing.T) {
 			ns := namespace(t, c)
 			kubectl(t, c, "apply", "-n", ns, "-f", file(t, held("one", "example.com/hold")))
 			r := start(t, kubeconfig, "delete", "-n", ns, "configmap/one", "--server-timeout=3s", "-o", "json")
-			until(t, "it is terminating", func() bool {
+			r.until(t, "it is terminating", func() bool {
 				return kubectl(t, c, "get", "configmap/one", "-n", ns, "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
 			})
 			p.Fail(-1, func(*http.Request) bool { return true }, fault)
@@ -157,7 +157,7 @@ metadata: {name: one, finalizers: [example.com/clean-up]}
 `, group))
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0)
 	r := start(t, kubeconfig, "delete", "-n", ns, "-f", set)
-	until(t, "the custom object is terminating", func() bool {
+	r.until(t, "the custom object is terminating", func() bool {
 		return kubectl(t, c, "get", "gadget."+group+"/one", "-n", ns, "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
 	})
 	time.Sleep(time.Second)
@@ -180,7 +180,7 @@ func TestDeleteKilled(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
 	p.SetRTT(200 * time.Millisecond)
 	r := start(t, kubeconfig, "delete", "-n", ns, "-f", set)
-	until(t, "some are gone", func() bool { return len(uids(t, c, ns)) < 380 })
+	r.until(t, "some are gone", func() bool { return len(uids(t, c, ns)) < 380 })
 	r.signal(t, syscall.SIGKILL)
 	r.wait(t)
 	left := len(uids(t, c, ns))
@@ -203,7 +203,7 @@ func TestDeleteInterrupted(t *testing.T) {
 	set := file(t, held("one", "example.com/hold")+fmt.Sprintf("---\n{apiVersion: v1, kind: Namespace, metadata: {name: %s-x}}\n", ns))
 	k8sconnect(t, c.KubeconfigPath, "apply", "-f", set).ends(t, 0)
 	r := start(t, c.KubeconfigPath, "delete", "-f", set)
-	until(t, "it is terminating", func() bool {
+	r.until(t, "it is terminating", func() bool {
 		return kubectl(t, c, "get", "configmap/one", "-n", "default", "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
 	})
 	r.signal(t, syscall.SIGINT)

@@ -28,7 +28,7 @@ func TestInterrupted(t *testing.T) {
 			ns := namespace(t, c)
 			p.Fail(-1, proxy.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/cm-0050"), proxy.Fault{Status: 503, Delay: time.Minute})
 			r := start(t, kubeconfig, "apply", "-n", ns, "-f", set, "-o", format)
-			until(t, "all but one are there", func() bool { return len(uids(t, c, ns)) == 99 })
+			r.until(t, "all but one are there", func() bool { return len(uids(t, c, ns)) == 99 })
 			r.signal(t, syscall.SIGINT)
 			r.wait(t)
 			r.ends(t, 2).says(t, "interrupt")
@@ -47,7 +47,7 @@ func TestInterruptedTwice(t *testing.T) {
 	p, kubeconfig := proxied(t, c)
 	p.Fail(-1, func(*http.Request) bool { return true }, proxy.Fault{Delay: time.Minute})
 	r := start(t, kubeconfig, "apply", "-n", "default", "-f", file(t, configMaps(1, 1, "1")))
-	until(t, "it asks", func() bool { return len(p.Requests()) > 0 })
+	r.until(t, "it asks", func() bool { return len(p.Requests()) > 0 })
 	r.signal(t, syscall.SIGINT)
 	time.Sleep(50 * time.Millisecond)
 	_ = r.cmd.Process.Signal(syscall.SIGINT) // It may be over already.

@@ -20,7 +20,7 @@ func TestKilled(t *testing.T) {
 		// The run must not be over before it is seen.
 		p.SetRTT(20 * time.Millisecond)
 		r := start(t, kubeconfig, "apply", "-n", ns, "-f", set, "--concurrency=2")
-		until(t, "some are there", func() bool { return len(uids(t, c, ns)) >= at })
+		r.until(t, "some are there", func() bool { return len(uids(t, c, ns)) >= at })
 		r.signal(t, syscall.SIGKILL)
 		r.wait(t)
 	}
@@ -54,7 +54,7 @@ func TestKilledDuringAdoption(t *testing.T) {
 
 	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), proxy.Fault{Status: 500, Delay: time.Minute})
 	r := start(t, kubeconfig, "apply", "-n", ns, "-f", set)
-	until(t, "the fields are ours, but for what changes", func() bool {
+	r.until(t, "the fields are ours, but for what changes", func() bool {
 		return strings.Contains(managers(t, c, ns, "configmap/cm-0000"), "k8sconnect")
 	})
 	r.signal(t, syscall.SIGKILL)
@@ -84,7 +84,7 @@ func TestKilledDuringAdoptionByName(t *testing.T) {
 
 	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), proxy.Fault{Status: 500, Delay: time.Minute})
 	r := start(t, kubeconfig, "apply", "-n", ns, "-f", set, "--adopt-from=kubectl-edit")
-	until(t, "the fields are ours, but for what changes", func() bool {
+	r.until(t, "the fields are ours, but for what changes", func() bool {
 		return strings.Contains(kubectl(t, c, "get", "configmap/cm-0000", "-n", ns, "--show-managed-fields", "-o", "jsonpath={.metadata.managedFields}"), "k8sconnect.io/adopting/kubectl-edit")
 	})
 	r.signal(t, syscall.SIGKILL)
@@ -120,7 +120,7 @@ func TestKilledDuringAdoptionThenWritten(t *testing.T) {
 
 	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), proxy.Fault{Status: 500, Delay: time.Minute})
 	r := start(t, kubeconfig, "apply", "-n", ns, "-f", set)
-	until(t, "the fields are ours, but for what changes", func() bool {
+	r.until(t, "the fields are ours, but for what changes", func() bool {
 		return strings.Contains(managers(t, c, ns, "configmap/cm-0000"), "k8sconnect")
 	})
 	r.signal(t, syscall.SIGKILL)

@@ -70,7 +70,7 @@ spec:
 			p, kubeconfig := proxied(t, c)
 			ns := namespace(t, c)
 			r := start(t, kubeconfig, append([]string{"apply", "-n", ns, "-f", file(t, tt.set)}, tt.args...)...)
-			until(t, "the operator is there, and it is asked for the kind again", func() bool {
+			r.until(t, "the operator is there, and it is asked for the kind again", func() bool {
 				there := kubectl(t, c, "get", "deployment", "-n", ns, "-o", "name") != ""
 				return there && p.Count("GET", "/apis/later.example.com/v1") > 3
 			})

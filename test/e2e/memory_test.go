@@ -48,15 +48,10 @@ func (r *run) memory(t *testing.T) int {
 	if _, err := os.Stat(status); err != nil {
 		t.Skip("no /proc here to read the memory of a process from")
 	}
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		_ = r.cmd.Wait()
-	}()
 	peak := 0
 	for {
 		select {
-		case <-over:
+		case <-r.over:
 			return peak >> 10
 		case <-time.After(2 * time.Millisecond):
 			peak = max(peak, highWater(status))

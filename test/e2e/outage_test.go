@@ -85,7 +85,7 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 	p, kubeconfig := behind(t, c)
 	p.SetRTT(50 * time.Millisecond)
 	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(120, 100, "1")), "--concurrency=4", "--server-timeout=2m")
-	until(t, "some are there", func() bool { return len(uids(t, c, ns)) > 20 })
+	r.until(t, "some are there", func() bool { return len(uids(t, c, ns)) > 20 })
 	if err := c.KillAPIServer(); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestRecreateOfWhatIsHeld(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(recreatedJob, "IMAGE", "1"))).ends(t, 0)
 	kubectl(t, c, "patch", "job/j", "-n", ns, "--type=merge", "-p", `{"metadata":{"finalizers":["example.com/hold"]}}`)
 	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(recreatedJob, "IMAGE", "2")), "--recreate=job/j")
-	until(t, "it is being deleted", func() bool {
+	r.until(t, "it is being deleted", func() bool {
 		return kubectl(t, c, "get", "job/j", "-n", ns, "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
 	})
 	if n := created(p, "/namespaces/"+ns+"/jobs/j"); n != 1 {

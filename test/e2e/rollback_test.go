@@ -36,7 +36,7 @@ func TestRollbackLooksOnceMore(t *testing.T) {
 	// The run has shown what it would do, and waits for the lock that another one has.
 	hold("somebody")
 	r := start(t, c.KubeconfigPath, append(args, "--confirm="+digest, "--lock-timeout=5m")...)
-	until(t, "it waits for the lock", func() bool {
+	r.until(t, "it waits for the lock", func() bool {
 		return strings.Contains(kubectl(t, c, "get", "lease", "-n", ns, "-o", "jsonpath={.items[0].spec.holderIdentity}"), "somebody") &&
 			strings.Contains(r.stderr.String(), "the lock of")
 	})

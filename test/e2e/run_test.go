@@ -23,29 +23,61 @@ import (
 // run is one call of the plugin, under way or over.
 type run struct {
 	cmd            *exec.Cmd
-	stdout, stderr bytes.Buffer
+	stdout, stderr bytes.Buffer // to be read once it is over
+	over           chan struct{}
+	err            error
 }
 
-// start calls the plugin, with a cache of its own.
+// start calls the plugin, with a cache of its own. If the test fails while the call is under
+// way, what it said is shown.
 func start(t *testing.T, kubeconfig string, args ...string) *run {
 	t.Helper()
-	r := &run{cmd: exec.CommandContext(t.Context(), "kubectl-k8sconnect", args...)}
+	r := &run{cmd: exec.CommandContext(t.Context(), "kubectl-k8sconnect", args...), over: make(chan struct{})}
 	r.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+t.TempDir())
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	go func() { r.err = r.cmd.Wait(); close(r.over) }()
+	t.Cleanup(func() { // The test's context is done, so the run ends.
+		under := !r.isOver()
+		if <-r.over; under && t.Failed() {
+			t.Logf("under way: %s", r)
+		}
+	})
 	return r
+}
+
+func (r *run) isOver() bool {
+	select {
+	case <-r.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // wait returns the exit status; -1 if the run was killed.
 func (r *run) wait(t *testing.T) int {
 	t.Helper()
-	var exit *exec.ExitError
-	if err := r.cmd.Wait(); err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
+	<-r.over
+	if exit := (*exec.ExitError)(nil); r.err != nil && !errors.As(r.err, &exit) {
+		t.Fatal(r.err)
 	}
 	return r.cmd.ProcessState.ExitCode()
+}
+
+// until waits for something that will be while the run is under way.
+func (r *run) until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	until(t, what, func() bool {
+		over := r.isOver()
+		if done := is(); done || !over {
+			return done
+		}
+		t.Fatalf("it is over, and not %s: %s", what, r)
+		return false
+	})
 }
 
 func (r *run) signal(t *testing.T, signal syscall.Signal) {

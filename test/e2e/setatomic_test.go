@@ -74,7 +74,7 @@ func TestLockLostWhileWaiting(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	r := start(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("2")), "--apply-set=shop", "--wait", "--timeout=10m")
-	until(t, "it waits", func() bool {
+	r.until(t, "it waits", func() bool {
 		return strings.Contains(kubectl(t, c, "get", "deployment", "-n", ns, "-o", "name"), "app")
 	})
 	kubectl(t, c, "patch", "lease", lease(t, c, ns), "-n", ns, "--type=merge", "-p", `{"spec":{"holderIdentity":"somebody"}}`)

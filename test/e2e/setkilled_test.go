@@ -42,14 +42,12 @@ func killedAt(t *testing.T, p *proxy.HTTP, kubeconfig string, nth int, args ...s
 		return seen >= nth
 	}, proxy.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
 	r := start(t, kubeconfig, args...)
-	over := make(chan struct{})
-	go func() { _ = r.cmd.Wait(); close(over) }()
 	select {
 	case <-reached:
-	case <-over:
+	case <-r.over:
 	}
 	_ = r.cmd.Process.Signal(syscall.SIGKILL) // It may be over.
-	<-over
+	<-r.over
 	p.Heal()
 }
 

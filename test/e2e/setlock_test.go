@@ -50,7 +50,7 @@ func TestTwoRunsOfASet(t *testing.T) {
 	// The first run is in the middle of its work until the server has got to one object.
 	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/cm-0030"), proxy.Fault{Status: http.StatusServiceUnavailable})
 	first := start(t, kubeconfig, applySet(ns, one, "--run-id=first", "--server-timeout=10m")...)
-	until(t, "most are there", func() bool { return len(uids(t, c, ns)) > n/2 })
+	first.until(t, "most are there", func() bool { return len(uids(t, c, ns)) > n/2 })
 
 	r := k8sconnect(t, c.KubeconfigPath, applySet(ns, two, "--lock-timeout=0")...).ends(t, 1)
 	r.says(t, "the set is locked by ").says(t, "run first, since ").says(t, "--lock-timeout")
@@ -85,7 +85,7 @@ func TestRunThatLosesItsLock(t *testing.T) {
 	ns, set := namespace(t, c), file(t, configMaps(60, 1, "1"))
 	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), proxy.Fault{Delay: 500 * time.Millisecond, Slow: true})
 	r := start(t, kubeconfig, applySet(ns, set, "--concurrency=1")...)
-	until(t, "it writes", func() bool { return len(uids(t, c, ns)) > 0 })
+	r.until(t, "it writes", func() bool { return len(uids(t, c, ns)) > 0 })
 	kubectl(t, c, "patch", "lease", lease(t, c, ns), "-n", ns, "--type=merge", "-p", `{"spec":{"holderIdentity":"somebody"}}`)
 	r.wait(t)
 	r.ends(t, 1).says(t, "the lock of the set was lost: somebody took it over").says(t, "skipped")

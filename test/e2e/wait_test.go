@@ -105,14 +105,16 @@ func setStatus(t *testing.T, c *cluster.Cluster, ns, name, status string) {
 	kubectl(t, c, "patch", name, "-n", ns, "--subresource=status", "--type=merge", "-p", `{"status":`+status+`}`)
 }
 
-// Edge case 45: neither the object nor its kind exists yet.
+// Edge case 45: neither the object nor its kind exists yet. That another group of the same
+// domain serves such a kind says nothing about it.
 func TestWaitForKind(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
+	newWidgets(t, c, namespace(t, c))
 	ns := namespace(t, c)
 	group := ns + ".example.com"
 	r := start(t, kubeconfig, "wait", "widgets."+group+"/late", "-n", ns, "--for=jsonpath={.status.phase}=Done", "--timeout=2m")
-	until(t, "it asks for the kind", func() bool { return len(p.Requests()) > 2 })
+	r.until(t, "it asks for the kind", func() bool { return len(p.Requests()) > 2 })
 	kubectl(t, c, "apply", "-f", file(t, waitedKind(group)))
 	undefine(t, c, group)
 	kubectl(t, c, "wait", "crd/widgets."+group, "--for=condition=Established")
@@ -122,7 +124,8 @@ func TestWaitForKind(t *testing.T) {
 	r.ends(t, 0).says(t, "waiting for a kind").says(t, "met")
 
 	// A TYPE that is certainly a slip is not waited for.
-	k8sconnect(t, kubeconfig, "wait", "deploymnts/web", "-n", ns).ends(t, 2).says(t, "did you mean deployments.apps?")
+	k8sconnect(t, kubeconfig, "wait", "deploymnts/web", "-n", ns).ends(t, 2).
+		says(t, "did you mean deployments.apps? If not, --existence-timeout=1m waits for it")
 	k8sconnect(t, kubeconfig, "wait", "gadgets/x", "-n", ns, "--existence-timeout=0").ends(t, 2).says(t, `no type "gadgets"`)
 	k8sconnect(t, kubeconfig, "wait", "configmap/x", "-n", ns, "--existence-timeout=0").ends(t, 1).says(t, "does not exist")
 }
@@ -177,7 +180,7 @@ func TestWaitReplaced(t *testing.T) {
 	ns := namespace(t, c)
 	kubectl(t, c, "create", "configmap", "a", "-n", ns)
 	r := start(t, kubeconfig, "wait", "cm/a", "-n", ns, "--for=jsonpath={.data.done}=yes", "--timeout=1m")
-	until(t, "it watches", func() bool { return watchesOf(p, "configmaps") > 0 })
+	r.until(t, "it watches", func() bool { return watchesOf(p, "configmaps") > 0 })
 	kubectl(t, c, "delete", "configmap", "a", "-n", ns)
 	kubectl(t, c, "create", "configmap", "a", "-n", ns, "--from-literal=done=yes")
 	r.wait(t)
@@ -244,7 +247,7 @@ func TestWaitOverBrokenWatches(t *testing.T) {
 	p.Fail(1, watch, proxy.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Second})
 	p.Fail(1, watch, proxy.Fault{Status: http.StatusInternalServerError})
 	r := start(t, kubeconfig, "wait", "cm/a", "-n", ns, "--for=jsonpath={.data.done}=yes", "--timeout=1m")
-	until(t, "it watches", func() bool { return watchesOf(p, "configmaps") > 0 })
+	r.until(t, "it watches", func() bool { return watchesOf(p, "configmaps") > 0 })
 	kubectl(t, c, "patch", "configmap", "a", "-n", ns, "-p", `{"data":{"done":"yes"}}`)
 	r.wait(t)
 	r.ends(t, 0).says(t, "trying again")
@@ -257,7 +260,7 @@ func TestWaitWithoutGeneration(t *testing.T) {
 	ns := namespace(t, c)
 	kubectl(t, c, "create", "secret", "generic", "a", "-n", ns)
 	r := start(t, kubeconfig, "wait", "secret/a", "-n", ns, "--for=jsonpath={.data.password}", "--timeout=1m", "-o", "yaml")
-	until(t, "it watches", func() bool { return watchesOf(p, "secrets") > 0 })
+	r.until(t, "it watches", func() bool { return watchesOf(p, "secrets") > 0 })
 	kubectl(t, c, "patch", "secret", "a", "-n", ns, "-p", `{"stringData":{"password":"correct horse"}}`)
 	r.wait(t)
 	r.ends(t, 0).says(t, "name: a")
@@ -303,7 +306,7 @@ func TestWaitAtTheDeadline(t *testing.T) {
 	watch := func(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
 	p.Fail(-1, watch, proxy.Fault{Delay: time.Minute, Status: http.StatusInternalServerError})
 	r := start(t, kubeconfig, "wait", "cm/a", "-n", ns, "--for=jsonpath={.data.done}=yes", "--timeout=5s")
-	until(t, "it has listed", func() bool {
+	r.until(t, "it has listed", func() bool {
 		for _, r := range p.Requests() {
 			if strings.Contains(r.URI, "watch=true") {
 				return true

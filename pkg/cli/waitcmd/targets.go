@@ -73,8 +73,8 @@ func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, clie
 	}
 	for _, n := range o.targets.Named {
 		kind, err := client.Resource(ctx, n.Type)
-		if missing, ok := errors.AsType[*cluster.NoTypeError](err); ok && o.mayCome(missing) {
-			kind, err = guessed(n.Type), nil
+		if missing, ok := errors.AsType[*cluster.NoTypeError](err); ok {
+			kind, err = guessed(n.Type), o.mayCome(missing)
 		}
 		faults = append(faults, err)
 		sel := object.Selection{Namespace: target.Scope(kind, namespace), Name: n.Name}
@@ -83,17 +83,18 @@ func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, clie
 	return all, errors.Join(faults...)
 }
 
-// mayCome reports whether to wait for a type that is not served (edge case 45). A type
-// that is almost the name of another is a slip, unless the user asked to wait for it; and
-// objects of an unknown type cannot be said to be gone.
-func (o *waitOptions) mayCome(missing *cluster.NoTypeError) bool {
-	if o.waitsFor(condition.Delete) {
-		return false
+// mayCome returns nil if a type that is not served is waited for (edge case 45), and else the
+// error to report. A type that is almost the name of another is a slip, unless the user asked
+// to wait for it; and objects of an unknown type cannot be said to be gone.
+func (o *waitOptions) mayCome(missing *cluster.NoTypeError) error {
+	existence := o.engine.Existence
+	switch {
+	case o.waitsFor(condition.Delete), o.timeout == 0, existence != nil && *existence == 0:
+		return missing
+	case existence == nil && len(missing.Near) > 0:
+		return &object.HintedError{Err: missing, Advice: missing.Hint() + " If not, --existence-timeout=1m waits for it"}
 	}
-	if existence := o.engine.Existence; existence != nil {
-		return *existence > 0
-	}
-	return o.timeout != 0 && len(missing.Near) == 0
+	return nil
 }
 
 // versionName matches the version in widgets.v1.example.com, unlike the group in

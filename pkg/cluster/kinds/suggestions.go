@@ -39,7 +39,27 @@ func sameGroup(typed, group string) bool {
 	if first, rest, _ := strings.Cut(typed, "."); versions.MatchString(first) {
 		typed = rest
 	}
-	return typed == group || !strings.HasSuffix(typed, "."+group) && text.Similar(typed, group)
+	return typed == group || typed != "" && strings.HasPrefix(group, typed+".") || isSlip(typed, group)
+}
+
+// isSlip reports whether a group was mistyped. Groups are domains, and those of one owner
+// differ in a word, or in a letter of a short one: ecs.aws.upbound.io is not a slip of
+// ecr.aws.upbound.io.
+func isSlip(typed, group string) bool {
+	const most, letters = 2, 4 // edits in all, and letters of a word for each
+	one, other := strings.Split(typed, "."), strings.Split(group, ".")
+	if len(one) != len(other) {
+		return strings.Join(one, "") == strings.Join(other, "") // a dot too many or too few
+	}
+	edits := 0
+	for i := range one {
+		n := text.Edits(one[i], other[i])
+		if n > max(len(one[i]), len(other[i]))/letters {
+			return false
+		}
+		edits += n
+	}
+	return edits <= most
 }
 
 var versions = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
