@@ -118,7 +118,7 @@ func TestWaitForKind(t *testing.T) {
 	kubectl(t, c, "apply", "-f", file(t, waitedKind(group)))
 	undefine(t, c, group)
 	kubectl(t, c, "wait", "crd/widgets."+group, "--for=condition=Established")
-	until(t, "it watches", func() bool { return watchesOf(p, "widgets") > 0 })
+	r.until(t, "it watches", func() bool { return watchesOf(p, "widgets") > 0 })
 	setStatus(t, c, ns, waitedObject(t, c, group, ns, "late"), `{"phase":"Done"}`)
 	r.wait(t)
 	r.ends(t, 0).says(t, "waiting for a kind").says(t, "met")
@@ -189,7 +189,7 @@ func TestWaitReplaced(t *testing.T) {
 	// To be gone means the one that was there.
 	from := watchesOf(p, "configmaps")
 	r = start(t, kubeconfig, "wait", "cm/a", "-n", ns, "--for=delete", "--timeout=1m")
-	until(t, "it watches", func() bool { return watchesOf(p, "configmaps") > from })
+	r.until(t, "it watches", func() bool { return watchesOf(p, "configmaps") > from })
 	kubectl(t, c, "delete", "configmap", "a", "-n", ns)
 	kubectl(t, c, "create", "configmap", "a", "-n", ns)
 	r.wait(t)
