@@ -12,6 +12,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
+// rounds bounds how often it is asked about conflicts that are new since the answers before. The
+// bound is for decisions that were made in advance: a user would stop sooner. Nothing is written
+// between two rounds, so there is no other writer to wait for, as there is at a write.
+const rounds = 5
+
 // decide asks about the targets in conflict until all are decided, or some are not. Those that
 // are, are predicted anew, so that they are as if the flags had said so. It returns the targets
 // that are not done.
@@ -19,8 +24,7 @@ func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) [
 	if e.Decide == nil || e.DryRun != object.DryRunNone {
 		return targets
 	}
-	// The bound is for decisions that were made in advance: a user would stop sooner.
-	for range attempts {
+	for range rounds {
 		open := inConflict(ph, targets)
 		if len(open) == 0 || ctx.Err() != nil {
 			break

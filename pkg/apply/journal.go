@@ -7,6 +7,9 @@ import (
 
 // wrote notes what came of a write of the target. What was refused was not written.
 func (e *Engine) wrote(t *target, answer *unstructured.Unstructured, err error) {
+	if err == nil {
+		t.attempts.Wrote(answer)
+	}
 	switch {
 	case e.Journal == nil:
 	case err == nil:

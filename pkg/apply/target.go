@@ -1,6 +1,11 @@
 package apply
 
-import "github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
+)
 
 // target is one object that is still to be dealt with in this phase.
 type target struct {
@@ -16,6 +21,8 @@ type target struct {
 	undecided bool
 	// take and yield are what was decided of its conflicts in this run.
 	take, yield []predict.Choice
+	// attempts are those at its write; nil before the first.
+	attempts *race.Attempts
 }
 
 func (t *target) isDone() bool { return t.done }
@@ -25,3 +32,9 @@ func (t *target) contested() bool { return len(t.Conflicts) > 0 }
 // guarded tells that the write holds only for the version that was read: it
 // takes fields from others, and who they are must not have changed meanwhile.
 func (t *target) guarded() bool { return len(t.Taken) > 0 || t.Adopts() }
+
+// overtaken reports whether a write was refused because another writer came in after our look at
+// the object.
+func (t *target) overtaken(refusal error) bool {
+	return predict.IsContested(refusal) || apierrors.IsConflict(refusal) && (t.Live == nil || t.guarded())
+}

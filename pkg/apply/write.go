@@ -15,11 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
 )
-
-// attempts bounds how often one object is looked at anew because it changed between
-// the read and a write that must not overlook that.
-const attempts = 5
 
 // write applies one target and reports what became of it.
 func (e *Engine) write(ctx context.Context, t *target) {
@@ -38,8 +35,10 @@ func (e *Engine) write(ctx context.Context, t *target) {
 			return
 		}
 	}
-	var refusal error
-	for range attempts {
+	t.attempts = race.At(t.Item.Ref)
+	defer func() { t.attempts = nil }() // They hold an object, and there are many targets.
+	for {
+		t.attempts.Saw(t.Live)
 		answer, err := e.send(ctx, t)
 		if apierrors.IsForbidden(err) && e.awaitsAccount(t.Item) {
 			answer, err = e.sendUntilAdmitted(ctx, t, err)
@@ -48,21 +47,8 @@ func (e *Engine) write(ctx context.Context, t *target) {
 		case err == nil:
 			e.accepted(ctx, t, answer)
 			return
-		case apierrors.IsConflict(err) && t.Live == nil:
-			refusal = err
-			if e.appeared(ctx, t, err) {
-				return
-			}
-		case predict.IsContested(err), apierrors.IsConflict(err) && t.guarded():
-			// Another writer came in after our look at the phase. The prediction decides
-			// what is contested, as it does for diff.
-			refusal = err
-			if err := e.again(ctx, t); err != nil {
-				e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
-				return
-			}
-			if len(t.Conflicts) > 0 {
-				e.contest(t)
+		case t.overtaken(err):
+			if e.next(ctx, t, err) {
 				return
 			}
 		case mayBeWritten(err) && ctx.Err() == nil:
@@ -76,12 +62,34 @@ func (e *Engine) write(ctx context.Context, t *target) {
 			return
 		}
 	}
-	if !predict.IsContested(refusal) {
-		e.fail(ctx, t.Item, errChanging)
-		return
+}
+
+// next prepares another attempt at a target after another writer came in between, and reports
+// whether the target is done instead. The prediction decides what is contested, as it does for
+// diff.
+func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool) {
+	err := t.attempts.Again(ctx)
+	_, lost := errors.AsType[*race.LostError](err)
+	switch {
+	case lost && predict.IsContested(refusal):
+		t.Conflicts = e.Predictor.Contested(refusal, t.Live, t.Stated)
+		e.contest(t)
+		return true
+	case err != nil:
+		e.fail(ctx, t.Item, err)
+		return true
+	case t.Live == nil:
+		return e.appeared(ctx, t, refusal)
 	}
-	t.Conflicts = e.Predictor.Contested(refusal, t.Live, t.Stated)
-	e.contest(t)
+	if err := e.again(ctx, t); err != nil {
+		e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
+		return true
+	}
+	if len(t.Conflicts) > 0 {
+		e.contest(t)
+		return true
+	}
+	return false
 }
 
 // appeared looks at the object that came to be where the phase found none, so that it is
@@ -132,8 +140,6 @@ func (e *Engine) arrived(ctx context.Context, t *target) bool {
 	e.accepted(ctx, t, live)
 	return true
 }
-
-var errChanging = errors.New("the object changes faster than it can be read")
 
 // send writes the target once. What is adopted becomes ours first, except for values that
 // change: the apply itself takes those, so that managed fields name their owner until it
@@ -200,15 +206,27 @@ func (e *Engine) sendUntilAdmitted(ctx context.Context, t *target, err error) (*
 // adoptFirst makes the adopted fields ours, and asks what could not be asked
 // before.
 func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
-	for range attempts {
-		if _, err := e.transfer(ctx, t); err != nil && !apierrors.IsConflict(err) {
-			return err
+	t.attempts = race.At(t.Item.Ref)
+	for {
+		t.attempts.Saw(t.Live)
+		_, overtaken := e.transfer(ctx, t)
+		if overtaken != nil {
+			if !apierrors.IsConflict(overtaken) {
+				return overtaken
+			}
+			if err := t.attempts.Again(ctx); err != nil {
+				return err
+			}
 		}
 		if err := e.again(ctx, t); err != nil || t.Unchecked == "" {
 			return err
 		}
+		if overtaken == nil { // It was adopted, and others hold more of it by now.
+			if err := t.attempts.Again(ctx); err != nil {
+				return err
+			}
+		}
 	}
-	return errChanging
 }
 
 // again reads, evaluates and asks once more.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
 )
 
 // TooLargeError says that an object with the managed fields that were sent is larger than the API
@@ -55,13 +56,13 @@ func keptNone(answer *unstructured.Unstructured, sent []any) bool {
 // between got none from the server, unless it applied: then the object has an owner again, and
 // nothing is put back beside that.
 func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *unstructured.Unstructured, how object.Write) error {
-	const attempts = 3
 	out := &TooLargeError{Ref: object.RefOf(live)}
 	before, _, _ := unstructured.NestedSlice(live.Object, "metadata", "managedFields")
 	if len(before) == 0 { // There is nothing to lose.
 		return out
 	}
-	for range attempts {
+	for attempts := race.At(out.Ref); ; {
+		attempts.Saw(answer)
 		if !keptNone(answer, before) {
 			out.Lost = errors.New("somebody applied the object in between")
 			return out
@@ -75,11 +76,11 @@ func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *un
 			out.Lost = err
 			return out
 		}
-		out.Lost = err
-		if answer, err = c.Get(ctx, kind, out.Ref); err != nil {
-			out.Lost = err
+		if out.Lost = attempts.Again(ctx); out.Lost != nil {
+			return out
+		}
+		if answer, out.Lost = c.Get(ctx, kind, out.Ref); out.Lost != nil {
 			return out
 		}
 	}
-	return out
 }

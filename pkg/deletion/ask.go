@@ -11,11 +11,8 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
 )
-
-// attempts bounds how often one object is asked for anew because it changes while
-// it is written.
-const attempts = 10
 
 // ask asks for the deletion of a target.
 func (e *Engine) ask(ctx context.Context, t *target) {
@@ -36,7 +33,8 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 	how := object.Deletion{
 		UID: t.uid, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer,
 	}
-	for range attempts {
+	for attempts := race.At(t.Ref); ; {
+		attempts.Saw(live)
 		if !e.goesAt(t, live, &how) {
 			return
 		}
@@ -55,11 +53,14 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 			e.fail(ctx, t, "delete", err)
 			return
 		}
+		if err := attempts.Again(ctx); err != nil {
+			e.fail(ctx, t, "delete", err)
+			return
+		}
 		if live = e.still(ctx, t); live == nil {
 			return
 		}
 	}
-	e.fail(ctx, t, "delete", errChanging)
 }
 
 // take returns the object as it was seen last, if its item asks about that.

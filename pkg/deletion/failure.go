@@ -10,8 +10,6 @@ import (
 // otherNow says of an object that is gone what is there instead (edge case 68).
 const otherNow = "it is gone; another object has its name now, and was left alone"
 
-var errChanging = errors.New("the object changes faster than it can be read")
-
 // isUnserved tells that the kind went, and all its objects with it. An API whose
 // server does not answer is something else, and so is a kind that is served in
 // another version.

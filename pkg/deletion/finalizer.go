@@ -12,6 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
 )
 
 // refuse says why the finalizer is not removed from an object; nil if it may be.
@@ -86,10 +87,12 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 	e.mu.Lock()
 	live := t.live
 	e.mu.Unlock()
-	for again := range attempts {
+	again := false
+	for attempts := race.At(t.Ref); ; again = true {
+		attempts.Saw(live)
 		switch err := refuse(live, e.Finalizer); {
 		case err == nil:
-		case again > 0 && live.GetDeletionTimestamp() != nil:
+		case again && live.GetDeletionTimestamp() != nil:
 			e.released(t, live) // It is gone already, perhaps by our own request whose answer was lost.
 			return
 		default:
@@ -108,11 +111,14 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 			e.fail(ctx, t, "patch", err)
 			return
 		}
+		if err := attempts.Again(ctx); err != nil {
+			e.fail(ctx, t, "patch", err)
+			return
+		}
 		if live = e.still(ctx, t); live == nil {
 			return
 		}
 	}
-	e.fail(ctx, t, "patch", errChanging)
 }
 
 // released takes note of an object that has lost the finalizer.

@@ -17,11 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/give"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
 )
-
-// attempts bounds how often one object is looked at anew because it changed between the read
-// and the write.
-const attempts = 5
 
 // atOnce is how many objects are worked on at the same time.
 const atOnce = 8
@@ -71,8 +68,6 @@ type IncompleteError struct {
 func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("%d objects were refused, %d are unknown, and %d managers own nothing", e.Refused, e.Unknown, e.Strangers)
 }
-
-var errChanging = errors.New("the object changes faster than it can be read")
 
 // Run hands the fields of all targets over. It returns an *IncompleteError if that is not
 // so of some of them, and ctx's error when it was interrupted.
@@ -128,11 +123,12 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 // one hands over what is wished of one object, and returns its owners as they were.
 func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfields.Entry) {
 	out := event.Given{Ref: t.Ref, DryRun: e.DryRun != object.DryRunNone}
-	for range attempts {
+	for attempts := race.At(t.Ref); ; {
 		live, err := e.Server.Get(ctx, t.Kind, t.Ref)
 		if err != nil {
 			return e.unknown(out, err), nil
 		}
+		attempts.Saw(live)
 		wish, done, entries, err := e.wish(ctx, live, t)
 		if err != nil {
 			return e.refused(out, err, entries), entries
@@ -145,6 +141,9 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 		out.Next = e.foresee(ctx, t, live, wish, entries, done)
 		said, err := e.send(ctx, t, live, done.Entries)
 		if apierrors.IsConflict(err) {
+			if err := attempts.Again(ctx); err != nil {
+				return e.unknown(out, err), nil
+			}
 			continue
 		}
 		if apierrors.IsRequestEntityTooLargeError(err) {
@@ -156,7 +155,6 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 		out.Action, out.Reason = event.Handed, said
 		return out, entries
 	}
-	return e.unknown(out, errChanging), nil
 }
 
 // wish works out what is wished of an object as it is, and returns its owners as well.
@@ -220,10 +218,8 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 		return remark(changed, nil), nil
 	}
 	var stray *fieldpath.Set
-	for range attempts {
-		if stray, answer, err = e.passOn(ctx, t, answer); err != nil || answer == nil {
-			break // What was wished is done.
-		}
+	for attempts := race.At(t.Ref); err == nil && answer != nil; { // An error ends it: what was wished is done.
+		stray, answer, err = e.passOn(ctx, t, answer, attempts)
 	}
 	return remark(changed, stray), nil
 }
@@ -231,8 +227,10 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 // passOn lets go of what the API server credited to us for the write that it answered: a default
 // that storage drops is set anew by every write. Who
 // takes it off us is credited with it in turn, so it is sent as the manager that received the
-// fields; where none did, it stays, and is returned. It returns the object if somebody came between.
-func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unstructured) (*fieldpath.Set, *unstructured.Unstructured, error) {
+// fields; where none did, it stays, and is returned. If another writer came in between, it
+// returns the object as it is when it is time for the next attempt.
+func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unstructured, attempts *race.Attempts) (*fieldpath.Set, *unstructured.Unstructured, error) {
+	attempts.Saw(answer)
 	now, err := managedfields.Entries(answer)
 	if err != nil {
 		return fieldpath.NewSet(), nil, err
@@ -250,6 +248,9 @@ func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unst
 	case err == nil, apierrors.IsNotFound(err):
 		return fieldpath.NewSet(), nil, nil
 	case !apierrors.IsConflict(err):
+		return stray, nil, err
+	}
+	if err := attempts.Again(ctx); err != nil {
 		return stray, nil, err
 	}
 	answer, err = e.Server.Get(ctx, t.Kind, t.Ref)

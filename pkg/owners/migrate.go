@@ -2,7 +2,6 @@ package owners
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
 )
 
 // MigrationServer is what a [Migrator] needs of a server.
@@ -49,25 +49,23 @@ type Migrator struct {
 	DryRun bool
 }
 
-// migrations bounds how often an object is looked at anew because it changed between the
-// read and the write.
-const migrations = 5
-
 // Migrate rewrites the owners of one object to the version of the kind. It has no event if
 // there is nothing to rewrite. An owner moves as a whole or stays: if it holds a path that
 // the kind does not have at that version, the meaning of the path is unknown.
 func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref) (event.Migrated, bool) {
-	for range migrations {
-		told, again := m.once(ctx, kind, ref)
+	for attempts := race.At(ref); ; {
+		told, again := m.once(ctx, kind, ref, attempts)
 		if !again {
 			return told, told.Err != nil || len(told.Rewritten)+len(told.Left) > 0
 		}
+		if err := attempts.Again(ctx); err != nil {
+			return event.Migrated{Ref: ref, Err: err}, true
+		}
 	}
-	return event.Migrated{Ref: ref, Err: errors.New("the object changes faster than it can be read")}, true
 }
 
 // once reads the object and writes it. It reports whether another write came in between.
-func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref) (told event.Migrated, again bool) {
+func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, attempts *race.Attempts) (told event.Migrated, again bool) {
 	told = event.Migrated{Ref: ref, To: kind.GVK.GroupVersion().String()}
 	live, err := m.Server.Get(ctx, kind, ref)
 	if apierrors.IsNotFound(err) {
@@ -77,6 +75,7 @@ func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref) (
 		told.Err = err
 		return told, false
 	}
+	attempts.Saw(live)
 	entries, err := managedfields.Entries(live)
 	if err != nil {
 		told.Err = err

@@ -3,25 +3,20 @@ package predict
 import (
 	"context"
 	"errors"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
 )
 
-// conflictBackoff paces the attempts of a prediction when the object changes between the
-// read and the dry run: a controller that fills in a status takes a moment.
-func conflictBackoff() wait.Backoff {
-	return wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8}
-}
-
 // Ask asks the server, by a forced dry run, what the apply would make of the object, and
-// fills in Answer, Conflicts and Taken. It returns the server's refusal as it is.
+// fills in Answer, Conflicts and Taken. It returns the server's refusal as it is, and a
+// *[race.LostError] if the object changed before each dry run.
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
-	for again := conflictBackoff(); ; {
+	for attempts := race.At(in.Item.Ref); ; {
+		attempts.Saw(in.Live)
 		answer, err := p.dryRun(ctx, server, in)
 		heldUp, isHeldUp := errors.AsType[*heldUpError](err)
 		switch {
@@ -37,13 +32,8 @@ func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error
 				return err
 			} // Else the object changed before the second half of the prediction.
 		}
-		if again.Steps <= 1 {
-			return errors.New("the object changes faster than it can be read")
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(again.Step()):
+		if err := attempts.Again(ctx); err != nil {
+			return err
 		}
 		if err := p.Refresh(ctx, server, in); err != nil {
 			return err

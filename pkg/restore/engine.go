@@ -2,7 +2,6 @@ package restore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -54,11 +54,6 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("not everything could be taken back: %d left as it is, %d without all of their owners, %d failed", e.Kept, e.Partly, e.Failed)
 }
 
-// attempts bounds how often one object is read again because it changes in the meantime.
-const attempts = 5
-
-var errChanging = errors.New("the object changes faster than it can be read")
-
 // Run takes the groups back, one after the other. A failure does not hold back the rest:
 // the more is restored, the better. It returns an *IncompleteError if something is not.
 func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
@@ -82,16 +77,17 @@ func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 
 // restore puts one object back, and reports what became of it.
 func (e *Engine) restore(ctx context.Context, n Note) {
-	for range attempts {
-		if ctx.Err() != nil {
-			e.fail(ctx, n, context.Cause(ctx))
-			return
-		}
+	if ctx.Err() != nil {
+		e.fail(ctx, n, context.Cause(ctx))
+		return
+	}
+	for attempts := race.At(n.Ref); ; {
 		live, err := e.live(ctx, n)
 		if err != nil {
 			e.fail(ctx, n, err)
 			return
 		}
+		attempts.Saw(live)
 		step, err := Decide(n, live, e.Manager)
 		if err != nil {
 			e.fail(ctx, n, err)
@@ -110,8 +106,14 @@ func (e *Engine) restore(ctx context.Context, n Note) {
 			e.fail(ctx, n, err)
 			return
 		}
+		if n.valued {
+			attempts.Wrote(n.After)
+		}
+		if err := attempts.Again(ctx); err != nil {
+			e.fail(ctx, n, err)
+			return
+		}
 	}
-	e.fail(ctx, n, errChanging)
 }
 
 // live reads the object as it is; nil if it does not exist.

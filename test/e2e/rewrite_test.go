@@ -168,7 +168,7 @@ func TestRewritten(t *testing.T) {
 	expect(1, "# contested  .data.image  owned by other (Apply", status, out)
 	status, out = call("app:3", "apply")
 	expect(1, "live mirror.example/app:2  other (Apply)", status, out)
-	if strings.Contains(out, "changes faster") {
+	if strings.Contains(out, "keeps changing") {
 		t.Errorf("a conflict is said to keep changing:\n%s", out)
 	}
 	// Yielding gives up a shared field, once.

@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -96,10 +97,13 @@ func (r *Run) begin(ctx context.Context, p *plan.Plan) error {
 // parent already promises all of it, it is left as it is. What others promise meanwhile
 // stays promised.
 func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
-	const attempts = 5
-	for range attempts - 1 {
+	for attempts := race.At(r.set.Record.Parent); ; {
+		attempts.Saw(r.set.Live)
 		err := r.growOnce(ctx, p)
 		if !apierrors.IsConflict(err) {
+			return err
+		}
+		if err := attempts.Again(ctx); err != nil {
 			return err
 		}
 		if err := r.set.Reread(ctx); err != nil {
@@ -109,7 +113,6 @@ func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
 			return err
 		}
 	}
-	return r.growOnce(ctx, p)
 }
 
 func (r *Run) growOnce(ctx context.Context, p *plan.Plan) error {

@@ -27,7 +27,10 @@ type Store interface {
 	Watch(ctx context.Context, each func(*ownership.Record)) error
 }
 
-// attempts is how often a write starts again because another one came between.
+// attempts is how often a write starts again because another one came between. There is no pause
+// between them, as package race has one: only other replicas write a record, once for what is
+// pending of an object, and the queue waits for firstRetry and longer before it hands out the
+// same one again. Meanwhile the writer has other objects to serve.
 const attempts = 5
 
 // writer changes records as they are stored.

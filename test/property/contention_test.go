@@ -1,0 +1,293 @@
+package property_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/handover"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/give"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
+)
+
+// latency is how long a request is under way, of a bubble's time.
+const latency = 5 * time.Millisecond
+
+// distant is a server to which a request takes a while, so that others can write meanwhile.
+type distant struct{ *crdserver.Server }
+
+func (d distant) Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error) {
+	time.Sleep(latency)
+	return d.Server.Get(ctx, kind, ref)
+}
+
+func (d distant) Apply(ctx context.Context, kind object.Kind, u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
+	time.Sleep(latency)
+	return d.Server.Apply(ctx, kind, u, how)
+}
+
+func (d distant) Update(ctx context.Context, kind object.Kind, u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
+	time.Sleep(latency)
+	return d.Server.Update(ctx, kind, u, how)
+}
+
+func (d distant) SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error) {
+	time.Sleep(latency)
+	return d.Server.SetManagedFields(ctx, kind, live, fields)
+}
+
+func (d distant) PutManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, _ object.Write) (*unstructured.Unstructured, error) {
+	return d.SetManagedFields(ctx, kind, live, fields)
+}
+
+// controller writes the status again and again, every so often and for so long, as one does while
+// Pods come up.
+func controller(t *testing.T, s *crdserver.Server, every, long time.Duration) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), long)
+	var writes atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			u := contended(t, s)
+			_ = unstructured.SetNestedField(u.Object, fmt.Sprint(writes.Add(1)), "status", "s")
+			u.SetResourceVersion("")
+			if _, err := s.UpdateStatus(u, object.Write{Manager: "controller"}); err != nil {
+				t.Errorf("the controller: %v", err)
+			}
+			time.Sleep(every)
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+		if writes.Load() == 0 {
+			t.Error("the controller wrote nothing")
+		}
+	}
+}
+
+// thing is the one object that all of them write.
+func thing(t *testing.T, version, spec string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte("{apiVersion: example.com/"+version+", kind: Thing, metadata: {name: x, namespace: shop}, spec: "+spec+"}"), &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func contended(t *testing.T, s *crdserver.Server) *unstructured.Unstructured {
+	t.Helper()
+	live, err := s.Get(context.WithoutCancel(t.Context()), object.Kind{}, object.RefOf(thing(t, "v1", "{}")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return live
+}
+
+// guarded are the verbs whose writes hold only for the version that was read. prepare returns what
+// is done while the controller writes; that returns the error of the one object.
+func guarded() map[string]func(t *testing.T, s *crdserver.Server) func(context.Context) error {
+	type does = func(context.Context) error
+	const ours = "{s: ours, num: 1}"
+	applies := func(p predict.Predictor) func(*testing.T, *crdserver.Server) does {
+		return func(t *testing.T, s *crdserver.Server) does {
+			p.Manager = us
+			return func(ctx context.Context) error { return applying(ctx, t, s, p, nil) }
+		}
+	}
+	return map[string]func(*testing.T, *crdserver.Server) does{
+		"apply that takes":            applies(predict.Predictor{Take: []predict.Choice{{}}}),
+		"apply that takes and yields": applies(predict.Predictor{Take: []predict.Choice{{Path: fieldpath.Pattern(fieldpath.Field("spec", "s"))}}, Yield: []predict.Choice{{Path: fieldpath.Pattern(fieldpath.Field("spec", "num"))}}}),
+		"apply that adopts":           applies(predict.Predictor{AdoptFrom: adopt.From{Always: []string{"edit"}}, Take: []predict.Choice{{}}}),
+		"diff": func(t *testing.T, s *crdserver.Server) does {
+			return func(ctx context.Context) error {
+				var told event.Compared
+				engine := diff.Engine{Server: distant{s}, Predictor: predict.Predictor{Manager: us, Take: []predict.Choice{{}}}, Emit: func(e event.Event) {
+					if c, is := e.(event.Compared); is {
+						told = c
+					}
+				}}
+				if err := engine.Run(ctx, planOf(t, s, thing(t, "v1", ours))); !errors.Is(err, diff.ErrDiffers) {
+					return errors.Join(told.Err, err)
+				}
+				return told.Err
+			}
+		},
+		"restore": func(t *testing.T, s *crdserver.Server) does {
+			journal := &restore.Journal{}
+			if err := applying(t.Context(), t, s, predict.Predictor{Manager: us, Take: []predict.Choice{{}}}, journal); err != nil {
+				t.Fatal(err)
+			}
+			notes, err := journal.Notes(planOf(t, s, thing(t, "v1", ours)), nil)
+			if err != nil || len(notes) == 0 {
+				t.Fatalf("%d notes: %v", len(notes), err)
+			}
+			return func(ctx context.Context) error {
+				var told event.RolledBack
+				engine := restore.Engine{
+					Server: distant{s}, Manager: us,
+					Remove: func(context.Context, object.Kind, object.Ref, types.UID) error {
+						return errors.New("it was there before")
+					},
+					Emit: func(e event.Event) {
+						if r, is := e.(event.RolledBack); is {
+							told = r
+						}
+					},
+				}
+				err := engine.Run(ctx, notes)
+				return errors.Join(told.Err, err)
+			}
+		},
+		"give": func(t *testing.T, s *crdserver.Server) does {
+			return func(ctx context.Context) error {
+				var told event.Given
+				engine := handover.Engine{
+					Server: distant{s}, Wish: give.Wish{From: []string{"edit"}, To: "flux", As: managedfields.Apply}, DryRun: object.DryRunNone,
+					Emit: func(e event.Event) {
+						if g, is := e.(event.Given); is {
+							told = g
+						}
+					},
+				}
+				live := contended(t, s)
+				err := engine.Run(ctx, []handover.Target{{Kind: kindOf(t, s, live), Ref: object.RefOf(live)}})
+				return errors.Join(told.Err, err)
+			}
+		},
+		"owners --migrate-versions": func(t *testing.T, s *crdserver.Server) does {
+			if _, err := s.Apply(t.Context(), object.Kind{}, thing(t, "v2", "{}"), object.Write{Manager: "helm"}); err != nil {
+				t.Fatal(err)
+			}
+			return func(ctx context.Context) error {
+				m := owners.Migrator{
+					Server: distant{s},
+					Served: func(gvk schema.GroupVersionKind) bool { return gvk.Version == "v1" },
+					Has:    func(object.Kind, fieldpath.Path) owners.Knowledge { return owners.PathKnown },
+				}
+				live := contended(t, s)
+				told, any := m.Migrate(ctx, kindOf(t, s, live), object.RefOf(live))
+				if !any {
+					t.Error("there was nothing to migrate")
+				}
+				return told.Err
+			}
+		},
+	}
+}
+
+func kindOf(t *testing.T, s *crdserver.Server, u *unstructured.Unstructured) object.Kind {
+	t.Helper()
+	kind, err := s.Kind(t.Context(), u.GroupVersionKind())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kind
+}
+
+// applying applies ours, and returns the error of the object.
+func applying(ctx context.Context, t *testing.T, s *crdserver.Server, p predict.Predictor, journal *restore.Journal) error {
+	t.Helper()
+	var told event.Applied
+	engine := apply.Engine{Server: distant{s}, Predictor: p, Emit: func(e event.Event) {
+		if a, is := e.(event.Applied); is {
+			told = a
+		}
+	}}
+	if journal != nil {
+		engine.Journal = journal
+	}
+	err := engine.Run(ctx, planOf(t, s, thing(t, "v1", "{s: ours, num: 1}")))
+	return errors.Join(told.Err, err)
+}
+
+// settled is an object of which edit owns what is contested.
+func settled(t *testing.T) *crdserver.Server {
+	t.Helper()
+	s, err := crdserver.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(t.Context(), object.Kind{}, thing(t, "v1", "{s: theirs, num: 2, set: [a]}"), object.Write{Manager: "edit"}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A controller that writes the status every few milliseconds for two seconds, as one does while
+// Pods come up, fails no verb, although each guarded write meets a newer version meanwhile.
+func TestBurstOfStatuses(t *testing.T) {
+	for name, prepare := range guarded() {
+		for _, every := range []time.Duration{latency / 5, latency, 3 * latency} {
+			t.Run(fmt.Sprintf("%s, every %s", name, every), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := settled(t)
+					do := prepare(t, s)
+					stop := controller(t, s, every, 2*time.Second)
+					defer stop()
+					if err := do(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A writer that never pauses wins in the end: the verb says so, and who writes, and writes nothing.
+func TestEndlessStatuses(t *testing.T) {
+	const patient = 3 * time.Minute
+	for name, prepare := range guarded() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := settled(t)
+				do := prepare(t, s)
+				before := contended(t, s).GetManagedFields()
+				stop := controller(t, s, latency/5, 2*patient)
+				began := time.Now()
+				err := do(t.Context())
+				stop()
+				lost, is := errors.AsType[*race.LostError](err)
+				if took := time.Since(began); !is || took > patient {
+					t.Fatalf("after %s: %v", took, err)
+				}
+				if !strings.Contains(lost.Hint(), "controller (status) wrote to it meanwhile") {
+					t.Errorf("hint: %s", lost.Hint())
+				}
+				for _, was := range before {
+					if !slices.ContainsFunc(contended(t, s).GetManagedFields(), func(is metav1.ManagedFieldsEntry) bool {
+						return is.Manager == was.Manager && is.Operation == was.Operation && is.FieldsV1.String() == was.FieldsV1.String()
+					}) {
+						t.Errorf("%s no longer owns what it did", was.Manager)
+					}
+				}
+			})
+		})
+	}
+}
