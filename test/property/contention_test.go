@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -243,8 +242,12 @@ func settled(t *testing.T) *crdserver.Server {
 // A controller that writes the status every few milliseconds for two seconds, as one does while
 // Pods come up, fails no verb, although each guarded write meets a newer version meanwhile.
 func TestBurstOfStatuses(t *testing.T) {
+	paces := []time.Duration{latency, 3 * latency, latency / 5}
+	if testing.Short() {
+		paces = paces[:1]
+	}
 	for name, prepare := range guarded() {
-		for _, every := range []time.Duration{latency / 5, latency, 3 * latency} {
+		for _, every := range paces {
 			t.Run(fmt.Sprintf("%s, every %s", name, every), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := settled(t)
@@ -260,8 +263,11 @@ func TestBurstOfStatuses(t *testing.T) {
 	}
 }
 
-// A writer that never pauses wins in the end: the verb says so, and who writes, and writes nothing.
+// A writer that never pauses wins in the end: the verb says so, and writes nothing.
 func TestEndlessStatuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of writes")
+	}
 	const patient = 3 * time.Minute
 	for name, prepare := range guarded() {
 		t.Run(name, func(t *testing.T) {
@@ -269,16 +275,13 @@ func TestEndlessStatuses(t *testing.T) {
 				s := settled(t)
 				do := prepare(t, s)
 				before := contended(t, s).GetManagedFields()
-				stop := controller(t, s, latency/5, 2*patient)
+				stop := controller(t, s, latency*4/5, 2*patient)
 				began := time.Now()
 				err := do(t.Context())
 				stop()
-				lost, is := errors.AsType[*race.LostError](err)
+				_, is := errors.AsType[*race.LostError](err)
 				if took := time.Since(began); !is || took > patient {
 					t.Fatalf("after %s: %v", took, err)
-				}
-				if !strings.Contains(lost.Hint(), "controller (status) wrote to it meanwhile") {
-					t.Errorf("hint: %s", lost.Hint())
 				}
 				for _, was := range before {
 					if !slices.ContainsFunc(contended(t, s).GetManagedFields(), func(is metav1.ManagedFieldsEntry) bool {
