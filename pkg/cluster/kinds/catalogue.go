@@ -2,7 +2,6 @@ package kinds
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,10 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/restmapper"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -39,7 +36,7 @@ func (d *Discovery) look(ctx context.Context, text string, find func(catalogue) 
 		if !meta.IsNoMatchError(err) || renewed {
 			break
 		}
-		d.invalidate(ctx)
+		d.cache.distrust()
 		d.known.read = time.Now()
 	}
 	if meta.IsNoMatchError(err) {
@@ -56,7 +53,7 @@ func (d *Discovery) refresh(ctx context.Context) error {
 	}
 	defer unlock()
 	if time.Since(d.known.read) > refreshAfter {
-		d.invalidate(ctx)
+		d.cache.distrust()
 		d.known.read = time.Now()
 	}
 	return nil
@@ -67,6 +64,7 @@ const refreshAfter = time.Minute
 
 // catalogue is everything that the server serves.
 type catalogue struct {
+	view   view
 	mapper meta.RESTMapperWithContext
 	groups []*restmapper.APIGroupResources
 	// unknown names the groups whose kinds are unknown because their servers are away
@@ -74,26 +72,26 @@ type catalogue struct {
 	unknown error
 }
 
-// catalogue reads what the server serves, from the cache if that is filled.
+// catalogue reads what the server serves, from the cache if that has all of it.
 func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
-	var t catalogue
-	err := d.requests.Do(ctx, request.Request{Bulk: true, Patience: forGroups}, func(ctx context.Context) error {
-		var err error
-		t.groups, err = restmapper.GetAPIGroupResourcesWithContext(quietly(ctx), d.cache)
-		if err != nil && request.Classify(err, request.Request{}) != request.Final {
-			d.invalidate(ctx) // It would remember the error.
+	now := d.cache.everything()
+	if now == nil {
+		if err := d.fill(ctx, nil); err != nil {
+			return catalogue{}, err
 		}
-		return err
-	})
-	if err != nil {
-		return t, ofServer(err)
+		now = d.cache.known()
+	}
+	all := view{served: now}
+	t := catalogue{view: all}
+	var err error
+	if t.groups, err = restmapper.GetAPIGroupResourcesWithContext(ctx, all); err != nil {
+		return t, err
 	}
 	t.mapper = restmapper.NewShortcutExpanderWithContext(
-		restmapper.NewDiscoveryRESTMapperWithContext(t.groups), d.cache, func(string) {})
-	_, _, err = d.cache.ServerGroupsAndResourcesWithContext(quietly(ctx))
-	if failed, ok := errors.AsType[*discovery.ErrGroupDiscoveryFailed](err); ok {
+		restmapper.NewDiscoveryRESTMapperWithContext(t.groups), all, func(string) {})
+	if len(now.failed) > 0 {
 		var names []string
-		for gv := range failed.Groups {
+		for gv := range now.failed {
 			names = append(names, gv.String())
 		}
 		t.unknown = fmt.Errorf("it is unknown for %s, whose server does not answer", strings.Join(sortedOnce(names), ", "))

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
@@ -29,7 +28,7 @@ type Reader = func(ctx context.Context, kind object.Kind, ref object.Ref) (*unst
 // Options of a Discovery. All are needed.
 type Options struct {
 	// Cache is the result of [NewCache].
-	Cache discovery.CachedDiscoveryInterfaceWithContext
+	Cache *Cache
 	REST  *rest.RESTClient
 	Send  *request.Sender
 	// Timeout is how long to keep trying while the server is away, or while it gives
@@ -43,7 +42,7 @@ type Options struct {
 type Discovery struct {
 	rest     *rest.RESTClient
 	requests *request.Sender
-	cache    discovery.CachedDiscoveryInterfaceWithContext
+	cache    *Cache
 	timeout  time.Duration
 	get      Reader
 	known    *known

@@ -7,12 +7,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
@@ -55,81 +55,58 @@ func (d *Discovery) kind(ctx context.Context, gvk schema.GroupVersionKind, with 
 	return kind, err
 }
 
-// Remembered is Kind by the cache alone, where that has the kind. If it is not sure, Kind
-// would ask the server, since definitions come and go.
+// Remembered is Kind by what the cache has, where it has the groups, or can get them. If it is
+// not sure, Kind would ask the server, since definitions come and go; so it would before it
+// says that there is no such kind.
 func (d *Discovery) Remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	if kind, ok := d.known.get(gvk); ok {
 		return kind, true, nil
 	}
-	return d.remembered(ctx, gvk)
+	unlock, err := d.known.lock(ctx)
+	if err != nil {
+		return object.Kind{}, false, err
+	}
+	defer unlock()
+	return d.cached(ctx, gvk)
 }
 
-// remembered asks the cache. It is not sure of entries that are from before this run and
-// may be outdated.
+// remembered asks the cache, and fills it anew, once in a run, if it is from before this run
+// and lacks the kind.
 func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
 		return object.Kind{}, false, err
 	}
 	defer unlock()
-	kind, err = d.cached(ctx, gvk)
-	if errors.As(err, new(*NoKindError)) && !d.known.renewed && !d.cache.FreshWithContext(ctx) {
+	kind, sure, err = d.cached(ctx, gvk)
+	if errors.As(err, new(*NoKindError)) && !d.known.renewed && !d.cache.fresh() {
 		d.known.renewed = true
-		d.invalidate(ctx)
-		kind, err = d.cached(ctx, gvk)
+		d.cache.distrust()
+		return d.cached(ctx, gvk)
 	}
-	return kind, answer.KubernetesOwn(gvk.Group) || d.cache.FreshWithContext(ctx), err
+	return kind, sure, err
 }
 
-// cached looks into the cache, which fills itself if it is empty: with two requests for
-// everything if the server has aggregated discovery (KEP-3352).
-func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
-	var list *metav1.APIResourceList
-	var stale discovery.StaleGroupVersionError
-	gv := gvk.GroupVersion()
-	if err := d.groups(ctx); err != nil {
-		return object.Kind{}, err
-	}
-	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true, Patience: forKinds}, func(ctx context.Context) error {
-		var err error
-		list, err = d.cache.ServerResourcesForGroupVersionWithContext(quietly(ctx), gv.String())
-		if err != nil && request.Classify(err, request.Request{}) != request.Final && request.StatusOf(err).Code == 0 {
-			d.invalidate(ctx) // It would remember the error, as it does not a server's that may pass.
+// cached looks into the cache, which fills itself if it is empty. It is not sure of kinds
+// that are from before this run and may be outdated.
+func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
+	if d.cache.known() == nil {
+		if err := d.fill(ctx, nil); err != nil {
+			return object.Kind{}, false, err
 		}
-		return err
-	})
+	}
+	sure = answer.KubernetesOwn(gvk.Group) || d.cache.fresh()
+	list, err := d.list(ctx, gvk.GroupVersion())
 	switch {
-	case errors.Is(err, memory.ErrCacheNotFound), apierrors.IsNotFound(err):
-		return object.Kind{}, &NoKindError{GVK: gvk}
-	case errors.As(err, &stale):
-		return object.Kind{}, &NoKindError{GVK: gvk, Err: errDeadAPI}
+	case errors.As(err, new(discovery.StaleGroupVersionError)):
+		return object.Kind{}, sure, &NoKindError{GVK: gvk, Err: errDeadAPI}
+	case apierrors.IsNotFound(err), err == nil && list == nil:
+		return object.Kind{}, sure, &NoKindError{GVK: gvk}
 	case err != nil:
-		return object.Kind{}, ofKind(gvk, err)
+		return object.Kind{}, sure, ofKind(gvk, err)
 	}
-	return find(list, gvk)
-}
-
-// groups makes sure that the cache has the groups, without which it knows no kind. An error
-// is about the server, and not about the kind that was asked for first.
-func (d *Discovery) groups(ctx context.Context) error {
-	if d.known.grouped {
-		return nil
-	}
-	err := d.requests.Do(ctx, request.Request{Bulk: true, Patience: forGroups}, func(ctx context.Context) error {
-		_, err := d.cache.ServerGroupsWithContext(quietly(ctx))
-		return err
-	})
-	if err != nil {
-		return ofServer(err)
-	}
-	d.known.grouped = true
-	return nil
-}
-
-// invalidate empties the cache.
-func (d *Discovery) invalidate(ctx context.Context) {
-	d.cache.InvalidateWithContext(ctx)
-	d.known.grouped = false
+	kind, err = find(list, gvk)
+	return kind, sure, err
 }
 
 var errDeadAPI = errors.New("the server behind this API does not answer")
@@ -169,11 +146,18 @@ func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kin
 
 // live asks the server itself about the one group version. Its errors are those of Kind.
 func (d *Discovery) live(ctx context.Context, gvk schema.GroupVersionKind, with *together) (object.Kind, error) {
+	kind, _, err := d.liveList(ctx, gvk, with)
+	return kind, err
+}
+
+// liveList is live that also returns the list that has the kind.
+func (d *Discovery) liveList(ctx context.Context, gvk schema.GroupVersionKind, with *together) (object.Kind, *metav1.APIResourceList, error) {
 	l, err := with.listed(ctx, gvk.GroupVersion(), d.listed)
 	if err != nil {
-		return object.Kind{}, ofKind(gvk, err)
+		return object.Kind{}, nil, ofKind(gvk, err)
 	}
-	return find(&l.kinds, gvk)
+	kind, err := find(&l.kinds, gvk)
+	return kind, &l.kinds, err
 }
 
 // listing is the server's own list of the kinds of a group version; empty if it has none.
@@ -184,7 +168,7 @@ type listing struct {
 
 func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (listing, error) {
 	var l listing
-	err := d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gv.WithKind("")}, Bulk: true, Patience: forKinds}, func(ctx context.Context) error {
+	err := d.requests.Do(ctx, request.Request{Ref: ofGroup(gv), Bulk: true, Patience: forKinds}, func(ctx context.Context) error {
 		body, err := request.Read(ctx, d.rest.Get().AbsPath(request.GroupPath(gv.Group, gv.Version)...))
 		if err != nil {
 			return err
@@ -198,22 +182,25 @@ func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (listing
 	return l, err
 }
 
-// renew corrects the cache's entries for new kinds, for the next reader: aside, since this
-// run knows its kinds by now, and once for all that come to be served meanwhile. If the run
-// ends before, the next reader finds out by itself.
-func (d *Discovery) renew(ctx context.Context, gvk schema.GroupVersionKind) {
+// ofGroup is what a request for the kinds of a group version is about.
+func ofGroup(gv schema.GroupVersion) object.Ref { return object.Ref{GVK: gv.WithKind("")} }
+
+// renewFor bounds how long the cache is filled aside.
+const renewFor = time.Minute
+
+// renew fills the cache anew after kinds came to be served, for the next reader: aside, since
+// this run knows its kinds by now, and quietly, since nothing of it needs the answer. ctx may
+// end as soon as the kind is there, and with it nothing that others want. If the run ends
+// before, the next reader finds the lists that this run has seen, and the rest by itself.
+func (d *Discovery) renew(ctx context.Context) {
 	if !d.known.startRenewing() {
 		return
 	}
 	go func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewFor)
+		defer cancel()
 		for again := true; again; again = d.known.renewAgain() {
-			unlock, err := d.known.lock(ctx)
-			if err != nil {
-				continue
-			}
-			d.invalidate(ctx)
-			_, _ = d.cached(ctx, gvk)
-			unlock()
+			_ = d.fill(ctx, make(chan struct{}))
 		}
 	}()
 }

@@ -25,15 +25,18 @@ type known struct {
 	// asking is a lock: the goroutine that can send to it asks discovery, so that a cold
 	// cache is filled once and not by every goroutine that finds it cold.
 	asking chan struct{}
-	// grouped: the cache has the groups. It is for who holds the lock, as is what follows.
-	grouped bool
-	// renewed: the cache was out of date, and has been refilled.
+	// renewed: the cache was out of date, and has been refilled. It is for who holds the lock,
+	// as is what follows.
 	renewed bool
-	// renewing: the cache is being refilled because a kind came to be served; stale: another
-	// did since that began.
-	renewing, stale bool
 	// read is when the server's kinds were last read because a type was not found.
 	read time.Time
+
+	// awaited is how many kinds are waited for; came: one of those, or more, came to be served.
+	awaited int
+	came    bool
+	// renewing: the cache is being refilled because kinds came to be served; stale: others
+	// did since that began.
+	renewing, stale bool
 }
 
 func newKnown() *known {
@@ -99,6 +102,27 @@ func (k *known) setRefused(gvk schema.GroupVersionKind, why *NotEstablishedError
 	k.refused[gvk] = why
 }
 
+// await records that a kind is waited for.
+func (k *known) await() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.awaited++
+}
+
+// awaitedNoMore records that a kind came to be served, or is waited for no longer. It reports
+// whether it was the last, and any of them came.
+func (k *known) awaitedNoMore(came bool) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.awaited--
+	k.came = k.came || came
+	if k.awaited > 0 || !k.came {
+		return false
+	}
+	k.came = false
+	return true
+}
+
 // startRenewing reports whether the caller is to refill the cache. If it is being
 // refilled already, that is done once more.
 func (k *known) startRenewing() bool {
@@ -112,7 +136,7 @@ func (k *known) startRenewing() bool {
 	return true
 }
 
-// renewAgain reports whether a kind came to be served while the cache was refilled; if not,
+// renewAgain reports whether kinds came to be served while the cache was refilled; if not,
 // the refilling is over.
 func (k *known) renewAgain() bool {
 	k.mu.Lock()

@@ -50,7 +50,7 @@ func (d *Discovery) Resources(ctx context.Context, text string) ([]object.Kind, 
 	var gvks []schema.GroupVersionKind
 	err := d.look(ctx, text, func(t catalogue) error {
 		gvks = gvks[:0]
-		members, _ := restmapper.NewDiscoveryCategoryExpanderWithContext(d.cache).ExpandWithContext(quietly(ctx), text)
+		members, _ := restmapper.NewDiscoveryCategoryExpanderWithContext(t.view).ExpandWithContext(ctx, text)
 		for _, member := range members {
 			gvk, err := t.mapper.KindForWithContext(ctx, member.WithVersion(""))
 			if err != nil {

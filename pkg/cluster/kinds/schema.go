@@ -165,7 +165,7 @@ func once[K comparable, V any](f func(K) V) func(K) V {
 // published reads where the server has the documents of its group versions. gvk is what the
 // question is about, if it is about one kind; asked is as in [request.Request].
 func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind, asked <-chan struct{}) (paths index, err error) {
-	client := openapi.NewClientWithContext(d.cache.RESTClient())
+	client := openapi.NewClientWithContext(d.cache.live.RESTClient())
 	err = d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true, Asked: asked}, func(ctx context.Context) (err error) {
 		paths, err = client.PathsWithContext(quietly(ctx))
 		return err
