@@ -3,6 +3,7 @@ package input
 import (
 	"context"
 	"reflect"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -23,25 +24,29 @@ type early struct {
 }
 
 // foresee begins to read the objects of the manifests. It returns nil if there is nothing
-// that the server has to be asked before, or if the cache lacks a kind, which the manifests
-// may define. An empty cache fills itself. If it cannot, kinds are not asked for again: with
-// a server that is away, that would take as long once more.
+// that the server has to be asked before, or if the cache lacks a kind that the manifests do
+// not define: then the cache is probably behind, and all would be read again. What they define
+// is probably new, and the server is asked about it meanwhile. An empty cache fills itself. If
+// it cannot, kinds are not asked for again: with a server that is away, that would take as
+// long once more.
 func foresee(ctx context.Context, client *cluster.Client, manifests []object.Manifest, scope plan.Options) (*early, error) {
 	e := &early{kinds: map[schema.GroupVersionKind]object.Kind{}}
-	all := true
+	all, asked := true, map[schema.GroupVersionKind]bool{}
 	for _, m := range manifests {
 		gvk := m.Ref().GVK
-		if _, asked := e.kinds[gvk]; asked {
+		if asked[gvk] {
 			continue
 		}
+		asked[gvk] = true
 		kind, sure, err := client.Remembered(ctx, gvk)
+		all = all && sure && err == nil
 		if unserved(err) {
-			return nil, nil
+			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		e.kinds[gvk], all = kind, all && sure
+		e.kinds[gvk] = kind
 	}
 	if all {
 		return nil, nil
@@ -51,10 +56,27 @@ func foresee(ctx context.Context, client *cluster.Client, manifests []object.Man
 	if err != nil {
 		return nil, nil // It is an error by the true kinds, too, or they differ.
 	}
+	if !defined(p) {
+		return nil, nil
+	}
 	e.reader = ahead.StartAll(ctx, client, p)
 	e.schemas, e.done = readSchemas(ctx, client, p)
 	return e, nil
 }
+
+// defined reports whether all kinds that are missing in a plan are of its definitions.
+func defined(p *plan.Plan) bool {
+	for _, ph := range p.Phases {
+		for _, it := range ph.Items {
+			if it.Kind.Resource == "" && !slices.ContainsFunc(it.Bringers, isDefinition) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func isDefinition(key object.Key) bool { return key.Kind == "CustomResourceDefinition" }
 
 // confirm returns what was begun if the server serves the kinds as it was assumed, and
 // otherwise ends it and returns nil.
