@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -196,5 +197,71 @@ spec:
 				}
 			})
 		}
+	}
+}
+
+// A run that defines kinds asks for everything that the server serves once before it writes,
+// beside its reads, and once more when they are served. The run after it, with the same
+// cache, need not ask, even if the first one failed in its last phase.
+func TestDefinitionsAreInTheCacheAfterwards(t *testing.T) {
+	c := shared.Cluster(t)
+	for name, fails := range map[string]bool{"whole": false, "failed in its last phase": true} {
+		t.Run(name, func(t *testing.T) {
+			p, kubeconfig := proxied(t, c)
+			ns := namespace(t, c)
+			group, image := ns+".example.com", "a"
+			if fails {
+				image = ""
+			}
+			set := file(t, fmt.Sprintf(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gears.%[1]s}
+spec:
+  group: %[1]s
+  scope: Namespaced
+  names: {kind: Gear, plural: gears}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: first}}
+---
+{apiVersion: %[1]s/v1, kind: Gear, metadata: {name: gear}, spec: {a: 1}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: last}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec: {containers: [{name: c, image: "%[2]s"}]}
+`, group, image))
+			cache := "--cache-dir=" + t.TempDir()
+			k8sconnect(t, kubeconfig, "diff", "-n", ns, "-f", file(t, configMaps(1, 1, "1")), cache).ends(t, 1)
+			everything := func(from int) (asked []string) {
+				for _, r := range p.Requests()[from:] {
+					if path, _, _ := strings.Cut(r.URI, "?"); path == "/api" || path == "/apis" {
+						asked = append(asked, path)
+					}
+				}
+				slices.Sort(asked)
+				return asked
+			}
+			from, ends := len(p.Requests()), 0
+			if fails {
+				ends = 1
+			}
+			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, cache).ends(t, ends).says(t, "gear")
+			// The run may end before all is refilled.
+			if asked := everything(from); len(asked) < 2 || len(asked) > 4 || asked[0] != "/api" {
+				t.Errorf("the run that creates asked %v", asked)
+			}
+			from = len(p.Requests())
+			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, cache).ends(t, ends).says(t, "unchanged")
+			if asked := everything(from); asked != nil {
+				t.Errorf("the run after it asked %v", asked)
+			}
+		})
 	}
 }
