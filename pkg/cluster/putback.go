@@ -61,6 +61,7 @@ func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *un
 	if len(before) == 0 { // There is nothing to lose.
 		return out
 	}
+	ctx = context.WithoutCancel(ctx) // Until then the object has no owners, so an interrupt waits for it.
 	for attempts := race.At(out.Ref); ; {
 		attempts.Saw(answer)
 		if !keptNone(answer, before) {
