@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,9 +16,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 )
-
-// cacheFor is how long kubectl trusts its cache on disk.
-const cacheFor = 6 * time.Hour
 
 // Cache is what the server serves: as it said in this run, or else as kubectl's cache on disk
 // has it, so that each benefits from the other's requests. What is on disk stays there until

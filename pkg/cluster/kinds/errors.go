@@ -3,6 +3,7 @@ package kinds
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -165,4 +166,23 @@ func (e *NotEstablishedError) Error() string {
 // Hint says what prevents it.
 func (e *NotEstablishedError) Hint() string {
 	return "another definition has one of its names; see: " + command.Kubectl("get") + " crd"
+}
+
+// ofKind turns an error of asking how a kind is served into one about the kind, if the
+// server is there and answers that this is unknown at the moment. If the server asks
+// clients to back off, that concerns more than the kind.
+func ofKind(gvk schema.GroupVersionKind, err error) error {
+	if request.StatusOf(err).Code >= http.StatusInternalServerError {
+		return &UntoldKindError{GVK: gvk, Err: err}
+	}
+	return err
+}
+
+// ofServer turns an error of asking for everything that the server serves into one that
+// says so, if the server is there and answers that this is unknown at the moment.
+func ofServer(err error) error {
+	if request.StatusOf(err).Code >= http.StatusInternalServerError {
+		return &UntoldError{Err: err}
+	}
+	return err
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // fill asks the server for everything that it serves: for the core and for the groups at
@@ -142,3 +143,6 @@ func (d *Discovery) list(ctx context.Context, gv schema.GroupVersion) (*metav1.A
 	})
 	return list, err
 }
+
+// ofGroup is what a request for the kinds of a group version is about.
+func ofGroup(gv schema.GroupVersion) object.Ref { return object.Ref{GVK: gv.WithKind("")} }

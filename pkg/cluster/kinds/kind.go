@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -111,25 +110,6 @@ func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (ki
 
 var errDeadAPI = errors.New("the server behind this API does not answer")
 
-// ofKind turns an error of asking how a kind is served into one about the kind, if the
-// server is there and answers that this is unknown at the moment. If the server asks
-// clients to back off, that concerns more than the kind.
-func ofKind(gvk schema.GroupVersionKind, err error) error {
-	if request.StatusOf(err).Code >= http.StatusInternalServerError {
-		return &UntoldKindError{GVK: gvk, Err: err}
-	}
-	return err
-}
-
-// ofServer turns an error of asking for everything that the server serves into one that
-// says so, if the server is there and answers that this is unknown at the moment.
-func ofServer(err error) error {
-	if request.StatusOf(err).Code >= http.StatusInternalServerError {
-		return &UntoldError{Err: err}
-	}
-	return err
-}
-
 // find looks for the resource of a kind; subresources are of kinds of their own.
 func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kind, error) {
 	i := slices.IndexFunc(list.APIResources, func(r metav1.APIResource) bool {
@@ -160,12 +140,6 @@ func (d *Discovery) liveList(ctx context.Context, gvk schema.GroupVersionKind, w
 	return kind, &l.kinds, err
 }
 
-// listing is the server's own list of the kinds of a group version; empty if it has none.
-type listing struct {
-	kinds metav1.APIResourceList
-	found bool
-}
-
 func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (listing, error) {
 	var l listing
 	err := d.requests.Do(ctx, request.Request{Ref: ofGroup(gv), Bulk: true, Patience: forKinds}, func(ctx context.Context) error {
@@ -181,9 +155,6 @@ func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (listing
 	l.found = err == nil
 	return l, err
 }
-
-// ofGroup is what a request for the kinds of a group version is about.
-func ofGroup(gv schema.GroupVersion) object.Ref { return object.Ref{GVK: gv.WithKind("")} }
 
 // renewFor bounds how long the cache is filled aside.
 const renewFor = time.Minute

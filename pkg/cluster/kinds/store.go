@@ -12,6 +12,9 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
+// cacheFor is how long kubectl trusts its cache on disk.
+const cacheFor = 6 * time.Hour
+
 // store is the folder in which kubectl caches what one server serves: a file for the groups,
 // and one for the kinds of each group version. What cannot be read counts as not there, and
 // what cannot be written is not kept: it is asked for again.

@@ -4,8 +4,15 @@ import (
 	"context"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// listing is the server's own list of the kinds of a group version; empty if it has none.
+type listing struct {
+	kinds metav1.APIResourceList
+	found bool
+}
 
 // together lets those who ask for the kinds of one group version at the same time share
 // one request: its answer has all of them. Who asks after the answer came asks anew.
