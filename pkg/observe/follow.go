@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,7 +18,8 @@ import (
 // since one watch is for all of a namespace.
 //
 // A view with Patience is given up with a *[BlindError], and a kind that is not served
-// is looked for twice: a server that is just starting may not know it yet.
+// is looked for twice: a server that is just starting may not know it yet. A server that
+// does not say whether it serves the kind has not said that it does not.
 func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -31,19 +33,26 @@ func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 	for {
 		err := v.watch(ctx, giveUp, tell)
 		unserved := meta.IsNoMatchError(err)
+		lacks := unserved && (v.isFirst() || !isUntold(err))
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case v.Patience == 0, !mayPass(err), missing && unserved, !unserved && v.isFirst():
+		case v.Patience == 0, !mayPass(err), missing && lacks, !unserved && v.isFirst():
 			return err
-		case !unserved:
+		case !lacks:
 			v.receive(object.Unreadable{Err: err}, giveUp, tell)
 		}
-		missing = unserved
+		missing = lacks
 		if err := pause.For(ctx, pauses.Step()); err != nil {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// isUntold reports whether the server was asked in vain if it serves the kind at all.
+func isUntold(err error) bool {
+	var unreachable interface{ Unreachable() bool }
+	return errors.As(err, &unreachable)
 }
 
 // mayPass reports whether it makes sense to watch again.

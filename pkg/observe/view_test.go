@@ -80,6 +80,14 @@ var (
 	missing = &meta.NoKindMatchError{GroupKind: configMaps.GVK.GroupKind()}
 )
 
+// errUntold is the error of a kind that something in the server's place does not find.
+var errUntold = fmt.Errorf("%w: %w", missing, unreachableError{})
+
+type unreachableError struct{}
+
+func (unreachableError) Error() string     { return "/apis is not found" }
+func (unreachableError) Unreachable() bool { return true }
+
 func TestFollow(t *testing.T) {
 	for name, tt := range map[string]struct {
 		names    []string
@@ -129,6 +137,12 @@ func TestFollow(t *testing.T) {
 			[]watch{{nil, missing}, {[]object.Change{synced}, trouble}, {nil, missing}, {nil, missing}},
 			[]string{"synced", "cannot see"},
 			missing,
+		},
+		"a kind of which the server does not say whether it is missing is not missing": {
+			nil, time.Minute,
+			[]watch{{[]object.Change{synced}, trouble}, {nil, errUntold}, {nil, errUntold}, {nil, missing}, {nil, errUntold}, {[]object.Change{synced}, refused}},
+			[]string{"synced", "cannot see", "cannot see", "cannot see", "cannot see", "synced"},
+			refused,
 		},
 		"a kind that is missing is at once, for who waits for it": {nil, 0, []watch{{nil, missing}}, nil, missing},
 	} {
