@@ -93,6 +93,11 @@ func TestSickDiscovery(t *testing.T) {
 				if strings.Contains(all, "serves no kind Thing") {
 					t.Error("a kind is said not to be served")
 				}
+				for _, claim := range []string{"the API server does not answer", "cluster itself is gone"} {
+					if strings.Contains(all, claim) {
+						t.Errorf("it answers, and is said to be away: %q", claim)
+					}
+				}
 				for path, n := range asked() {
 					if n > test.most {
 						t.Errorf("%s was asked for %d times, want at most %d", path, n, test.most)
@@ -106,5 +111,66 @@ func TestSickDiscovery(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// That a cluster may be gone is said of a server that does not answer, and of no other.
+func TestDeleteHintsAtAClusterThatIsGone(t *testing.T) {
+	for name, test := range map[string]struct {
+		fail func(*testing.T, *away)
+		gone bool
+	}{
+		"nothing listens": {func(_ *testing.T, s *away) { s.Close() }, true},
+		"a load balancer without a server": {func(_ *testing.T, s *away) {
+			s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				http.Error(w, "<html>no server is available</html>", http.StatusServiceUnavailable)
+			})
+		}, true},
+		"every answer is 500": {answering(http.StatusInternalServerError, "InternalError"), false},
+		"every answer is 503": {answering(http.StatusServiceUnavailable, "ServiceUnavailable"), false},
+		"every answer is 429": {answering(http.StatusTooManyRequests, "TooManyRequests"), false},
+		"every answer is {}":  {answering(http.StatusOK, ""), false},
+		"login has expired":   {answering(http.StatusUnauthorized, "Unauthorized"), false},
+		"no credentials": {func(t *testing.T, s *away) {
+			write(t, "kubeconfig", strings.NewReplacer("https://127.0.0.1:1", s.URL, "{token: x}",
+				"{exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}}").Replace(twoContexts))
+		}, false},
+	} {
+		for _, args := range []string{"delete -f set.yaml", "delete configmap x"} {
+			t.Run(name+"/"+args, func(t *testing.T) {
+				s := newAway(t, "away.k8s.io")
+				test.fail(t, s)
+				code, out, stderr := call(t, append(strings.Split(args, " "), "-n", "default", "--timeout=1s", "--server-timeout=300ms")...)
+				if code != verb.ExitUnknown {
+					t.Errorf("exit status %d, want %d", code, verb.ExitUnknown)
+				}
+				if said := strings.Contains(out+stderr, "cluster itself is gone"); said != test.gone {
+					t.Errorf("hinted at a cluster that is gone: %v", said)
+				}
+				if t.Failed() {
+					t.Logf("%d\n%s\n%s", code, out, stderr)
+				}
+			})
+		}
+	}
+}
+
+// answering makes the server give one answer to whatever is asked but its health.
+func answering(code int, reason string) func(*testing.T, *away) {
+	return func(_ *testing.T, s *away) {
+		s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Path == "/readyz":
+				_, _ = w.Write([]byte("ok"))
+				return
+			case code == http.StatusOK:
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte("{}"))
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":"sick","code":%d}`, reason, code)
+		})
 	}
 }

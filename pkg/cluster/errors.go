@@ -1,8 +1,14 @@
 package cluster
 
-import "github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/kinds"
+import (
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/kinds"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
+)
 
-// The errors about kinds have the names under which callers of a Client know them.
+// The errors of the rooms below have the names under which callers of a Client know them.
+
+// UnreachableError says that the server was away for longer than we were to wait for it.
+type UnreachableError = request.UnreachableError
 
 // NoKindError says that the server does not serve a kind.
 type NoKindError = kinds.NoKindError

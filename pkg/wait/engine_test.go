@@ -2,6 +2,8 @@ package wait
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -317,6 +319,29 @@ func TestWaitKind(t *testing.T) {
 	})
 	if got.Err != nil || got.Results["a"] != "met" {
 		t.Errorf("%v, %v", got.Err, got.Results)
+	}
+}
+
+// A server that does not answer for as long as the wait lasts does not serve no such kind:
+// what it said earlier is true no more.
+func TestWaitKindUntold(t *testing.T) {
+	for name, targets := range map[string]func(*Goal) []Target{"a name": func(g *Goal) []Target { return named(g, "a") }, "a selector": matching} {
+		for _, mute := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", mute ", mute), func(t *testing.T) {
+				w := newWorld()
+				w.served = nil
+				got := w.wait(t, Engine{Timeout: seconds(10), Existence: new(time.Minute)}, later(targets(goal(t, complete))), func() {
+					time.Sleep(seconds(5))
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					w.mute = mute
+				})
+				claims := strings.Contains(fmt.Sprint(got.Err, got.Results), "no match") || got.Results["a"] == "timeout: does not exist"
+				if got.Err == nil || claims == mute || strings.Contains(got.Err.Error(), "context") {
+					t.Errorf("%v, %v after %s", got.Err, got.Results, got.After)
+				}
+			})
+		}
 	}
 }
 

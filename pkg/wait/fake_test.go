@@ -37,6 +37,8 @@ type world struct {
 	served *object.Kind
 	// refuse is what a watch of a selection ends with at once; nil for none.
 	refuse func(object.Selection) error
+	// mute: it does not say what it serves.
+	mute bool
 	// blind watches tell that they cannot see, and nothing else.
 	blind bool
 	// schema of the kind, once it is published; asked counts who wants to have it.
@@ -60,9 +62,15 @@ func newWorld(objects ...*unstructured.Unstructured) *world {
 	return w
 }
 
-func (w *world) Resource(_ context.Context, text string) (object.Kind, error) {
+func (w *world) Resource(ctx context.Context, text string) (object.Kind, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.mute {
+		w.mu.Unlock()
+		<-ctx.Done()
+		w.mu.Lock()
+		return object.Kind{}, context.Cause(ctx)
+	}
 	if w.served == nil {
 		return object.Kind{}, &meta.NoResourceMatchError{PartialResource: schema.GroupVersionResource{Resource: text}}
 	}

@@ -2,6 +2,7 @@ package wait
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,6 +13,9 @@ import (
 // lastLook bounds the look at the end: a user who set a timeout does not want to wait much
 // longer.
 const lastLook = 5 * time.Second
+
+// errNotTold: the server was asked for the kind, and has not answered.
+var errNotTold = errors.New("the server did not say in time whether it serves the kind")
 
 // look evaluates what is there now, once: at the end of the time, because what is
 // true exactly then counts as true (edge case 54), and where there is no time at
@@ -27,6 +31,9 @@ func (r *run) look(ctx context.Context) {
 	looks := newGroup(ctx, messages)
 	for _, v := range r.views {
 		if v.ended == nil && (v.pending > 0 || !v.synced) {
+			if v.kind.Resource == "" { // What was said of it earlier may be true no more.
+				v.unserved, v.blind = nil, errNotTold
+			}
 			looks.start(func(tell func(message)) { r.lookAt(ctx, v, tell) })
 		}
 	}
@@ -50,6 +57,8 @@ func (e *Engine) lookAt(ctx context.Context, v *view, tell func(message)) {
 	if v.kind.Resource == "" {
 		served, err := e.Source.Resource(ctx, v.typ)
 		switch {
+		case ctx.Err() != nil: // The time is over.
+			return
 		case meta.IsNoMatchError(err):
 			tell(message{view: v, gone: true, err: err})
 			return
@@ -58,7 +67,10 @@ func (e *Engine) lookAt(ctx context.Context, v *view, tell func(message)) {
 			return
 		}
 		compiled, err := e.compileAll(ctx, served, v.goals())
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
 			tell(message{view: v, err: err})
 			return
 		}

@@ -70,7 +70,7 @@ func (r *run) unserved(ctx context.Context, v *view, err error) {
 	if v.unserved == nil {
 		r.emit(event.Waiting{For: "a kind: " + err.Error()})
 	}
-	v.unserved, v.synced = err, false
+	v.unserved, v.synced, v.blind = err, false, nil
 	if errors.Unwrap(err) != nil { // In another version, or by a server that is away, they may be there.
 		v.blind = err
 		return

@@ -59,10 +59,10 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 }
 
 // perhapsGone adds to the error of a server that was never there what that may mean for a
-// delete. It proves nothing: an address may be wrong, or a network down.
+// delete. It proves nothing: an address may be wrong, or a network down. A server that
+// answers with errors is there, and so is what it has.
 func perhapsGone(err error) error {
-	var unreachable interface{ Unreachable() bool }
-	if !errors.As(err, &unreachable) || !unreachable.Unreachable() {
+	if !errors.As(err, new(*cluster.UnreachableError)) {
 		return err
 	}
 	advice := "if the cluster itself is gone, so is all that was in it, and nothing is left to delete"

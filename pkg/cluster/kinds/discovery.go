@@ -16,10 +16,11 @@ import (
 )
 
 // The questions what a server serves share their patience: those for its groups, which
-// everything hangs on, and those for the kinds of one group version.
+// everything hangs on, those for the kinds of one group version, and those for schemas.
 const (
-	forGroups = "groups"
-	forKinds  = "kinds of groups"
+	forGroups  = "groups"
+	forKinds   = "kinds of groups"
+	forSchemas = "schemas"
 )
 
 // Reader reads one object.

@@ -169,20 +169,28 @@ func (e *NotEstablishedError) Hint() string {
 }
 
 // ofKind turns an error of asking how a kind is served into one about the kind, if the
-// server is there and answers that this is unknown at the moment. If the server asks
-// clients to back off, that concerns more than the kind.
+// server is there and answers that this is unknown at the moment, or nothing. If the server
+// asks clients to back off, that concerns more than the kind.
 func ofKind(gvk schema.GroupVersionKind, err error) error {
-	if request.StatusOf(err).Code >= http.StatusInternalServerError {
+	if untold(err) {
 		return &UntoldKindError{GVK: gvk, Err: err}
 	}
 	return err
 }
 
 // ofServer turns an error of asking for everything that the server serves into one that
-// says so, if the server is there and answers that this is unknown at the moment.
+// says so, if the server is there and answers that this is unknown at the moment, or nothing.
 func ofServer(err error) error {
-	if request.StatusOf(err).Code >= http.StatusInternalServerError {
+	if untold(err) {
 		return &UntoldError{Err: err}
 	}
 	return err
+}
+
+// untold reports whether a server that is there did not say what was asked for.
+func untold(err error) bool {
+	if errors.Is(err, request.ErrNoAnswerInTime) {
+		return !errors.As(err, new(*request.UnreachableError))
+	}
+	return request.StatusOf(err).Code >= http.StatusInternalServerError
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -50,9 +51,14 @@ func (d *Discovery) part(ctx context.Context, path string) (served, error) {
 	result := d.cache.live.RESTClient().Get().AbsPath(path).
 		SetHeader("Accept", discovery.AcceptV2+","+discovery.AcceptV1).Do(quietly(ctx)).ContentType(&contentType)
 	body, err := result.Raw()
+	if err != nil {
+		err = result.Error() // It has the server's own words, which Raw does not decode.
+	}
 	switch {
 	case path == "/api" && apierrors.IsNotFound(err): // A server that only serves groups need not have it.
 		return served{groups: &metav1.APIGroupList{}, whole: true}, nil
+	case apierrors.IsNotFound(err): // Every server has them, so it was none that answered.
+		return served{}, answer.Wrong("/apis is not found")
 	case err != nil:
 		return served{}, err
 	}
@@ -113,7 +119,7 @@ func (d *Discovery) listEach(ctx context.Context, said *served) {
 			all.Go(func() {
 				gv := schema.GroupVersion{Group: group.Name, Version: v.Version}
 				var list *metav1.APIResourceList
-				err := d.requests.Once(ctx, request.Request{Bulk: true, Quiet: true}, func(ctx context.Context) (err error) {
+				err := d.requests.Once(ctx, request.Request{Bulk: true, Quiet: true, Patience: forKinds}, func(ctx context.Context) (err error) {
 					list, err = d.cache.live.ServerResourcesForGroupVersionWithContext(quietly(ctx), gv.String())
 					return err
 				})

@@ -69,8 +69,8 @@ func (d *Discovery) SchemaAhead(ctx context.Context, likely []schema.GroupVersio
 	first := sync.OnceValue(func() index { return d.index(ctx, where.asked) })
 	again := sync.OnceValue(func() index { return d.index(ctx, nil) })
 	documents := d.documents(ctx, func(gv schema.GroupVersion) index {
-		if known := first(); known.of(gv) != nil {
-			return known
+		if known := first(); known == nil || known.of(gv) != nil {
+			return known // Without an answer, another question gets none either.
 		}
 		return again()
 	}, what)
@@ -140,7 +140,7 @@ func (i index) of(gv schema.GroupVersion) openapi.GroupVersionWithContext {
 	return i[strings.Join(request.GroupPath(gv.Group, gv.Version), "/")[1:]]
 }
 
-// index is published without the error: without an answer, no schema is known.
+// index is published without the error: without an answer it is nil, and no schema is known.
 func (d *Discovery) index(ctx context.Context, asked <-chan struct{}) index {
 	paths, _ := d.published(ctx, schema.GroupVersionKind{}, asked)
 	return paths
@@ -166,7 +166,7 @@ func once[K comparable, V any](f func(K) V) func(K) V {
 // question is about, if it is about one kind; asked is as in [request.Request].
 func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind, asked <-chan struct{}) (paths index, err error) {
 	client := openapi.NewClientWithContext(d.cache.live.RESTClient())
-	err = d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true, Asked: asked}, func(ctx context.Context) (err error) {
+	err = d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true, Patience: forSchemas, Asked: asked}, func(ctx context.Context) (err error) {
 		paths, err = client.PathsWithContext(quietly(ctx))
 		return err
 	})
@@ -183,7 +183,7 @@ func (d *Discovery) document(
 	if document == nil {
 		return nil, nil
 	}
-	err = d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true, Asked: asked}, func(ctx context.Context) (err error) {
+	err = d.requests.Do(ctx, request.Request{Ref: object.Ref{GVK: gvk}, Bulk: true, Patience: forSchemas, Asked: asked}, func(ctx context.Context) (err error) {
 		text, err = document.SchemaWithContext(quietly(ctx), runtime.ContentTypeJSON)
 		return err
 	})

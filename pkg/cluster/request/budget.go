@@ -34,13 +34,16 @@ func newRetryBudget(limit time.Duration) *retryBudget {
 
 // left returns how much longer trying again is worth it. A failure that was not
 // heard of for that long has passed.
-func (t *retryBudget) left(what failure) time.Duration {
+func (t *retryBudget) left(what failure) time.Duration { return t.leftSince(what, time.Now()) }
+
+// leftSince is left for a failure that has lasted since then at least.
+func (t *retryBudget) leftSince(what failure, since time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
 	s, known := t.open[what]
-	if !known || now.Sub(s.latest) > t.limit {
-		s.began = now
+	if !known || now.Sub(s.latest) > t.limit || s.began.After(since) {
+		s.began = since
 	}
 	s.latest = now
 	t.open[what] = s

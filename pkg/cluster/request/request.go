@@ -32,7 +32,9 @@ type Request struct {
 	Bulk bool
 	// Patience names what the time for retries is shared with: all requests of that name,
 	// until one of them is answered. A server that does not say what it serves is given up
-	// once, and not kind by kind.
+	// once, and not kind by kind. That time bounds silence as well, since these are questions
+	// that a server answers from its memory; other requests may have to wait for webhooks or
+	// for etcd, and a server that is well may take as long for them as it likes.
 	Patience string
 	// Asked, if it is not nil, is closed once the answer is needed. Until then the request is
 	// sent ahead: nothing is told about it, and a failure waits until it is asked about.

@@ -161,8 +161,8 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	began := time.Now()
 	err = send(ctx)
 	took = time.Since(began)
-	if silent, ok := errors.AsType[*stalledError](context.Cause(ctx)); ok && err != nil {
-		err = silent
+	if ended := context.Cause(ctx); err != nil && (errors.As(ended, new(*stalledError)) || errors.As(ended, new(*lostError))) {
+		err = ended
 	}
 	if _, sent := a.quietSince(); !sent && ctx.Err() == nil {
 		err = asUnsent(err)

@@ -9,9 +9,12 @@ import (
 
 // listen watches a request in progress until ctx is done. If neither the request nor the
 // server is heard of for a while, it ends the request. A server that is there may take
-// its time, and that is reported (edge case 91).
+// its time, and that is reported (edge case 91), unless the request's Patience is over.
 func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.CancelCauseFunc) {
-	most := s.availability.stallAfter()
+	most, within := s.availability.stallAfter(), max(s.attempt, s.rest.Client.Timeout)
+	if r.Patience != "" {
+		within = min(within, s.timeout)
+	}
 	for in := most; pause.For(ctx, in) == nil; {
 		in = most
 		since, sent := a.quietSince()
@@ -26,10 +29,19 @@ func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.
 		case ctx.Err() != nil:
 		case away:
 			end(&stalledError{since})
+		case r.Patience != "" && s.losesPatience(r, since):
+			end(Broken(ErrNoAnswerInTime))
 		case !r.Quiet && !r.ahead():
-			s.onStall(r.Ref, since, max(s.attempt, s.rest.Client.Timeout))
+			s.onStall(r.Ref, since, within)
 		}
 	}
+}
+
+// losesPatience reports whether a request that has been silent since then is to be ended:
+// for good, once the patience that it shares is over, and to be sent again in the middle of
+// that time, since it may have been lost where the server is well.
+func (s *Sender) losesPatience(r Request, since time.Time) bool {
+	return s.budget.leftSince(failure{patience: r.Patience}, since) <= 0 || time.Since(since) >= s.timeout/2
 }
 
 // stalled asks whether the server is away.

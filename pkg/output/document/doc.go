@@ -30,7 +30,8 @@
 //	              where the run as a whole is meant
 //	decided       object, decided: as in the objects of an ApplyResult
 //	retrying      object, error {reason, message, hint}, inSeconds, leftSeconds;
-//	              no object where the server as a whole does not answer
+//	              no object where the server as a whole does not answer, or not
+//	              what it serves
 //	waiting       object, for, withinSeconds where it is waited for no longer
 //	finished      summary {action: count}: the last line, once
 //

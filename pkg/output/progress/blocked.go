@@ -3,7 +3,11 @@ package progress
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -14,17 +18,36 @@ import (
 func plainRetry(e event.Retrying) string {
 	var starting interface{ Starting() bool }
 	text, why := "the API server does not answer", ": "+oneLine(e.Err)
+	code := answered(e.Err)
 	switch {
 	case e.Ref != (object.Ref{}):
 		text = phrase.Name(e.Ref) + " did not come through"
 	case errors.As(e.Err, &starting):
 		text, why = oneLine(e.Err), "" // The server answers, so the error says it.
+	case code != 0:
+		text = fmt.Sprintf("the API server answers %d", code)
 	}
 	text += ", trying again"
 	if e.Left.Round(time.Second) > 0 {
 		text += " for up to " + seconds(e.Left)
 	}
 	return text + why
+}
+
+// answered returns the code of an API server's own answer; 0 if there was none. That of a
+// gateway says that there is no server behind it.
+func answered(err error) int32 {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return 0
+	}
+	s := status.Status()
+	if s.Details != nil && slices.ContainsFunc(s.Details.Causes, func(c metav1.StatusCause) bool {
+		return c.Type == metav1.CauseTypeUnexpectedServerResponse
+	}) {
+		return 0
+	}
+	return s.Code
 }
 
 func oneLine(err error) string {

@@ -2,8 +2,12 @@ package progress
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -17,6 +21,13 @@ func (notReadyError) Error() string {
 
 func (notReadyError) Starting() bool { return true }
 
+// sick is the answer of a server that is not well.
+func sick(code int32, causes ...metav1.StatusCause) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: code, Message: "etcd is away", Details: &metav1.StatusDetails{Causes: causes},
+	}}
+}
+
 // A server that answers is not said not to answer, and time is promised only
 // where it will be taken.
 func TestPlainRetry(t *testing.T) {
@@ -28,6 +39,12 @@ func TestPlainRetry(t *testing.T) {
 		},
 		"the API server is starting (it answers /readyz with 500), trying again for up to 9 s": {
 			Err: notReadyError{}, Left: 9 * time.Second,
+		},
+		"the API server answers 503, trying again for up to 9 s: the index: etcd is away": {
+			Err: fmt.Errorf("the index: %w", sick(503)), Left: 9 * time.Second,
+		},
+		"the API server does not answer, trying again for up to 9 s: etcd is away": { // A gateway does.
+			Err: sick(502, metav1.StatusCause{Type: metav1.CauseTypeUnexpectedServerResponse}), Left: 9 * time.Second,
 		},
 		"configmap/web -n prod did not come through, trying again: oops": {
 			Ref: web, Err: errors.New("oops"),

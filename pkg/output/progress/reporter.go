@@ -39,8 +39,9 @@ type Reporter struct {
 	said      map[string]bool
 	last      time.Time // at which anything was said
 	start     time.Time // of the run
-	unreached bool      // the API server does not answer
-	lost      bool      // and objects were given up because of that
+	unreached bool      // the API server does not answer, or not what it is asked
+	sick      bool      // it answers, with errors
+	lost      bool      // objects were given up because of that
 
 	explains   bool // stuck objects, while the run continues
 	told       []event.Stuck
@@ -182,7 +183,7 @@ func (c *Reporter) warning(said string) string {
 func (c *Reporter) retrying(e event.Retrying) {
 	h := &pending{lacks: oneLine(root(e.Err))}
 	if e.Ref == (object.Ref{}) {
-		c.unreached = true
+		c.unreached, c.sick = true, answered(e.Err) != 0
 		h.what = "waiting for the API server"
 	} else {
 		h.what = "trying " + phrase.Name(e.Ref) + " again"
@@ -283,7 +284,11 @@ func (c *Reporter) goOn() {
 	}
 	c.unreached = false
 	clear(c.said)
-	if c.statusLine == nil {
+	switch {
+	case c.statusLine != nil:
+	case c.sick:
+		c.say("the API server is well again")
+	default:
 		c.say("the API server answers again")
 	}
 }
