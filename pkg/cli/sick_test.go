@@ -131,10 +131,6 @@ func TestDeleteHintsAtAClusterThatIsGone(t *testing.T) {
 		"every answer is 429": {answering(http.StatusTooManyRequests, "TooManyRequests"), false},
 		"every answer is {}":  {answering(http.StatusOK, ""), false},
 		"login has expired":   {answering(http.StatusUnauthorized, "Unauthorized"), false},
-		"no credentials": {func(t *testing.T, s *away) {
-			write(t, "kubeconfig", strings.NewReplacer("https://127.0.0.1:1", s.URL, "{token: x}",
-				"{exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}}").Replace(twoContexts))
-		}, false},
 	} {
 		for _, args := range []string{"delete -f set.yaml", "delete configmap x"} {
 			t.Run(name+"/"+args, func(t *testing.T) {
