@@ -30,6 +30,9 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 	if err != nil {
 		return nil, fmt.Errorf("delete %s: %w", ref, err)
 	}
+	if isDefinition(kind) && !how.DryRun {
+		c.openStorage(ctx, kind, ref)
+	}
 	q := request.Request{Ref: ref, Guarded: how.UID != ""}
 	doubtful := false
 	send := func() *rest.Request {

@@ -167,7 +167,11 @@ func next(page []byte) string {
 // send makes a request, again while the server does not know its path: it
 // serves a definition's objects a moment after it has accepted the definition.
 func send(ctx context.Context, client *http.Client, host string, r RawRequest) error {
-	const pause, patience = 20 * time.Millisecond, time.Minute
+	const pause = 20 * time.Millisecond
+	patience := time.Minute
+	if r.Until == untilGone { // The server may forget a definition until it looks at all of them, every five minutes.
+		patience = 6 * time.Minute
+	}
 	for start := time.Now(); ; time.Sleep(pause) {
 		status, answer, err := once(ctx, client, host, r)
 		found := status < http.StatusMultipleChoices
