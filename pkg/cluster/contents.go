@@ -94,14 +94,14 @@ func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, 
 
 // holdings returns the kinds of objects that an object may hold, and where.
 func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) ([]object.Kind, string, error) {
-	switch live.GroupVersionKind().GroupKind() {
-	case schema.GroupKind{Kind: "Namespace"}:
+	switch kind := live.GroupVersionKind().GroupKind(); {
+	case kind == schema.GroupKind{Kind: "Namespace"}:
 		if kinds, known := c.held.get(live.GetUID()); known {
 			return kinds, live.GetName(), nil
 		}
 		kinds, err := c.namespacedKinds(ctx)
 		return kinds, live.GetName(), err
-	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
+	case isDefinition(kind):
 		return instancesOf(live), "", nil
 	default:
 		return nil, "", nil
@@ -114,23 +114,25 @@ func (c *Client) namespacedKinds(ctx context.Context) ([]object.Kind, error) {
 	return slices.DeleteFunc(kinds, func(k object.Kind) bool { return !k.Namespaced || k.GVK.Kind == "Event" }), err
 }
 
-// instancesOf returns the kind that a definition defines, nil if it serves none.
+// instancesOf returns the kind that a definition defines, nil if it serves none: in the version
+// that its objects are stored in, or in another if that is not served.
 func instancesOf(definition *unstructured.Unstructured) []object.Kind {
 	text := func(path ...string) string {
 		value, _, _ := unstructured.NestedString(definition.Object, path...)
 		return value
 	}
+	var kinds []object.Kind
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	for _, item := range versions {
-		if v, ok := item.(map[string]any); ok && v["served"] == true {
+		if v, ok := item.(map[string]any); ok && v["served"] == true && (kinds == nil || v["storage"] == true) {
 			version, _ := v["name"].(string)
-			return []object.Kind{{
+			kinds = []object.Kind{{
 				GVK:      schema.GroupVersionKind{Group: text("spec", "group"), Version: version, Kind: text("spec", "names", "kind")},
 				Resource: text("spec", "names", "plural"),
 			}}
 		}
 	}
-	return nil
+	return kinds
 }
 
 // countKind counts the objects of a kind, in all namespaces if that is empty.

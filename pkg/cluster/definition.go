@@ -21,8 +21,8 @@ import (
 const openFor = 5 * time.Second
 
 // isDefinition reports whether objects of the kind define other kinds.
-func isDefinition(kind object.Kind) bool {
-	return kind.GVK.GroupKind() == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+func isDefinition(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 }
 
 // openStorage makes the server open the storage of a definition's instances before the
@@ -47,8 +47,8 @@ func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.R
 	if err != nil || definition.GetDeletionTimestamp() != nil {
 		return
 	}
-	instances := storedInstances(definition)
-	if instances.Resource == "" {
+	kinds := instancesOf(definition)
+	if len(kinds) == 0 {
 		return
 	}
 	pauses := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.5, Steps: 100, Cap: time.Second}
@@ -56,7 +56,7 @@ func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.R
 		err := c.requests.Once(ctx, ahead, func(ctx context.Context) error {
 			// No object has the label, so that the answer is short. A list with a limit would
 			// be read past what is to be opened, from etcd.
-			list := listwatch.Collection(c.rest, instances, object.Selection{Labels: "k8sconnect.io/storage=open"})
+			list := listwatch.Collection(c.rest, kinds[0], object.Selection{Labels: "k8sconnect.io/storage=open"})
 			_, err := request.Read(ctx, listwatch.MetadataOnly(list))
 			return err
 		})
@@ -64,21 +64,4 @@ func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.R
 			return
 		}
 	}
-}
-
-// storedInstances returns the kind that a definition defines, in the version that its objects
-// are stored in. If that is not served, it is another: the server opens the storage of all
-// versions at once. Without any that is served it is zero.
-func storedInstances(definition *unstructured.Unstructured) object.Kind {
-	kinds := instancesOf(definition)
-	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
-	for _, item := range versions {
-		if v, ok := item.(map[string]any); ok && len(kinds) > 0 && v["served"] == true && v["storage"] == true {
-			kinds[0].GVK.Version, _ = v["name"].(string)
-		}
-	}
-	if len(kinds) == 0 {
-		return object.Kind{}
-	}
-	return kinds[0]
 }

@@ -30,7 +30,7 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 	if err != nil {
 		return nil, fmt.Errorf("delete %s: %w", ref, err)
 	}
-	if isDefinition(kind) && !how.DryRun {
+	if isDefinition(kind.GVK.GroupKind()) && !how.DryRun {
 		c.openStorage(ctx, kind, ref)
 	}
 	q := request.Request{Ref: ref, Guarded: how.UID != ""}
