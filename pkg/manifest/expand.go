@@ -104,7 +104,7 @@ func (e *expansion) addPath(name string) error {
 	case info.IsDir():
 		return e.addFolder(name)
 	}
-	e.add(e.localFile(name, info.Mode().IsRegular()))
+	e.add(e.localFile(name, info))
 	return nil
 }
 
@@ -143,7 +143,7 @@ func (e *expansion) addFolder(root string) error {
 		case !info.Mode().IsRegular():
 			faults = append(faults, &inputError{where: path, text: "neither a file nor a folder"})
 		default:
-			e.add(e.localFile(filepath.Clean(path), true))
+			e.add(e.localFile(filepath.Clean(path), info))
 		}
 		found = true
 		return nil
@@ -159,7 +159,8 @@ func (e *expansion) addFolder(root string) error {
 }
 
 // localFile reads a file; a pipe or a device may block.
-func (e *expansion) localFile(name string, regular bool) input {
+func (e *expansion) localFile(name string, info fs.FileInfo) input {
+	regular := info.Mode().IsRegular()
 	read := func(_ context.Context, h *heard) ([]byte, error) {
 		f, err := os.Open(name)
 		if err != nil {
@@ -173,10 +174,10 @@ func (e *expansion) localFile(name string, regular bool) input {
 		return readSized(name, hearing{f, h}, size, maxBytes)
 	}
 	p := patience{name: name, what: "the pipe " + name, most: longestSilence, tell: e.tell}
-	return input{name: name, open: func(ctx context.Context) ([]byte, error) {
-		if regular {
-			return read(ctx, &heard{})
-		}
-		return p.await(ctx, read)
-	}}
+	in := input{name: name, open: func(ctx context.Context) ([]byte, error) { return p.await(ctx, read) }}
+	if regular {
+		in.size = info.Size()
+		in.open = func(ctx context.Context) ([]byte, error) { return read(ctx, &heard{}) }
+	}
+	return in
 }

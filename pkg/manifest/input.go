@@ -23,7 +23,36 @@ type input struct {
 	// generated: the text was not written by hand, and its lines mean nothing to
 	// the user.
 	generated bool
-	open      func(context.Context) ([]byte, error)
+	// size is that of a regular file when it was looked at; 0 for any other input.
+	size int64
+	open func(context.Context) ([]byte, error)
+	// docs are its documents once they are held.
+	docs func() ([]*document, error)
+}
+
+// documents reads the input and cuts it into its documents.
+func (in input) documents(ctx context.Context) ([]*document, error) {
+	if in.docs != nil {
+		return in.docs()
+	}
+	text, err := in.text(ctx)
+	if err != nil {
+		return nil, err
+	}
+	docs := split(in.name, text)
+	for _, d := range docs {
+		if in.generated {
+			d.line = 0
+		}
+	}
+	return docs, nil
+}
+
+// held returns the input with its documents in memory.
+func (in input) held(ctx context.Context) input {
+	docs, err := in.documents(ctx)
+	in.docs = func() ([]*document, error) { return docs, err }
+	return in
 }
 
 // text returns the input as UTF-8.

@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // Read reads everything that the options name.
@@ -29,7 +31,7 @@ func Read(ctx context.Context, o Options) (Result, error) {
 		o.Secrets = noSecrets{}
 	}
 	inputs, expandErr := expand(o)
-	files, decodeErr := decode(ctx, inputs, &reading{secrets: o.Secrets, selector: selector, asIs: o.AsIs, pack: o.Pack})
+	files, decodeErr := decode(ctx, inputs, &reading{secrets: o.Secrets, selector: selector, asIs: o.AsIs, pack: o.Pack}, o.Glance)
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
@@ -60,31 +62,38 @@ func Read(ctx context.Context, o Options) (Result, error) {
 }
 
 // decode reads the inputs one after the other and decodes their documents in parallel.
-// It returns the outcomes of each input, in order.
-func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, error) {
+// It returns the outcomes of each input, in order. tell is that of [Options].Glance.
+func decode(ctx context.Context, inputs []input, how *reading, tell func([]object.Manifest)) ([][]*outcome, error) {
 	var (
 		files   = make([][]*outcome, 0, len(inputs))
 		faults  []error
 		workers errgroup.Group
 		aliases = &aliases{}
 	)
+	if tell != nil && glanced(inputs) {
+		var found []object.Manifest
+		for i := range inputs {
+			inputs[i] = inputs[i].held(ctx)
+			docs, _ := inputs[i].documents(ctx)
+			found = append(found, glance(docs)...)
+		}
+		tell(found)
+	}
 	// The limit also keeps reading from running ahead of decoding, which bounds how
 	// many texts are held.
 	workers.SetLimit(runtime.GOMAXPROCS(0))
-	for _, in := range inputs {
+	for i, in := range inputs {
 		if ctx.Err() != nil {
 			break
 		}
-		text, err := in.text(ctx)
+		docs, err := in.documents(ctx)
+		inputs[i] = input{} // Its text goes with its documents.
 		if err != nil {
 			faults = append(faults, err)
 			continue
 		}
 		var outcomes []*outcome
-		for _, d := range split(in.name, text) {
-			if in.generated {
-				d.line = 0
-			}
+		for _, d := range docs {
 			d.aliases = aliases
 			o := new(outcome)
 			outcomes = append(outcomes, o)
