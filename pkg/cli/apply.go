@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/budget"
@@ -22,13 +23,17 @@ func (o *applyOptions) Execute(ctx context.Context, in verb.Invocation) error {
 }
 
 func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
+	connect := sync.OnceValues(func() (*cluster.Client, error) { return in.Connect(ctx, o.run, o.concurrency, o.out.Print) })
+	if o.set.Name == "" {
+		o.input.Early = connect
+	}
 	if err := o.input.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
 		return verb.Finish(err, o.out.Close(ctx))
 	}
 	if o.printed {
 		return o.input.Incomplete(verb.Finish(manifests{&o.input, o.engine.Predictor, o.out}.print(ctx, in.Connection, in.Streams)))
 	}
-	err := o.work(ctx, in.Cmd.Context(), in.Connection)
+	err := o.work(ctx, in.Cmd.Context(), in.Connection, connect)
 	defer func() {
 		o.live.Tell(o.out.InFlags())
 		o.rules.Explain(in.Streams.ErrOut)
@@ -38,11 +43,11 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 
 // work does the run and reports to the printer. ctx ends with the run's --timeout,
 // patient does not.
-func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connection) error {
+func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connection, connect func() (*cluster.Client, error)) error {
 	if o.set.Name != "" && o.engine.DryRun == object.DryRunNone {
 		o.lock = locking.New(c, o.run, o.lockWithin, o.out.Print)
 	}
-	client, err := c.Connect(ctx, o.run, o.concurrency, o.out.Print)
+	client, err := connect()
 	if err != nil {
 		return err
 	}

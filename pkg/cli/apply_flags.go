@@ -165,7 +165,7 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 		history:     f.history,
 		out:         out,
 	}
-	o.input.Files.Empty, o.input.Offline, o.input.Early = set.Prune, o.printed, set.Name == ""
+	o.input.Files.Empty, o.input.Offline = set.Prune, o.printed
 	o.input.Files.Pack = !o.printed && set.Name == ""
 	if !f.live.CanAsk(in) {
 		o.ask = nil

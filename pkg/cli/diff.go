@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -98,7 +99,7 @@ func (f *diffFlags) toOptions(in verb.Invocation) (*diffOptions, error) {
 		run:    print.Run,
 		out:    out,
 	}
-	o.input.Files.Empty, o.input.Early = set.Prune, set.Name == ""
+	o.input.Files.Empty = set.Prune
 	o.input.Files.Pack = set.Name == ""
 	return o, errors.Join(inErr, settingsErr, predictorErr, setErr, printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
 }
@@ -122,10 +123,15 @@ func (o *diffOptions) Execute(ctx context.Context, in verb.Invocation) error {
 }
 
 func (o *diffOptions) diff(ctx context.Context, in verb.Invocation) error {
+	const pace = 0 // as the server allows
+	connect := sync.OnceValues(func() (*cluster.Client, error) { return in.Connect(ctx, o.run, pace, o.out.Print) })
+	if o.set.Name == "" {
+		o.input.Early = connect
+	}
 	if err := o.input.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
 		return verb.Finish(err, o.out.Close(ctx))
 	}
-	err := o.work(ctx, in.Connection)
+	err := o.work(ctx, in.Connection, connect)
 	defer o.rules.Explain(in.Streams.ErrOut)
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
@@ -139,9 +145,8 @@ func (o *diffOptions) emit(e event.Event) {
 }
 
 // work does the run and reports to the printer.
-func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error {
-	const pace = 0 // as the server allows
-	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
+func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connect func() (*cluster.Client, error)) error {
+	client, err := connect()
 	if err != nil {
 		return err
 	}

@@ -152,12 +152,19 @@ spec:
 		{"another version", "Namespaced", "Namespaced", "things", "v2", 1, 2, "this server has Thing in "},
 		{"gone", "Namespaced", "", "", "", 1, 2, "the server serves no kind Thing in "},
 	} {
-		for _, objects := range []int{1, 7} { // read one by one, and as a list
-			t.Run(fmt.Sprint(tt.name, " with ", objects), func(t *testing.T) {
-				ns, group := namespace(t, c), fmt.Sprintf("yesterday%d-%d.example.com", i, objects)
-				text := fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: %s}}\n", ns)
+		for _, like := range []struct {
+			objects int  // read one by one, and as a list
+			large   bool // read while the manifests are decoded
+		}{{1, false}, {7, false}, {1, true}, {7, true}} {
+			t.Run(fmt.Sprint(tt.name, " with ", like), func(t *testing.T) {
+				objects := like.objects
+				ns, group := namespace(t, c), fmt.Sprintf("yesterday%d-%d-%v.example.com", i, objects, like.large)
+				text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n  namespace: %s\n", ns)
+				if like.large {
+					text += strings.Repeat("# "+strings.Repeat("x", 1000)+"\n", 200)
+				}
 				for n := range objects {
-					text += fmt.Sprintf("---\n{apiVersion: %s/v1, kind: Thing, metadata: {name: o%d}, spec: {a: 1}}\n", group, n)
+					text += fmt.Sprintf("---\napiVersion: %s/v1\nkind: Thing\nmetadata:\n  name: o%d\nspec: {a: 1}\n", group, n)
 				}
 				set, old := file(t, text), "--cache-dir="+t.TempDir()
 				kubectl(t, c, "apply", "-f", file(t, fmt.Sprintf(definition, group, "things", tt.before, "v1")))

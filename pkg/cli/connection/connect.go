@@ -66,11 +66,12 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 }
 
 // OpenEarly begins to open the connection to the cluster, for a run that has something else
-// to do first. What is wrong with its configuration is an error of Connect.
-func (c *Connection) OpenEarly() {
-	if config, err := c.restConfig(); err == nil {
-		c.opening.OpenEarly(config)
-	}
+// to do first. It reports whether it did: not where a connection takes more than TCP and TLS,
+// such as a program that asks the user for credentials. What is wrong with its configuration
+// is an error of Connect.
+func (c *Connection) OpenEarly() bool {
+	config, err := c.restConfig()
+	return err == nil && c.opening.OpenEarly(config)
 }
 
 // Quick makes a client that does not wait for a server that is away.

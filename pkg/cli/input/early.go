@@ -21,16 +21,20 @@ type early struct {
 	reader  *ahead.Reader
 	schemas func(object.Kind) openapi.Type
 	done    func()
+	// below is what has read some of the objects before; nil if nothing has.
+	below *early
 }
 
-// foresee begins to read the objects of the manifests. It returns nil if there is nothing
-// that the server has to be asked before, or if the cache lacks a kind that the manifests do
-// not define: then the cache is probably behind, and all would be read again. What they define
-// is probably new, and the server is asked about it meanwhile. An empty cache fills itself. If
-// it cannot, kinds are not asked for again: with a server that is away, that would take as
-// long once more.
-func foresee(ctx context.Context, client *cluster.Client, manifests []object.Manifest, scope plan.Options) (*early, error) {
-	e := &early{kinds: map[schema.GroupVersionKind]object.Kind{}}
+// foresee begins to read the objects of the manifests that have not been read before. It
+// returns nil if there is nothing that the server has to be asked before, unless it is to begin
+// at once; or if the cache lacks a kind that the manifests do not define: then the cache is
+// probably behind, and all would be read again. What they define is probably new, and the
+// server is asked about it meanwhile. An empty cache fills itself. If it cannot, kinds are not
+// asked for again: with a server that is away, that would take as long once more.
+func foresee(
+	ctx context.Context, client *cluster.Client, manifests []object.Manifest, scope plan.Options, before *early, atOnce bool,
+) (*early, error) {
+	e := &early{kinds: map[schema.GroupVersionKind]object.Kind{}, below: before}
 	all, asked := true, map[schema.GroupVersionKind]bool{}
 	for _, m := range manifests {
 		gvk := m.Ref().GVK
@@ -48,7 +52,7 @@ func foresee(ctx context.Context, client *cluster.Client, manifests []object.Man
 		}
 		e.kinds[gvk] = kind
 	}
-	if all {
+	if all && before == nil && !atOnce {
 		return nil, nil
 	}
 	scope.Kinds = e.kinds
@@ -59,7 +63,7 @@ func foresee(ctx context.Context, client *cluster.Client, manifests []object.Man
 	if !defined(p) {
 		return nil, nil
 	}
-	e.reader = ahead.StartAll(ctx, client, p)
+	e.reader = ahead.StartAll(ctx, before.or(client), p)
 	e.schemas, e.done = readSchemas(ctx, client, p)
 	return e, nil
 }
@@ -88,9 +92,18 @@ func (e *early) confirm(served map[schema.GroupVersionKind]object.Kind) *early {
 	return nil
 }
 
+// or returns what reads the objects that were not read before from a server.
+func (e *early) or(server ahead.Server) ahead.Server {
+	if e == nil {
+		return server
+	}
+	return e.reader
+}
+
 func (e *early) close() {
 	if e != nil {
 		e.reader.Close()
 		e.done()
+		e.below.close()
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -36,9 +37,12 @@ type Options struct {
 	typed bool
 	// Offline: the verb asks no server.
 	Offline bool
-	// Early lets Plan read objects before it returns. It must not be set where what was
-	// read may be outdated by then, as where a lock is waited for in between.
-	Early     bool
+	// Early lets Read and Plan begin to read objects before they return; it connects to the
+	// cluster. It must be nil where what was read may be outdated by then, as where a lock is
+	// waited for in between.
+	Early func() (*cluster.Client, error)
+	// glimpse is what Read has begun, nil for nothing; early is what Plan has.
+	glimpse   *glimpse
 	early     *early
 	Scope     plan.Options
 	Manifests []object.Manifest

@@ -24,9 +24,12 @@ func (o *Options) Plan(
 	ctx context.Context, c *connection.Connection, client *cluster.Client, predictor predict.Predictor, emit func(event.Event),
 ) (*plan.Plan, error) {
 	p, err := o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) {
-		if o.Early {
-			var err error
-			if o.early, err = foresee(ctx, client, o.Manifests, o.Scope); err != nil {
+		if o.Early != nil {
+			before, err := o.glimpse.begun()
+			if err != nil {
+				return nil, err
+			}
+			if o.early, err = foresee(ctx, client, o.Manifests, o.Scope, before, false); err != nil {
 				return nil, err
 			}
 		}
@@ -37,6 +40,9 @@ func (o *Options) Plan(
 		}
 		return known, err
 	})
+	if o.early == nil {
+		o.glimpse.close()
+	}
 	if err == nil {
 		err = choices.Check(p, predictor, emit)
 	}

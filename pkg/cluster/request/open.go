@@ -36,26 +36,28 @@ type Opening struct {
 // OpenEarly begins to open the connection that requests by this configuration will use, and
 // sends no request over it. It does so only where a connection is nothing but TCP and TLS
 // with credentials that are at hand: no proxy, no program that is run for a certificate.
-// Whether it fails is of no concern: the first request will, too, and that is reported.
-func (o *Opening) OpenEarly(config *rest.Config) {
+// Whether it fails is of no concern: the first request will, too, and that is reported. It
+// returns whether it is such a place.
+func (o *Opening) OpenEarly(config *rest.Config) bool {
 	cached, transport := direct(config)
 	req := unsent(config)
 	if transport == nil || req == nil {
-		return
+		return false
 	}
 	if transport.Proxy != nil {
 		if proxy, err := transport.Proxy(req); proxy != nil || err != nil {
-			return
+			return false
 		}
 	}
 	if !o.begun.CompareAndSwap(false, true) {
-		return
+		return true
 	}
 	o.keep = cached
 	go func() {
 		defer o.end()
 		open(transport, req)
 	}()
+	return true
 }
 
 // open makes a transport open the connection for a request that cannot be sent, and keep it.

@@ -1,0 +1,58 @@
+package input
+
+import (
+	"context"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// glimpse is what was begun while the manifests are decoded, by a glance at them.
+type glimpse struct {
+	done  chan struct{}
+	early *early // nil if nothing was begun
+	err   error
+}
+
+// glance has the objects read that the manifests will probably turn out to be, while they are
+// decoded. With -l, most of an input may not be meant. That there is no connection is not the
+// question yet.
+func (o *Options) glance(ctx context.Context, c *connection.Connection) {
+	if o.Early == nil || o.Files.Selector != "" {
+		return
+	}
+	client, err := o.Early()
+	if err != nil {
+		return
+	}
+	scope := o.Scope
+	if scope.Namespace, scope.Enforced, err = c.Namespace(); err != nil {
+		return
+	}
+	scope.SkipInvalid = true
+	o.Files.Glance = func(manifests []object.Manifest) {
+		g := &glimpse{done: make(chan struct{})}
+		o.glimpse = g
+		go func() {
+			defer close(g.done)
+			g.early, g.err = foresee(ctx, client, manifests, scope, nil, true)
+		}()
+	}
+}
+
+// begun returns what was begun; nil for nothing. The error says that the server did not say
+// what it serves: it would not, a second time.
+func (g *glimpse) begun() (*early, error) {
+	if g == nil {
+		return nil, nil
+	}
+	<-g.done
+	return g.early, g.err
+}
+
+// close ends what was begun. What follows on it has to be closed before.
+func (g *glimpse) close() {
+	if e, _ := g.begun(); e != nil {
+		e.close()
+	}
+}
