@@ -65,7 +65,7 @@ func TestSchemasAheadFailInSilence(t *testing.T) {
 						t.Errorf("said before it was asked about: %v %v", says.retries, says.silences)
 					}
 					well = true
-					if schemas(object.Kind{GVK: gv.WithKind("A")}) == nil {
+					if s, _ := schemas(object.Kind{GVK: gv.WithKind("A")}); s == nil {
 						t.Error("no schema, although the server is well now")
 					}
 				})

@@ -13,17 +13,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/kinds"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // However many kinds are asked about, side by side and again and again, the schemas of a
 // run cost one request for where they are, and one for each group version.
 func TestSchemasCostARequestAGroupVersion(t *testing.T) {
-	for name, read := range map[string]func(*Client, context.Context) (func(object.Kind) *spec.Schema, func()){
-		"asked when needed": func(c *Client, ctx context.Context) (func(object.Kind) *spec.Schema, func()) {
+	for name, read := range map[string]func(*Client, context.Context) (kinds.Lookup, func()){
+		"asked when needed": func(c *Client, ctx context.Context) (kinds.Lookup, func()) {
 			return c.SchemaOnce(ctx), func() {}
 		},
-		"asked ahead": func(c *Client, ctx context.Context) (func(object.Kind) *spec.Schema, func()) {
+		"asked ahead": func(c *Client, ctx context.Context) (kinds.Lookup, func()) {
 			return c.SchemaAhead(ctx, []schema.GroupVersion{{Group: "apps", Version: "v1"}, {Group: "example.com", Version: "v1"}})
 		},
 	} {
@@ -31,7 +32,7 @@ func TestSchemasCostARequestAGroupVersion(t *testing.T) {
 	}
 }
 
-func schemasCostARequestAGroupVersion(t *testing.T, read func(*Client, context.Context) (func(object.Kind) *spec.Schema, func())) {
+func schemasCostARequestAGroupVersion(t *testing.T, read func(*Client, context.Context) (kinds.Lookup, func())) {
 	groups, kinds := []string{"apps", "batch", "example.com"}, []string{"A", "B", "C"}
 	c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
 		group := strings.TrimSuffix(strings.TrimPrefix(req.URL.Path, "/openapi/v3/apis/"), "/v1")
@@ -59,7 +60,7 @@ func schemasCostARequestAGroupVersion(t *testing.T, read func(*Client, context.C
 	for n := range 5 * len(groups) * len(kinds) {
 		all.Go(func() {
 			gvk := schema.GroupVersionKind{Group: groups[n%len(groups)], Version: "v1", Kind: kinds[n/len(groups)%len(kinds)]}
-			if got := schemas(object.Kind{GVK: gvk}); got == nil || got.Description != gvk.Group+gvk.Kind {
+			if got, _ := schemas(object.Kind{GVK: gvk}); got == nil || got.Description != gvk.Group+gvk.Kind {
 				t.Errorf("the schema of %s is %v", gvk, got)
 			}
 		})
@@ -105,7 +106,8 @@ func TestSchemasAreAskedAhead(t *testing.T) {
 		schemas, stop := c.SchemaAhead(t.Context(), []schema.GroupVersion{{Group: "large.com", Version: "v1"}, {Group: "none.com", Version: "v1"}})
 		defer stop()
 		ask := func(group string) *spec.Schema {
-			return schemas(object.Kind{GVK: schema.GroupVersionKind{Group: group, Version: "v1", Kind: "A"}})
+			s, _ := schemas(object.Kind{GVK: schema.GroupVersionKind{Group: group, Version: "v1", Kind: "A"}})
+			return s
 		}
 		time.Sleep(trip + time.Millisecond) // as the objects are read
 		if got, want := fmt.Sprint(f.seen), "[GET /openapi/v3 GET /openapi/v3/apis/large.com/v1]"; got != want {

@@ -16,7 +16,7 @@ func TestSilentCatalogue(t *testing.T) {
 		"Kind":   func(t *testing.T, c *Client) error { _, err := c.Kind(t.Context(), things.GVK); return err },
 		"Schema": func(t *testing.T, c *Client) error { _, err := c.Schema(t.Context(), things); return err },
 		"SchemaOnce": func(t *testing.T, c *Client) error {
-			if c.SchemaOnce(t.Context())(things) == nil {
+			if s, _ := c.SchemaOnce(t.Context())(things); s == nil {
 				return fmt.Errorf("no schema")
 			}
 			return nil
@@ -73,7 +73,7 @@ func TestSlowSchema(t *testing.T) {
 			}
 			return s.published(req)
 		})
-		if of := c.SchemaOnce(t.Context())(things); of == nil {
+		if s, _ := c.SchemaOnce(t.Context())(things); s == nil {
 			t.Errorf("no schema after %s", time.Since(now))
 		}
 	})

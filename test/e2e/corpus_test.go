@@ -27,10 +27,11 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	product "github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
@@ -116,7 +117,7 @@ type server struct {
 	seed   uint64
 	client dynamic.Interface
 	mapper *restmapper.DeferredDiscoveryRESTMapper
-	schema func(object.Kind) *spec.Schema
+	schema func(object.Kind) openapi.Type
 	ours   *product.Client
 }
 
@@ -138,7 +139,7 @@ func newServer(ctx context.Context, c *cluster.Cluster) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &server{ours: ours, schema: ours.SchemaOnce(ctx), client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))}, nil
+	return &server{ours: ours, schema: published.ByKind(ours.SchemaOnce(ctx)), client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))}, nil
 }
 
 // install applies a set, definitions first, and returns what the server took.

@@ -25,7 +25,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -131,7 +130,7 @@ func (s *subject) round(t *testing.T, round int) counts {
 
 // schemaOf returns the schema that the server publishes of the object's kind.
 func (s *subject) schemaOf() openapi.Type {
-	return published.Of(s.schema(object.Kind{GVK: s.ref.GVK}))
+	return s.schema(object.Kind{GVK: s.ref.GVK})
 }
 
 // isDefinition reports whether the object says what others may be. The server

@@ -13,18 +13,27 @@ import (
 // Of returns the type that a schema declares, nil for none. Its references have to be
 // resolved; the ID of what was referred to is the name of the type.
 func Of(s *spec.Schema) openapi.Type {
+	return of(s, func(s *spec.Schema) *spec.Schema { return s })
+}
+
+// ByKind is [Of] for the schemas of kinds, as a Predictor asks for them. Each comes with a
+// function that returns what a schema refers to, or that schema if it refers to nothing. It
+// is called when a path leads through a reference, and not for the rest of the schema.
+func ByKind(lookUp func(object.Kind) (*spec.Schema, func(*spec.Schema) *spec.Schema)) func(object.Kind) openapi.Type {
+	return func(kind object.Kind) openapi.Type { return of(lookUp(kind)) }
+}
+
+func of(s *spec.Schema, follow func(*spec.Schema) *spec.Schema) openapi.Type {
 	if s == nil {
 		return nil
 	}
-	return schema{s}
+	return schema{follow(s), follow}
 }
 
-// ByKind is [Of] for the schemas of kinds, as a Predictor asks for them.
-func ByKind(schema func(object.Kind) *spec.Schema) func(object.Kind) openapi.Type {
-	return func(kind object.Kind) openapi.Type { return Of(schema(kind)) }
+type schema struct {
+	*spec.Schema
+	follow func(*spec.Schema) *spec.Schema
 }
-
-type schema struct{ *spec.Schema }
 
 func (s schema) Name() string { return s.ID }
 
@@ -37,21 +46,21 @@ func (s schema) Property(name string) openapi.Type {
 	if !ok {
 		return nil
 	}
-	return Of(&field)
+	return of(&field, s.follow)
 }
 
 func (s schema) Values() (openapi.Type, bool) {
 	if s.AdditionalProperties == nil {
 		return nil, false
 	}
-	return Of(s.AdditionalProperties.Schema), true
+	return of(s.AdditionalProperties.Schema, s.follow), true
 }
 
 func (s schema) Items() openapi.Type {
 	if s.Schema.Items == nil {
 		return nil
 	}
-	return Of(s.Schema.Items.Schema)
+	return of(s.Schema.Items.Schema, s.follow)
 }
 
 func (s schema) Default() any { return s.Schema.Default }

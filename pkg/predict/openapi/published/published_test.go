@@ -59,7 +59,7 @@ properties:
 	if got := types.At(port); got.Default() != float64(80) || !openapi.MayBe(got, int64(1)) || openapi.MayBe(got, "1") {
 		t.Errorf("%+v", got)
 	}
-	none := published.ByKind(func(object.Kind) *spec.Schema { return nil })
+	none := published.ByKind(func(object.Kind) (*spec.Schema, func(*spec.Schema) *spec.Schema) { return nil, nil })
 	if published.Of(nil) != nil || none(object.Kind{}) != nil {
 		t.Error("no schema is a type")
 	}
