@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -19,7 +18,7 @@ import (
 // refer to it; what the methods return is shared, and must not be changed. They may be
 // called side by side.
 type document struct {
-	texts map[string]jsontext.Value
+	texts map[string][]byte
 	named func(name string) decoded
 }
 
@@ -29,24 +28,59 @@ type decoded struct {
 	err    error
 }
 
-// cut cuts a document into its schemas; it has none if the text is empty.
+// cut cuts a document into its schemas; it has none if the text is empty. The text must not
+// be changed afterwards.
 func cut(text []byte) (*document, error) {
-	var doc struct {
-		Components struct {
-			Schemas map[string]jsontext.Value `json:"schemas"`
-		} `json:"components"`
+	out := &document{texts: map[string][]byte{}}
+	out.named = once(out.decode)
+	if len(text) == 0 {
+		return out, nil
 	}
-	if len(text) > 0 {
-		// As encoding/json does, it overlooks what a server may have written twice, or in
-		// another encoding. That is not used itself: it reads a text twice to find out where
-		// a schema ends, and there are megabytes of them.
-		if err := json.Unmarshal(text, &doc, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-			return nil, err
+	// As encoding/json does, it overlooks what a server may have written twice, or in another
+	// encoding. Neither that nor json.Unmarshal is used: the one reads a text twice to find
+	// out where a schema ends, the other copies it, and there are megabytes of them.
+	from := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return out, eachMember(from, func(name string) error {
+		if name != "components" {
+			return skip(from)
+		}
+		return eachMember(from, func(name string) error {
+			if name != "schemas" {
+				return skip(from)
+			}
+			return eachMember(from, func(name string) error {
+				one, err := from.ReadValue()
+				end := int(from.InputOffset())
+				out.texts[name] = text[end-len(one) : end]
+				return err
+			})
+		})
+	})
+}
+
+// eachMember calls read for each member of the object that comes next, which has to read its
+// value. What is no object has no members.
+func eachMember(from *jsontext.Decoder, read func(name string) error) error {
+	if from.PeekKind() != '{' {
+		return skip(from)
+	}
+	_, err := from.ReadToken()
+	for err == nil && from.PeekKind() == '"' {
+		var name jsontext.Token
+		if name, err = from.ReadToken(); err == nil {
+			err = read(name.String())
 		}
 	}
-	out := &document{texts: doc.Components.Schemas}
-	out.named = once(out.decode)
-	return out, nil
+	if err == nil {
+		_, err = from.ReadToken() // the end of the object, or what is wrong there
+	}
+	return err
+}
+
+// skip reads a value as a whole; SkipValue reads it token by token, which takes longer.
+func skip(from *jsontext.Decoder) error {
+	_, err := from.ReadValue()
+	return err
 }
 
 func (d *document) decode(name string) decoded {

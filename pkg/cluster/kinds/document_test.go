@@ -174,6 +174,40 @@ func TestSchemasThatContainThemselves(t *testing.T) {
 	}
 }
 
+// A document is cut into the texts that are in it, wherever in the document they are; one
+// that ends early is none.
+func TestDocumentsAreCut(t *testing.T) {
+	documents := realDocuments(t)
+	documents["nested"] = []byte(nested)
+	documents["without schemas"] = []byte(`{"openapi": "3.0.0", "components": {"securitySchemes": {"x": {}}}, "paths": {}}`)
+	documents["nothing"] = []byte(`{"components": null}`)
+	documents["twice"] = []byte(`{"components": {"schemas" : { "A" :{"type": "object"} , "A":` + "\n\t" + `{"title":"\u00e9 }\" ` + "\xff" + `"} }}}`)
+	for path, text := range documents {
+		t.Run(path, func(t *testing.T) {
+			var want struct {
+				Components struct{ Schemas map[string]json.RawMessage }
+			}
+			if err := json.Unmarshal(text, &want); err != nil {
+				t.Fatal(err)
+			}
+			got := parsed(t, text).texts
+			for name, schema := range want.Components.Schemas {
+				if string(got[name]) != string(schema) {
+					t.Errorf("%s is %s, want %s", name, got[name], schema)
+				}
+			}
+			if len(got) != len(want.Components.Schemas) {
+				t.Errorf("%d schemas, want %d", len(got), len(want.Components.Schemas))
+			}
+		})
+	}
+	for end := range len(nested) {
+		if doc, err := cut([]byte(nested[:end])); end > 0 && err == nil || end == 0 && len(doc.texts) > 0 {
+			t.Errorf("the first %d bytes are a document: %v", end, err)
+		}
+	}
+}
+
 // What a prediction asks about the ports of a few workloads costs little of what their
 // document contains.
 func BenchmarkSchemaOfPorts(b *testing.B) {
