@@ -92,3 +92,19 @@ func BenchmarkRead10000(b *testing.B) {
 func fromStdin(text *bytes.Buffer) Options {
 	return Options{Filenames: []string{"-"}, In: io.Reader(bytes.NewReader(text.Bytes()))}
 }
+
+// Real sets: definitions of thousands of lines, dashboards, scripts, and small objects.
+func BenchmarkCorpus(b *testing.B) {
+	dir := corpus(b)
+	for _, set := range []string{"argocd", "kube-prometheus", "rook", "metallb"} {
+		b.Run(set, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				res, _ := Read(b.Context(), Options{Filenames: []string{filepath.Join(dir, set)}, Recursive: true, SkipNonObjects: true})
+				if len(res.Objects) == 0 {
+					b.Fatal("no object")
+				}
+			}
+		})
+	}
+}
