@@ -54,7 +54,8 @@ func TestSchemasAheadFailInSilence(t *testing.T) {
 						}
 						return text2response(http.StatusOK, "text/plain", "ok"), nil
 					})
-					schemas, stop := c.SchemaAhead(t.Context(), []schema.GroupVersion{gv})
+					schemas, expect, stop := c.SchemaAhead(t.Context())
+					expect([]schema.GroupVersion{gv})
 					defer stop()
 					time.Sleep(5 * time.Minute) // as the objects take to be ready
 					synctest.Wait()
@@ -86,7 +87,8 @@ func TestSchemasAheadLeaveRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, stop := c.SchemaAhead(t.Context(), []schema.GroupVersion{{Group: "apps", Version: "v1"}})
+		_, expect, stop := c.SchemaAhead(t.Context())
+		expect([]schema.GroupVersion{{Group: "apps", Version: "v1"}})
 		defer stop()
 		synctest.Wait()
 		if len(f.seen) > 0 {

@@ -25,7 +25,9 @@ func TestSchemasCostARequestAGroupVersion(t *testing.T) {
 			return c.SchemaOnce(ctx), func() {}
 		},
 		"asked ahead": func(c *Client, ctx context.Context) (kinds.Lookup, func()) {
-			return c.SchemaAhead(ctx, []schema.GroupVersion{{Group: "apps", Version: "v1"}, {Group: "example.com", Version: "v1"}})
+			schemas, expect, stop := c.SchemaAhead(ctx)
+			expect([]schema.GroupVersion{{Group: "apps", Version: "v1"}, {Group: "example.com", Version: "v1"}})
+			return schemas, stop
 		},
 	} {
 		t.Run(name, func(t *testing.T) { schemasCostARequestAGroupVersion(t, read) })
@@ -103,7 +105,8 @@ func TestSchemasAreAskedAhead(t *testing.T) {
 			}}
 			return reply(http.StatusOK, map[string]any{"openapi": "3.0.0", "components": map[string]any{"schemas": schemas}}), nil
 		})
-		schemas, stop := c.SchemaAhead(t.Context(), []schema.GroupVersion{{Group: "large.com", Version: "v1"}, {Group: "none.com", Version: "v1"}})
+		schemas, expect, stop := c.SchemaAhead(t.Context())
+		expect([]schema.GroupVersion{{Group: "large.com", Version: "v1"}, {Group: "none.com", Version: "v1"}})
 		defer stop()
 		ask := func(group string) *spec.Schema {
 			s, _ := schemas(object.Kind{GVK: schema.GroupVersionKind{Group: group, Version: "v1", Kind: "A"}})
@@ -155,7 +158,8 @@ func TestSchemasAheadStop(t *testing.T) {
 			<-req.Context().Done()
 			return nil, req.Context().Err()
 		})
-		_, stop := c.SchemaAhead(t.Context(), []schema.GroupVersion{{Group: "large.com", Version: "v1"}})
+		_, expect, stop := c.SchemaAhead(t.Context())
+		expect([]schema.GroupVersion{{Group: "large.com", Version: "v1"}})
 		began := time.Now()
 		stop()
 		if took := time.Since(began); took > 0 {

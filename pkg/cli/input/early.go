@@ -11,7 +11,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
 // early is what was begun by kinds as the cache remembers them, while the server is asked
@@ -19,53 +18,63 @@ import (
 type early struct {
 	kinds   map[schema.GroupVersionKind]object.Kind
 	reader  *ahead.Reader
-	schemas func(object.Kind) openapi.Type
-	done    func()
+	schemas schemas
 	// below is what has read some of the objects before; nil if nothing has.
 	below *early
 }
 
-// foresee begins to read the objects of the manifests that have not been read before. It
-// returns nil if there is nothing that the server has to be asked before, unless it is to begin
-// at once; or if the cache lacks a kind that the manifests do not define: then the cache is
-// probably behind, and all would be read again. What they define is probably new, and the
-// server is asked about it meanwhile. An empty cache fills itself. If it cannot, kinds are not
-// asked for again: with a server that is away, that would take as long once more.
-func foresee(
-	ctx context.Context, client *cluster.Client, manifests []object.Manifest, scope plan.Options, before *early, atOnce bool,
-) (*early, error) {
-	e := &early{kinds: map[schema.GroupVersionKind]object.Kind{}, below: before}
-	all, asked := true, map[schema.GroupVersionKind]bool{}
+// foresee begins to read the objects of the manifests that were not read before. It returns nil
+// if there is nothing that the server has to be asked before, and if nothing should be read yet.
+func foresee(ctx context.Context, client *cluster.Client, manifests []object.Manifest, scope plan.Options, before *early) (*early, error) {
+	known, sure, err := remembered(ctx, client, manifests)
+	if err != nil || sure && before == nil {
+		return nil, err
+	}
+	scope.Kinds = known
+	e, p := begin(ctx, client, manifests, scope, before)
+	if e != nil {
+		e.schemas = readSchemas(ctx, client, p, before)
+	}
+	return e, nil
+}
+
+// remembered returns the kinds of the manifests as the cache has them, without those that it
+// lacks, and whether it is sure of all. An empty cache fills itself. If it cannot, kinds are
+// not asked for again: with a server that is away, that would take as long once more.
+func remembered(
+	ctx context.Context, client *cluster.Client, manifests []object.Manifest,
+) (known map[schema.GroupVersionKind]object.Kind, sure bool, err error) {
+	known, sure = map[schema.GroupVersionKind]object.Kind{}, true
+	asked := map[schema.GroupVersionKind]bool{}
 	for _, m := range manifests {
 		gvk := m.Ref().GVK
 		if asked[gvk] {
 			continue
 		}
 		asked[gvk] = true
-		kind, sure, err := client.Remembered(ctx, gvk)
-		all = all && sure && err == nil
+		kind, certain, err := client.Remembered(ctx, gvk)
+		sure = sure && certain && err == nil
 		if unserved(err) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		e.kinds[gvk] = kind
+		known[gvk] = kind
 	}
-	if all && before == nil && !atOnce {
-		return nil, nil
-	}
-	scope.Kinds = e.kinds
+	return known, sure, nil
+}
+
+// begin begins to read the objects of the manifests by the kinds of the scope. It returns nil
+// if those lack a kind that the manifests do not define: then the cache is probably behind,
+// and all would be read again. What they define is probably new, and the server is asked about
+// it meanwhile.
+func begin(ctx context.Context, client *cluster.Client, manifests []object.Manifest, scope plan.Options, before *early) (*early, *plan.Plan) {
 	p, err := plan.Build(manifests, scope)
-	if err != nil {
+	if err != nil || !defined(p) {
 		return nil, nil // It is an error by the true kinds, too, or they differ.
 	}
-	if !defined(p) {
-		return nil, nil
-	}
-	e.reader = ahead.StartAll(ctx, before.or(client), p)
-	e.schemas, e.done = readSchemas(ctx, client, p)
-	return e, nil
+	return &early{kinds: scope.Kinds, reader: ahead.StartAll(ctx, before.or(client), p), below: before}, p
 }
 
 // defined reports whether all kinds that are missing in a plan are of its definitions.
@@ -103,7 +112,7 @@ func (e *early) or(server ahead.Server) ahead.Server {
 func (e *early) close() {
 	if e != nil {
 		e.reader.Close()
-		e.done()
+		e.schemas.end()
 		e.below.close()
 	}
 }

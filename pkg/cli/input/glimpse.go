@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
 // glimpse is what was begun while the manifests are decoded, by a glance at them.
@@ -35,14 +37,28 @@ func (o *Options) glance(ctx context.Context, c *connection.Connection) {
 		o.glimpse = g
 		go func() {
 			defer close(g.done)
-			g.early, g.err = foresee(ctx, client, manifests, scope, nil, true)
+			g.early, g.err = begun(ctx, client, manifests, scope)
 		}()
 	}
 }
 
-// begun returns what was begun; nil for nothing. The error says that the server did not say
+// begun begins to read at once, and asks where the schemas are: a large set nearly always
+// needs one.
+func begun(ctx context.Context, client *cluster.Client, manifests []object.Manifest, scope plan.Options) (*early, error) {
+	var err error
+	if scope.Kinds, _, err = remembered(ctx, client, manifests); err != nil {
+		return nil, err
+	}
+	e, p := begin(ctx, client, manifests, scope, nil)
+	if e != nil && len(p.Phases) > 1 {
+		e.schemas = schemasAhead(ctx, client)
+	}
+	return e, nil
+}
+
+// result returns what was begun; nil for nothing. The error says that the server did not say
 // what it serves: it would not, a second time.
-func (g *glimpse) begun() (*early, error) {
+func (g *glimpse) result() (*early, error) {
 	if g == nil {
 		return nil, nil
 	}
@@ -52,7 +68,7 @@ func (g *glimpse) begun() (*early, error) {
 
 // close ends what was begun. What follows on it has to be closed before.
 func (g *glimpse) close() {
-	if e, _ := g.begun(); e != nil {
+	if e, _ := g.result(); e != nil {
 		e.close()
 	}
 }

@@ -223,7 +223,7 @@ func TestReadWhileBroken(t *testing.T) {
 	if err == nil || err.Error() != want.Error() {
 		t.Errorf("%v\nwithout a glance: %v", err, want)
 	}
-	if e, _ := o.glimpse.begun(); e != nil {
+	if e, _ := o.glimpse.result(); e != nil {
 		e.reader.Live(t.Context(), object.Kind{}, nil, nil) // It must not be waited for.
 	}
 	server.mu.Lock()

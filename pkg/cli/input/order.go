@@ -25,11 +25,11 @@ func (o *Options) Plan(
 ) (*plan.Plan, error) {
 	p, err := o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		if o.Early != nil {
-			before, err := o.glimpse.begun()
+			before, err := o.glimpse.result()
 			if err != nil {
 				return nil, err
 			}
-			if o.early, err = foresee(ctx, client, o.Manifests, o.Scope, before, false); err != nil {
+			if o.early, err = foresee(ctx, client, o.Manifests, o.Scope, before); err != nil {
 				return nil, err
 			}
 		}
@@ -57,9 +57,10 @@ func (o *Options) Plan(
 // what Ahead returns as well.
 func (o *Options) Schemas(ctx context.Context, client *cluster.Client, p *plan.Plan) (of func(object.Kind) openapi.Type, done func()) {
 	if o.early != nil {
-		return o.early.schemas, o.early.close
+		return o.early.schemas.of, o.early.close
 	}
-	return readSchemas(ctx, client, p)
+	s := readSchemas(ctx, client, p, nil)
+	return s.of, s.end
 }
 
 // Ahead returns what has begun to read the objects of the plan; nil if nothing has.

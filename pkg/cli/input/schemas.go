@@ -14,18 +14,44 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
-// readSchemas returns what reads the schemas of kinds. Where they are is asked beside the
-// objects if the plan is likely to need one: asked after them, it would cost a round trip. So
-// are those of custom kinds, which are on no disk after their definitions changed. done has
-// to be called in the end.
-func readSchemas(ctx context.Context, client *cluster.Client, p *plan.Plan) (of func(object.Kind) openapi.Type, done func()) {
-	asked := askTypes(p)
-	if len(asked) == 0 {
-		return published.ByKind(client.SchemaOnce(ctx)), func() {}
+// schemas read the schemas of kinds.
+type schemas struct {
+	of func(object.Kind) openapi.Type
+	// expect is told which will probably be asked for; nil if they are read when they are.
+	expect func([]schema.GroupVersion)
+	// close ends what was asked; nil if nothing has to be ended.
+	close func()
+}
+
+func (s schemas) end() {
+	if s.close != nil {
+		s.close()
 	}
-	custom := slices.DeleteFunc(asked, func(gv schema.GroupVersion) bool { return object.IsBuiltIn(gv.Group) })
-	schemas, done := client.SchemaAhead(ctx, custom)
-	return published.ByKind(schemas), done
+}
+
+// schemasAhead asks where the schemas are at once, for a run that will probably need one:
+// asked after the objects, it would cost a round trip.
+func schemasAhead(ctx context.Context, client *cluster.Client) schemas {
+	of, expect, stop := client.SchemaAhead(ctx)
+	return schemas{published.ByKind(of), expect, stop}
+}
+
+// readSchemas returns what reads the schemas of a plan's kinds. Where they are is asked beside
+// the objects if the plan is likely to need one, unless that was asked before. So are those of
+// custom kinds, which are on no disk after their definitions changed.
+func readSchemas(ctx context.Context, client *cluster.Client, p *plan.Plan, before *early) schemas {
+	asked := askTypes(p)
+	var s schemas
+	switch {
+	case before != nil && before.schemas.expect != nil:
+		s = schemas{of: before.schemas.of, expect: before.schemas.expect} // That ends it.
+	case len(asked) > 0:
+		s = schemasAhead(ctx, client)
+	default:
+		return schemas{of: published.ByKind(client.SchemaOnce(ctx))}
+	}
+	s.expect(slices.DeleteFunc(asked, func(gv schema.GroupVersion) bool { return object.IsBuiltIn(gv.Group) }))
+	return s
 }
 
 // askTypes returns the versions of the objects that state a list of maps outside of their

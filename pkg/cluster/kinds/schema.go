@@ -67,11 +67,12 @@ func (d *Discovery) SchemaOnce(ctx context.Context) Lookup {
 }
 
 // SchemaAhead is SchemaOnce for a run that will probably ask: it asks at once, beside
-// whatever else is asked, which documents there are, and then for those of the group
-// versions. A group version that was not among them then is looked for again, once it is
-// asked about. What fails before it is asked about is not reported, nor tried again until
-// then. stop has to be called in the end; then nothing is asked any more.
-func (d *Discovery) SchemaAhead(ctx context.Context, likely []schema.GroupVersion) (of Lookup, stop func()) {
+// whatever else is asked, which documents there are, and for those of group versions when it
+// is told to expect questions about them. A group version that was not among them then is
+// looked for again, once it is asked about. What fails before it is asked about is not
+// reported, nor tried again until then. stop has to be called in the end; then nothing is
+// asked any more, and nothing may be expected.
+func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]schema.GroupVersion), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	where, what := newQuestion(), once(func(schema.GroupVersion) *question { return newQuestion() })
 	first := sync.OnceValue(func() index { return d.index(ctx, where.asked) })
@@ -83,21 +84,27 @@ func (d *Discovery) SchemaAhead(ctx context.Context, likely []schema.GroupVersio
 		return again()
 	}, what)
 	var asking sync.WaitGroup
+	told := make(chan struct{})
 	asking.Go(func() {
-		known := first()
-		for _, gv := range likely {
-			if known.of(gv) != nil {
-				asking.Go(func() { documents(gv) })
-			}
-		}
+		first()
+		close(told)
 	})
+	expect = func(likely []schema.GroupVersion) {
+		for _, gv := range likely {
+			asking.Go(func() {
+				if <-told; first().of(gv) != nil {
+					documents(gv)
+				}
+			})
+		}
+	}
 	known := lookUpIn(documents)
 	of = func(kind object.Kind) (*spec.Schema, func(*spec.Schema) *spec.Schema) {
 		where.ask()
 		what(kind.GVK.GroupVersion()).ask()
 		return known(kind)
 	}
-	return of, func() { cancel(); asking.Wait() }
+	return of, expect, func() { cancel(); asking.Wait() }
 }
 
 // question is what may be sent before it is asked. The zero value is asked from the start.
