@@ -18,6 +18,10 @@ import (
 func TestSickDiscovery(t *testing.T) {
 	const groups, limit, most = 20, 30 * time.Second, 3 * 30 * time.Second
 	list := func(path string) bool { return path == "/api/v1" || strings.Count(path, "/") == 3 }
+	var all []string
+	for i := range groups {
+		all = append(all, sickGroup(i))
+	}
 	for part, sick := range map[string]func(string) bool{
 		"everything":       func(path string) bool { return path == "/api" || path == "/apis" || list(path) },
 		"/api":             func(path string) bool { return path == "/api" },
@@ -34,27 +38,11 @@ func TestSickDiscovery(t *testing.T) {
 							return failure(500, metav1.StatusReasonInternalError, nil), nil
 						case sick(path):
 							return failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
-						case path == "/readyz":
-							return text2response(200, "text/plain", "ok"), nil
-						case path == "/api":
-							return reply(200, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}}), nil
-						case path == "/apis":
-							all := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIGroupList"}}
-							for i := range groups {
-								gv := metav1.GroupVersionForDiscovery{GroupVersion: sickGroup(i) + "/v1", Version: "v1"}
-								all.Groups = append(all.Groups, metav1.APIGroup{
-									Name: sickGroup(i), Versions: []metav1.GroupVersionForDiscovery{gv}, PreferredVersion: gv,
-								})
-							}
-							return reply(200, all), nil
-						case list(path):
-							return reply(200, metav1.APIResourceList{
-								TypeMeta: resourceList, GroupVersion: strings.TrimPrefix(path, "/apis/"),
-								APIResources: []metav1.APIResource{{Name: "things", Kind: "Thing", Namespaced: true, Verbs: []string{"get"}}},
-							}), nil
-						default:
-							return failure(404, metav1.StatusReasonNotFound, nil), nil
 						}
+						if said := catalogueOf(req.URL.Path, all...); said != nil {
+							return said, nil
+						}
+						return failure(404, metav1.StatusReasonNotFound, nil), nil
 					})
 					began := time.Now()
 					for i := range groups {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,24 +44,14 @@ func (s *thingServer) answer(req *http.Request) (*http.Response, error) {
 		return s.fault(req)
 	}
 	served := !now.Before(s.served)
+	groups := []string{"apps"}
+	if served {
+		groups = append(groups, things.GVK.Group)
+	}
+	if said := catalogueOf(path, groups...); said != nil {
+		return said, nil
+	}
 	switch {
-	case path == "/readyz":
-		return text2response(200, "text/plain", "ok"), nil
-	case path == "/api":
-		return reply(200, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}}), nil
-	case path == "/apis":
-		all := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIGroupList"}}
-		for _, name := range []string{"apps", "example.com"}[:map[bool]int{false: 1, true: 2}[served]] {
-			gv := metav1.GroupVersionForDiscovery{GroupVersion: name + "/v1", Version: "v1"}
-			all.Groups = append(all.Groups, metav1.APIGroup{Name: name, Versions: []metav1.GroupVersionForDiscovery{gv}, PreferredVersion: gv})
-		}
-		return reply(200, all), nil
-	case path == "/api/v1", path == "/apis/apps/v1", path == "/apis/example.com/v1" && served:
-		list := metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: strings.TrimPrefix(strings.TrimPrefix(path, "/apis/"), "/api/"), APIResources: []metav1.APIResource{}}
-		if list.GroupVersion == "example.com/v1" {
-			list.APIResources = append(list.APIResources, metav1.APIResource{Name: "things", Kind: "Thing", Namespaced: true, Verbs: things.Verbs})
-		}
-		return reply(200, list), nil
 	case path == thingsPath && served && req.URL.Query().Has("watch"):
 		return s.watch(req), nil
 	case path == thingsPath && served:
@@ -74,6 +65,30 @@ func (s *thingServer) answer(req *http.Request) (*http.Response, error) {
 	default:
 		return failure(404, metav1.StatusReasonNotFound, nil), nil
 	}
+}
+
+// catalogueOf is what a server that is well says at a path of its catalogue: each group has
+// the kind Thing, at v1. It is nil at other paths.
+func catalogueOf(path string, groups ...string) *http.Response {
+	gv := strings.TrimPrefix(strings.TrimPrefix(path, "/apis/"), "/api/")
+	switch {
+	case path == "/readyz":
+		return text2response(200, "text/plain", "ok")
+	case path == "/api":
+		return reply(200, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
+	case path == "/apis":
+		all := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIGroupList"}}
+		for _, name := range groups {
+			gv := metav1.GroupVersionForDiscovery{GroupVersion: name + "/v1", Version: "v1"}
+			all.Groups = append(all.Groups, metav1.APIGroup{Name: name, Versions: []metav1.GroupVersionForDiscovery{gv}, PreferredVersion: gv})
+		}
+		return reply(200, all)
+	case path == "/api/v1", strings.HasSuffix(gv, "/v1") && slices.Contains(groups, strings.TrimSuffix(gv, "/v1")):
+		return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: gv, APIResources: []metav1.APIResource{
+			{Name: things.Resource, Kind: things.GVK.Kind, Namespaced: true, Verbs: things.Verbs},
+		}})
+	}
+	return nil
 }
 
 func thing() map[string]any {
