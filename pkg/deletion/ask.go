@@ -109,6 +109,7 @@ func (e *Engine) begin(t *target) bool {
 	if t.done || !t.found && !t.unseen {
 		return false
 	}
+	e.underway = e.underway || e.DryRun == object.DryRunNone
 	started := event.Started{Ref: t.Ref}
 	if e.Timeout != nil && e.keepsWatch() {
 		started.Within = max(0, e.Timeout(*t.kind))

@@ -53,8 +53,8 @@ const (
 // Engine deletes. Server and Emit are needed; one Engine is for one run.
 type Engine struct {
 	Server Server
-	// First is asked in the place of Server what there is, before anything is asked for;
-	// nil asks Server.
+	// First is asked in the place of Server what there is, while there is no outage to
+	// outlive; nil asks Server.
 	First observe.Watcher
 	// Explainer is asked why objects do not go; nil explains nothing.
 	Explainer Explainer
@@ -85,9 +85,10 @@ type Engine struct {
 
 	mu      sync.Mutex // guards everything below, the views and their targets
 	planned bool
-	// begun: something may have been asked for.
-	begun   bool
-	outcome Outcome
+	// underway: a deletion was asked for, and for its sake an outage is outlived. outlived:
+	// one has been, for nothing, and nothing was seen since.
+	underway, outlived bool
+	outcome            Outcome
 	// pending is how many targets of the phase are not done, explained how many were
 	// explained.
 	pending, explained int

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
 )
 
 var errPhaseBefore = errors.New("objects that have to be deleted first are still there")
@@ -59,7 +61,7 @@ func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 		v.wait(ctx)
 	}
 	e.mu.Lock()
-	e.begun = true
+	e.outlived = e.isDark(views)
 	e.mu.Unlock()
 	targets := e.settle(index, ph, views)
 	if !e.keepsWatch() {
@@ -74,4 +76,17 @@ func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 		e.await(watching, targets)
 	}
 	return e.close(ctx, targets)
+}
+
+// isDark reports whether an outage has been outlived for nothing, and no view has seen
+// anything since. The engine is locked.
+func (e *Engine) isDark(views []*view) bool {
+	dark := e.outlived
+	for _, v := range views {
+		if v.synced || v.kindGone {
+			return false
+		}
+		dark = dark || errors.As(v.ended, new(*observe.BlindError))
+	}
+	return dark
 }

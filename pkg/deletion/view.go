@@ -52,7 +52,10 @@ func (e *Engine) viewOf(kind object.Kind, sel object.Selection, targets ...*targ
 
 func (e *Engine) newView(sight *observe.View, targets ...*target) *view {
 	sight.Server, sight.Patience = e.Server, blindFor
-	if !e.begun {
+	if e.underway && e.Timeout != nil { // What may take so long to go may be looked for as long.
+		sight.Search = max(0, e.Timeout(sight.Kind))
+	}
+	if !e.underway || e.outlived {
 		sight.First = e.First
 	}
 	v := &view{
@@ -191,8 +194,8 @@ func (v *view) sees() {
 func (v *view) blinded(err error) {
 	if !v.blind {
 		v.blind = true
-		ref := v.Ref()
-		v.engine.Emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), Left: blindFor, Of: blindFor})
+		ref, left := v.Ref(), v.Tolerates()
+		v.engine.Emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), Left: left, Of: left})
 	}
 }
 

@@ -41,8 +41,8 @@ func (b *blindness) end() {
 	*b = blindness{}
 }
 
-// add notes an error. When nothing else comes for as long as the view's Patience, it gives
-// up; lock guards the blindness.
+// add notes an error. When nothing else comes for as long as patience, it gives up; lock
+// guards the blindness.
 func (b *blindness) add(err error, patience time.Duration, lock sync.Locker, giveUp context.CancelCauseFunc) {
 	b.failures++
 	b.last = err

@@ -29,7 +29,7 @@ func (v *View) receive(change object.Change, giveUp context.CancelCauseFunc, tel
 			v.tellMissing(tell)
 		}
 	case object.Unreadable:
-		v.blind.add(c.Err, v.Patience, &v.mu, giveUp)
+		v.blind.add(c.Err, v.Tolerates(), &v.mu, giveUp)
 	}
 	tell(change)
 }

@@ -33,8 +33,11 @@ type View struct {
 	// Names are those of the objects that are meant; nil for all that is selected.
 	Names []string
 	// Patience is how long nothing but errors may come. 0 leaves patience to Server:
-	// whatever ends its watch ends the view.
+	// whatever ends its watch ends the view. First has a patience of its own.
 	Patience time.Duration
+	// Search is how long nothing but errors may come before the first list, if that is less
+	// than Patience. 0 leaves it to First, or is Patience if there is none.
+	Search time.Duration
 
 	mu    sync.Mutex      // guards what follows
 	named map[string]bool // Names; nil for all
@@ -82,6 +85,20 @@ func (v *View) selection() object.Selection {
 	return s
 }
 
+// Tolerates returns how long nothing but errors may come now; 0 leaves that to whoever is
+// asked. It is for who is told of one, while the view is locked.
+func (v *View) Tolerates() time.Duration {
+	switch {
+	case v.seen:
+		return v.Patience
+	case v.Search > 0:
+		return min(v.Search, v.Patience)
+	case v.First != nil:
+		return 0
+	}
+	return v.Patience
+}
+
 // Ref is what an error of the view is about.
 func (v *View) Ref() object.Ref {
 	s := v.selection()
@@ -97,7 +114,7 @@ func (v *View) Split(err error) []*View {
 	}
 	views := make([]*View, len(v.Names))
 	for i, name := range v.Names {
-		views[i] = &View{Server: v.Server, First: v.First, Kind: v.Kind, Selection: v.Selection, Names: []string{name}, Patience: v.Patience}
+		views[i] = &View{Server: v.Server, First: v.First, Kind: v.Kind, Selection: v.Selection, Names: []string{name}, Patience: v.Patience, Search: v.Search}
 	}
 	return views
 }

@@ -199,6 +199,48 @@ func TestFirst(t *testing.T) {
 	})
 }
 
+// What was never listed is given up sooner than what was, and without a limit of its own,
+// when whoever is asked first gives it up.
+func TestSearch(t *testing.T) {
+	for name, test := range map[string]struct {
+		view    *View
+		watches []watch
+		took    time.Duration
+	}{
+		"before the first list":         {&View{Search: time.Minute}, []watch{{[]object.Change{blind}, nil}}, time.Minute},
+		"after it":                      {&View{Search: time.Minute}, []watch{{[]object.Change{synced, blind}, nil}}, time.Hour},
+		"longer than there is patience": {&View{Search: 2 * time.Hour}, []watch{{[]object.Change{blind}, nil}}, time.Hour},
+		"by whoever is asked first":     {&View{First: slow{2 * time.Hour}}, nil, 2 * time.Hour},
+		"who has to be as quick":        {&View{Search: time.Minute, First: slow{2 * time.Hour}}, nil, time.Minute},
+		"or quicker":                    {&View{Search: time.Minute, First: slow{time.Second}}, nil, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := test.view
+				v.Server, v.Kind, v.Patience = &script{watches: test.watches}, configMaps, time.Hour
+				began := time.Now()
+				err := v.Follow(t.Context(), func(object.Change) {})
+				if took := time.Since(began); err == nil || took != test.took {
+					t.Errorf("%v after %s, want it after %s", err, took, test.took)
+				}
+			})
+		})
+	}
+}
+
+// slow is a server that does not see anything for so long before it gives up.
+type slow struct{ gives time.Duration }
+
+func (s slow) Watch(ctx context.Context, _ object.Kind, _ object.Selection, tell func(object.Change)) error {
+	tell(blind)
+	select {
+	case <-time.After(s.gives):
+		return trouble
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 func TestFollowEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		enough := errors.New("enough")
@@ -232,10 +274,13 @@ func TestLook(t *testing.T) {
 
 // Edge case 50: who may not list is shown each object by its name.
 func TestSplit(t *testing.T) {
-	v := &View{Kind: configMaps, Names: []string{"a", "b"}, Selection: object.Selection{Namespace: "prod"}}
+	v := &View{Kind: configMaps, Names: []string{"a", "b"}, Selection: object.Selection{Namespace: "prod"}, Patience: time.Hour, Search: time.Minute}
 	var got []object.Selection
 	for _, part := range v.Split(refused) {
 		got = append(got, part.selection())
+		if part.Patience != v.Patience || part.Search != v.Search {
+			t.Errorf("%s is looked for for %s, and followed for %s", part.Names, part.Search, part.Patience)
+		}
 	}
 	if want := []object.Selection{{Namespace: "prod", Name: "a"}, {Namespace: "prod", Name: "b"}}; !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
