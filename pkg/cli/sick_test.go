@@ -170,3 +170,28 @@ func answering(code int, reason string) func(*testing.T, *away) {
 		})
 	}
 }
+
+// A server that answers with an error when it is asked for a schema is not said to be away.
+func TestSickSchemas(t *testing.T) {
+	for _, args := range []string{"wait things/x --for=jsonpath={.spec.x}=y --timeout=1s", "wait -f set.yaml --for=jsonpath={.spec.x}=y --timeout=1s"} {
+		t.Run(args, func(t *testing.T) {
+			asked := newSick(t, func(path string) bool { return path == "/openapi/v3" })
+			code, out, stderr := call(t, append(strings.Split(args, " "), "-n", "default", "--server-timeout=300ms")...)
+			all := strings.Join(strings.Fields(out+stderr), " ")
+			if code != verb.ExitUnknown || !strings.Contains(all, "does not say of what schema a Thing is: it answers 503: sick") {
+				t.Errorf("exit status %d, want %d, and what the server answers", code, verb.ExitUnknown)
+			}
+			for _, claim := range []string{"does not answer", "is reachable"} {
+				if strings.Contains(all, claim) {
+					t.Errorf("it answers, and is said to be away: %q", claim)
+				}
+			}
+			if len(asked()) == 0 {
+				t.Error("nothing was asked: the test proves nothing")
+			}
+			if t.Failed() {
+				t.Logf("%d\n%s\n%s\n%v", code, out, stderr, asked())
+			}
+		})
+	}
+}

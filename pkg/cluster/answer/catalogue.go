@@ -7,6 +7,8 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Catalogue verifies an answer about what the server serves. client-go reads these, some
@@ -17,12 +19,10 @@ func Catalogue(base, asked string, resp *http.Response) error {
 	if check == nil || resp.StatusCode != http.StatusOK || !claimsJSON(resp) {
 		return nil
 	}
-	body, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close() // It was read, or it failed before.
+	body, err := taken(resp)
 	if err != nil {
 		return err
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
 	var text catalogueText
 	if err := json.Unmarshal(body, &text); err != nil {
 		return Garbled(body)
@@ -35,6 +35,32 @@ func Catalogue(base, asked string, resp *http.Response) error {
 		return Wrong("%s answers with %s", asked, Describe(u))
 	}
 	return nil
+}
+
+// Refusal returns the Status with which a server answers that it does not say what it
+// serves; nil if it says so, or if something else answers. client-go does not read it where
+// it wants the text of an answer.
+func Refusal(base, asked string, resp *http.Response) (*metav1.Status, error) {
+	if catalogueCheck(strings.TrimPrefix(asked, base)) == nil || resp.StatusCode < http.StatusBadRequest || !claimsJSON(resp) {
+		return nil, nil
+	}
+	body, err := taken(resp)
+	if err != nil {
+		return nil, err
+	}
+	var said metav1.Status
+	if json.Unmarshal(body, &said) != nil || said.Kind != "Status" || said.Status != metav1.StatusFailure {
+		return nil, nil // A proxy may say anything.
+	}
+	return &said, nil
+}
+
+// taken reads the body of an answer, and leaves it to be read again.
+func taken(resp *http.Response) ([]byte, error) {
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close() // It was read, or it failed before.
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return body, err
 }
 
 // claimsJSON reports whether the body of an answer can be checked. An answer without a

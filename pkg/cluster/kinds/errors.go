@@ -112,6 +112,30 @@ func apiHint(gvk schema.GroupVersionKind) string {
 	return fmt.Sprintf("see: %s apiservice %s.%s", command.Kubectl("get"), gvk.Version, gvk.Group)
 }
 
+// UntoldSchemaError says that the server is there, but does not say of what schema a kind is.
+type UntoldSchemaError struct {
+	Kind string
+	Err  error
+}
+
+func (e *UntoldSchemaError) Error() string {
+	why := e.Err.Error()
+	if code := request.StatusOf(e.Err).Code; code != 0 {
+		why = fmt.Sprintf("it answers %d: %s", code, why)
+	}
+	return fmt.Sprintf("the server does not say of what schema a %s is: %s", e.Kind, why)
+}
+
+func (e *UntoldSchemaError) Unwrap() error { return e.Err }
+
+// Unreachable marks errors that say nothing about the object.
+func (e *UntoldSchemaError) Unreachable() bool { return true }
+
+// Hint says where to look, and how to try for longer.
+func (e *UntoldSchemaError) Hint() string {
+	return "see: " + command.Kubectl("get", "--raw", "/openapi/v3") + "; --server-timeout=5m keeps trying longer"
+}
+
 // NoTypeError says that the server serves nothing by the name of a type.
 type NoTypeError struct {
 	// Type is the requested type.

@@ -48,6 +48,9 @@ func schemaError(kind object.Kind, err error) error {
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsNotAcceptable(err) {
 		return nil
 	}
+	if untold(err) {
+		return &UntoldSchemaError{Kind: kind.GVK.Kind, Err: err}
+	}
 	return fmt.Errorf("schema of %s: %w", kind.GVK.Kind, err)
 }
 

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -17,6 +19,8 @@ type attempt struct {
 	quiet bool
 	// retryAfter is the delay that the server asks for; 0 for none.
 	retryAfter time.Duration
+	// said is how the server refused to say what it serves; nil if it did not.
+	said *metav1.Status
 	// heard is when the request went out or something of its answer came in, in
 	// nanoseconds; 0 while it waits for credentials.
 	heard atomic.Int64

@@ -167,6 +167,9 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	if _, sent := a.quietSince(); !sent && ctx.Err() == nil {
 		err = asUnsent(err)
 	}
+	if a.said != nil && foreign(StatusOf(err)) { // client-go did not read it.
+		err = &apierrors.StatusError{ErrStatus: *a.said}
+	}
 	if err == nil || Classify(err, r) != Lost {
 		s.availability.answer()
 	}
