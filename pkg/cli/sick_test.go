@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -50,7 +51,7 @@ func newSick(t *testing.T, sick func(path string) bool) (asked func() map[string
 	return func() map[string]int {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return counts
+		return maps.Clone(counts)
 	}
 }
 

@@ -128,7 +128,9 @@ func TestAggregatedAPIAway(t *testing.T) {
 					s.goAway()
 					args := strings.Split(strings.ReplaceAll(test.args, "GROUP", group), " ")
 					code, out, stderr := call(t, append(args, "-n", "default", "--server-timeout=300ms")...)
+					s.mu.Lock()
 					t.Logf("%d\n%s\n%s\n%v", code, out, stderr, s.seen)
+					s.mu.Unlock()
 					if code != verb.ExitUnknown {
 						t.Errorf("exit status %d, want %d", code, verb.ExitUnknown)
 					}

@@ -113,6 +113,7 @@ func TestSchemasAreAskedAhead(t *testing.T) {
 			return s
 		}
 		time.Sleep(trip + time.Millisecond) // as the objects are read
+		synctest.Wait()
 		if got, want := fmt.Sprint(f.seen), "[GET /openapi/v3 GET /openapi/v3/apis/large.com/v1]"; got != want {
 			t.Fatalf("asked before any question: %s, want %s", got, want)
 		}

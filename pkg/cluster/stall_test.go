@@ -97,6 +97,7 @@ func TestSlowAnswer(t *testing.T) {
 		if err := errors.Join(getMany(t.Context(), c, 3)...); err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait() // The last report may be under way.
 		if f.count("GET /api") != 3 || len(says.retries) != 0 {
 			t.Errorf("requests %v, reported %v; want each once", f.seen, says.retries)
 		}
