@@ -22,37 +22,6 @@ func refsOf(manifests []object.Manifest) []string {
 	return refs
 }
 
-// A glance finds what it can see, and no object where there is none.
-func TestGlance(t *testing.T) {
-	for name, test := range map[string]struct {
-		text string
-		want []string
-	}{
-		"usual":            {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: b\ndata:\n  name: c\n", []string{"/v1, Kind=ConfigMap b/a"}},
-		"the rest before":  {"data:\n  kind: x\n  metadata:\n    name: no\nmetadata:\n    labels:\n      name: no\n    name: a\nkind: ConfigMap\napiVersion: v1\n", []string{"/v1, Kind=ConfigMap /a"}},
-		"quotes, comments": {"# first\napiVersion: \"apps/v1\"\nkind: 'Deployment' # it is\n\nmetadata: # so\n  # not: this\n  annotations:\n    name: no\n  name: 'a'\n", []string{"apps/v1, Kind=Deployment /a"}},
-		"metadata nests":   {"apiVersion: v1\nkind: Pod\nmetadata:\n  ownerReferences:\n  - name: no\n  managedFields:\n    - name: no\n  name: a\n", []string{"/v1, Kind=Pod /a"}},
-		"documents":        {"---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n---\n# nothing\n---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: b\n", []string{"/v1, Kind=Pod /a", "/v1, Kind=Pod /b"}},
-		"block text":       {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  x: |\n    apiVersion: v1\n    kind: Pod\n    metadata:\n      name: no\n", []string{"/v1, Kind=ConfigMap /a"}},
-		"list": {"apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: a\n  spec:\n    items:\n    - name: no\n- metadata:\n    namespace: c\n    name: b\n  kind: Pod\n  apiVersion: v1\nkind: List\nmetadata:\n  resourceVersion: \"\"\n",
-			[]string{"/v1, Kind=Pod /a", "/v1, Kind=Pod c/b"}},
-		"list, indented": {"kind: List\napiVersion: v1\nitems:\n  - kind: Pod\n    apiVersion: v1\n    metadata:\n      name: a\n  -\n    kind: Pod\n    apiVersion: v1\n    metadata:\n      name: b\n", []string{"/v1, Kind=Pod /a", "/v1, Kind=Pod /b"}},
-		"flow":           {"{apiVersion: v1, kind: Pod, metadata: {name: a}}\n", nil},
-		"flow below":     {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", nil},
-		"no name":        {"apiVersion: v1\nkind: Pod\nmetadata:\n  generateName: a-\n", nil},
-		"an anchor":      {"apiVersion: v1\nkind: Pod\nmetadata:\n  name: *a\n", nil},
-		"a template":     {"apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Name }}\n", nil},
-		"a text":         {"no: object\n", nil},
-		"a URL":          {"http://x\n", nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, refsOf(glance(split("x.yaml", []byte(test.text))))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 // A caller is told of a large input alone, before it is decoded, and reads the same with it.
 func TestGlanceOfALargeInput(t *testing.T) {
 	dir := t.TempDir()

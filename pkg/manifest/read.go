@@ -70,12 +70,12 @@ func decode(ctx context.Context, inputs []input, how *reading, tell func([]objec
 		workers errgroup.Group
 		aliases = &aliases{}
 	)
-	if tell != nil && glanced(inputs) {
+	if tell != nil && worthAGlance(inputs) {
 		var found []object.Manifest
 		for i := range inputs {
 			inputs[i] = inputs[i].held(ctx)
 			docs, _ := inputs[i].documents(ctx)
-			found = append(found, glance(docs)...)
+			found = append(found, glanceAt(docs)...)
 		}
 		tell(found)
 	}

@@ -1,60 +1,18 @@
-package manifest
+package glance
 
 import (
 	"bytes"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-const (
-	// worthGlance is from how much text on decoding takes long enough for something else to be
-	// begun meanwhile: some milliseconds.
-	worthGlance = 128 << 10
-	// mostGlance is how much text is held before any of it is decoded. What is larger has more
-	// objects than a caller wants to know early.
-	mostGlance = 32 << 20
-)
-
-// glanced reports whether the inputs are worth a glance before they are decoded: files that
-// are there, and of a size that pays.
-func glanced(inputs []input) bool {
-	var size int64
-	for _, in := range inputs {
-		if in.size == 0 {
-			return false // It may be silent for minutes.
-		}
-		size += in.size
-	}
-	return worthGlance <= size && size <= mostGlance
+// Head is what identifies an object, as it is written.
+type Head struct {
+	APIVersion, Kind, Name, Namespace string
 }
 
-// glance returns what the objects of the documents are probably called, by the lines of texts
-// in block style. It lacks what is written in another style. Nothing but speed may depend on
-// it.
-func glance(docs []*document) []object.Manifest {
-	var all []object.Manifest
-	for _, d := range docs {
-		if isJSON(d.text) {
-			continue
-		}
-		for _, h := range headsOf(d.text) {
-			u := &unstructured.Unstructured{Object: map[string]any{}}
-			u.SetAPIVersion(h.apiVersion)
-			u.SetKind(h.kind)
-			u.SetName(h.name)
-			u.SetNamespace(h.namespace)
-			all = append(all, object.Manifest{Object: u, Source: d.source()})
-		}
-	}
-	return all
-}
-
-// head is what identifies an object.
+// head is an object of which some lines were seen.
 type head struct {
-	apiVersion, kind, name, namespace string
+	Head
 
 	column int // of its keys
 	meta   int // column of the keys of its metadata; 0 outside of it, -1 where that begins
@@ -71,33 +29,35 @@ func (h *head) take(column int, line []byte) {
 	case column == h.column && key == "metadata" && value == "":
 		h.meta = -1
 	case column == h.column && key == "apiVersion":
-		h.apiVersion = value
+		h.APIVersion = value
 	case column == h.column && key == "kind":
-		h.kind = value
+		h.Kind = value
 	case h.meta == -1, column == h.meta && column > h.column:
 		h.meta = column
 		switch key {
 		case "name":
-			h.name = value
+			h.Name = value
 		case "namespace":
-			h.namespace = value
+			h.Namespace = value
 		}
 	}
 }
 
 // isWhole reports whether it identifies an object.
-func (h *head) isWhole() bool { return h.apiVersion != "" && h.kind != "" && h.name != "" }
+func (h *head) isWhole() bool { return h.APIVersion != "" && h.Kind != "" && h.Name != "" }
 
-// headsOf returns the heads of the objects of a document: one, or those of a list's items.
-func headsOf(text []byte) []head {
+// Heads returns the heads of the objects of one document in block style: one, or those of a
+// list's items. It lacks what is written in flow style or JSON, and values that are more than
+// plain texts.
+func Heads(text []byte) []Head {
 	var (
 		top, item head
-		found     []head
+		found     []Head
 		listed    bool // the line is below a list's items
 	)
 	end := func(h *head) {
 		if h.isWhole() {
-			found = append(found, *h)
+			found = append(found, h.Head)
 		}
 	}
 	for line := range bytes.Lines(text) {
@@ -126,6 +86,12 @@ func headsOf(text []byte) []head {
 	end(&item)
 	end(&top)
 	return found
+}
+
+// isInsignificant reports whether a line is blank or a comment.
+func isInsignificant(line []byte) bool {
+	line = bytes.TrimLeft(line, " \t\r\n")
+	return len(line) == 0 || line[0] == '#'
 }
 
 // keyAndText returns the key of a line in block style, and the text after it without quotes
