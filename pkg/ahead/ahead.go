@@ -48,6 +48,9 @@ type group struct {
 	// The rest is written before done is closed, and read after.
 	read map[object.Ref]reading
 	at   time.Time
+
+	// taken: some of it was an answer. The Reader's lock guards it.
+	taken bool
 }
 
 type reading struct {
@@ -65,7 +68,8 @@ func Start(ctx context.Context, server Server, p *plan.Plan) *Reader {
 }
 
 // StartAll is Start for a caller that has something else to do before the first phase, so
-// that even a single one is read ahead.
+// that even a single one is read ahead. The server may be a Reader that was started for a plan
+// of which less was known; what that has read keeps its age.
 func StartAll(ctx context.Context, server Server, p *plan.Plan) *Reader {
 	r := &Reader{server: server, cancel: func() {}}
 	objects := 0
@@ -95,10 +99,22 @@ func StartAll(ctx context.Context, server Server, p *plan.Plan) *Reader {
 			server.Live(ctx, g.kind, refs[gvk], func(i int, live *unstructured.Unstructured, err error) {
 				g.read[refs[gvk][i]] = reading{live, err}
 			})
-			g.at = time.Now()
+			g.at = r.readAt(gvk)
 		})
 	}
 	return r
+}
+
+// readAt is when a kind was read that the server has just answered for.
+func (r *Reader) readAt(gvk schema.GroupVersionKind) time.Time {
+	if before, ok := r.server.(*Reader); ok {
+		before.mu.Lock()
+		defer before.mu.Unlock()
+		if g := before.groups[gvk]; g != nil && g.taken {
+			return g.at
+		}
+	}
+	return time.Now()
 }
 
 // Live is [Server].Live. Each object that was read ahead is answered once: who asks again
@@ -145,7 +161,7 @@ func (r *Reader) take(ctx context.Context, kind object.Kind, refs []object.Ref) 
 		}
 		delete(g.read, ref)
 		if !r.stale || got.live == nil && got.err == nil {
-			taken[ref] = got
+			taken[ref], g.taken = got, true
 		}
 	}
 	return taken

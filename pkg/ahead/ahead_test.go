@@ -266,3 +266,27 @@ func TestNothingIsKept(t *testing.T) {
 		}
 	}
 }
+
+// What was read for a plan of which less was known is not read again, and gets no younger by
+// being handed on: who reads from a Reader sees an object as it was ten seconds before at most.
+func TestReadingsKeepTheirAge(t *testing.T) {
+	for wait, calls := range map[time.Duration]int{4 * time.Second: 1, 6 * time.Second: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			s, p := &server{versions: map[object.Ref]string{}}, planOf(1, 1, 3)
+			known := planOf(1, 1, 2)
+			first := ahead.StartAll(t.Context(), s, known)
+			defer first.Close()
+			time.Sleep(wait)
+			second := ahead.StartAll(t.Context(), first, p)
+			defer second.Close()
+			time.Sleep(wait)
+			if got, err := versionsOf(t.Context(), second, p.Phases[0]); err != nil || len(got) != 3 {
+				t.Fatal(got, err)
+			}
+			const unknown = 1 // read of the object that was not known
+			if s.calls != calls+unknown {
+				t.Errorf("%v and %v later: %d reads", wait, wait, s.calls)
+			}
+		})
+	}
+}
