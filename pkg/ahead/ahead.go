@@ -172,6 +172,9 @@ func (r *Reader) take(ctx context.Context, kind object.Kind, refs []object.Ref) 
 // object was not there goes on counting: who creates it has to bind that to nothing being
 // there, whenever it was looked at. No call of Live may be under way.
 func (r *Reader) Stale() {
+	if before, ok := r.server.(*Reader); ok {
+		before.Stale()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stale = true

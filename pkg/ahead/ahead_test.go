@@ -290,3 +290,27 @@ func TestReadingsKeepTheirAge(t *testing.T) {
 		})
 	}
 }
+
+// Of what was read before a write nothing is seen after it, however it was handed on: a plan may
+// be too large to be read ahead itself.
+func TestNothingIsSeenFromBeforeAWrite(t *testing.T) {
+	for _, objects := range []int{3, 2_001} {
+		synctest.Test(t, func(t *testing.T) {
+			p := planOf(1, 1, objects)
+			s := &server{versions: map[object.Ref]string{p.Phases[0].Items[0].Ref: "1"}}
+			first := ahead.StartAll(t.Context(), s, planOf(1, 1, 2))
+			defer first.Close()
+			second := ahead.StartAll(t.Context(), first, p)
+			defer second.Close()
+			time.Sleep(2 * trip)
+			second.Stale()
+			s.mu.Lock()
+			s.versions[p.Phases[0].Items[0].Ref] = "2"
+			s.mu.Unlock()
+			got, err := versionsOf(t.Context(), second, p.Phases[0])
+			if seen := got[p.Phases[0].Items[0].Ref]; err != nil || seen != "o0-0@2" {
+				t.Errorf("%d objects: %s was seen, %v", objects, seen, err)
+			}
+		})
+	}
+}

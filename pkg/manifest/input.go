@@ -60,8 +60,8 @@ func worthAGlance(inputs []input) bool {
 func glanceAt(docs []*document) []object.Manifest {
 	var all []object.Manifest
 	for _, d := range docs {
-		if isJSON(d.text) {
-			continue
+		if isJSON(d.text) || bytes.Contains(d.text, []byte(hookAnnotation)) {
+			continue // A hook may not be meant.
 		}
 		for _, h := range glance.Heads(d.text) {
 			u := &unstructured.Unstructured{Object: map[string]any{}}

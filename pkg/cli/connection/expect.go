@@ -141,13 +141,18 @@ func contextHint(raw api.Config, want expectation) string {
 	return "choose it with --context: " + strings.Join(known, ", ")
 }
 
+// Recognises reports whether Connect will ask the cluster which one it is.
+func (c *Connection) Recognises() bool {
+	return len(c.expectations(ExpectCluster)) > 0 && !c.recognised
+}
+
 // expectedCluster refuses a cluster that was not expected, by the first request of
 // all. A cluster that cannot be recognised is refused too.
 func (c *Connection) expectedCluster(ctx context.Context, client *cluster.Client) error {
-	wanted := c.expectations(ExpectCluster)
-	if len(wanted) == 0 || c.recognised {
+	if !c.Recognises() {
 		return nil
 	}
+	wanted := c.expectations(ExpectCluster)
 	const name = "kube-system"
 	kind := object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Resource: "namespaces"}
 	live, err := client.Get(ctx, kind, object.Ref{GVK: kind.GVK, Name: name})

@@ -11,33 +11,35 @@ import (
 
 // glimpse is what was begun while the manifests are decoded, by a glance at them.
 type glimpse struct {
-	done  chan struct{}
-	early *early // nil if nothing was begun
-	err   error
+	cancel context.CancelFunc
+	done   chan struct{}
+	early  *early // nil if nothing was begun
+	err    error
 }
 
 // glance has the objects read that the manifests will probably turn out to be, while they are
-// decoded. With -l, most of an input may not be meant. That there is no connection is not the
-// question yet.
+// decoded: not with -l, where most of an input may not be meant, and not where the cluster has
+// to be recognised first. That there is no connection is not the question yet.
 func (o *Options) glance(ctx context.Context, c *connection.Connection) {
-	if o.Early == nil || o.Files.Selector != "" {
-		return
-	}
-	client, err := o.Early()
-	if err != nil {
+	if o.Early == nil || o.Files.Selector != "" || c.Recognises() {
 		return
 	}
 	scope := o.Scope
-	if scope.Namespace, scope.Enforced, err = c.Namespace(); err != nil {
-		return
-	}
 	scope.SkipInvalid = true
 	o.Files.Glance = func(manifests []object.Manifest) {
-		g := &glimpse{done: make(chan struct{})}
+		client, err := o.Early()
+		if err != nil {
+			return
+		}
+		if scope.Namespace, scope.Enforced, err = c.Namespace(); err != nil {
+			return
+		}
+		under, cancel := context.WithCancel(ctx)
+		g := &glimpse{cancel: cancel, done: make(chan struct{})}
 		o.glimpse = g
 		go func() {
 			defer close(g.done)
-			g.early, g.err = begun(ctx, client, manifests, scope)
+			g.early, g.err = begun(under, client, manifests, scope)
 		}()
 	}
 }
@@ -68,7 +70,10 @@ func (g *glimpse) result() (*early, error) {
 
 // close ends what was begun. What follows on it has to be closed before.
 func (g *glimpse) close() {
-	if e, _ := g.result(); e != nil {
-		e.close()
+	if g == nil {
+		return
 	}
+	g.cancel()
+	e, _ := g.result()
+	e.close()
 }

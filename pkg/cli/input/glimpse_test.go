@@ -36,8 +36,9 @@ type configMaps struct {
 	*httptest.Server
 	mu    sync.Mutex
 	asked map[string]int
-	// sick: it says nothing of what it serves.
-	sick bool
+	// sick: it does not say what it serves. silent: nor does it answer, until that is closed.
+	sick   bool
+	silent chan struct{}
 }
 
 func newConfigMaps(t *testing.T) *configMaps {
@@ -56,6 +57,9 @@ func (s *configMaps) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	s.mu.Lock()
 	s.asked[req.Method+" "+req.URL.Path]++
 	s.mu.Unlock()
+	if s.silent != nil {
+		<-s.silent
+	}
 	var answer any
 	name, isObject := strings.CutPrefix(req.URL.Path, "/api/v1/namespaces/shop/configmaps/")
 	switch {
@@ -103,7 +107,7 @@ func (s *configMaps) awaits(t *testing.T, request string) {
 }
 
 // connect returns a connection to the server, and how a verb uses it.
-func (s *configMaps) connect(t *testing.T) (*connection.Connection, func() (*cluster.Client, error)) {
+func (s *configMaps) connect(t *testing.T, args ...string) (*connection.Connection, func() (*cluster.Client, error)) {
 	t.Helper()
 	config := api.NewConfig()
 	config.Clusters["c"] = &api.Cluster{
@@ -120,7 +124,8 @@ func (s *configMaps) connect(t *testing.T) (*connection.Connection, func() (*clu
 	c := connection.New(redact.NewVault())
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.AddFlags(flags)
-	if err := flags.Parse([]string{"--kubeconfig", kubeconfig, "--cache-dir", t.TempDir(), "--server-timeout=1s"}); err != nil {
+	args = append([]string{"--kubeconfig", kubeconfig, "--cache-dir", t.TempDir(), "--server-timeout=1s"}, args...)
+	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
 	return c, sync.OnceValues(func() (*cluster.Client, error) { return c.Connect(t.Context(), "", 0, func(event.Event) {}) })
@@ -232,6 +237,47 @@ func TestReadWhileBroken(t *testing.T) {
 		if !strings.HasPrefix(request, "GET ") {
 			t.Error(request)
 		}
+	}
+}
+
+// A broken input is reported at once, whatever the server does: nothing of it is waited for.
+func TestBrokenBesideASilentServer(t *testing.T) {
+	for name, args := range map[string][]string{
+		"by an empty cache": {"--server-timeout=10m"},
+		"guarded":           {"--server-timeout=10m", "--expect-cluster=u"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := newConfigMaps(t)
+			server.silent = make(chan struct{})
+			t.Cleanup(func() { close(server.silent) }) // It is closed itself after that.
+			c, connect := server.connect(t, args...)
+			o := large(t, 3, "---\nkind: {\n")
+			o.Early = connect
+			if err := o.Read(t.Context(), c, nowhere, ignore); err == nil || !strings.Contains(err.Error(), "not YAML") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Hooks that are left out are not read, and not what a guard has not let through.
+func TestReadOnlyWhatIsMeant(t *testing.T) {
+	server := newConfigMaps(t)
+	hook := "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: hook\n  annotations:\n    helm.sh/hook: pre-install\n"
+	for name, args := range map[string][]string{"a hook": nil, "another cluster": {"--expect-cluster=another"}} {
+		c, connect := server.connect(t, args...)
+		o := large(t, 1, hook)
+		o.Early = connect
+		if err := o.Read(t.Context(), c, nowhere, ignore); err != nil {
+			t.Fatal(err)
+		}
+		if e, _ := o.glimpse.result(); (e != nil) != (args == nil) {
+			t.Errorf("%s: begun: %v", name, e != nil)
+		}
+		o.glimpse.close()
+	}
+	if n := server.times("GET /api/v1/namespaces/shop/configmaps/hook"); n != 0 {
+		t.Errorf("the hook was read %d times", n)
 	}
 }
 
