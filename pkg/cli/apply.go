@@ -55,9 +55,9 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	if err != nil {
 		return err
 	}
-	schemas, done := o.input.Schemas(ctx, client, p)
+	done := o.input.Types(ctx, client, p, &o.engine.Predictor)
 	defer done()
-	o.engine.Ahead, o.engine.Predictor.Schema = o.input.Ahead(), schemas
+	o.engine.Ahead = o.input.Ahead()
 	if err := o.awaited.Check(ctx, client, p); err != nil {
 		return err
 	}

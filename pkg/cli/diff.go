@@ -154,9 +154,9 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connec
 	if err != nil {
 		return err
 	}
-	schemas, done := o.input.Schemas(ctx, client, p)
+	done := o.input.Types(ctx, client, p, &o.engine.Predictor)
 	defer done()
-	o.engine.Ahead, o.engine.Predictor.Schema = o.input.Ahead(), schemas
+	o.engine.Ahead = o.input.Ahead()
 	o.engine.Server, o.engine.Emit = client, o.emit
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
 	if o.engine.Forget = !foresight.concerned && o.set.Name == "" && o.rules == nil; !o.engine.Forget {

@@ -5,11 +5,13 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
@@ -64,12 +66,28 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	return out, nil
 }
 
-// settleByTypes evaluates again, with the kind's schema, what is not settled without it.
+// settleByTypes evaluates again, with the types of the kind, what is not settled without them:
+// with those that are known first.
 func (p Predictor) settleByTypes(in *Prediction) {
-	if p.Schema == nil || in.Verdict == settle.Settled {
-		return
+	if in.Verdict != settle.Settled && p.Known != nil {
+		if known := p.Known.Of(in.Item.Kind); known != nil {
+			p.settleBy(in, func() openapi.Type { return known })
+		}
 	}
-	if settle.BySchema(in.Live, in.Body, p.Manager, p.schemaOf(in.Item)) {
+	if in.Verdict != settle.Settled && p.Schema != nil {
+		p.settleBy(in, p.schemaOf(in.Item))
+	}
+	if in.Verdict == settle.Settled && p.Known != nil && isDefinition(in.Item.GVK.GroupKind()) {
+		p.Known.Define(in.Live)
+	}
+}
+
+func isDefinition(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+}
+
+func (p Predictor) settleBy(in *Prediction, types func() openapi.Type) {
+	if settle.BySchema(in.Live, in.Body, p.Manager, types) {
 		in.Verdict = settle.Settled
 	}
 }

@@ -22,6 +22,16 @@ type Server interface {
 	Update(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 }
 
+// Known is what a run knows of kinds before it reads what the server publishes of them. Its
+// methods are called from many goroutines.
+type Known interface {
+	// Of returns the type of a kind, nil if it is not known.
+	Of(kind object.Kind) openapi.Type
+	// Define tells of a live definition that is as its manifest says. It must not be
+	// changed afterwards.
+	Define(definition *unstructured.Unstructured)
+}
+
 // Predictor predicts for one field manager and one set of choices.
 type Predictor struct {
 	// Manager is who we are.
@@ -44,9 +54,11 @@ type Predictor struct {
 	// Locate finds a field in the file that a manifest was read from; nil if there is no
 	// such file.
 	Locate Locator
+	// Known has what is known of kinds without their schemas; nil for nothing.
+	Known Known
 	// Schema returns the schema by which the server reads a kind, nil if it is not known.
-	// It is called if the live object alone leaves a doubt that a schema may settle, and
-	// for a field that the schema lacks. A nil func means that no schema is known.
+	// It is called if the live object and what is known leave a doubt that a schema may
+	// settle, and for a field that the schema lacks. A nil func means that no schema is known.
 	Schema func(kind object.Kind) openapi.Type
 }
 

@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -31,6 +32,7 @@ import (
 	product "github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/known"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
@@ -118,6 +120,7 @@ type server struct {
 	client dynamic.Interface
 	mapper *restmapper.DeferredDiscoveryRESTMapper
 	schema func(object.Kind) openapi.Type
+	known  *known.Kinds
 	ours   *product.Client
 }
 
@@ -140,6 +143,33 @@ func newServer(ctx context.Context, c *cluster.Cluster) (*server, error) {
 		return nil, err
 	}
 	return &server{ours: ours, schema: published.ByKind(ours.SchemaOnce(ctx)), client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))}, nil
+}
+
+// learn reads the schemas that the server publishes by now, with those of the objects' kinds,
+// and what the definitions among the objects say of them.
+func (s *server) learn(t *testing.T, objects []*subject) {
+	t.Helper()
+	kinds := sets.New[schema.GroupVersionKind]()
+	for _, o := range objects {
+		if gvk := o.ref.GVK; !object.IsBuiltIn(gvk.Group) && !kinds.Has(gvk) {
+			kinds.Insert(gvk)
+			until(t, "the schema of "+gvk.String()+" is published", func() bool {
+				published, err := s.ours.Schema(t.Context(), object.Kind{GVK: gvk})
+				return err == nil && published != nil
+			})
+		}
+	}
+	s.schema = published.ByKind(s.ours.SchemaOnce(t.Context()))
+	s.known = known.Among(kinds.UnsortedList())
+	for _, o := range objects {
+		if o.isDefinition() {
+			live, err := s.get(t.Context(), o.ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.known.Define(live)
+		}
+	}
 }
 
 // install applies a set, definitions first, and returns what the server took.

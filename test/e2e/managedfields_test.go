@@ -41,8 +41,8 @@ const (
 // what a real API server does, over real manifests and random edits of several
 // managers:
 //
-//   - Settled, from the sets or with the kind's schema: the apply changes neither
-//     content nor owners. (An object that nobody has applied anything to has no owner
+//   - Settled, from the sets, with the kind's schema or with what is known of the kind
+//     without it: the apply changes neither content nor owners. (An object that nobody has applied anything to has no owner
 //     to be changed; the server would note that it was there before.)
 //   - Clear: the apply without force meets no conflict;
 //   - Taken, of a forced dry run: exactly the causes of the conflict that the
@@ -64,6 +64,7 @@ func TestManagedFields(t *testing.T) {
 	for _, set := range readCorpus(t) {
 		t.Run(set.name, func(t *testing.T) {
 			subjects := server.install(t, set)
+			server.learn(t, subjects)
 			var own tally
 			each(subjects, func(s *subject) { own.add(s.afterApply(t)) })
 			// Editing a definition would change what its objects may be.
@@ -78,7 +79,7 @@ func TestManagedFields(t *testing.T) {
 		})
 	}
 	t.Log("all sets:", all.String())
-	if total := all.counts(); total.settled == 0 || total.clear == 0 || total.yielded == 0 {
+	if total := all.counts(); total.settled == 0 || total.byKnown == 0 || total.clear == 0 || total.yielded == 0 {
 		t.Error("the edits did not lead to all verdicts: the test proves nothing")
 	}
 }
@@ -133,6 +134,9 @@ func (s *subject) schemaOf() openapi.Type {
 	return s.schema(object.Kind{GVK: s.ref.GVK})
 }
 
+// knownOf returns what is known of the kind without its schema.
+func (s *subject) knownOf() openapi.Type { return s.known.Of(object.Kind{GVK: s.ref.GVK}) }
+
 // isDefinition reports whether the object says what others may be. The server
 // takes seconds to apply a large one.
 func (s *subject) isDefinition() bool { return s.ref.GVK.Kind == "CustomResourceDefinition" }
@@ -170,16 +174,21 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 		return counts{}
 	}
 	verdict, _ := settle.Evaluate(live, manifest, manager)
-	byTypes := 0
+	where := fmt.Sprintf("%s, %s", s.ref, what)
+	byTypes, byKnown := 0, 0
 	if verdict != settle.Settled && settle.BySchema(live, manifest, manager, s.schemaOf) {
 		verdict, byTypes = settle.Settled, 1
+		if settle.BySchema(live, manifest, manager, s.knownOf) {
+			byKnown = 1
+		}
+	} else if verdict != settle.Settled && settle.BySchema(live, manifest, manager, s.knownOf) {
+		t.Errorf("%s: settled by what is known of its kind, and not by its schema", where)
 	}
-	where := fmt.Sprintf("%s, %s", s.ref, what)
 	if held, absent := checkTree(t, where, live); absent > 0 {
 		t.Logf("%s: %d of %d held paths are not in the object", where, absent, held)
 	}
 	causes := conflictCauses(refusal)
-	total := counts{judged: 1, byTypes: byTypes}
+	total := counts{judged: 1, byTypes: byTypes, byKnown: byKnown}
 	switch verdict {
 	case settle.Settled:
 		total.settled = 1
@@ -354,7 +363,7 @@ func each(subjects []*subject, work func(*subject)) {
 }
 
 type counts struct {
-	applied, appliedSettled, judged, settled, byTypes, clear, conflicts, yielded int
+	applied, appliedSettled, judged, settled, byTypes, byKnown, clear, conflicts, yielded int
 }
 
 func (c *counts) plus(d counts) {
@@ -363,6 +372,7 @@ func (c *counts) plus(d counts) {
 	c.judged += d.judged
 	c.settled += d.settled
 	c.byTypes += d.byTypes
+	c.byKnown += d.byKnown
 	c.clear += d.clear
 	c.conflicts += d.conflicts
 	c.yielded += d.yielded
@@ -389,7 +399,7 @@ func (t *tally) counts() counts {
 func (t *tally) String() string {
 	c := t.counts()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d settled after apply; of %d judgements %d settled (%d by their types), %d clear; %d in conflict, %d without it after a yield",
-		c.appliedSettled, c.applied, c.judged, c.settled, c.byTypes, c.clear, c.conflicts, c.yielded)
+	fmt.Fprintf(&b, "%d of %d settled after apply; of %d judgements %d settled (%d by their types, %d of them known), %d clear; %d in conflict, %d without it after a yield",
+		c.appliedSettled, c.applied, c.judged, c.settled, c.byTypes, c.byKnown, c.clear, c.conflicts, c.yielded)
 	return b.String()
 }

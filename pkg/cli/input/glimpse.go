@@ -44,16 +44,20 @@ func (o *Options) glance(ctx context.Context, c *connection.Connection) {
 	}
 }
 
-// begun begins to read at once, and asks where the schemas are: a large set nearly always
-// needs one.
+// begun begins to read at once, and asks where the schemas are if the types of a kind are not
+// known without: then a large set nearly always needs one.
 func begun(ctx context.Context, client *cluster.Client, manifests []object.Manifest, scope plan.Options) (*early, error) {
 	var err error
 	if scope.Kinds, _, err = remembered(ctx, client, manifests); err != nil {
 		return nil, err
 	}
 	e, p := begin(ctx, client, manifests, scope, nil)
-	if e != nil && len(p.Phases) > 1 {
+	if e == nil || len(p.Phases) < 2 {
+		return e, nil
+	}
+	for range untold(p) {
 		e.schemas = schemasAhead(ctx, client)
+		break
 	}
 	return e, nil
 }

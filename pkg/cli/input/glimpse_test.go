@@ -173,7 +173,8 @@ func TestReadWhileDecoded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, done := o.Schemas(t.Context(), client, p)
+	var predictor predict.Predictor
+	done := o.Types(t.Context(), client, p, &predictor)
 	defer done()
 	var refs []object.Ref
 	for _, item := range p.Phases[0].Items {

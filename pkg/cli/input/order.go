@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/known"
 )
 
 // Plan is Order for verbs that write fields, or say what a write would do: they wait for
@@ -53,14 +53,17 @@ func (o *Options) Plan(
 	return p, nil
 }
 
-// Schemas returns what reads the schemas of kinds. done has to be called in the end; it ends
-// what Ahead returns as well.
-func (o *Options) Schemas(ctx context.Context, client *cluster.Client, p *plan.Plan) (of func(object.Kind) openapi.Type, done func()) {
+// Types gives a predictor what knows the types of the plan's kinds, and what reads their
+// schemas. done has to be called in the end; it ends what Ahead returns as well.
+func (o *Options) Types(ctx context.Context, client *cluster.Client, p *plan.Plan, to *predict.Predictor) (done func()) {
+	to.Known = known.Among(customKinds(p))
 	if o.early != nil {
-		return o.early.schemas.of, o.early.close
+		to.Schema = o.early.schemas.of
+		return o.early.close
 	}
 	s := readSchemas(ctx, client, p, nil)
-	return s.of, s.end
+	to.Schema = s.of
+	return s.end
 }
 
 // Ahead returns what has begun to read the objects of the plan; nil if nothing has.

@@ -2,7 +2,7 @@ package input
 
 import (
 	"context"
-	"slices"
+	"iter"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -36,46 +36,81 @@ func schemasAhead(ctx context.Context, client *cluster.Client) schemas {
 	return schemas{published.ByKind(of), expect, stop}
 }
 
-// readSchemas returns what reads the schemas of a plan's kinds. Where they are is asked beside
-// the objects if the plan is likely to need one, unless that was asked before. So are those of
-// custom kinds, which are on no disk after their definitions changed.
+// readSchemas returns what reads the schemas of a plan's kinds. If the plan is likely to need
+// some, they are read beside the objects: asked for after them, they would cost two round
+// trips. Where they are may have been asked before.
 func readSchemas(ctx context.Context, client *cluster.Client, p *plan.Plan, before *early) schemas {
-	asked := askTypes(p)
+	likely := likelyAsked(p)
 	var s schemas
 	switch {
 	case before != nil && before.schemas.expect != nil:
 		s = schemas{of: before.schemas.of, expect: before.schemas.expect} // That ends it.
-	case len(asked) > 0:
+	case len(likely) > 0:
 		s = schemasAhead(ctx, client)
 	default:
 		return schemas{of: published.ByKind(client.SchemaOnce(ctx))}
 	}
-	s.expect(slices.DeleteFunc(asked, func(gv schema.GroupVersion) bool { return object.IsBuiltIn(gv.Group) }))
+	s.expect(likely)
 	return s
 }
 
-// askTypes returns the versions of the objects that state a list of maps outside of their
-// metadata, if the plan has several phases. In the items of such lists the server sets
-// defaults and writes quantities in its own way, and whether that is a change is a question
-// of types.
-func askTypes(p *plan.Plan) []schema.GroupVersion {
+// likelyAsked returns the versions of the objects whose schemas the server will probably be
+// asked for, if the plan has several phases. They state a list of maps outside of their
+// metadata: in its items the server sets defaults and writes quantities in its own way, and
+// whether that is a change is a question of types. Nothing else says what those are.
+func likelyAsked(p *plan.Plan) []schema.GroupVersion {
 	if len(p.Phases) < 2 {
 		return nil // Few objects, and what they ask is asked soon.
 	}
-	asked := sets.New[schema.GroupVersion]()
-	for _, ph := range p.Phases {
-		for _, item := range ph.Items {
-			if item.Object == nil || asked.Has(item.GVK.GroupVersion()) {
-				continue // It is packed, as those of large sets are, to which a round trip is nothing.
+	likely := sets.New[schema.GroupVersion]()
+	for item := range untold(p) {
+		if item.Object == nil || likely.Has(item.GVK.GroupVersion()) {
+			continue // It is packed, as those of large sets are, to which a round trip is nothing.
+		}
+		for name, v := range item.Object.Object {
+			if name != "metadata" && hasListOfMaps(v) {
+				likely.Insert(item.GVK.GroupVersion())
 			}
-			for name, v := range item.Object.Object {
-				if name != "metadata" && hasListOfMaps(v) {
-					asked.Insert(item.GVK.GroupVersion())
+		}
+	}
+	return likely.UnsortedList()
+}
+
+// untold returns the items of a plan whose types only a schema shows: not those of Kubernetes'
+// own kinds, nor those whose definitions the plan has.
+func untold(p *plan.Plan) iter.Seq[*plan.Item] {
+	definitions := sets.New[string]()
+	for _, ph := range p.Phases {
+		for i := range ph.Items {
+			if key := ph.Items[i].Key(); isDefinition(key) {
+				definitions.Insert(key.Name)
+			}
+		}
+	}
+	return func(yield func(*plan.Item) bool) {
+		for _, ph := range p.Phases {
+			for i := range ph.Items {
+				item := &ph.Items[i]
+				told := object.IsBuiltIn(item.GVK.Group) || definitions.Has(item.Kind.Resource+"."+item.GVK.Group)
+				if !told && !yield(item) {
+					return
 				}
 			}
 		}
 	}
-	return asked.UnsortedList()
+}
+
+// customKinds returns the kinds of a plan that are not Kubernetes' own.
+func customKinds(p *plan.Plan) []schema.GroupVersionKind {
+	kinds := sets.New[schema.GroupVersionKind]()
+	for _, ph := range p.Phases {
+		for _, item := range ph.Items {
+			if !object.IsBuiltIn(item.GVK.Group) {
+				kinds.Insert(item.GVK)
+			}
+		}
+	}
+	return kinds.UnsortedList()
 }
 
 func hasListOfMaps(v any) bool {

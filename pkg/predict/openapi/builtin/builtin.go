@@ -1,0 +1,193 @@
+package builtin
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+)
+
+// Types are those of Kubernetes' own kinds. The zero value is ready to use, also by several
+// goroutines at once.
+//
+// A server may be older or newer than these types: it may lack a field that they have, or have
+// more. What kind of value a field has does not change in a stable version of an API, nor who
+// may own which part of it
+// (https://kubernetes.io/docs/reference/using-api/deprecation-policy/).
+type Types struct {
+	structs sync.Map // of reflect.Type: map[string]field
+}
+
+// Of returns the type of a kind, nil if it is none of Kubernetes' own, newer than these, or of
+// a version that may still change. It has no defaults: the Go types do not have them.
+func (t *Types) Of(gvk schema.GroupVersionKind) openapi.Type {
+	if strings.Contains(gvk.Version, "alpha") || strings.Contains(gvk.Version, "beta") {
+		return nil
+	}
+	object, err := scheme.Scheme.New(gvk)
+	if err != nil {
+		return nil
+	}
+	return t.of(field{value: reflect.TypeOf(object)})
+}
+
+func (t *Types) of(f field) openapi.Type {
+	for f.value.Kind() == reflect.Pointer {
+		f.value = f.value.Elem()
+	}
+	return typ{field: f, all: t}
+}
+
+// field is a use of a Go type.
+type field struct {
+	value reflect.Type
+	// extensions are what the schema says of this use of it.
+	extensions map[string]string
+}
+
+// typ implements [openapi.Type].
+type typ struct {
+	field
+	all *Types
+}
+
+// Name is empty for what has no name in the published schemas: lists, maps and scalars.
+func (t typ) Name() string {
+	named, ok := reflect.Zero(t.value).Interface().(interface{ OpenAPIModelName() string })
+	if !ok {
+		return ""
+	}
+	return named.OpenAPIModelName()
+}
+
+func (t typ) Kinds() []string {
+	zero := reflect.Zero(t.value).Interface()
+	if _, either := zero.(interface{ OpenAPIV3OneOfTypes() []string }); either {
+		return nil // a quantity, or a number or a name: no one type is declared
+	}
+	if own, ok := zero.(interface{ OpenAPISchemaType() []string }); ok {
+		return own.OpenAPISchemaType()
+	}
+	switch t.value.Kind() {
+	case reflect.Struct, reflect.Map:
+		return []string{"object"}
+	case reflect.Slice:
+		if t.value.Elem().Kind() == reflect.Uint8 {
+			return []string{"string"} // in base64
+		}
+		return []string{"array"}
+	case reflect.String:
+		return []string{"string"}
+	case reflect.Bool:
+		return []string{"boolean"}
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return []string{"integer"}
+	case reflect.Float32, reflect.Float64:
+		return []string{"number"}
+	default:
+		return nil
+	}
+}
+
+// isPlain reports whether the type is written as its Go type is made: others are structs that
+// are written as a text, or with whatever was read.
+func (t typ) isPlain() bool {
+	_, own := reflect.Zero(t.value).Interface().(interface{ OpenAPISchemaType() []string })
+	return !own
+}
+
+func (t typ) Properties() []string {
+	var names []string
+	for name := range t.all.fields(t) {
+		names = append(names, name)
+	}
+	return names
+}
+
+func (t typ) Property(name string) openapi.Type {
+	f, ok := t.all.fields(t)[name]
+	if !ok {
+		return nil
+	}
+	return t.all.of(f)
+}
+
+func (t typ) Values() (values openapi.Type, open bool) {
+	if t.value.Kind() != reflect.Map {
+		return nil, false
+	}
+	return t.all.of(field{value: t.value.Elem()}), true
+}
+
+func (t typ) Items() openapi.Type {
+	if !slices.Contains(t.Kinds(), "array") {
+		return nil
+	}
+	return t.all.of(field{value: t.value.Elem()})
+}
+
+func (t typ) Default() any { return nil }
+
+func (t typ) Extension(key string) any {
+	if value, ok := t.extensions[key]; ok {
+		return value
+	}
+	if key == mapType && isAtomicType(t.Name()) {
+		return "atomic"
+	}
+	return nil
+}
+
+const (
+	mapType       = "x-kubernetes-map-type"
+	listType      = "x-kubernetes-list-type"
+	patchStrategy = "x-kubernetes-patch-strategy"
+)
+
+// fields returns the fields of a struct by the names that they have in JSON.
+func (t *Types) fields(of typ) map[string]field {
+	if of.value.Kind() != reflect.Struct || !of.isPlain() {
+		return nil
+	}
+	if known, ok := t.structs.Load(of.value); ok {
+		return known.(map[string]field)
+	}
+	out := map[string]field{}
+	collect(of.value, strings.TrimPrefix(of.Name(), "io.k8s.api."), out)
+	t.structs.Store(of.value, out)
+	return out
+}
+
+// collect adds the fields of a struct, and those of what is embedded in it.
+func collect(from reflect.Type, owner string, into map[string]field) {
+	for f := range from.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch name {
+		case "-":
+		case "":
+			collect(f.Type, owner, into)
+		default:
+			into[name] = field{f.Type, extensions(f, owner+"."+name)}
+		}
+	}
+}
+
+// extensions returns what the schema says of a field besides its type. Nothing is said of most.
+func extensions(f reflect.StructField, name string) map[string]string {
+	out := map[string]string{}
+	if strategy := f.Tag.Get("patchStrategy"); strategy != "" {
+		out[patchStrategy] = strategy
+	}
+	if as := listTypeOf(name); as != "" {
+		out[listType] = as
+	}
+	if as := mapTypeOf(name); as != "" {
+		out[mapType] = as
+	}
+	return out
+}

@@ -1,0 +1,2 @@
+// Package defined has the types that definitions (CustomResourceDefinitions) declare.
+package defined
