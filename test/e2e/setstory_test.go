@@ -169,14 +169,22 @@ func (s *story) checkAsked(t *testing.T) {
 //
 //   - how a group is served that definitions bring (a cache may remember a definition
 //     that is gone, or that changed since), and
-//   - where the schemas are (each is on disk under its hash, and only the server knows
-//     which is the present one), which goes out beside the reads.
+//   - of a set with custom kinds that it does not define, where the schemas are (each is on
+//     disk under its hash, and only the server knows which is the present one), which goes out
+//     beside the reads. Of another set no schema is asked, not even with empty caches.
 func (s *story) readsOnce(t *testing.T, folder string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	caches := "--cache-dir=" + t.TempDir()
+	first := s.audit.mark(t)
 	s.call(t, "diff", folder, caches)
 	from := s.audit.mark(t)
 	s.call(t, "diff", folder, caches)
+	untold := undefined(objects)
+	for _, uri := range s.audit.reads(t, first) {
+		if strings.HasPrefix(uri.Path, "/openapi/") && len(untold) == 0 {
+			t.Errorf("every kind is known, and yet %s was asked", uri)
+		}
+	}
 	groups, resources := map[string]bool{}, map[string]bool{}
 	for _, u := range objects {
 		groups["/apis/"+u.GetAPIVersion()] = true
@@ -192,7 +200,7 @@ func (s *story) readsOnce(t *testing.T, folder string, objects []*unstructured.U
 		}
 		version := strings.TrimPrefix(strings.TrimPrefix(uri.Path, "/apis/"), "/api/")
 		switch {
-		case uri.Path == "/openapi/v3", groups[uri.Path]:
+		case groups[uri.Path], uri.Path == "/openapi/v3" && len(untold) > 0:
 			beyond = append(beyond, uri.Path)
 		case slices.ContainsFunc(slices.Collect(maps.Keys(resources)), func(v string) bool { return strings.HasPrefix(version, v+"/") }):
 		default:
@@ -203,6 +211,24 @@ func (s *story) readsOnce(t *testing.T, folder string, objects []*unstructured.U
 		t.Errorf("%d requests for %d objects", len(asked), len(objects))
 	}
 	t.Logf("%d objects, %d requests, %d of them no reads of objects: %q", len(objects), len(asked), len(beyond), beyond)
+}
+
+// undefined returns the custom kinds among the objects that none of them defines.
+func undefined(objects []*unstructured.Unstructured) map[schema.GroupVersionKind]bool {
+	out := map[schema.GroupVersionKind]bool{}
+	for _, u := range objects {
+		if gvk := u.GroupVersionKind(); !object.IsBuiltIn(gvk.Group) {
+			out[gvk] = true
+		}
+	}
+	for _, u := range objects {
+		if rank(u) == 1 {
+			for _, gvk := range served(u) {
+				delete(out, gvk)
+			}
+		}
+	}
+	return out
 }
 
 // nothingDiffers: diff says of everything that was applied that it would not change.
