@@ -36,7 +36,7 @@ func TestBuiltIn(t *testing.T) {
 		{kind("apps", "v1", "Deployment"), `.spec.template.spec.containers[name="a"].resources.claims`, "", []string{"array"}, openapi.Granular},
 		{kind("apps", "v1", "Deployment"), ".spec.template.spec.nodeSelector", "", []string{"object"}, openapi.Atomic},
 		{kind("apps", "v1", "Deployment"), ".spec.replicas", "", []string{"integer"}, openapi.Unknown},
-		{kind("apps", "v1", "Deployment"), ".spec.strategy.rollingUpdate.maxSurge", "", nil, openapi.Unknown},
+		{kind("apps", "v1", "Deployment"), ".spec.strategy.rollingUpdate.maxSurge", "io.k8s.apimachinery.pkg.util.intstr.IntOrString", nil, openapi.Unknown},
 		{kind("apps", "v1", "Deployment"), ".metadata.labels", "", []string{"object"}, openapi.Granular},
 		{kind("apps", "v1", "Deployment"), ".metadata.creationTimestamp", "io.k8s.apimachinery.pkg.apis.meta.v1.Time", []string{"string"}, openapi.Unknown},
 		{kind("", "v1", "Secret"), ".data.a", "", []string{"string"}, openapi.Unknown},
