@@ -19,13 +19,15 @@ type early struct {
 	kinds   map[schema.GroupVersionKind]object.Kind
 	reader  *ahead.Reader
 	schemas schemas
+	// cancel ends all that it asks; nil if its context is not its own.
+	cancel context.CancelFunc
 	// below is what has read some of the objects before; nil if nothing has.
 	below *early
 }
 
-// foresee begins to read the objects of the manifests that were not read before. It returns nil
+// readEarly begins to read the objects of the manifests that were not read before. It returns nil
 // if there is nothing that the server has to be asked before, and if nothing should be read yet.
-func foresee(ctx context.Context, client *cluster.Client, manifests []object.Manifest, scope plan.Options, before *early) (*early, error) {
+func readEarly(ctx context.Context, client *cluster.Client, manifests []object.Manifest, scope plan.Options, before *early) (*early, error) {
 	known, sure, err := remembered(ctx, client, manifests)
 	if err != nil || sure && before == nil {
 		return nil, err
@@ -110,9 +112,13 @@ func (e *early) or(server ahead.Server) ahead.Server {
 }
 
 func (e *early) close() {
-	if e != nil {
-		e.reader.Close()
-		e.schemas.end()
-		e.below.close()
+	if e == nil {
+		return
 	}
+	e.reader.Close()
+	e.schemas.end()
+	if e.cancel != nil {
+		e.cancel()
+	}
+	e.below.close()
 }

@@ -41,8 +41,8 @@ type Options struct {
 	// cluster. It must be nil where what was read may be outdated by then, as where a lock is
 	// waited for in between.
 	Early func() (*cluster.Client, error)
-	// glimpse is what Read has begun, nil for nothing; early is what Plan has.
-	glimpse   *glimpse
+	// glanced is what Read has begun, nil for nothing; early is what Plan has.
+	glanced   *glanced
 	early     *early
 	Scope     plan.Options
 	Manifests []object.Manifest

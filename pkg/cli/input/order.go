@@ -25,11 +25,11 @@ func (o *Options) Plan(
 ) (*plan.Plan, error) {
 	p, err := o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		if o.Early != nil {
-			before, err := o.glimpse.result()
+			before, err := o.glanced.result()
 			if err != nil {
 				return nil, err
 			}
-			if o.early, err = foresee(ctx, client, o.Manifests, o.Scope, before); err != nil {
+			if o.early, err = readEarly(ctx, client, o.Manifests, o.Scope, before); err != nil {
 				return nil, err
 			}
 		}
@@ -41,7 +41,7 @@ func (o *Options) Plan(
 		return known, err
 	})
 	if o.early == nil {
-		o.glimpse.close()
+		o.glanced.close()
 	}
 	if err == nil {
 		err = choices.Check(p, predictor, emit)

@@ -41,7 +41,7 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 	}
 	result, err := manifest.Read(ctx, o.Files)
 	if err != nil {
-		o.glimpse.close()
+		o.glanced.close()
 	}
 	if err != nil && ctx.Err() == nil {
 		scope := o.Scope

@@ -2,7 +2,6 @@ package input
 
 import (
 	"context"
-	"iter"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -63,7 +62,7 @@ func likelyAsked(p *plan.Plan) []schema.GroupVersion {
 		return nil // Few objects, and what they ask is asked soon.
 	}
 	likely := sets.New[schema.GroupVersion]()
-	for item := range untold(p) {
+	for _, item := range untold(p) {
 		if item.Object == nil || likely.Has(item.GVK.GroupVersion()) {
 			continue // It is packed, as those of large sets are, to which a round trip is nothing.
 		}
@@ -77,8 +76,8 @@ func likelyAsked(p *plan.Plan) []schema.GroupVersion {
 }
 
 // untold returns the items of a plan whose types only a schema shows: not those of Kubernetes'
-// own kinds, nor those whose definitions the plan has.
-func untold(p *plan.Plan) iter.Seq[*plan.Item] {
+// own kinds, nor those whose definitions the plan has, nor those of kinds that are not served.
+func untold(p *plan.Plan) []*plan.Item {
 	definitions := sets.New[string]()
 	for _, ph := range p.Phases {
 		for i := range ph.Items {
@@ -87,17 +86,17 @@ func untold(p *plan.Plan) iter.Seq[*plan.Item] {
 			}
 		}
 	}
-	return func(yield func(*plan.Item) bool) {
-		for _, ph := range p.Phases {
-			for i := range ph.Items {
-				item := &ph.Items[i]
-				told := object.IsBuiltIn(item.GVK.Group) || definitions.Has(item.Kind.Resource+"."+item.GVK.Group)
-				if !told && !yield(item) {
-					return
-				}
+	var out []*plan.Item
+	for _, ph := range p.Phases {
+		for i := range ph.Items {
+			item := &ph.Items[i]
+			kind := item.Kind
+			if kind.Resource != "" && !object.IsBuiltIn(item.GVK.Group) && !definitions.Has(kind.Resource+"."+item.GVK.Group) {
+				out = append(out, item)
 			}
 		}
 	}
+	return out
 }
 
 // customKinds returns the kinds of a plan that are not Kubernetes' own.

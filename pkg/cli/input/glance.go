@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// glimpse is what was begun while the manifests are decoded, by a glance at them.
-type glimpse struct {
+// glanced is what was begun while the manifests are decoded, by a glance at them.
+type glanced struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	early  *early // nil if nothing was begun
@@ -35,36 +35,36 @@ func (o *Options) glance(ctx context.Context, c *connection.Connection) {
 			return
 		}
 		under, cancel := context.WithCancel(ctx)
-		g := &glimpse{cancel: cancel, done: make(chan struct{})}
-		o.glimpse = g
+		g := &glanced{cancel: cancel, done: make(chan struct{})}
+		o.glanced = g
 		go func() {
 			defer close(g.done)
-			g.early, g.err = begun(under, client, manifests, scope)
+			if g.early, g.err = beginAtAGlance(under, client, manifests, scope); g.early != nil {
+				g.early.cancel = cancel
+			} else {
+				cancel()
+			}
 		}()
 	}
 }
 
-// begun begins to read at once, and asks where the schemas are if the types of a kind are not
-// known without: then a large set nearly always needs one.
-func begun(ctx context.Context, client *cluster.Client, manifests []object.Manifest, scope plan.Options) (*early, error) {
+// beginAtAGlance begins to read at once, and asks where the schemas are if only they show the
+// types of a kind: then a large set nearly always needs one.
+func beginAtAGlance(ctx context.Context, client *cluster.Client, manifests []object.Manifest, scope plan.Options) (*early, error) {
 	var err error
 	if scope.Kinds, _, err = remembered(ctx, client, manifests); err != nil {
 		return nil, err
 	}
 	e, p := begin(ctx, client, manifests, scope, nil)
-	if e == nil || len(p.Phases) < 2 {
-		return e, nil
-	}
-	for range untold(p) {
+	if e != nil && len(p.Phases) > 1 && len(untold(p)) > 0 {
 		e.schemas = schemasAhead(ctx, client)
-		break
 	}
 	return e, nil
 }
 
 // result returns what was begun; nil for nothing. The error says that the server did not say
 // what it serves: it would not, a second time.
-func (g *glimpse) result() (*early, error) {
+func (g *glanced) result() (*early, error) {
 	if g == nil {
 		return nil, nil
 	}
@@ -73,7 +73,7 @@ func (g *glimpse) result() (*early, error) {
 }
 
 // close ends what was begun. What follows on it has to be closed before.
-func (g *glimpse) close() {
+func (g *glanced) close() {
 	if g == nil {
 		return
 	}

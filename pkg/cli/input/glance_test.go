@@ -64,6 +64,10 @@ func (s *configMaps) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	name, isObject := strings.CutPrefix(req.URL.Path, "/api/v1/namespaces/shop/configmaps/")
 	switch {
 	case s.sick:
+		// Both are asked at once, and the answer to one of them ends the other.
+		for s.times("GET /api") != s.times("GET /apis") && req.Context().Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
 		http.Error(w, "sick", http.StatusForbidden)
 		return
 	case req.URL.Path == "/api":
@@ -212,7 +216,7 @@ func TestReadOnlyLater(t *testing.T) {
 		if err := o.Read(t.Context(), c, nowhere, ignore); err != nil {
 			t.Fatal(err)
 		}
-		if o.glimpse != nil {
+		if o.glanced != nil {
 			t.Errorf("%s: something was begun", name)
 		}
 	}
@@ -229,7 +233,7 @@ func TestReadWhileBroken(t *testing.T) {
 	if err == nil || err.Error() != want.Error() {
 		t.Errorf("%v\nwithout a glance: %v", err, want)
 	}
-	if e, _ := o.glimpse.result(); e != nil {
+	if e, _ := o.glanced.result(); e != nil {
 		e.reader.Live(t.Context(), object.Kind{}, nil, nil) // It must not be waited for.
 	}
 	server.mu.Lock()
@@ -272,10 +276,10 @@ func TestReadOnlyWhatIsMeant(t *testing.T) {
 		if err := o.Read(t.Context(), c, nowhere, ignore); err != nil {
 			t.Fatal(err)
 		}
-		if e, _ := o.glimpse.result(); (e != nil) != (args == nil) {
+		if e, _ := o.glanced.result(); (e != nil) != (args == nil) {
 			t.Errorf("%s: begun: %v", name, e != nil)
 		}
-		o.glimpse.close()
+		o.glanced.close()
 	}
 	if n := server.times("GET /api/v1/namespaces/shop/configmaps/hook"); n != 0 {
 		t.Errorf("the hook was read %d times", n)
