@@ -59,7 +59,7 @@ spec:
 					"manager": "ci", "operation": "Apply", "apiVersion": live.GetAPIVersion(), "fieldsType": "FieldsV1", "fieldsV1": decode(fields).Object,
 				}}
 				gvk := manifest.GroupVersionKind()
-				prediction, err := p.Evaluate(plan.Item{Object: manifest, Ref: object.RefOf(manifest), Kind: object.Kind{GVK: gvk}}, live)
+				prediction, err := p.Evaluate(plan.Item{Object: manifest, Ref: object.RefOf(manifest), Kind: object.Kind{GVK: gvk, Resource: "things"}}, live)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -17,38 +17,48 @@ import (
 type Kinds struct {
 	builtin builtin.Types
 	mu      sync.Mutex
-	// defined has the kinds that are of interest, with their types once they are defined.
-	defined map[schema.GroupVersionKind]openapi.Type
+	// defined has the kinds that are of interest, and their definitions once they are known.
+	defined map[schema.GroupVersionKind]definition
+}
+
+type definition struct {
+	name  string
+	types openapi.Type
 }
 
 // Among returns what will know the given kinds and those of Kubernetes itself. Definitions of
 // others are not kept.
 func Among(kinds []schema.GroupVersionKind) *Kinds {
-	k := &Kinds{defined: map[schema.GroupVersionKind]openapi.Type{}}
+	k := &Kinds{defined: map[schema.GroupVersionKind]definition{}}
 	for _, gvk := range kinds {
-		k.defined[gvk] = nil
+		k.defined[gvk] = definition{}
 	}
 	return k
 }
 
-// Of returns the type of a kind, nil as long as nothing is known of it.
+// Of returns the type of a kind, nil as long as nothing is known of it. Of two definitions of
+// one kind, the server follows the one whose resource it serves.
 func (k *Kinds) Of(kind object.Kind) openapi.Type {
 	k.mu.Lock()
-	known, ok := k.defined[kind.GVK]
+	known, custom := k.defined[kind.GVK]
 	k.mu.Unlock()
-	if ok {
-		return known
+	switch {
+	case !custom:
+		return k.builtin.Of(kind.GVK)
+	case known.name != kind.Resource+"."+kind.GVK.Group:
+		return nil
+	default:
+		return known.types
 	}
-	return k.builtin.Of(kind.GVK)
 }
 
 // Define tells of a definition that is live, and that the run leaves as it is.
-func (k *Kinds) Define(definition *unstructured.Unstructured) {
+func (k *Kinds) Define(live *unstructured.Unstructured) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for gvk, known := range defined.Of(definition) {
+	for gvk, types := range defined.Of(live) {
 		if _, asked := k.defined[gvk]; asked {
-			k.defined[gvk] = known
+			k.defined[gvk] = definition{live.GetName(), types}
 		}
 	}
 }

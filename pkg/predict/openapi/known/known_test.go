@@ -70,6 +70,7 @@ func TestBuiltIn(t *testing.T) {
 // that are of interest, and nothing of what every object has.
 func TestDefined(t *testing.T) {
 	const text = `
+metadata: {name: things.example.com}
 spec:
   group: example.com
   names: {kind: Thing}
@@ -91,6 +92,7 @@ spec:
   - {name: v2, served: true}
 `
 	thing := kind("example.com", "v1", "Thing")
+	thing.Resource = "things"
 	definition := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(text), &definition.Object); err != nil {
 		t.Fatal(err)
@@ -125,9 +127,16 @@ spec:
 		t.Errorf("the default is not TCP: %v", err)
 	}
 	for _, version := range []string{"v1alpha1", "v1beta1", "v2"} {
-		if kinds.Of(kind("example.com", version, "Thing")) != nil {
+		other := kind("example.com", version, "Thing")
+		if other.Resource = "things"; kinds.Of(other) != nil {
 			t.Errorf("%s is known", version)
 		}
+	}
+	second := definition.DeepCopy() // The server has accepted the names of the first one.
+	second.SetName("thongs.example.com")
+	kinds.Define(second)
+	if got := kinds.Of(thing); got != nil {
+		t.Errorf("by a definition that the server does not follow, it is %v", got)
 	}
 	kinds = known.Among([]schema.GroupVersionKind{thing.GVK})
 	definition.Object["spec"].(map[string]any)["preserveUnknownFields"] = true
