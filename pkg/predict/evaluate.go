@@ -57,6 +57,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	if !out.Adopts() {
 		out.Verdict, _ = settle.Evaluate(live, out.Body, p.Manager)
 		p.settleByTypes(&out)
+		p.define(&out)
 	}
 	if len(out.Yielded) > 0 && out.Verdict == settle.Clear {
 		// What is yielded has to keep its value, and only the server's answer shows
@@ -67,28 +68,24 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 }
 
 // settleByTypes evaluates again, with the types of the kind, what is not settled without them:
-// with those that are known first.
+// with what is known of it before its schema.
 func (p Predictor) settleByTypes(in *Prediction) {
-	if in.Verdict != settle.Settled && p.Known != nil {
-		if known := p.Known.Of(in.Item.Kind); known != nil {
-			p.settleBy(in, func() openapi.Type { return known })
+	if in.Verdict == settle.Settled {
+		return
+	}
+	for _, types := range []func() openapi.Type{p.knownOf(in.Item), p.schemaOf(in.Item)} {
+		if types != nil && settle.BySchema(in.Live, in.Body, p.Manager, types) {
+			in.Verdict = settle.Settled
+			return
 		}
 	}
-	if in.Verdict != settle.Settled && p.Schema != nil {
-		p.settleBy(in, p.schemaOf(in.Item))
-	}
-	if in.Verdict == settle.Settled && p.Known != nil && isDefinition(in.Item.GVK.GroupKind()) {
+}
+
+// define has a definition known that stays as it is.
+func (p Predictor) define(in *Prediction) {
+	definition := schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+	if p.Known != nil && in.Verdict == settle.Settled && in.Item.GVK.GroupKind() == definition {
 		p.Known.Define(in.Live)
-	}
-}
-
-func isDefinition(kind schema.GroupKind) bool {
-	return kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
-}
-
-func (p Predictor) settleBy(in *Prediction, types func() openapi.Type) {
-	if settle.BySchema(in.Live, in.Body, p.Manager, types) {
-		in.Verdict = settle.Settled
 	}
 }
 

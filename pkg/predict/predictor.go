@@ -92,6 +92,18 @@ type Prediction struct {
 	Conflicts, Taken, Overwritten []managedfields.Conflict
 }
 
+// knownOf returns what is known of the item's kind without its schema; nil for nothing.
+func (p Predictor) knownOf(item plan.Item) func() openapi.Type {
+	if p.Known == nil {
+		return nil
+	}
+	known := p.Known.Of(item.Kind)
+	if known == nil {
+		return nil
+	}
+	return func() openapi.Type { return known }
+}
+
 // schemaOf returns what reads the schema of the item's kind; nil if nothing can.
 func (p Predictor) schemaOf(item plan.Item) func() openapi.Type {
 	if p.Schema == nil {
