@@ -156,15 +156,15 @@ type use struct {
 func (d document) use(s *spec.Schema) use {
 	out := use{Schema: s, extensions: map[string]any{}}
 	for {
-		for key, value := range out.Schema.Extensions {
+		for key, value := range out.Extensions {
 			if _, nearer := out.extensions[key]; !nearer {
 				out.extensions[key] = value
 			}
 		}
 		if out.value == nil {
-			out.value = out.Schema.Default
+			out.value = out.Default
 		}
-		ref := out.Schema.Ref.String()
+		ref := out.Ref.String()
 		if ref == "" && len(out.AllOf) == 1 {
 			ref = out.AllOf[0].Ref.String()
 		}

@@ -58,7 +58,7 @@ type typ struct {
 
 // Name is empty for what has no name in the published schemas: lists, maps and scalars.
 func (t typ) Name() string {
-	named, ok := reflect.Zero(t.value).Interface().(interface{ OpenAPIModelName() string })
+	named, ok := reflect.TypeAssert[interface{ OpenAPIModelName() string }](reflect.Zero(t.value))
 	if !ok {
 		return ""
 	}
@@ -66,11 +66,11 @@ func (t typ) Name() string {
 }
 
 func (t typ) Kinds() []string {
-	zero := reflect.Zero(t.value).Interface()
-	if _, either := zero.(interface{ OpenAPIV3OneOfTypes() []string }); either {
+	zero := reflect.Zero(t.value)
+	if _, either := reflect.TypeAssert[interface{ OpenAPIV3OneOfTypes() []string }](zero); either {
 		return nil // a quantity, or a number or a name: no one type is declared
 	}
-	if own, ok := zero.(interface{ OpenAPISchemaType() []string }); ok {
+	if own, ok := reflect.TypeAssert[interface{ OpenAPISchemaType() []string }](zero); ok {
 		return own.OpenAPISchemaType()
 	}
 	switch t.value.Kind() {
@@ -97,7 +97,7 @@ func (t typ) Kinds() []string {
 // isPlain reports whether the type is written as its Go type is made: others are structs that
 // are written as a text, or with whatever was read.
 func (t typ) isPlain() bool {
-	_, own := reflect.Zero(t.value).Interface().(interface{ OpenAPISchemaType() []string })
+	_, own := reflect.TypeAssert[interface{ OpenAPISchemaType() []string }](reflect.Zero(t.value))
 	return !own
 }
 

@@ -73,7 +73,7 @@ func (t typ) properties() map[string]any {
 
 func (t typ) Properties() []string {
 	names := slices.Collect(maps.Keys(t.properties()))
-	for _, name := range ofEveryObject {
+	for _, name := range ofEveryObject() {
 		if _, declared := t.properties()[name]; t.resource && !declared {
 			names = append(names, name)
 		}
@@ -81,10 +81,10 @@ func (t typ) Properties() []string {
 	return names
 }
 
-var ofEveryObject = [...]string{"apiVersion", "kind", "metadata"}
+func ofEveryObject() []string { return []string{"apiVersion", "kind", "metadata"} }
 
 func (t typ) Property(name string) openapi.Type {
-	if t.resource && slices.Contains(ofEveryObject[:], name) {
+	if t.resource && slices.Contains(ofEveryObject(), name) {
 		return typ{} // Something is declared there, but not here.
 	}
 	return of(t.properties()[name])
