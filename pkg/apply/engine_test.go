@@ -43,6 +43,20 @@ func (f *fake) note(format string, args ...any) {
 	f.calls = append(f.calls, fmt.Sprintf(format, args...))
 }
 
+// found returns an object; it may have come while the engine reads.
+func (f *fake) found(name string) *unstructured.Unstructured {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.live[name]
+}
+
+// appear makes an object appear, as by another client.
+func (f *fake) appear(name string, u *unstructured.Unstructured) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.live[name] = u
+}
+
 func (f *fake) Kind(_ context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	if f.kinds[gvk.Kind] {
 		return object.Kind{GVK: gvk, Resource: strings.ToLower(gvk.Kind) + "s"}, nil
@@ -68,13 +82,13 @@ func (f *fake) ExplainRefusal(_ context.Context, _ object.Kind, err error) error
 
 func (f *fake) Live(_ context.Context, _ object.Kind, refs []object.Ref, visit func(int, *unstructured.Unstructured, error)) {
 	for i, ref := range refs {
-		visit(i, f.live[ref.Name], nil)
+		visit(i, f.found(ref.Name), nil)
 	}
 }
 
 func (f *fake) Get(_ context.Context, _ object.Kind, ref object.Ref) (*unstructured.Unstructured, error) {
 	f.note("get %s", ref.Name)
-	if u := f.live[ref.Name]; u != nil {
+	if u := f.found(ref.Name); u != nil {
 		return u, nil
 	}
 	return nil, apierrors.NewNotFound(schema.GroupResource{}, ref.Name)
@@ -86,7 +100,7 @@ func (f *fake) Apply(_ context.Context, _ object.Kind, u *unstructured.Unstructu
 		verb = "try"
 	}
 	f.note("%s %s", verb, u.GetName())
-	if live := f.live[u.GetName()]; live != nil && !how.Force {
+	if live := f.found(u.GetName()); live != nil && !how.Force {
 		if a, _, _ := unstructured.NestedString(live.Object, "data", "a"); a == "theirs" {
 			return nil, conflictErr()
 		}

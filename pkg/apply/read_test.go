@@ -89,9 +89,8 @@ func TestWhatCameInBetweenIsNotOverwritten(t *testing.T) {
 	definition.Name, definition.GVK.Kind = "widgets.example.com", "CustomResourceDefinition"
 	server := &fake{live: map[string]*unstructured.Unstructured{}}
 	server.apply = func(u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
-		if u.GetKind() == "Widget" && server.live["w"] == nil {
-			theirs := parse(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, uid: u, resourceVersion: '7'}}")
-			server.live["w"] = theirs
+		if u.GetKind() == "Widget" && server.found("w") == nil {
+			server.appear("w", parse(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, uid: u, resourceVersion: '7'}}"))
 			return nil, conflictErr()
 		}
 		return u, nil
