@@ -12,8 +12,9 @@ import (
 // everything in them, what the server fills in inside those, and which texts and numbers
 // are quantities. The schema is fetched only if it may settle the matter; it may be nil.
 //
-// The schema has to be the one by which the server would read the manifest now, with
-// its references resolved.
+// The schema has to say what the one says by which the server would read the manifest now,
+// with its references resolved. It may lack defaults of Kubernetes' own kinds: the server
+// sets these whenever it reads an object, so that none is ever still to come.
 func BySchema(live, manifest *unstructured.Unstructured, manager string, schema func() openapi.Type) bool {
 	j := &evaluation{live: live.Object, manifest: manifest.Object, manager: manager}
 	if !j.comparable() {

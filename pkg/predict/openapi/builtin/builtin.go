@@ -24,7 +24,7 @@ type Types struct {
 }
 
 // Of returns the type of a kind, nil if it is none of Kubernetes' own, newer than these, or of
-// a version that may still change. It has no defaults: the Go types do not have them.
+// a version that may still change. It has no defaults, which the Go types do not show.
 func (t *Types) Of(gvk schema.GroupVersionKind) openapi.Type {
 	if strings.Contains(gvk.Version, "alpha") || strings.Contains(gvk.Version, "beta") {
 		return nil
