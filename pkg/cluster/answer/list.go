@@ -92,8 +92,12 @@ func (l *listReader) settle() error {
 }
 
 func (l *listReader) read() error {
-	if err := l.expect(jsontext.KindBeginObject); err != nil {
+	first, err := l.dec.ReadToken()
+	if err != nil {
 		return err
+	}
+	if first.Kind() != jsontext.KindBeginObject {
+		return Wrong("it is %s, not a list", called(first.Kind()))
 	}
 	for l.more() {
 		name, err := l.dec.ReadToken()
@@ -118,7 +122,7 @@ func (l *listReader) read() error {
 			return err
 		}
 	}
-	return l.expect(jsontext.KindEndObject)
+	return l.end()
 }
 
 // more reports whether the object or the list that is being read goes on.
@@ -136,15 +140,26 @@ func (l *listReader) decode(into any) error {
 	return json.Unmarshal(text, into)
 }
 
-func (l *listReader) expect(want jsontext.Kind) error {
-	got, err := l.dec.ReadToken()
-	if err != nil {
-		return err
+// end reads the end of an object or of a list, after which there is no more.
+func (l *listReader) end() error {
+	_, err := l.dec.ReadToken()
+	return err
+}
+
+// called is what people call a JSON value.
+func called(kind jsontext.Kind) string {
+	switch kind {
+	case jsontext.KindBeginObject:
+		return "an object"
+	case jsontext.KindBeginArray:
+		return "an array"
+	case jsontext.KindString:
+		return "a string"
+	case jsontext.KindNumber:
+		return "a number"
+	default:
+		return kind.String() // null, true or false
 	}
-	if got.Kind() != want {
-		return Wrong("%v where a list has %v", got, want)
-	}
-	return nil
 }
 
 func (l *listReader) readItems() error {
@@ -159,7 +174,7 @@ func (l *listReader) readItems() error {
 		return err
 	}
 	if first.Kind() != jsontext.KindBeginArray {
-		return Wrong("the items of a list are %v", first)
+		return Wrong("the items of a list are %s, not an array", called(first.Kind()))
 	}
 	for l.more() {
 		item, err := l.dec.ReadValue()
@@ -174,7 +189,7 @@ func (l *listReader) readItems() error {
 			return err
 		}
 	}
-	return l.expect(jsontext.KindEndArray)
+	return l.end()
 }
 
 // fits rejects a list of another kind.
@@ -215,17 +230,6 @@ func KubernetesOwn(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-func expect(dec *json.Decoder, want json.Delim) error {
-	got, err := dec.Token()
-	if err != nil {
-		return Cut(err)
-	}
-	if got != want {
-		return Wrong("%v where a list has %v", got, want)
-	}
-	return nil
-}
-
 // Cut turns the early end of a stream into an error of the connection, and invalid JSON
 // into a wrong answer.
 func Cut(err error) error {
@@ -261,28 +265,36 @@ func Item(item []byte, kind object.Kind, namespace string) (*unstructured.Unstru
 
 // NameOf reads no further than the name, which mostly is at the beginning.
 func NameOf(item []byte) (string, error) {
-	dec := json.NewDecoder(bytes.NewReader(item))
+	dec := jsontext.NewDecoder(bytes.NewReader(item), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for _, field := range []string{"metadata", "name"} {
 		if err := seek(dec, field); err != nil {
-			return "", err
+			return "", Cut(err)
 		}
 	}
-	var name string
-	err := dec.Decode(&name)
-	return name, Cut(err)
+	name, err := dec.ReadToken()
+	if err != nil {
+		return "", Cut(err)
+	}
+	if name.Kind() != jsontext.KindString {
+		return "", Wrong("the name of an item of a list is %s", called(name.Kind()))
+	}
+	return name.String(), nil
 }
 
 // seek goes into an object, up to the value of a field.
-func seek(dec *json.Decoder, field string) error {
-	if err := expect(dec, json.Delim('{')); err != nil {
+func seek(dec *jsontext.Decoder, field string) error {
+	if kind := dec.PeekKind(); kind != jsontext.KindBeginObject && kind != jsontext.KindInvalid {
+		return Wrong("an item of a list has %s where its %s should be", called(kind), field)
+	}
+	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil || name == field {
+	for dec.PeekKind() == jsontext.KindString {
+		name, err := dec.ReadToken()
+		if err != nil || name.String() == field {
 			return err
 		}
-		if err := dec.Decode(&json.RawMessage{}); err != nil {
+		if err := dec.SkipValue(); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,8 @@ func TestReadList(t *testing.T) {
 		text string
 		want []string
 		next string
-		bad  bool
+		// bad is what the error says; none if empty.
+		bad string
 	}{
 		"empty":          {text: `{"kind":"L","apiVersion":"v1","metadata":{},"items":[]}`},
 		"null":           {text: `{"items":null}`},
@@ -25,10 +26,11 @@ func TestReadList(t *testing.T) {
 		"items":          {text: `{"metadata":{"continue":"x"},"items":[{"a":1},{"b":[2]}]}`, want: []string{`{"a":1}`, `{"b":[2]}`}, next: "x"},
 		"metadata last":  {text: `{"items":[{}],"metadata":{"continue":"y"}}`, want: []string{`{}`}, next: "y"},
 		"unknown fields": {text: `{"foo":{"items":[1]},"items":[{}],"bar":7}`, want: []string{`{}`}},
-		"items a number": {text: `{"items":7}`, bad: true},
-		"an array":       {text: `[]`, bad: true},
-		"a string":       {text: `"items"`, bad: true},
-		"broken item":    {text: `{"items":[{"a":}]}`, bad: true},
+		"items a number": {text: `{"items":7}`, bad: "the items of a list are a number, not an array"},
+		"null itself":    {text: `null`, bad: "it is null, not a list"},
+		"an array":       {text: `[]`, bad: "it is an array, not a list"},
+		"a string":       {text: `"items"`, bad: "it is a string, not a list"},
+		"broken item":    {text: `{"items":[{"a":}]}`, bad: "it cannot be read"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -37,10 +39,10 @@ func TestReadList(t *testing.T) {
 				got = append(got, string(item))
 				return nil
 			})
-			if (err != nil) != tt.bad {
-				t.Fatalf("error %v", err)
+			if (err != nil) != (tt.bad != "") || err != nil && !strings.Contains(err.Error(), tt.bad) {
+				t.Fatalf("error %v, want %q", err, tt.bad)
 			}
-			if tt.bad {
+			if err != nil {
 				return
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" || meta.Continue != tt.next {
@@ -72,23 +74,24 @@ func TestReadListEndsWithTheVisitor(t *testing.T) {
 func TestNameOf(t *testing.T) {
 	tests := map[string]struct {
 		item, want string
-		bad        bool
+		// bad is what the error says; none if empty.
+		bad string
 	}{
 		"first":               {item: `{"metadata":{"name":"a","labels":{"name":"b"}}}`, want: "a"},
 		"after others":        {item: `{"data":{"metadata":{"name":"x"}},"metadata":{"labels":{"name":"b"},"name":"a"}}`, want: "a"},
 		"with escapes":        {item: `{"metadata":{"name":"\u0061"}}`, want: "a"},
-		"none":                {item: `{"metadata":{}}`, bad: true},
-		"no metadata":         {item: `{"name":"a"}`, bad: true},
-		"null":                {item: `null`, bad: true},
-		"metadata is a list":  {item: `{"metadata":[]}`, bad: true},
-		"name is a number":    {item: `{"metadata":{"name":7}}`, bad: true},
-		"ends before its end": {item: `{"metadata":{"na`, bad: true},
+		"none":                {item: `{"metadata":{}}`, bad: "no name"},
+		"no metadata":         {item: `{"name":"a"}`, bad: "no metadata"},
+		"null":                {item: `null`, bad: "an item of a list has null where its metadata should be"},
+		"metadata is a list":  {item: `{"metadata":[]}`, bad: "an item of a list has an array where its name should be"},
+		"name is a number":    {item: `{"metadata":{"name":7}}`, bad: "the name of an item of a list is a number"},
+		"ends before its end": {item: `{"metadata":{"na`, bad: "unexpected EOF"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got, err := NameOf([]byte(tt.item))
-			if got != tt.want || (err != nil) != tt.bad {
-				t.Errorf("%q, error %v", got, err)
+			if got != tt.want || (err != nil) != (tt.bad != "") || err != nil && !strings.Contains(err.Error(), tt.bad) {
+				t.Errorf("%q, error %v, want %q and %q", got, err, tt.want, tt.bad)
 			}
 		})
 	}
