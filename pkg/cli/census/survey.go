@@ -295,10 +295,15 @@ func (e *unreadError) Error() string {
 	return "could not be read: " + strings.Join(said, "; ")
 }
 
-// Hint says which permission is missing.
+// Hint says which permission is missing, or what the first reason that knows it says to do.
 func (e *unreadError) Hint() string {
-	if !slices.ContainsFunc(e.unread, func(u event.Unread) bool { return apierrors.IsForbidden(u.Err) }) {
-		return ""
+	if slices.ContainsFunc(e.unread, func(u event.Unread) bool { return apierrors.IsForbidden(u.Err) }) {
+		return "counting them needs the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. With a TYPE, only that is read"
 	}
-	return "counting them needs the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. With a TYPE, only that is read"
+	for _, u := range e.unread {
+		if hint := verb.HintOf(u.Err); hint != "" {
+			return hint
+		}
+	}
+	return ""
 }

@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -34,15 +36,20 @@ func TestUnreadError(t *testing.T) {
 	for name, test := range map[string]struct {
 		unread []event.Unread
 		want   string
-		hint   bool
+		hint   string
 	}{
 		"a few": {
-			unread: []event.Unread{forbidden("Secret"), pod, forbidden("Node")}, hint: true,
+			unread: []event.Unread{forbidden("Secret"), pod, forbidden("Node")}, hint: "the verb list",
 			want: "could not be read: secret, node (Forbidden); pod/b -n a (gone)",
 		},
 		"kinds": {
-			unread: append(many, pod), hint: true,
+			unread: append(many, pod), hint: "the verb list",
 			want: "could not be read: 45 kinds (Forbidden): kind0, kind1, kind2, kind3, kind4 and 40 more; pod/b -n a (gone)",
+		},
+		"no answer of a server": {
+			unread: []event.Unread{pod, {Ref: pod.Ref, Err: fmt.Errorf("b: %w", request.NoAnswer(answer.Wrong("it is null, not a list")))}},
+			want:   "could not be read: pod/b -n a (gone); pod/b -n a (b: the API server is reachable, but does not answer this request: the answer is not what was asked for: it is null, not a list)",
+			hint:   "a proxy",
 		},
 		"objects": {
 			unread: named,
@@ -54,8 +61,8 @@ func TestUnreadError(t *testing.T) {
 			if err.Error() != test.want {
 				t.Errorf("%s\nwant %s", err, test.want)
 			}
-			if (err.Hint() != "") != test.hint {
-				t.Errorf("hint %q", err.Hint())
+			if hint := err.Hint(); (hint != "") != (test.hint != "") || !strings.Contains(hint, test.hint) {
+				t.Errorf("hint %q, want %q", hint, test.hint)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package stuck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,17 +28,23 @@ type Scope struct {
 type UnreadError struct {
 	// Kinds are the questions that were not answered, each with the reason.
 	Kinds []string
-	// Forbidden is set if we lack permission for some of them.
-	Forbidden bool
+	// Errs are the reasons.
+	Errs []error
 }
 
-// Hint says which permission is missing.
+// Hint says which permission is missing, or what the first reason that knows it says to do.
 func (e *UnreadError) Hint() string {
-	if !e.Forbidden {
-		return ""
+	if slices.ContainsFunc(e.Errs, apierrors.IsForbidden) {
+		return "reading them needs the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. " +
+			"With a TYPE or TYPE/NAME, only that is read"
 	}
-	return "reading them needs the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. " +
-		"With a TYPE or TYPE/NAME, only that is read"
+	var hinted interface{ Hint() string }
+	for _, err := range e.Errs {
+		if errors.As(err, &hinted) {
+			return hinted.Hint()
+		}
+	}
+	return ""
 }
 
 func (e *UnreadError) Error() string {
@@ -121,7 +128,7 @@ func (e *Explainer) terminating(ctx context.Context, known *diagnose.Facts, serv
 		a, _ := known.Find(q)
 		if a.Err != nil {
 			unread.Kinds = append(unread.Kinds, q.String()+": "+reason(a.Err))
-			unread.Forbidden = unread.Forbidden || apierrors.IsForbidden(a.Err)
+			unread.Errs = append(unread.Errs, a.Err)
 		}
 		for _, u := range a.Objects {
 			if diagnose.Terminating(u) {

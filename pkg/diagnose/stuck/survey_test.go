@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -75,6 +77,36 @@ func TestSurveyUnread(t *testing.T) {
 	unread, ok := errors.AsType[*UnreadError](err)
 	if !ok || len(unread.Kinds) != 1 || len(objects) != 1 {
 		t.Errorf("%d objects, %v", len(objects), err)
+	}
+}
+
+// What could not be read says what to do about it: which permission is missing, or else what
+// the reason knows.
+func TestSurveyUnreadHint(t *testing.T) {
+	wrong := request.NoAnswer(answer.Wrong("it is null, not a list"))
+	for name, test := range map[string]struct {
+		failing map[string]error
+		want    string
+	}{
+		"no permission":             {failing: map[string]error{"Secret": diagnosetest.Forbidden("secrets"), "Pod": wrong}, want: "the verb list"},
+		"no valid answer":           {failing: map[string]error{"Secret": errors.New("no"), "Pod": wrong}, want: "a proxy"},
+		"nothing is known about it": {failing: map[string]error{"Secret": errors.New("no")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := diagnosetest.Memory{
+				Objects: diagnosetest.Read(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}}`+
+					"\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}}"),
+				Answers: diagnosetest.Answers{Failing: test.failing},
+			}
+			_, _, err := (&Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now}}).Survey(t.Context(), Scope{})
+			unread, ok := errors.AsType[*UnreadError](err)
+			if !ok {
+				t.Fatalf("error %v", err)
+			}
+			if hint := unread.Hint(); (hint != "") != (test.want != "") || !strings.Contains(hint, test.want) {
+				t.Errorf("hint %q, want %q", hint, test.want)
+			}
+		})
 	}
 }
 
