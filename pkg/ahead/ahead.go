@@ -31,6 +31,8 @@ type Server interface {
 // Reader answers reads from what was read ahead, and asks the server where it cannot.
 type Reader struct {
 	server Server
+	// before is the server if that has read ahead as well, nil if not.
+	before *Reader
 	cancel context.CancelFunc
 	all    sync.WaitGroup
 
@@ -62,7 +64,7 @@ type reading struct {
 // called in the end. Until then the Reader is for one goroutine, but for Live.
 func Start(ctx context.Context, server Server, p *plan.Plan) *Reader {
 	if len(p.Phases) < 2 {
-		return &Reader{server: server, cancel: func() {}} // It begins at once.
+		return newReader(server) // It begins at once.
 	}
 	return StartAll(ctx, server, p)
 }
@@ -71,7 +73,7 @@ func Start(ctx context.Context, server Server, p *plan.Plan) *Reader {
 // that even a single one is read ahead. The server may be a Reader that was started for a plan
 // of which less was known; what that has read keeps its age.
 func StartAll(ctx context.Context, server Server, p *plan.Plan) *Reader {
-	r := &Reader{server: server, cancel: func() {}}
+	r := newReader(server)
 	objects := 0
 	for _, ph := range p.Phases {
 		objects += len(ph.Items)
@@ -105,14 +107,20 @@ func StartAll(ctx context.Context, server Server, p *plan.Plan) *Reader {
 	return r
 }
 
+func newReader(server Server) *Reader {
+	before, _ := server.(*Reader)
+	return &Reader{server: server, before: before, cancel: func() {}}
+}
+
 // readAt is when a kind was read that the server has just answered for.
 func (r *Reader) readAt(gvk schema.GroupVersionKind) time.Time {
-	if before, ok := r.server.(*Reader); ok {
-		before.mu.Lock()
-		defer before.mu.Unlock()
-		if g := before.groups[gvk]; g != nil && g.taken {
-			return g.at
-		}
+	if r.before == nil {
+		return time.Now()
+	}
+	r.before.mu.Lock()
+	defer r.before.mu.Unlock()
+	if g := r.before.groups[gvk]; g != nil && g.taken {
+		return g.at
 	}
 	return time.Now()
 }
@@ -172,8 +180,8 @@ func (r *Reader) take(ctx context.Context, kind object.Kind, refs []object.Ref) 
 // object was not there goes on counting: who creates it has to bind that to nothing being
 // there, whenever it was looked at. No call of Live may be under way.
 func (r *Reader) Stale() {
-	if before, ok := r.server.(*Reader); ok {
-		before.Stale()
+	if r.before != nil {
+		r.before.Stale()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
