@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -17,10 +16,6 @@ import (
 // deleted soon, once, and nobody is told of it. That it helps is seen on a real API server, by
 // TestDeleteDefinitionsOfKindsThatNobodyUsed.
 func TestDefinitionIsDeletedWhateverItsKindSays(t *testing.T) {
-	definitions := object.Kind{
-		GVK:      schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
-		Resource: "customresourcedefinitions",
-	}
 	ref := object.Ref{GVK: definitions.GVK, Name: "things.example.com"}
 	definition := func(versions ...any) *http.Response {
 		u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{

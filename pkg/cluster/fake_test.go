@@ -194,6 +194,11 @@ var configMaps = object.Kind{
 	Resource: "configmaps", Namespaced: true, Verbs: []string{"get", "list", "watch", "patch"},
 }
 
+var definitions = object.Kind{
+	GVK:      schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+	Resource: "customresourcedefinitions", Verbs: []string{"get", "list"},
+}
+
 var secrets = object.Kind{
 	GVK:      schema.GroupVersionKind{Version: "v1", Kind: "Secret"},
 	Resource: "secrets", Namespaced: true, Verbs: []string{"get", "list", "watch", "patch"},

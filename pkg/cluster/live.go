@@ -22,6 +22,12 @@ import (
 // longer.
 const worthList = 6
 
+// apart is the number of definitions up to which each is read by a list of its own name. A
+// cluster has many that a set does not need, of up to half a megabyte each; and for such a
+// list the server takes what its cache has, while for a get it decodes what etcd has. So many
+// are sent in parallel even at first, with room for what else a run reads.
+const apart = 32
+
 // Live reads the objects of one kind and calls visit once for each of them, one call at a
 // time, in any order: with nil for an object that does not exist, with an error for one
 // that could not be read. It reads many objects of a namespace with one list, if we may
@@ -59,14 +65,26 @@ func (r *reading) see(i int, live *unstructured.Unstructured, err error) {
 	r.visit(i, live, err)
 }
 
-// namespace reads the objects of one namespace. It removes finished ones from left (name
-// → index).
+// namespace reads the objects of one namespace, by name.
 func (r *reading) namespace(ctx context.Context, namespace string, left map[string]int) {
-	if len(left) < worthList || !slices.Contains(r.kind.Verbs, "list") {
+	switch definitions := isDefinition(r.kind.GVK.GroupKind()); {
+	case !slices.Contains(r.kind.Verbs, "list"), len(left) < worthList && !definitions:
 		r.each(ctx, left)
-		return
+	case definitions && len(left) <= apart:
+		var wait sync.WaitGroup
+		for name, i := range left {
+			wait.Go(func() { r.together(ctx, object.Selection{Name: name}, map[string]int{name: i}) })
+		}
+		wait.Wait()
+	default:
+		r.together(ctx, object.Selection{Namespace: namespace}, left)
 	}
-	whole, err := r.list(ctx, namespace, left)
+}
+
+// together reads objects by a list of what sel selects, and one by one if it must not list,
+// or if there are far more others. It removes finished ones from left (name → index).
+func (r *reading) together(ctx context.Context, sel object.Selection, left map[string]int) {
+	whole, err := r.list(ctx, sel, left)
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err), err == nil && !whole:
 		r.each(ctx, left)
@@ -102,23 +120,23 @@ const (
 	farMore = 20
 )
 
-// list reads a namespace page by page, visits the wanted objects and removes them from
+// list reads what is selected page by page, visits the wanted objects and removes them from
 // left. It returns false if the remaining ones are better read one by one. Most sets are
 // one page; the second is all the rest.
-func (r *reading) list(ctx context.Context, namespace string, left map[string]int) (whole bool, err error) {
+func (r *reading) list(ctx context.Context, sel object.Selection, left map[string]int) (whole bool, err error) {
 	whole = true
 	l := &listwatch.List{
 		Kind: r.kind, Size: 2*len(left) + pageSpare, AnyTime: true,
-		Build: func() *rest.Request { return r.client.rest.Get().AbsPath(request.ResourcePath(r.kind, namespace)...) },
+		Build: func() *rest.Request { return listwatch.Collection(r.client.rest, r.kind, sel) },
 		Do: func(ctx context.Context, send func(context.Context) error) error {
 			return r.client.requests.Do(ctx, request.Request{
-				Ref:         object.Ref{GVK: r.kind.GVK, Namespace: namespace},
+				Ref:         object.Ref{GVK: r.kind.GVK, Namespace: sel.Namespace},
 				About:       r.refsOf(left),
 				NewlyServed: r.client.NewlyServed(r.kind.GVK),
 				Bulk:        true,
 			}, send)
 		},
-		Item: func(text []byte) error { return r.take(text, namespace, left) },
+		Item: func(text []byte) error { return r.take(text, sel.Namespace, left) },
 		More: func(page metav1.ListMeta) (size int, on bool) {
 			if len(left) == 0 {
 				return 0, false

@@ -151,6 +151,89 @@ func TestLive(t *testing.T) {
 	}
 }
 
+// A cluster has many definitions, and large ones, that a set does not need: each that it
+// needs is read by a list of its own, and by a get where that is not allowed.
+func TestLiveDefinitions(t *testing.T) {
+	const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	tests := map[string]struct {
+		there, ask int
+		forbidden  bool
+		// heedless: something on the way takes field selectors out.
+		heedless bool
+		verbs    []string
+		lists    int
+		gets     int
+	}{
+		"one":                     {there: 100, ask: 1, lists: 1},
+		"not there":               {there: 2, ask: 3, lists: 3},
+		"as many as go apart":     {there: 100, ask: apart, lists: apart},
+		"more":                    {there: 100, ask: apart + 1, lists: 1},
+		"list is forbidden":       {there: 2, ask: 3, forbidden: true, lists: 3, gets: 3},
+		"list is not offered":     {there: 2, ask: 3, verbs: []string{"get"}, gets: 3},
+		"the selector has no say": {there: 100, ask: 3, heedless: true, lists: 3},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stored := func(name string) map[string]any {
+					return map[string]any{
+						"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+						"metadata": map[string]any{"name": name, "uid": name},
+					}
+				}
+				there := names("w", tt.there)
+				lists := 0
+				c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					if name, single := strings.CutPrefix(req.URL.Path, path+"/"); single {
+						if !slices.Contains(there, name) {
+							return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: name}), nil
+						}
+						return reply(200, stored(name)), nil
+					}
+					lists++
+					if tt.forbidden {
+						return failure(403, metav1.StatusReasonForbidden, nil), nil
+					}
+					only, selected := strings.CutPrefix(req.URL.Query().Get("fieldSelector"), "metadata.name=")
+					items := []any{}
+					for _, name := range there {
+						if !selected || tt.heedless || name == only {
+							items = append(items, stored(name))
+						}
+					}
+					return reply(200, map[string]any{
+						"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinitionList",
+						"metadata": map[string]any{"resourceVersion": "1"}, "items": items,
+					}), nil
+				})
+				kind := definitions
+				if tt.verbs != nil {
+					kind.Verbs = tt.verbs
+				}
+				var refs []object.Ref
+				for _, name := range names("w", tt.ask) {
+					refs = append(refs, object.Ref{GVK: kind.GVK, Name: name})
+				}
+				seen := map[int]int{}
+				c.Live(t.Context(), kind, refs, func(i int, live *unstructured.Unstructured, err error) {
+					seen[i]++
+					if err != nil || (live != nil) != (i < tt.there) || live != nil && live.GetName() != refs[i].Name {
+						t.Errorf("%s: live %v, error %v", refs[i], live, err)
+					}
+				})
+				for i := range refs {
+					if seen[i] != 1 {
+						t.Errorf("%s was visited %d times", refs[i], seen[i])
+					}
+				}
+				if gets := f.count("GET " + path + "/"); lists != tt.lists || gets != tt.gets {
+					t.Errorf("%d lists and %d gets, want %d and %d", lists, gets, tt.lists, tt.gets)
+				}
+			})
+		})
+	}
+}
+
 // A list that breaks in the middle is read again, and nothing is visited twice.
 func TestLiveWithABrokenList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
