@@ -19,6 +19,7 @@ import (
 // same as a run that was not killed (edge cases 30, 36). Built-in kinds here, random
 // objects in test/property.
 func TestAdoptionKilled(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	tests := map[string]struct {

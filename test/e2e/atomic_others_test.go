@@ -13,6 +13,7 @@ import (
 // its own: the run has not created it, so taking back neither deletes it nor leaves our
 // values in it.
 func TestAtomicCreatedByOthersMeanwhile(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -91,6 +92,7 @@ func TestCreatedByOthersMeanwhile(t *testing.T) {
 // into them in the meantime, because it would go with them. The report names it. What the
 // cluster itself puts into a namespace does not count.
 func TestAtomicKeepsWhatHoldsOthers(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	ns := namespace(t, c) + "-new"
 	group := ns + ".example.com"

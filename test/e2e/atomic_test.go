@@ -53,6 +53,7 @@ func state(t *testing.T, c *cluster.Cluster, ns string) string {
 // apply --wait --atomic: an object that does not become ready is restored, with its
 // values and its owners, and created objects are deleted.
 func TestAtomicFailedWait(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("1")), "--wait").ends(t, 0)
@@ -114,6 +115,7 @@ func TestAtomicKeepsWhatOthersChanged(t *testing.T) {
 // If taking back fails as well, the report says what became of each object, and the exit
 // status is 1.
 func TestAtomicWayBackFails(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -140,6 +142,7 @@ func TestAtomicWayBackFails(t *testing.T) {
 // it: one that was recreated is gone if the former one is refused, and one whose values are
 // back may still have the wrong owners.
 func TestAtomicHalfWayBack(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -172,6 +175,7 @@ func TestAtomicHalfWayBack(t *testing.T) {
 
 // What the user took from others, or adopted, goes back to them, with its value.
 func TestAtomicGivesBack(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	kubectl(t, c, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(release("1"), `kept: "1"`, `kept: "1", old: "1"`)))

@@ -18,6 +18,7 @@ import (
 // was written is written again. A set costs what its parent, its lock and its history cost,
 // and one LIST of the members, to see what left.
 func TestContinued(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	for name, args := range map[string][]string{"no set": nil, "a set": {"--apply-set=shop", "--prune"}} {
@@ -100,6 +101,7 @@ var setCosts = map[string]int{
 
 // A run that will not finish in time says so during the run, and how far it will come.
 func TestTooLittleTime(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)

@@ -115,6 +115,7 @@ func TestDeleteThroughErrors(t *testing.T) {
 // Edge case 58: a namespace that loses objects is slow, however long it takes, and
 // reported with numbers.
 func TestDeleteSlowNamespace(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, configMaps(2000, 1, "1"))).ends(t, 0)
@@ -198,6 +199,7 @@ func TestDeleteKilled(t *testing.T) {
 
 // Ctrl-C reports what is still terminating, and what was not begun.
 func TestDeleteInterrupted(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	set := file(t, held("one", "example.com/hold")+fmt.Sprintf("---\n{apiVersion: v1, kind: Namespace, metadata: {name: %s-x}}\n", ns))

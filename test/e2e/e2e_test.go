@@ -87,6 +87,8 @@ func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 	env.Setenv("NS", ns)
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("KUBECONFIG", c.KubeconfigPath)
+	ours, _, _ := strings.Cut(env.Getenv("PATH"), string(os.PathListSeparator))
+	env.Setenv("TOOLS", filepath.Dir(kubectl)+string(os.PathListSeparator)+ours) // kubectl, the plugin, and nothing of the machine
 	env.Setenv("PATH", filepath.Dir(kubectl)+string(os.PathListSeparator)+env.Getenv("PATH"))
 	env.Setenv("CORPUS", corpus())
 	crds, err := filepath.Abs(filepath.Join("..", "..", "charts", "k8sconnect", "files"))

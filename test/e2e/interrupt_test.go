@@ -14,6 +14,7 @@ import (
 // Ctrl-C in the middle: what was done is reported, and so is what was not. Since it is
 // unknown whether all of it was applied, the status is 2; the next run does the rest.
 func TestInterrupted(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	const later = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: later}\nspec: {containers: [{name: app, image: \"app:1\"}]}\n"

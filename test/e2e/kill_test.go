@@ -13,6 +13,7 @@ import (
 // A run that is killed in the middle and started again comes to the same end;
 // nothing is made twice (edge case 36).
 func TestKilled(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := behind(t, c)
 	ns, set := namespace(t, c), file(t, configMaps(300, 100, "1"))
@@ -144,6 +145,7 @@ func managers(t *testing.T, c *cluster.Cluster, ns, object string) string {
 // Two runs of one set at the same time: both end well, everything is there once,
 // and each object was created by one of them (edge case 37).
 func TestTwoAtOnce(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	ns, set := namespace(t, c), file(t, configMaps(200, 100, "1"))
 	one := start(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "-o", "json")

@@ -126,6 +126,7 @@ spec:
 // A definition has changed since the discovery cache was written, which is read ahead by:
 // the run goes by what the server serves now, as one with an empty cache does.
 func TestDefinitionsOfYesterday(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	const definition = `
 apiVersion: apiextensions.k8s.io/v1

@@ -21,6 +21,7 @@ import (
 // Failures that may pass are retried (edge case 28), with a word on stderr if the server
 // said anything. A request that was merely lost is sent again at once.
 func TestTriedAgain(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	for name, fault := range map[string]proxy.Fault{
 		"429 with Retry-After":     {Status: http.StatusTooManyRequests, RetryAfter: time.Second},
@@ -50,6 +51,7 @@ func TestTriedAgain(t *testing.T) {
 
 // What will not pass is not tried again (edge case 28).
 func TestNotTriedAgain(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	for name, tt := range map[string]struct {
 		fault    proxy.Fault

@@ -19,6 +19,7 @@ func confirmation(t *testing.T, r *run) string {
 // What was confirmed is looked at once more under the lock of the set: what has changed
 // since it was shown is not done, although the run itself had shown it a moment before.
 func TestRollbackLooksOnceMore(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	for _, version := range []string{"1", "2"} {

@@ -27,6 +27,7 @@ func forget(t *testing.T, c *cluster.Cluster, ns, run string) {
 // Where the history has a gap, the way back leads to the same run as without the gap, or
 // nowhere: never one too far.
 func TestRollbackOverAGap(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)

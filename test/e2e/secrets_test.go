@@ -163,6 +163,7 @@ func waitForQuote(t *testing.T, c *cluster.Cluster, ns string) string {
 
 // Edge case 86: whatever an answer is and whatever it quotes, plain.
 func TestNoAnswerShowsASecret(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	for name, fault := range map[string]proxy.Fault{
 		"422": {Status: http.StatusUnprocessableEntity}, "403": {Status: http.StatusForbidden},

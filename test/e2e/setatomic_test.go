@@ -29,6 +29,7 @@ const next = `
 // be saved, and the report says so. It does not matter which program had applied the
 // pruned objects.
 func TestAtomicFailedPrune(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	for _, by := range []string{"k8sconnect", "kubectl"} {
 		t.Run(by, func(t *testing.T) {
 			c := shared.Cluster(t)
@@ -71,6 +72,7 @@ func TestAtomicFailedPrune(t *testing.T) {
 
 // A run that loses its lock while it waits for readiness stops waiting at once, and says why.
 func TestLockLostWhileWaiting(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	r := start(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("2")), "--apply-set=shop", "--wait", "--timeout=10m")

@@ -12,6 +12,7 @@ import (
 // Two runs of one set at once, each with a --history of its own, come one after the other, and the
 // history has what the later one keeps. The way back from it is the other one.
 func TestTwoHistoriesAtOnce(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	apply := func(version string, args ...string) []string {
@@ -105,6 +106,7 @@ func TestRollbackToAnotherSetsRun(t *testing.T) {
 // A namespace that goes away amid a rollback ends it with an error that names what could not be
 // written, and with --atomic the rest is as before. Nothing hangs.
 func TestNamespaceGoesAwayAmidARollback(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	for _, atomic := range []bool{false, true} {
 		t.Run(fmt.Sprint("atomic ", atomic), func(t *testing.T) {

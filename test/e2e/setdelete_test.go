@@ -10,6 +10,7 @@ import (
 // parent, no history and no Lease. Every request is tried by make test-long, some of them by
 // every run.
 func TestSetDeleteKilledAtEachRequest(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	made := func(t *testing.T) string {

@@ -35,6 +35,7 @@ func TestParentDeletedUnderARun(t *testing.T) {
 // Sets of one name in two namespaces have nothing to do with each other, even if the objects
 // of one are in the namespace of the other.
 func TestTwoSetsOfOneName(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	one, two := namespace(t, c), namespace(t, c)
 	guest := "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: guest, namespace: " + two + "}}\n"

@@ -9,6 +9,7 @@ import (
 // claims is never pruned, and so neither is what holds it, whatever --prune-allow says: not by
 // a prune, and not when the set is deleted.
 func TestWhatHoldsOthersStays(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	home, inner := namespace(t, c), namespace(t, c)
 	plural := "gizmos"

@@ -65,6 +65,7 @@ func freed(t *testing.T, c *cluster.Cluster, ns string) bool {
 // Killed at any request and repeated, a rollback comes to the end of one that was not: what
 // the earlier run stated, nothing created twice, and nothing left of what came since.
 func TestRollbackKilledAtEachRequest(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	const n = 8

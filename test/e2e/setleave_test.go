@@ -13,6 +13,7 @@ import (
 // claim in the last moment, when the run has decided about it and sends the request, stays.
 // The parent still covers what is a member.
 func TestMemberThatLeavesInTheLastMoment(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	for name, change := range map[string]struct {
@@ -67,6 +68,7 @@ func TestMemberThatLeavesInTheLastMoment(t *testing.T) {
 // A namespace that is pruned with the set is not deleted over a member in it that turns out
 // to stay.
 func TestNamespaceWithAMemberThatStays(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	home, other := namespace(t, c), namespace(t, c)

@@ -42,6 +42,7 @@ func applySet(ns, set string, more ...string) []string {
 // Two runs of one set at once: the second one says which run has the lock, or waits, and
 // then the state is that of one run, and not a mixture (edge case 104).
 func TestTwoRunsOfASet(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -80,6 +81,7 @@ func TestTwoRunsOfASet(t *testing.T) {
 
 // A run whose lock is taken away writes nothing from then on, says so, and ends with 1.
 func TestRunThatLosesItsLock(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns, set := namespace(t, c), file(t, configMaps(60, 1, "1"))
@@ -132,6 +134,7 @@ func TestWhatALockCosts(t *testing.T) {
 // end of one clean run: nothing is created twice, and nothing that left the set stays
 // (edge case 36). Every request is tried by make test-long, some of them by every run.
 func TestSetKilledAtEachRequest(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	const n, left = 60, 20

@@ -28,6 +28,7 @@ func spread(namespaces []string, each int, all bool) string {
 // for each namespace; what is applied and what is pruned costs one for each kind and namespace, and
 // no object but what goes costs a request of its own.
 func TestSetInManyNamespaces(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	const each = 36

@@ -125,6 +125,7 @@ func TestSetInTwoNamespaces(t *testing.T) {
 // What Flux or Argo CD has marked as its own is named and refused, and nothing is written;
 // --adopt lets it join.
 func TestMarksOfOtherTools(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	for name, mark := range map[string]struct{ metadata, says string }{
 		"Flux Kustomization": {

@@ -28,6 +28,7 @@ func TestSetDeletedAfterItGrew(t *testing.T) {
 // A namespace of the set is gone, and with it the rights that were given in it. Who may see
 // that it is gone goes on; to who may not, it is said what to do.
 func TestNamespaceOfASetIsGone(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
 	home, other := namespace(t, c), namespace(t, c)

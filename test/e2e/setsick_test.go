@@ -13,6 +13,7 @@ import (
 // A server that is slow, overloaded, restarted and loses answers, now and then: a set is
 // applied, pruned, rolled back and deleted as on a calm one, and nothing is done twice.
 func TestSetOnASickServer(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)

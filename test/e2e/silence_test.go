@@ -14,6 +14,7 @@ import (
 // A server that takes connections and never answers is given up when
 // --server-timeout is over, not when its connections are (edge case 28).
 func TestSilentServer(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := behind(t, c)
 	p.Hold()
@@ -28,6 +29,7 @@ func TestSilentServer(t *testing.T) {
 // One request that hangs on a server that is well is reported, again and again, with how
 // long it may take (edge case 91).
 func TestAWordWhileARequestHangs(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -46,7 +48,7 @@ func TestHangup(t *testing.T) {
 	c := shared.Cluster(t)
 	ns, dir := namespace(t, c), t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	t.Setenv("KUBECTL_EXTERNAL_DIFF", `sh -c "sleep 60"`)
+	t.Setenv("KUBECTL_EXTERNAL_DIFF", `sh -c "exec sleep 60 >/dev/null 2>&1"`) // It lives longer than the test, which waits for who holds its output.
 	left := func() int {
 		entries, err := os.ReadDir(dir)
 		if err != nil {

@@ -321,6 +321,7 @@ func TestWaitAtTheDeadline(t *testing.T) {
 
 // Edge cases 55 and 57: an error of the API means neither yes nor no, and is reported.
 func TestWaitUnknown(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
