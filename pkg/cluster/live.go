@@ -25,7 +25,8 @@ const worthList = 6
 // apart is the number of definitions up to which each is read by a list of its own name. A
 // cluster has many that a set does not need, of up to half a megabyte each; and for such a
 // list the server takes what its cache has, while for a get it decodes what etcd has. So many
-// are sent in parallel even at first, with room for what else a run reads.
+// are sent in parallel even at first, with room for what else a run reads, unless the user
+// allows few.
 const apart = 32
 
 // Live reads the objects of one kind and calls visit once for each of them, one call at a
@@ -67,10 +68,11 @@ func (r *reading) see(i int, live *unstructured.Unstructured, err error) {
 
 // namespace reads the objects of one namespace, by name.
 func (r *reading) namespace(ctx context.Context, namespace string, left map[string]int) {
-	switch definitions := isDefinition(r.kind.GVK.GroupKind()); {
-	case !slices.Contains(r.kind.Verbs, "list"), len(left) < worthList && !definitions:
+	few, definitions := len(left) < worthList, isDefinition(r.kind.GVK.GroupKind())
+	switch {
+	case !slices.Contains(r.kind.Verbs, "list"), few && !definitions:
 		r.each(ctx, left)
-	case definitions && len(left) <= apart:
+	case definitions && (few || len(left) <= apart && !r.client.requests.Narrow()):
 		var wait sync.WaitGroup
 		for name, i := range left {
 			wait.Go(func() { r.together(ctx, object.Selection{Name: name}, map[string]int{name: i}) })

@@ -10,10 +10,12 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -161,8 +163,9 @@ func TestLiveDefinitions(t *testing.T) {
 		// heedless: something on the way takes field selectors out.
 		heedless bool
 		verbs    []string
-		lists    int
-		gets     int
+		// concurrency bounds the requests at once, if it is set.
+		concurrency int
+		lists, gets int
 	}{
 		"one":                     {there: 100, ask: 1, lists: 1},
 		"not there":               {there: 2, ask: 3, lists: 3},
@@ -171,6 +174,8 @@ func TestLiveDefinitions(t *testing.T) {
 		"list is forbidden":       {there: 2, ask: 3, forbidden: true, lists: 3, gets: 3},
 		"list is not offered":     {there: 2, ask: 3, verbs: []string{"get"}, gets: 3},
 		"the selector has no say": {there: 100, ask: 3, heedless: true, lists: 3},
+		"few at once, and few":    {there: 100, ask: worthList - 1, concurrency: 2, lists: worthList - 1},
+		"few at once, and many":   {there: 100, ask: worthList, concurrency: 2, lists: 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +188,7 @@ func TestLiveDefinitions(t *testing.T) {
 				}
 				there := names("w", tt.there)
 				lists := 0
-				c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+				f := &fake{answer: func(_ int, req *http.Request) (*http.Response, error) {
 					if name, single := strings.CutPrefix(req.URL.Path, path+"/"); single {
 						if !slices.Contains(there, name) {
 							return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: name}), nil
@@ -205,7 +210,13 @@ func TestLiveDefinitions(t *testing.T) {
 						"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinitionList",
 						"metadata": map[string]any{"resourceVersion": "1"}, "items": items,
 					}), nil
-				})
+				}}
+				c, err := New(new(told).options(Options{
+					REST: &rest.Config{Host: "http://fake", Transport: f}, ServerTimeout: 30 * time.Second, Concurrency: tt.concurrency,
+				}))
+				if err != nil {
+					t.Fatal(err)
+				}
 				kind := definitions
 				if tt.verbs != nil {
 					kind.Verbs = tt.verbs

@@ -37,7 +37,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		failed *failure      // what the latest failure was
 		lost   bool          // a try may have been carried out
 	)
-	if r.ahead() && s.limiter.narrow() {
+	if r.ahead() && s.Narrow() {
 		if err := untilAsked(ctx, r); err != nil { // It would keep what is needed from being sent.
 			return err
 		}

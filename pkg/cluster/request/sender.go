@@ -137,6 +137,10 @@ func (s *Sender) health(ctx context.Context) (health, error) {
 	}
 }
 
+// Narrow reports whether so few requests may ever be in progress at once that many small ones
+// take longer than a large one.
+func (s *Sender) Narrow() bool { return s.limiter.narrow() }
+
 // Ready asks the server whether it is ready to answer, and returns why not.
 func (s *Sender) Ready(ctx context.Context) error {
 	if health, err := s.health(ctx); health != ready {
