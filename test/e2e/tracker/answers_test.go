@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -91,9 +92,13 @@ func (p *patient) through(o *tracker.Options) {
 	o.Name = p.name
 }
 
+// history is what the tracker has stored of itself: nothing before the first time.
 func (p *patient) history(t *testing.T) (c tracker.Coverage, checkpoint tracker.Checkpoint) {
 	t.Helper()
 	stored, err := p.typed.CoreV1().ConfigMaps(own).Get(t.Context(), p.name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return c, checkpoint
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
