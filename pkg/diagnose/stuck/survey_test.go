@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -80,10 +78,15 @@ func TestSurveyUnread(t *testing.T) {
 	}
 }
 
+// hintedError is an error that says what to do about it.
+type hintedError struct{ error }
+
+func (hintedError) Hint() string { return "a proxy may be in the way" }
+
 // What could not be read says what to do about it: which permission is missing, or else what
 // the reason knows.
 func TestSurveyUnreadHint(t *testing.T) {
-	wrong := request.NoAnswer(answer.Wrong("it is null, not a list"))
+	wrong := fmt.Errorf("list pods: %w", hintedError{errors.New("it is null, not a list")})
 	for name, test := range map[string]struct {
 		failing map[string]error
 		want    string
