@@ -137,7 +137,7 @@ CASES ?= 20000
 .PHONY: test-long
 test-long: build cluster-build $(BIN)/helm ## the properties over CASES random objects each (SEED=… for others), all real sets, the judges at full size; some hours
 	CASES=$(CASES) $(GO) test -count 1 -timeout 6h ./test/property
-	TEST_LONG=1 $(GO) test -count 1 -timeout 6h -run 'TestSets|TestMigration|TestManagedFields' ./test/e2e ./test/e2e/migration
+	TEST_LONG=1 $(GO) test -count 1 -timeout 6h -run 'TestSets|TestMigration|TestManagedFields|TestOwnership' ./test/e2e ./test/e2e/migration
 	TEST_LONG=1 $(GO) test -count 1 -timeout 6h ./test/e2e/judge ./test/e2e/faults
 	TEST_LONG=1 $(GO) test -count 1 -timeout 2h ./test/release
 	TEST_LONG=1 $(GO) test -count 1 -run TestManifestsAgain ./pkg/cli

@@ -30,12 +30,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-const (
-	// manager is the product's field manager in these tests.
-	manager = "k8sconnect"
-	// rounds is how often each object is edited and judged.
-	rounds = 4
-)
+// manager is the product's field manager in these tests.
+const manager = "k8sconnect"
+
+// rounds is how often each object is edited and judged: more often with TEST_LONG.
+func rounds() int {
+	if os.Getenv("TEST_LONG") != "" {
+		return 4
+	}
+	return 2
+}
 
 // TestManagedFields holds what package managedfields says of an apply against
 // what a real API server does, over real manifests and random edits of several
@@ -70,7 +74,7 @@ func TestManagedFields(t *testing.T) {
 			// Editing a definition would change what its objects may be.
 			subjects = slices.DeleteFunc(subjects, (*subject).isDefinition)
 			each(subjects, func(s *subject) {
-				for round := range rounds {
+				for round := range rounds() {
 					own.add(s.round(t, round))
 				}
 			})

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -19,13 +20,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-const (
-	// subjectsOfSet is how many objects of each set are written to.
-	subjectsOfSet = 8
-	// writesOfSubject is how often each is: often enough for an eleventh updater,
-	// with which the server starts to fold the oldest into ancient-changes.
-	writesOfSubject = 40
-)
+// writesOfSubject is how often an object is written to: often enough for an eleventh updater,
+// with which the server starts to fold the oldest into ancient-changes.
+const writesOfSubject = 40
+
+// subjectsOfSet is how many objects of each set are written to: more with TEST_LONG.
+func subjectsOfSet() int {
+	if os.Getenv("TEST_LONG") != "" {
+		return 8
+	}
+	return 4
+}
 
 // TestOwnership holds what package ownership concludes from two versions of an
 // object against a real API server, over random writes by random managers:
@@ -50,7 +55,7 @@ func TestOwnership(t *testing.T) {
 		t.Run(set.name, func(t *testing.T) {
 			subjects := slices.DeleteFunc(server.install(t, set), (*subject).isDefinition)
 			slices.SortFunc(subjects, func(a, b *subject) int { return int(seed(a.ref)%1000) - int(seed(b.ref)%1000) })
-			each(subjects[:min(len(subjects), subjectsOfSet)], func(s *subject) { s.replay(t, &seen) })
+			each(subjects[:min(len(subjects), subjectsOfSet())], func(s *subject) { s.replay(t, &seen) })
 		})
 	}
 	t.Log(seen.String())
