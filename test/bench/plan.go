@@ -58,8 +58,10 @@ func worksOn(count int) []string {
 // plan returns the cells that the options ask for, those that matter most first.
 func plan(dir string, o options, note func(format string, args ...any)) ([]cell, error) {
 	var cells []cell
-	add := func(c cell) {
-		for _, c.rtt = range o.rtts {
+	add := func(each cell) {
+		for _, rtt := range o.rtts {
+			c := each
+			c.rtt = rtt
 			if c.count >= large && c.rtt > 0 {
 				continue // the network costs no memory
 			}
@@ -93,8 +95,9 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 				}
 			}
 			if c.kind == "ConfigMap" && c.count > small && c.count < large && slices.Contains(o.works, workNamespace) {
-				c.controllers, c.works = true, []string{workNamespace}
-				cells = append(cells, c)
+				deleted := c
+				deleted.controllers, deleted.works = true, []string{workNamespace}
+				cells = append(cells, deleted)
 			}
 		}
 	}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
@@ -108,5 +111,29 @@ func TestLeftOut(t *testing.T) {
 				t.Errorf("left out: %q", why)
 			}
 		})
+	}
+}
+
+// However far away the server is, the same is measured on the same cluster.
+func TestPlanOfAllDistances(t *testing.T) {
+	t.Setenv(lab.EnvCorpus, t.TempDir()) // none there
+	o, err := parse(fields("-count 1000 -tools raw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := plan(t.TempDir(), o, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[time.Duration][]string{}
+	for _, c := range cells {
+		is := c
+		is.rtt = 0
+		at[c.rtt] = append(at[c.rtt], fmt.Sprint(is.String(), " controllers ", is.controllers, " ", is.works))
+	}
+	for _, rtt := range o.rtts[1:] {
+		if diff := cmp.Diff(at[o.rtts[0]], at[rtt]); diff != "" {
+			t.Errorf("%s: %s", rtt, diff)
+		}
 	}
 }
