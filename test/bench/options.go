@@ -58,7 +58,7 @@ func parse(args []string) (options, error) {
 		fmt.Fprint(flags.Output(), intro)
 		flags.PrintDefaults()
 	}
-	flags.BoolVar(&o.short, "short", false, "a few small cells, once each; the raw client's workers are not tuned")
+	flags.BoolVar(&o.short, "short", false, "a few small cells, once each, and without kubectl but beside peers; the raw client's workers are not tuned")
 	flags.StringVar(&o.plugin, "plugin", "bin/kubectl-k8sconnect", "the plugin's `program`")
 	flags.BoolVar(&o.growth, "growth", false, "measure the plugin and the limit on 100 to 100,000 ConfigMaps, without a network")
 	flags.StringVar(&o.pages, "pages", "", "`folder` of the pages to write the results into: docs")
@@ -111,6 +111,9 @@ func parse(args []string) (options, error) {
 		}
 	}
 	if o.short {
+		if !o.peers { // Those measure kubectl as well, which takes a minute for a hundred objects.
+			preset("tools", tools, "k8sconnect,raw")
+		}
 		preset("count", counts, map[bool]string{true: "20", false: "1,100"}[o.peers])
 		preset("rtt", rtts, "0s")
 		preset("set", sets, "microservices-demo")
