@@ -40,7 +40,7 @@ func (e *UnreadError) Hint() string {
 	}
 	var hinted interface{ Hint() string }
 	for _, err := range e.Errs {
-		if errors.As(err, &hinted) {
+		if errors.As(err, &hinted) && hinted.Hint() != "" {
 			return hinted.Hint()
 		}
 	}

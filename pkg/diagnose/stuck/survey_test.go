@@ -79,20 +79,26 @@ func TestSurveyUnread(t *testing.T) {
 }
 
 // hintedError is an error that says what to do about it.
-type hintedError struct{ error }
+type hintedError struct {
+	error
+	hint string
+}
 
-func (hintedError) Hint() string { return "a proxy may be in the way" }
+func (e hintedError) Hint() string { return e.hint }
 
 // What could not be read says what to do about it: which permission is missing, or else what
 // the reason knows.
 func TestSurveyUnreadHint(t *testing.T) {
-	wrong := fmt.Errorf("list pods: %w", hintedError{errors.New("it is null, not a list")})
+	wrong := fmt.Errorf("list pods: %w", hintedError{errors.New("it is null, not a list"), "a proxy may be in the way"})
 	for name, test := range map[string]struct {
 		failing map[string]error
 		want    string
 	}{
-		"no permission":             {failing: map[string]error{"Secret": diagnosetest.Forbidden("secrets"), "Pod": wrong}, want: "the verb list"},
-		"no valid answer":           {failing: map[string]error{"Secret": errors.New("no"), "Pod": wrong}, want: "a proxy"},
+		"no permission":   {failing: map[string]error{"Secret": diagnosetest.Forbidden("secrets"), "Pod": wrong}, want: "the verb list"},
+		"no valid answer": {failing: map[string]error{"Secret": errors.New("no"), "Pod": wrong}, want: "a proxy"},
+		"a reason without a hint first": {
+			failing: map[string]error{"Pod": hintedError{error: errors.New("no")}, "Secret": wrong}, want: "a proxy",
+		},
 		"nothing is known about it": {failing: map[string]error{"Secret": errors.New("no")}},
 	} {
 		t.Run(name, func(t *testing.T) {
