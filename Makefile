@@ -111,7 +111,8 @@ demo: ## see it work: a real control plane, a conflict, and two ways out; builds
 
 .PHONY: test
 test: build cluster-build $(BIN)/helm $(BIN)/jq ## all tests, on a real control plane
-	$(GO) test -timeout 90m -parallel 4 ./... # those that have a control plane wait more than they work
+	@# Tests that have a control plane wait more than they work.
+	$(GO) test -timeout 90m -parallel 4 ./...
 
 .PHONY: docs
 docs: build cluster-build $(BIN)/helm $(BIN)/jq ## run what README and docs/*.md show, and renew outputs and pictures that are stale (PAGE=wait,diff for some pages)

@@ -32,8 +32,9 @@ const apart = 32
 // Live reads the objects of one kind and calls visit once for each of them, one call at a
 // time, in any order: with nil for an object that does not exist, with an error for one
 // that could not be read. It reads many objects of a namespace with one list, if we may
-// list and the namespace does not hold far more objects than that. visit may keep the
-// objects; those that it does not keep are freed. No object may be named twice.
+// list and the namespace does not hold far more objects than that; definitions it reads each
+// by a list of one name, unless they are very many. visit may keep the objects; those that it
+// does not keep are freed. No object may be named twice.
 func (c *Client) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	r := reading{client: c, kind: kind, refs: refs, visit: visit}
 	namespaces := map[string]map[string]int{}
