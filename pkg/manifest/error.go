@@ -3,15 +3,12 @@ package manifest
 import (
 	"errors"
 	"io/fs"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// inputError is one fault of the input: where it is, what it is, and how to correct
-// it.
+// inputError is one fault of an input as a whole: which it is, what is wrong with it, and how
+// to correct it. Faults of places in it are of package document.
 type inputError struct {
 	where string
-	line  int // the line that where names, if any
 	text  string
 	hint  string
 	err   error
@@ -32,11 +29,6 @@ func (e *inputError) Error() string {
 func (e *inputError) Hint() string { return e.hint }
 
 func (e *inputError) Unwrap() error { return e.err }
-
-// at returns the fault of a place in a file.
-func at(s object.Source, text, hint string) *inputError {
-	return &inputError{where: s.String(), line: s.Line, text: text, hint: hint}
-}
 
 // unreadable is the fault of a whole input. The operating system's error names the
 // file a second time, so only its cause is kept.

@@ -9,6 +9,8 @@ import (
 
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/document"
 )
 
 // samples are texts in which every rule of the reader is touched.
@@ -100,17 +102,17 @@ func FuzzLikeKubectl(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, d := range split("-", utf8) {
-			got, faults := d.decode()
+		for _, d := range document.Split("-", utf8) {
+			got, faults := d.Decode()
 			if len(faults) > 0 {
 				continue
 			}
-			want, err := kubectlReads(d.text)
-			if isJSON(d.text) && json.Valid(d.text) {
-				err = kjson.UnmarshalCaseSensitivePreserveInts(d.text, &want)
+			want, err := kubectlReads(d.Text)
+			if d.IsJSON() && json.Valid(d.Text) {
+				err = kjson.UnmarshalCaseSensitivePreserveInts(d.Text, &want)
 			}
 			if err != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("%q\n we read     %#v\nkubectl reads %#v, %v", d.text, got, want, err)
+				t.Errorf("%q\n we read     %#v\nkubectl reads %#v, %v", d.Text, got, want, err)
 			}
 		}
 	})

@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/document"
 )
 
 // maxBytes bounds one file, URL or stream. The largest object that an API server
@@ -27,11 +29,11 @@ type input struct {
 	size int64
 	open func(context.Context) ([]byte, error)
 	// docs are its documents once they are held.
-	docs func() ([]*document, error)
+	docs func() ([]*document.Document, error)
 }
 
 // documents reads the input and cuts it into its documents.
-func (in input) documents(ctx context.Context) ([]*document, error) {
+func (in input) documents(ctx context.Context) ([]*document.Document, error) {
 	if in.docs != nil {
 		return in.docs()
 	}
@@ -39,10 +41,10 @@ func (in input) documents(ctx context.Context) ([]*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs := split(in.name, text)
+	docs := document.Split(in.name, text)
 	for _, d := range docs {
 		if in.generated {
-			d.line = 0
+			d.Line = 0
 		}
 	}
 	return docs, nil
@@ -51,7 +53,7 @@ func (in input) documents(ctx context.Context) ([]*document, error) {
 // held returns the input with its documents in memory.
 func (in input) held(ctx context.Context) input {
 	docs, err := in.documents(ctx)
-	in.docs = func() ([]*document, error) { return docs, err }
+	in.docs = func() ([]*document.Document, error) { return docs, err }
 	return in
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/konfig"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/document"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -26,17 +27,17 @@ type outcome struct {
 
 // noObject is the fault of a document that is not a Kubernetes object.
 func (o *outcome) noObject(hint string) error {
-	return at(o.source, "no Kubernetes object, but "+o.foreign, hint)
+	return document.At(o.source, "no Kubernetes object, but "+o.foreign, hint)
 }
 
-// outcome decodes the document and extracts its objects.
-func (d *document) outcome(how *reading) outcome {
-	o := outcome{source: d.source()}
-	value, faults := d.decode()
+// outcomeOf decodes a document and extracts its objects.
+func outcomeOf(d *document.Document, how *reading) outcome {
+	o := outcome{source: d.Source()}
+	value, faults := d.Decode()
 	switch {
-	case len(faults) > 0 && d.isTemplate(faults):
+	case len(faults) > 0 && isTemplate(d, faults):
 		o.foreign = "a template ({{ … }})"
-	case len(faults) > 0 && d.text[0] == '<':
+	case len(faults) > 0 && d.Text[0] == '<':
 		o.foreign = "HTML or XML"
 	case len(faults) > 0:
 		o.holdsObject, o.faults = true, faults
@@ -44,7 +45,7 @@ func (d *document) outcome(how *reading) outcome {
 	default:
 		if o.foreign = foreign(value, o.source.File); o.foreign == "" {
 			o.holdsObject = true
-			r := reader{document: d, reading: how}
+			r := reader{Document: d, reading: how}
 			r.read(value.(map[string]any), nil, group{})
 			o.objects, o.faults = r.found, r.faults
 		}
@@ -55,20 +56,20 @@ func (d *document) outcome(how *reading) outcome {
 // isTemplate reports whether template braces keep the text from being YAML: they are
 // where the fault is, or at the very beginning. Braces elsewhere prove nothing;
 // alerting rules, for one, are full of them.
-func (d *document) isTemplate(faults []error) bool {
+func isTemplate(d *document.Document, faults []error) bool {
 	braces := []byte("{{")
-	if bytes.HasPrefix(d.text, braces) {
+	if bytes.HasPrefix(d.Text, braces) {
 		return true
 	}
-	lines := bytes.Split(d.text, []byte("\n"))
+	lines := bytes.Split(d.Text, []byte("\n"))
 	for _, f := range faults {
-		var fault *inputError
+		var fault *document.Fault
 		if !errors.As(f, &fault) {
 			continue
 		}
 		// YAML breaks lines at more characters than we do, so the fault may be below
 		// our last line.
-		here := max(0, min(fault.line-d.line, len(lines)-1))
+		here := max(0, min(fault.Source.Line-d.Line, len(lines)-1))
 		if bytes.Contains(lines[here], braces) || here > 0 && bytes.Contains(lines[here-1], braces) {
 			return true
 		}
@@ -189,9 +190,9 @@ func (r *reader) object(fields map[string]any, path []any) {
 	if len(r.faults) > before {
 		return
 	}
-	source := r.source()
+	source := r.Source()
 	if len(path) > 0 {
-		source = r.lineOf(path)
+		source = r.SourceOf(path)
 	}
 	one := found{Manifest: object.Manifest{Object: &unstructured.Unstructured{Object: fields}, Source: source}}
 	if !r.asIs {

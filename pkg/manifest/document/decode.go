@@ -1,4 +1,4 @@
-package manifest
+package document
 
 import (
 	"bytes"
@@ -13,15 +13,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// decode returns the document's value as apimachinery's JSON decoder would: maps,
+// Decode returns the document's value as apimachinery's JSON decoder would: maps,
 // lists, strings, bools, nil, int64 and float64. A document without a value yields
-// nil.
-func (d *document) decode() (any, []error) {
-	if !isJSON(d.text) {
+// nil. Each error is a [*Fault].
+func (d *Document) Decode() (any, []error) {
+	if !d.IsJSON() {
 		return d.decodeYAML()
 	}
 	var value any
-	duplicates, err := json.UnmarshalStrict(d.text, &value)
+	duplicates, err := json.UnmarshalStrict(d.Text, &value)
 	if err == nil && len(duplicates) == 0 {
 		return value, nil
 	}
@@ -29,35 +29,35 @@ func (d *document) decode() (any, []error) {
 		if faults := d.keyFaults(); len(faults) > 0 {
 			return nil, faults
 		}
-		return nil, []error{at(d.source(), duplicates[0].Error(), "")}
+		return nil, []error{At(d.Source(), duplicates[0].Error(), "")}
 	}
 	isSyntax, offset := json.SyntaxErrorOffset(err)
 	if !isSyntax { // The decoder would quote the number.
-		return nil, []error{at(d.source(), "a number is too large for JSON", "quote it if it is text")}
+		return nil, []error{At(d.Source(), "a number is too large for JSON", "quote it if it is text")}
 	}
 	value, faults := d.decodeYAML()
 	if len(faults) > 0 && d.quotesKeys() {
-		line := bytes.Count(d.text[:min(int(offset), len(d.text))], []byte("\n"))
-		return nil, []error{at(d.below(line), "not JSON: "+err.Error(), "")}
+		line := bytes.Count(d.Text[:min(int(offset), len(d.Text))], []byte("\n"))
+		return nil, []error{At(d.below(line), "not JSON: "+err.Error(), "")}
 	}
 	return value, faults
 }
 
 // quotesKeys distinguishes JSON from YAML's flow style, to choose the message.
-func (d *document) quotesKeys() bool {
-	rest := bytes.TrimLeft(d.text, " \t\r\n{")
+func (d *Document) quotesKeys() bool {
+	rest := bytes.TrimLeft(d.Text, " \t\r\n{")
 	return len(rest) > 0 && rest[0] == '"'
 }
 
 // decodeYAML reads the text as kubectl does, which is YAML 1.1 by yaml/v2, but
 // rejects two things that kubectl accepts silently: a duplicate key, and text after
 // the end of the value, which would be lost.
-func (d *document) decodeYAML() (any, []error) {
-	if err := d.aliases.admit(d); err != nil {
+func (d *Document) decodeYAML() (any, []error) {
+	if err := d.Aliases.Admit(d); err != nil {
 		return nil, []error{err}
 	}
 	var value any
-	decoder := yaml.NewDecoder(bytes.NewReader(d.text))
+	decoder := yaml.NewDecoder(bytes.NewReader(d.Text))
 	decoder.SetStrict(true)
 	err := decoder.Decode(&value)
 	if errors.Is(err, io.EOF) {
@@ -72,7 +72,7 @@ func (d *document) decodeYAML() (any, []error) {
 	if errors.As(err, &duplicate) && d.mergesKeys() {
 		// yaml/v2 also reports a key that overrides a merged one as a duplicate.
 		value = nil
-		decoder = yaml.NewDecoder(bytes.NewReader(d.text))
+		decoder = yaml.NewDecoder(bytes.NewReader(d.Text))
 		err = decoder.Decode(&value)
 	}
 	if err != nil {
@@ -80,32 +80,32 @@ func (d *document) decodeYAML() (any, []error) {
 	}
 	var rest any
 	if err := decoder.Decode(&rest); !errors.Is(err, io.EOF) {
-		return nil, []error{at(d.below(max(yamlLine(err), 1)-1),
-			"text after the end of the object, which begins at line "+strconv.Itoa(max(d.line, 1)),
+		return nil, []error{At(d.below(max(yamlLine(err), 1)-1),
+			"text after the end of the object, which begins at line "+strconv.Itoa(max(d.Line, 1)),
 			"start all top-level lines of an object in the same column; separate objects with ---")}
 	}
 	value, fault := toJSON(value)
 	if fault != nil {
-		return nil, []error{at(d.lineOf(fault.path), fault.Error(), fault.hint)}
+		return nil, []error{At(d.SourceOf(fault.path), fault.Error(), fault.hint)}
 	}
 	return value, nil
 }
 
 // syntaxFault explains why the text is not YAML.
-func (d *document) syntaxFault(err error) error {
+func (d *Document) syntaxFault(err error) error {
 	text, hint := wording(err)
 	line := max(yamlLine(err), d.aliasLine(err), 1)
 	if line == 1 {
 		line = max(d.tagLine(), 1)
 	}
-	if lines := bytes.SplitN(d.text, []byte("\n"), line+1); line <= len(lines) {
+	if lines := bytes.SplitN(d.Text, []byte("\n"), line+1); line <= len(lines) {
 		here := lines[line-1]
 		indent := here[:len(here)-len(bytes.TrimLeft(here, " \t"))]
 		if bytes.ContainsRune(indent, '\t') {
 			hint = "the line is indented with a tab; YAML takes spaces only"
 		}
 	}
-	return at(d.below(line-1), "not YAML: "+text, hint)
+	return At(d.below(line-1), "not YAML: "+text, hint)
 }
 
 // wording repeats an error of yaml/v2 without quoting the text: a value that begins
@@ -161,10 +161,10 @@ func isParserError(text string) bool {
 
 // aliasLine finds the alias that an error of yaml/v2 is about, since the error
 // states only the alias's name; 0 if the error is about something else.
-func (d *document) aliasLine(err error) int {
+func (d *Document) aliasLine(err error) int {
 	_, name, isAlias := strings.Cut(err.Error(), "unknown anchor '")
 	name, _, quoted := strings.Cut(name, "'")
-	before, _, found := bytes.Cut(d.text, []byte("*"+name))
+	before, _, found := bytes.Cut(d.Text, []byte("*"+name))
 	if !isAlias || !quoted || !found {
 		return 0
 	}

@@ -1,8 +1,9 @@
-package manifest
+package document
 
 import (
 	"bytes"
 	"fmt"
+	"sync/atomic"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -12,13 +13,18 @@ const (
 	// accepts no object of more than 3 MiB.
 	maxExpansion = 4 << 20
 	// maxTotal bounds what all aliases of one run expand to.
-	maxTotal = maxBytes
+	maxTotal = 256 << 20
 )
 
-// admit rejects a document whose aliases make it too large, before any of them is
+// Aliases counts how much larger than its text the input becomes through aliases. Its zero
+// value is ready, for any number of goroutines. With a nil counter each document is bounded,
+// but not their sum.
+type Aliases struct{ total atomic.Int64 }
+
+// Admit rejects a document whose aliases make it too large, before any of them is
 // followed: a few kilobytes of text can stand for any number of gigabytes.
-func (a *aliases) admit(d *document) error {
-	if !bytes.Contains(d.text, []byte("*")) || !mayAnchor(d.text) {
+func (a *Aliases) Admit(d *Document) error {
+	if !bytes.Contains(d.Text, []byte("*")) || !mayAnchor(d.Text) {
 		return nil
 	}
 	var m measure
@@ -27,10 +33,10 @@ func (a *aliases) admit(d *document) error {
 	line := d.below(max(m.worst, 1) - 1)
 	switch {
 	case m.added > maxExpansion:
-		return at(line, fmt.Sprintf("aliases (*) would make the document %s larger than its text; the limit is %s",
+		return At(line, fmt.Sprintf("aliases (*) would make the document %s larger than its text; the limit is %s",
 			size(m.added), size(maxExpansion)), hint)
 	case a != nil && a.total.Add(m.added) > maxTotal:
-		return at(line, fmt.Sprintf("aliases (*) would make the whole input more than %s larger than its text", size(maxTotal)),
+		return At(line, fmt.Sprintf("aliases (*) would make the whole input more than %s larger than its text", size(maxTotal)),
 			"split it over several runs")
 	}
 	return nil
@@ -80,13 +86,13 @@ type measure struct {
 	most  int64
 }
 
-func (m *measure) document(d *document) {
+func (m *measure) document(d *Document) {
 	top := d.nodes()
 	if top == nil {
 		// What yaml/v3 cannot read, yaml/v2 rarely can. In case it can, assume that each
 		// alias stands for the whole text.
-		count := int64(bytes.Count(d.text, []byte(" *")) + bytes.Count(d.text, []byte("[*")) + bytes.Count(d.text, []byte(",*")))
-		m.added = count * int64(len(d.text))
+		count := int64(bytes.Count(d.Text, []byte(" *")) + bytes.Count(d.Text, []byte("[*")) + bytes.Count(d.Text, []byte(",*")))
+		m.added = count * int64(len(d.Text))
 		return
 	}
 	m.sizes = map[*yaml.Node]int64{}

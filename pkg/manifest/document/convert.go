@@ -1,4 +1,4 @@
-package manifest
+package document
 
 import (
 	"math"
@@ -14,7 +14,7 @@ type valueError struct {
 	hint string
 }
 
-func (f *valueError) Error() string { return pathString(f.path) + " " + f.text }
+func (f *valueError) Error() string { return PathText(f.path) + " " + f.text }
 
 func (f *valueError) under(step any) *valueError {
 	f.path = append([]any{step}, f.path...)

@@ -1,4 +1,4 @@
-package manifest
+package document
 
 import (
 	"cmp"
@@ -18,10 +18,10 @@ import (
 
 // nodes returns the top of the document's tree, or nil where yaml/v3 cannot
 // make one.
-func (d *document) nodes() *yaml.Node {
+func (d *Document) nodes() *yaml.Node {
 	if d.tree == nil {
 		d.tree = new(yaml.Node)
-		if err := yaml.Unmarshal(d.text, d.tree); err != nil {
+		if err := yaml.Unmarshal(d.Text, d.tree); err != nil {
 			d.tree.Content = nil
 		}
 	}
@@ -31,19 +31,19 @@ func (d *document) nodes() *yaml.Node {
 	return d.tree.Content[0]
 }
 
-// sourceOf returns the place of a node of the document.
-func (d *document) sourceOf(n *yaml.Node) object.Source { return d.below(n.Line - 1) }
+// sourceOfNode returns the place of a node of the document.
+func (d *Document) sourceOfNode(n *yaml.Node) object.Source { return d.below(n.Line - 1) }
 
-// lineOf returns the line of the key or item that a path leads to, or of its
-// closest ancestor that exists.
-func (d *document) lineOf(path []any) object.Source {
-	source, n := d.source(), d.nodes()
+// SourceOf returns the place of the key or item that a path of keys and positions leads to,
+// or of its closest ancestor that exists.
+func (d *Document) SourceOf(path []any) object.Source {
+	source, n := d.Source(), d.nodes()
 	for _, step := range path {
 		key, value := child(n, step)
 		if key == nil {
 			break
 		}
-		source, n = d.sourceOf(key), value
+		source, n = d.sourceOfNode(key), value
 	}
 	return source
 }
@@ -91,8 +91,8 @@ func asBoolean(key string) string {
 
 // keyFaults finds duplicate keys and keys that no JSON object can have, in the
 // order of their lines.
-func (d *document) keyFaults() []error {
-	var faults []*inputError
+func (d *Document) keyFaults() []error {
+	var faults []*Fault
 	var visit func(n *yaml.Node)
 	visit = func(n *yaml.Node) {
 		if n.Kind == yaml.MappingNode {
@@ -105,7 +105,7 @@ func (d *document) keyFaults() []error {
 	if top := d.nodes(); top != nil {
 		visit(top)
 	}
-	slices.SortStableFunc(faults, func(a, b *inputError) int { return cmp.Compare(a.line, b.line) })
+	slices.SortStableFunc(faults, func(a, b *Fault) int { return cmp.Compare(a.Source.Line, b.Source.Line) })
 	var all []error
 	for _, f := range faults {
 		all = append(all, f)
@@ -113,8 +113,8 @@ func (d *document) keyFaults() []error {
 	return all
 }
 
-func (d *document) keyFaultsOf(mapping *yaml.Node) []*inputError {
-	var faults []*inputError
+func (d *Document) keyFaultsOf(mapping *yaml.Node) []*Fault {
+	var faults []*Fault
 	first := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		written := mapping.Content[i]
@@ -125,23 +125,23 @@ func (d *document) keyFaultsOf(mapping *yaml.Node) []*inputError {
 		before := first[key.Value]
 		switch {
 		case key.Kind != yaml.ScalarNode:
-			faults = append(faults, at(d.sourceOf(written), "a mapping or a list as a key", "quote values that begin with { or ["))
+			faults = append(faults, At(d.sourceOfNode(written), "a mapping or a list as a key", "quote values that begin with { or ["))
 		case key.Tag == "!!merge": // may be there several times
 		case before == nil:
 			first[key.Value] = written
 		default:
 			text := "duplicate key " + strconv.Quote(key.Value)
-			if d.line > 0 {
-				text += fmt.Sprintf(" (first at line %d)", d.sourceOf(before).Line)
+			if d.Line > 0 {
+				text += fmt.Sprintf(" (first at line %d)", d.sourceOfNode(before).Line)
 			}
-			faults = append(faults, at(d.sourceOf(written), text, ""))
+			faults = append(faults, At(d.sourceOfNode(written), text, ""))
 		}
 	}
 	return faults
 }
 
 // mergesKeys reports whether the document uses YAML's merge key.
-func (d *document) mergesKeys() bool {
+func (d *Document) mergesKeys() bool {
 	var visit func(n *yaml.Node) bool
 	visit = func(n *yaml.Node) bool {
 		for i, c := range n.Content {
@@ -157,7 +157,7 @@ func (d *document) mergesKeys() bool {
 
 // tagLine finds the first value that does not match its tag, since yaml/v2 does not
 // state the line; 0 without one.
-func (d *document) tagLine() int {
+func (d *Document) tagLine() int {
 	var visit func(n *yaml.Node) int
 	visit = func(n *yaml.Node) int {
 		var value any
@@ -178,8 +178,8 @@ func (d *document) tagLine() int {
 	return visit(top)
 }
 
-// pathString writes a path as people read it: .spec.ports[0].name.
-func pathString(path []any) string {
+// PathText writes a path of keys and positions as people read it: .spec.ports[0].name.
+func PathText(path []any) string {
 	var b strings.Builder
 	for _, step := range path {
 		switch s := step.(type) {

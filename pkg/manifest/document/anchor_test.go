@@ -1,4 +1,4 @@
-package manifest
+package document
 
 import (
 	"math/rand/v2"

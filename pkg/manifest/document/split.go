@@ -1,50 +1,48 @@
-package manifest
+package document
 
 import (
 	"bytes"
 	"encoding/json"
-	"sync/atomic"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// document is one YAML document or one JSON value of a file. Its first line is the
-// first line of content: comments above it do not belong to it.
-type document struct {
-	file string
-	// line of the text's first line; 0 where lines mean nothing.
-	line int
-	text []byte
+// Document is one YAML document or one JSON value of a file. Its first line is the
+// first line of content: comments above it do not belong to it. It is for one goroutine.
+type Document struct {
+	File string
+	// Line of the text's first line, from 1; 0 where lines mean nothing.
+	Line int
+	// Text is UTF-8 without a byte order mark.
+	Text []byte
+	// Aliases bounds the expansion of all documents together; nil for a single one.
+	Aliases *Aliases
+
 	// tree of the text, built when a position is first needed.
 	tree *yaml.Node
-	// aliases bounds the expansion of all documents together; nil for a single one.
-	aliases *aliases
 }
 
-func (d *document) source() object.Source { return object.Source{File: d.file, Line: d.line} }
+// Source returns the place of the document's first line.
+func (d *Document) Source() object.Source { return object.Source{File: d.File, Line: d.Line} }
 
 // below returns the source n lines below the document's first.
-func (d *document) below(n int) object.Source {
-	s := d.source()
+func (d *Document) below(n int) object.Source {
+	s := d.Source()
 	if s.Line > 0 {
 		s.Line += n
 	}
 	return s
 }
 
-// aliases counts how much larger than its text the input becomes through aliases. With a
-// nil counter each document is bounded, but not their sum.
-type aliases struct{ total atomic.Int64 }
-
-// split cuts a text into its documents. A line that is --- or ..., alone or followed by
+// Split cuts a text, in UTF-8, into its documents. A line that is --- or ..., alone or followed by
 // white space, ends a document wherever it stands: YAML forbids it even inside quotes
 // and block scalars, and JSON cannot contain it. Documents that hold only comments are
 // left out.
-func split(file string, text []byte) []*document {
-	var docs []*document
-	current := document{file: file, line: 1}
+func Split(file string, text []byte) []*Document {
+	var docs []*Document
+	current := Document{File: file, Line: 1}
 	start := 0          // of the current document's content
 	directives := false // it consists only of lines that begin with % so far
 	for pos, line := 0, 1; pos < len(text); line++ {
@@ -58,15 +56,15 @@ func split(file string, text []byte) []*document {
 			directives = false // they belong to the document that begins here
 		case isMarker(here, "---"):
 			docs = current.appendTo(docs, text[start:pos])
-			start, current.line = pos, line
+			start, current.Line = pos, line
 			if isInsignificant(here[len("---"):]) {
-				start, current.line = next, line+1
+				start, current.Line = next, line+1
 			}
 		case isMarker(here, "..."):
 			docs = current.appendTo(docs, text[start:pos])
-			start, current.line, directives = next, line+1, false
+			start, current.Line, directives = next, line+1, false
 		case start == pos && isInsignificant(here):
-			start, current.line = next, line+1
+			start, current.Line = next, line+1
 		case start == pos && here[0] == '%':
 			directives = true
 		}
@@ -77,10 +75,10 @@ func split(file string, text []byte) []*document {
 
 // appendTo appends the document with this text, unless it is empty. JSON may hold
 // several values one after the other, each of them a document.
-func (d document) appendTo(docs []*document, text []byte) []*document {
-	if !isJSON(text) {
+func (d Document) appendTo(docs []*Document, text []byte) []*Document {
+	if !startsJSON(text) {
 		if len(text) > 0 {
-			d.text = text
+			d.Text = text
 			docs = append(docs, &d)
 		}
 		return docs
@@ -94,23 +92,25 @@ func (d document) appendTo(docs []*document, text []byte) []*document {
 		}
 		end := int(values.InputOffset())
 		begin := end - len(value)
-		d.line += bytes.Count(text[done:begin], []byte("\n"))
-		docs = append(docs, &document{file: d.file, line: d.line, text: text[begin:end]})
-		d.line += bytes.Count(text[begin:end], []byte("\n"))
+		d.Line += bytes.Count(text[done:begin], []byte("\n"))
+		docs = append(docs, &Document{File: d.File, Line: d.Line, Text: text[begin:end]})
+		d.Line += bytes.Count(text[begin:end], []byte("\n"))
 		done = end
 	}
 	// The rest is white space, or not JSON: then the decoder says so.
 	rest := bytes.TrimLeft(text[done:], " \t\r\n")
 	if len(rest) > 0 {
-		d.line += bytes.Count(text[done:len(text)-len(rest)], []byte("\n"))
-		docs = append(docs, &document{file: d.file, line: d.line, text: rest})
+		d.Line += bytes.Count(text[done:len(text)-len(rest)], []byte("\n"))
+		docs = append(docs, &Document{File: d.File, Line: d.Line, Text: rest})
 	}
 	return docs
 }
 
-// isJSON reports whether the text may be JSON objects: it begins with a brace, which
+// IsJSON reports whether the text may be JSON objects: it begins with a brace, which
 // is kubectl's test. YAML's flow style begins so too.
-func isJSON(text []byte) bool {
+func (d *Document) IsJSON() bool { return startsJSON(d.Text) }
+
+func startsJSON(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
 }
 
