@@ -24,6 +24,9 @@ type process struct {
 	err    error         // why it ended; read after done
 }
 
+// envGOGC is how often the programs of a cluster collect garbage, as GOGC says it.
+const envGOGC = "CLUSTER_GOGC"
+
 // startProcess starts a program in dir. It dies with this process, also when
 // this process is killed: see dieWithParent.
 func startProcess(dir, name, binary string, args ...string) (*process, error) {
@@ -41,6 +44,9 @@ func startProcess(dir, name, binary string, args ...string) (*process, error) {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
 	// Nothing of the user's: no settings in HOME, no HTTPS_PROXY, no KUBECONFIG.
 	cmd.Env = []string{"HOME=" + dir, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH")}
+	if often := os.Getenv(envGOGC); often != "" {
+		cmd.Env = append(cmd.Env, "GOGC="+often)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithParent(cmd.SysProcAttr)
 
