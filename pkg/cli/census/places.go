@@ -26,6 +26,8 @@ type place struct {
 	sel  object.Selection
 	// names are those that are meant; nil means all.
 	names []string
+	// unnamed: nobody named the kind, it is meant since the server serves it.
+	unnamed bool
 	// err is why it cannot be read at all.
 	err error
 }
@@ -89,7 +91,7 @@ func worthCounting(kinds []object.Kind, sel object.Selection) []place {
 		group := kind.GVK.Group
 		isEvent := kind.GVK.Kind == "Event" && (group == "" || group == "events.k8s.io")
 		if (kind.Namespaced || sel.Namespace == "") && !isEvent {
-			places = append(places, place{kind: kind, sel: sel})
+			places = append(places, place{kind: kind, sel: sel, unnamed: true})
 		}
 	}
 	return places
@@ -200,6 +202,14 @@ func (s *surveyor) one(ctx context.Context, p place) *survey.Counter {
 	return counter
 }
 
+// hasGone reports whether an error says that a kind that nobody named went while it was read,
+// with all its objects: then it holds none. An API whose server does not answer is something
+// else.
+func (p *place) hasGone(err error) bool {
+	missing, ok := errors.AsType[*cluster.NoKindError](err)
+	return ok && p.unnamed && missing.Err == nil && !missing.Unkept
+}
+
 // missingError says that an object that is meant was not found.
 type missingError struct {
 	error
@@ -230,6 +240,10 @@ func (p *place) read(ctx context.Context, reader *cluster.NoRetry, begin func(),
 			}
 		}
 	})
+	if p.hasGone(err) {
+		anew()
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,14 @@
 package census
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -35,6 +38,29 @@ func TestWorthCounting(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", tt.sel, diff)
+		}
+	}
+}
+
+// A kind that goes while the whole cluster is counted holds nothing. It is an error if somebody
+// named it, and if all that is known is that it cannot be read.
+func TestGoneWhileCounted(t *testing.T) {
+	gone := &cluster.NoKindError{GVK: schema.GroupVersionKind{Group: "shop.example", Version: "v1", Kind: "Box"}}
+	because := &cluster.NoKindError{GVK: gone.GVK, Err: errors.New("its API server does not answer")}
+	found := worthCounting([]object.Kind{{GVK: gone.GVK, Namespaced: true}}, object.Selection{})[0]
+	for name, tt := range map[string]struct {
+		place place
+		err   error
+		want  bool
+	}{
+		"gone":            {found, gone, true},
+		"named, and gone": {place{kind: found.kind}, gone, false},
+		"not answered":    {found, because, false},
+		"not stored":      {found, &cluster.NoKindError{GVK: gone.GVK, Unkept: true}, false},
+		"unavailable":     {found, apierrors.NewServiceUnavailable("later"), false},
+	} {
+		if got := tt.place.hasGone(tt.err); got != tt.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
