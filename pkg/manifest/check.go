@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/document"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -69,7 +69,7 @@ func (r *reader) text(fields map[string]any, path []any, key string) string {
 func (r *reader) segment(fields map[string]any, path []any, key string) {
 	text := r.text(fields, path, key)
 	for _, problem := range content.IsPathSegmentName(text) {
-		r.fault(under(path, key), fmt.Sprintf("%s %q %s", document.PathText(under(path, key)), text, problem), "")
+		r.fault(under(path, key), fmt.Sprintf("%s %q %s", yamldoc.PathText(under(path, key)), text, problem), "")
 	}
 }
 
@@ -90,7 +90,7 @@ func (r *reader) texts(fields map[string]any, path []any, key string) {
 
 // notText reports a field that is missing, empty or of another type.
 func (r *reader) notText(path []any, value any, want string) {
-	name := document.PathText(path)
+	name := yamldoc.PathText(path)
 	switch value.(type) {
 	case nil:
 		r.fault(path, name+" is missing", "")

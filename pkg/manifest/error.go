@@ -6,7 +6,7 @@ import (
 )
 
 // inputError is one fault of an input as a whole: which it is, what is wrong with it, and how
-// to correct it. Faults of places in it are of package document.
+// to correct it. Faults of places in it are of package yamldoc.
 type inputError struct {
 	where string
 	text  string

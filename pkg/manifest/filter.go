@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/document"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
 // filter collects the objects that were asked for.
@@ -77,7 +77,7 @@ func (s *filter) sift(h *Hook) (keep bool, fault error) {
 	case h == nil, s.hooks == HooksApply && h.Applicable():
 		return true, nil
 	case s.hooks == HooksError:
-		return false, document.At(h.Source, h.Ref.String()+" is a Helm hook ("+strings.Join(h.On, ", ")+")",
+		return false, yamldoc.At(h.Source, h.Ref.String()+" is a Helm hook ("+strings.Join(h.On, ", ")+")",
 			"--helm-hooks=skip leaves hooks out; --helm-hooks=apply applies those of an install or an upgrade as objects")
 	default:
 		s.Hooks = append(s.Hooks, *h)

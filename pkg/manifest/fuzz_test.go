@@ -10,7 +10,7 @@ import (
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/document"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
 // samples are texts in which every rule of the reader is touched.
@@ -102,7 +102,7 @@ func FuzzLikeKubectl(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, d := range document.Split("-", utf8) {
+		for _, d := range yamldoc.Split("-", utf8) {
 			got, faults := d.Decode()
 			if len(faults) > 0 {
 				continue

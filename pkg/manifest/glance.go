@@ -5,8 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/document"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/glance"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -33,7 +33,7 @@ func worthAGlance(inputs []input) bool {
 }
 
 // glanceAt returns what the objects of the documents are probably called.
-func glanceAt(docs []*document.Document) []object.Manifest {
+func glanceAt(docs []*yamldoc.Document) []object.Manifest {
 	var all []object.Manifest
 	for _, d := range docs {
 		if d.IsJSON() || bytes.Contains(d.Text, []byte(hookAnnotation)) {

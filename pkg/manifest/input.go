@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/document"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
 // maxBytes bounds one file, URL or stream. The largest object that an API server
@@ -29,11 +29,11 @@ type input struct {
 	size int64
 	open func(context.Context) ([]byte, error)
 	// docs are its documents once they are held.
-	docs func() ([]*document.Document, error)
+	docs func() ([]*yamldoc.Document, error)
 }
 
 // documents reads the input and cuts it into its documents.
-func (in input) documents(ctx context.Context) ([]*document.Document, error) {
+func (in input) documents(ctx context.Context) ([]*yamldoc.Document, error) {
 	if in.docs != nil {
 		return in.docs()
 	}
@@ -41,7 +41,7 @@ func (in input) documents(ctx context.Context) ([]*document.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs := document.Split(in.name, text)
+	docs := yamldoc.Split(in.name, text)
 	for _, d := range docs {
 		if in.generated {
 			d.Line = 0
@@ -53,7 +53,7 @@ func (in input) documents(ctx context.Context) ([]*document.Document, error) {
 // held returns the input with its documents in memory.
 func (in input) held(ctx context.Context) input {
 	docs, err := in.documents(ctx)
-	in.docs = func() ([]*document.Document, error) { return docs, err }
+	in.docs = func() ([]*yamldoc.Document, error) { return docs, err }
 	return in
 }
 

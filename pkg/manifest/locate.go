@@ -3,7 +3,7 @@ package manifest
 import (
 	"os"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/document"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -24,8 +24,8 @@ func Locate(at object.Source, steps []any) (object.Source, string) {
 	if err != nil {
 		return at, ""
 	}
-	var d *document.Document
-	for _, candidate := range document.Split(at.File, text) {
+	var d *yamldoc.Document
+	for _, candidate := range yamldoc.Split(at.File, text) {
 		if candidate.Line <= at.Line {
 			d = candidate
 		}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/konfig"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/document"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -27,11 +27,11 @@ type outcome struct {
 
 // noObject is the fault of a document that is not a Kubernetes object.
 func (o *outcome) noObject(hint string) error {
-	return document.At(o.source, "no Kubernetes object, but "+o.foreign, hint)
+	return yamldoc.At(o.source, "no Kubernetes object, but "+o.foreign, hint)
 }
 
 // outcomeOf decodes a document and extracts its objects.
-func outcomeOf(d *document.Document, how *reading) outcome {
+func outcomeOf(d *yamldoc.Document, how *reading) outcome {
 	o := outcome{source: d.Source()}
 	value, faults := d.Decode()
 	switch {
@@ -56,14 +56,14 @@ func outcomeOf(d *document.Document, how *reading) outcome {
 // isTemplate reports whether template braces keep the text from being YAML: they are
 // where the fault is, or at the very beginning. Braces elsewhere prove nothing;
 // alerting rules, for one, are full of them.
-func isTemplate(d *document.Document, faults []error) bool {
+func isTemplate(d *yamldoc.Document, faults []error) bool {
 	braces := []byte("{{")
 	if bytes.HasPrefix(d.Text, braces) {
 		return true
 	}
 	lines := bytes.Split(d.Text, []byte("\n"))
 	for _, f := range faults {
-		var fault *document.Fault
+		var fault *yamldoc.Fault
 		if !errors.As(f, &fault) {
 			continue
 		}

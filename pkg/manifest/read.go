@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/document"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -69,7 +69,7 @@ func decode(ctx context.Context, inputs []input, how *reading, tell func([]objec
 		files   = make([][]*outcome, 0, len(inputs))
 		faults  []error
 		workers errgroup.Group
-		aliases = &document.Aliases{}
+		aliases = &yamldoc.Aliases{}
 	)
 	if tell != nil && worthAGlance(inputs) {
 		var found []object.Manifest

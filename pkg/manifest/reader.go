@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/document"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -36,7 +36,7 @@ type found struct {
 
 // reader extracts the objects of one document.
 type reader struct {
-	*document.Document
+	*yamldoc.Document
 	*reading
 	// subject is the current object, as far as its name is known.
 	subject string
@@ -48,7 +48,7 @@ func (r *reader) fault(path []any, text, hint string) {
 	if r.subject != "" {
 		text = r.subject + ": " + text
 	}
-	r.faults = append(r.faults, document.At(r.SourceOf(path), text, hint))
+	r.faults = append(r.faults, yamldoc.At(r.SourceOf(path), text, hint))
 }
 
 // under returns the path one step further down, in an array of its own.

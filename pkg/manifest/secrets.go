@@ -9,14 +9,14 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/document"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
 // recorder is a file system that remembers what was read from it. When kustomize fails,
 // its error may quote anything it has read so far.
 type recorder struct {
 	filesys.FileSystem
-	aliases document.Aliases
+	aliases yamldoc.Aliases
 	mu      sync.Mutex
 	files   map[string][]byte
 }
@@ -30,7 +30,7 @@ func newRecorder() *recorder {
 func (r *recorder) ReadFile(path string) ([]byte, error) {
 	text, err := r.FileSystem.ReadFile(path)
 	if err == nil && (isManifestName(path) || slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path))) {
-		for _, d := range document.Split(path, text) {
+		for _, d := range yamldoc.Split(path, text) {
 			if err := r.aliases.Admit(d); err != nil {
 				return nil, err
 			}
@@ -66,7 +66,7 @@ type learner struct {
 }
 
 func (l *learner) file(path string, text []byte) {
-	for _, d := range document.Split(path, text) {
+	for _, d := range yamldoc.Split(path, text) {
 		value, faults := d.Decode()
 		if len(faults) > 0 {
 			l.words(string(text))

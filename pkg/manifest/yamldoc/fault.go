@@ -1,4 +1,4 @@
-package document
+package yamldoc
 
 import "github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 

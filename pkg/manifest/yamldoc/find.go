@@ -1,4 +1,4 @@
-package document
+package yamldoc
 
 import (
 	"go.yaml.in/yaml/v3"
