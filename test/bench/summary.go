@@ -14,7 +14,7 @@ import (
 // limit, and what kubectl takes; and which targets were missed.
 func (r *results) summary(out io.Writer) {
 	near, far := time.Duration(0), 100*time.Millisecond
-	fmt.Fprint(out, "| | | 0 ms | of the limit | kubectl takes | 100 ms | of the limit | kubectl takes |\n| --- | --- | --: | --: | --: | --: | --: | --: |\n")
+	fmt.Fprint(out, "\n| | | 0 ms | of the limit | kubectl takes | 100 ms | of the limit | kubectl takes |\n| --- | --- | --: | --: | --: | --: | --: | --: |\n")
 	samples := []string{"1,000 ConfigMaps", "1,000 Deployments"}
 	for _, set := range lab.RealSets() {
 		samples = append(samples, r.sampleOf(set))
