@@ -8,9 +8,8 @@ TOOLS = '$(if $(filter /%,$(BIN)),$(BIN),$(CURDIR)/$(BIN))'
 CONTROLPLANE = $(GO) build -o $(BIN)/controlplane ./test/cluster/cmd/controlplane && exec $(BIN)/controlplane
 # How long one fuzz target runs in `make fuzz`.
 FUZZTIME ?= 30s
-# How many packages `make test` tests at once, and how seldom the API servers of their clusters
-# collect garbage: at 300, for a sixth less of their CPU time, each takes half a gigabyte more.
-PACKAGES ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# How seldom the API servers of `make test` collect garbage: at 300, each takes half a gigabyte
+# more and a sixth less of CPU time, which is what the tests wait for.
 CLUSTER_GOGC ?= 300
 DIST ?= dist
 # Where the images are to be pushed, and where their source is.
@@ -115,8 +114,8 @@ demo: ## see it work: a real control plane, a conflict, and two ways out; builds
 
 .PHONY: test
 test: build cluster-build $(BIN)/helm $(BIN)/jq ## all tests, on a real control plane
-	@# Tests that have a control plane wait more than they work: one package more than there are cores.
-	CLUSTER_GOGC=$(CLUSTER_GOGC) $(GO) test -timeout 90m -p $(PACKAGES) -parallel 4 ./...
+	@# Tests that have a control plane wait more than they work.
+	CLUSTER_GOGC=$(CLUSTER_GOGC) $(GO) test -timeout 90m -parallel 4 ./...
 
 .PHONY: docs
 docs: build cluster-build $(BIN)/helm $(BIN)/jq ## run what README and docs/*.md show, and renew outputs and pictures that are stale (PAGE=wait,diff for some pages)

@@ -63,7 +63,7 @@ func isTemplate(d *yamldoc.Document, faults []error) bool {
 	}
 	lines := bytes.Split(d.Text, []byte("\n"))
 	for _, f := range faults {
-		var fault *yamldoc.Fault
+		var fault *yamldoc.FaultError
 		if !errors.As(f, &fault) {
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 
 // Decode returns the document's value as apimachinery's JSON decoder would: maps,
 // lists, strings, bools, nil, int64 and float64. A document without a value yields
-// nil. Each error is a [*Fault].
+// nil. Each error is a [*FaultError].
 func (d *Document) Decode() (any, []error) {
 	if !d.IsJSON() {
 		return d.decodeYAML()

@@ -92,7 +92,7 @@ func asBoolean(key string) string {
 // keyFaults finds duplicate keys and keys that no JSON object can have, in the
 // order of their lines.
 func (d *Document) keyFaults() []error {
-	var faults []*Fault
+	var faults []*FaultError
 	var visit func(n *yaml.Node)
 	visit = func(n *yaml.Node) {
 		if n.Kind == yaml.MappingNode {
@@ -105,7 +105,7 @@ func (d *Document) keyFaults() []error {
 	if top := d.nodes(); top != nil {
 		visit(top)
 	}
-	slices.SortStableFunc(faults, func(a, b *Fault) int { return cmp.Compare(a.Source.Line, b.Source.Line) })
+	slices.SortStableFunc(faults, func(a, b *FaultError) int { return cmp.Compare(a.Source.Line, b.Source.Line) })
 	var all []error
 	for _, f := range faults {
 		all = append(all, f)
@@ -113,8 +113,8 @@ func (d *Document) keyFaults() []error {
 	return all
 }
 
-func (d *Document) keyFaultsOf(mapping *yaml.Node) []*Fault {
-	var faults []*Fault
+func (d *Document) keyFaultsOf(mapping *yaml.Node) []*FaultError {
+	var faults []*FaultError
 	first := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		written := mapping.Content[i]
