@@ -2,8 +2,7 @@ package yamldoc
 
 import "github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 
-// FaultError is one fault at a place of the input. Its text is one line, and never quotes a value,
-// which may be a password.
+// FaultError is one fault at a place of the input: what it is, in one line, and how to correct it.
 type FaultError struct {
 	Source object.Source
 

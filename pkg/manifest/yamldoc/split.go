@@ -15,7 +15,6 @@ type Document struct {
 	File string
 	// Line of the text's first line, from 1; 0 where lines mean nothing.
 	Line int
-	// Text is UTF-8 without a byte order mark.
 	Text []byte
 	// Aliases bounds the expansion of all documents together; nil for a single one.
 	Aliases *Aliases
@@ -36,7 +35,7 @@ func (d *Document) below(n int) object.Source {
 	return s
 }
 
-// Split cuts a text, in UTF-8, into its documents. A line that is --- or ..., alone or followed by
+// Split cuts a text into its documents. A line that is --- or ..., alone or followed by
 // white space, ends a document wherever it stands: YAML forbids it even inside quotes
 // and block scalars, and JSON cannot contain it. Documents that hold only comments are
 // left out.
