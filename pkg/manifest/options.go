@@ -94,8 +94,10 @@ type Warning struct {
 
 // Secrets keeps the values of Secrets out of messages.
 type Secrets interface {
-	// Learn takes the values of an object if it is a Secret.
+	// Learn takes the names of an object, and its values if it is a Secret.
 	Learn(object map[string]any)
+	// File takes the name of a file, which stays in messages.
+	File(path string)
 	// Add takes one value.
 	Add(value string)
 	// Text masks the known values in a text.
@@ -106,6 +108,8 @@ type Secrets interface {
 type noSecrets struct{}
 
 func (noSecrets) Learn(map[string]any) {}
+
+func (noSecrets) File(string) {}
 
 func (noSecrets) Add(string) {}
 

@@ -87,6 +87,7 @@ func decode(ctx context.Context, inputs []input, how *reading, tell func([]objec
 		if ctx.Err() != nil {
 			break
 		}
+		how.secrets.File(in.name)
 		docs, err := in.documents(ctx)
 		inputs[i] = input{} // Its text goes with its documents.
 		if err != nil {

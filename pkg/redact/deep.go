@@ -12,8 +12,8 @@ import (
 )
 
 // Deep masks every text in a value, however deep, including errors and their hints; map
-// keys stay. The names of objects, paths and owners stay as well, and are [Vault.Public]
-// from then on. Each text also passes through then, unless it is nil. What needs no
+// keys stay. The names of objects, paths and owners stay as well, and are no
+// secret from then on. Each text also passes through then, unless it is nil. What needs no
 // change is shared with the argument, which itself is never changed.
 func (v *Vault) Deep(x any, then func(string) string) any {
 	if x == nil {
@@ -45,7 +45,7 @@ func (w *walker) error(err error) error {
 func (w *walker) deep(x reflect.Value) (out reflect.Value, changed bool) {
 	if isName(x.Type()) {
 		if ref, ok := reflect.TypeAssert[object.Ref](x); ok {
-			w.vault.Public(ref.Name, ref.Namespace, ref.GVK.Kind, ref.GVK.Group)
+			w.vault.Ref(ref)
 		}
 		return x, false
 	}

@@ -71,13 +71,13 @@ func (x *index) add(form string) {
 
 // mask replaces every form. Overlapping matches become one mask: they are mostly pieces
 // of one value.
-func (x *index) mask(text string, public map[string]bool) string {
+func (x *index) mask(text string, names *nameSet) string {
 	if len(x.forms) == 0 {
 		return text
 	}
 	var b strings.Builder
 	done := 0
-	for from, to := x.next(text, 0, public); from < to; from, to = x.next(text, to, public) {
+	for from, to := x.next(text, 0, names); from < to; from, to = x.next(text, to, names) {
 		b.WriteString(text[done:from])
 		b.WriteString(Mask)
 		done = to
@@ -90,9 +90,9 @@ func (x *index) mask(text string, public map[string]bool) string {
 
 // next returns the first stretch of forms that begins at or after a place; an empty one
 // if there is none.
-func (x *index) next(text string, at int, public map[string]bool) (from, to int) {
+func (x *index) next(text string, at int, names *nameSet) (from, to int) {
 	for ; at+realLength <= len(text) && (to == 0 || at < to); at++ {
-		n := x.match(text, at, public)
+		n := x.match(text, at, names)
 		switch {
 		case n > 0 && to == 0:
 			from, to = at, at+n
@@ -104,14 +104,18 @@ func (x *index) next(text string, at int, public map[string]bool) (from, to int)
 }
 
 // match returns how many bytes of a form begin at a place of the text; 0 if none does.
-func (x *index) match(text string, at int, public map[string]bool) int {
+func (x *index) match(text string, at int, names *nameSet) int {
 	best := 0
 	for _, form := range x.beginning(text[at:]) {
 		n := common(text[at:], form)
 		switch {
-		case n <= best || public[form]:
+		case n <= best || names.cover(text, at, at+n):
 		case n < len(form):
 			if breaksOff(text[at+n:]) {
+				best = n
+			}
+		case isPlainWord(form):
+			if isAlone(text, at, at+n) {
 				best = n
 			}
 		case n >= anyPlace || isWhole(text, at, at+n):
@@ -170,4 +174,18 @@ func isWhole(text string, from, to int) bool {
 	last, _ := utf8.DecodeLastRuneInString(text[:from])
 	next, _ := utf8.DecodeRuneInString(text[to:])
 	return !isWord(last) && !isWord(next)
+}
+
+// isAlone reports whether a part of a text is all that stands in quotes or behind an equals
+// sign.
+func isAlone(text string, from, to int) bool {
+	const quotes = "\"'`"
+	if from == 0 || to == len(text) {
+		return from > 0 && text[from-1] == '=' || from == 0 && to == len(text)
+	}
+	before := text[from-1]
+	if before == '=' {
+		return isWhole(text, from, to)
+	}
+	return strings.IndexByte(quotes, before) >= 0 && strings.IndexByte(quotes+"\\", text[to]) >= 0
 }

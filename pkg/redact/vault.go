@@ -1,9 +1,7 @@
 package redact
 
 import (
-	"encoding/base64"
 	"encoding/json"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -11,15 +9,16 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Vault knows the values of every Secret that one run has seen, and masks them in
 // everything the run prints. It does not mask values shorter than [realLength]: "true"
 // or "1" are everywhere. In a text about the Secret itself, [Text] masks those as well.
 //
-// A value that is also a name (of an object in the run, its namespace, a key) stays: it
-// is printed anyway, and a masked name names nothing.
+// A value stays where it is a name (of an object, a kind, a file, a key) or a part of
+// one: it is printed anyway, and a masked name names nothing. A value that is a plain
+// word ("postgres") is masked where it is quoted by itself, and stays in sentences: they
+// are ours, and have such words.
 //
 // A Vault may be used from many goroutines. A nil Vault knows nothing.
 type Vault struct {
@@ -27,8 +26,8 @@ type Vault struct {
 	index index
 	// sure holds the forms that are masked in finished output too, where the same text
 	// may be part of our own.
-	sure   index
-	public map[string]bool
+	sure  index
+	names *nameSet
 }
 
 const (
@@ -42,10 +41,11 @@ const (
 
 // NewVault returns a Vault that knows nothing yet.
 func NewVault() *Vault {
-	return &Vault{index: newIndex(), sure: newIndex(), public: map[string]bool{}}
+	return &Vault{index: newIndex(), sure: newIndex(), names: newNames()}
 }
 
-// Learn takes the values of an object if it is a Secret, or a list with Secrets in it.
+// Learn takes the names of an object, and its values if it is a Secret; of a list, those
+// of its items.
 func (v *Vault) Learn(o map[string]any) {
 	if v == nil || o == nil {
 		return
@@ -66,138 +66,79 @@ func (v *Vault) Learn(o map[string]any) {
 		return
 	}
 	u := &unstructured.Unstructured{Object: o}
-	if !IsSecret(object.RefOf(u)) {
+	ref := object.RefOf(u)
+	v.Ref(ref)
+	if !IsSecret(ref) {
 		return
 	}
-	metadata, _ := o["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
-	namespace, _ := metadata["namespace"].(string)
-	v.Public(name, namespace)
-	v.fields(o)
-	annotations, _ := metadata["annotations"].(map[string]any)
-	if last, _ := annotations[managedfields.LastAppliedAnnotation].(string); last != "" {
+	v.mu.Lock()
+	v.names.object(o)
+	v.mu.Unlock()
+	values(o, v.Add)
+	if last := u.GetAnnotations()[managedfields.LastAppliedAnnotation]; last != "" {
 		v.Add(last)
 		var before map[string]any
 		if json.Unmarshal([]byte(last), &before) == nil {
-			v.fields(before)
+			values(before, v.Add)
 		}
 	}
 }
 
-func (v *Vault) fields(o map[string]any) {
-	for _, field := range []string{"data", "stringData"} {
-		values, _ := o[field].(map[string]any)
-		for key := range values {
-			v.Public(key)
-		}
-		each(o[field], func(text string) {
-			v.Add(text)
-			if field == "stringData" {
-				return
-			}
-			if plain, err := base64.StdEncoding.DecodeString(text); err == nil {
-				v.Add(string(plain))
-			}
-		})
-	}
-}
-
-// Public declares texts that are no secret, because they are names.
-func (v *Vault) Public(words ...string) {
+// Ref declares what an object is called to be no secret.
+func (v *Vault) Ref(r object.Ref) {
 	if v == nil {
 		return
 	}
 	v.mu.RLock()
-	known := true
-	for _, word := range words {
-		known = known && (word == "" || v.public[word])
-	}
+	known := v.names.knows(r)
 	v.mu.RUnlock()
 	if known {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, word := range words {
-		v.public[word] = true
-	}
+	v.names.ref(r)
 }
 
-// Add takes one value, with the forms in which it may be quoted: in base64, escaped,
-// its lines, and if it is JSON, its contents.
-func (v *Vault) Add(value string) {
-	if v == nil || len(strings.TrimSpace(value)) < realLength {
+// File declares the parts of a file's path to be no secret.
+func (v *Vault) File(path string) {
+	if v == nil {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.add(value)
-	v.add(base64.StdEncoding.EncodeToString([]byte(value)))
-	v.add(base64.RawStdEncoding.EncodeToString([]byte(value)))
-	if trimmed := strings.TrimSpace(value); strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
-		var parts any
-		if json.Unmarshal([]byte(trimmed), &parts) == nil {
-			each(parts, v.add)
-		}
-	}
+	v.names.add(strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })...)
 }
 
-// add takes a value and its lines, as they are and escaped.
-func (v *Vault) add(value string) {
-	v.quoted(value, isRare(value))
-	lines := strings.Split(value, "\n")
-	if len(lines) == 1 {
+// Add takes one value, with the forms in which it, or a part of it, may be quoted.
+func (v *Vault) Add(value string) {
+	if v == nil {
 		return
 	}
-	for _, line := range lines {
-		if line = strings.TrimSpace(line); len(line) >= shortestLine {
-			v.quoted(line, isToken(line))
-		}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	trimmed := strings.TrimSpace(value)
+	v.add(trimmed, isRare(trimmed))
+	if trimmed != value {
+		v.add(value, isRare(trimmed))
+	}
+	for _, part := range parts(value) {
+		v.add(part, isToken(part))
 	}
 }
 
-// quoted takes a text as it is and as escaped by Go, JSON and YAML, once and twice: a
-// log quotes a body that quotes an annotation that quotes the value.
-func (v *Vault) quoted(value string, sure bool) {
-	value = strings.TrimSpace(value)
-	forms := []string{value}
-	for range 2 {
-		if isUnquoted(value) {
-			break
-		}
-		for _, form := range forms {
-			forms = append(forms, inGo(form), inJSON(form), strings.ReplaceAll(form, "'", "''"))
-		}
-		forms = text.Distinct(forms)
+func (v *Vault) add(value string, sure bool) {
+	if len(strings.TrimSpace(value)) < realLength {
+		return
 	}
-	for _, form := range forms {
+	for _, form := range spellings(value) {
 		for _, part := range pieces(form) {
 			v.index.add(part)
-			if sure {
+			if sure || form != value && isRare(form) {
 				v.sure.add(part)
 			}
 		}
 	}
-}
-
-// isUnquoted reports whether a text looks the same in all quotes.
-func isUnquoted(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool {
-		return r < ' ' || r > '~' || r == '"' || r == '\'' || r == '\\' || r == '<' || r == '>' || r == '&'
-	}) < 0
-}
-
-func inGo(text string) string {
-	quoted := strconv.Quote(text)
-	return quoted[1 : len(quoted)-1]
-}
-
-func inJSON(text string) string {
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		return text
-	}
-	return string(quoted[1 : len(quoted)-1])
 }
 
 // pieces cuts a long form into parts that overlap, the last one as long as the others.
@@ -218,11 +159,12 @@ func isRare(value string) bool {
 	if len(value) < anyPlace {
 		return false
 	}
-	return len(value) >= tokenLength || !isPlainWord(value)
+	return !isPlainWord(value)
 }
 
+// isPlainWord reports whether a value may be a word of a sentence.
 func isPlainWord(text string) bool {
-	return strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+	return len(text) < tokenLength && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // isToken distinguishes a line of a key or a token from one of a configuration, which
@@ -241,5 +183,5 @@ func (v *Vault) Text(text string) string {
 	}
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	return v.index.mask(text, v.public)
+	return v.index.mask(text, v.names)
 }

@@ -6,10 +6,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -39,6 +44,13 @@ func quotings(value string) map[string]string {
 		"base64":          "got " + encoded + " instead",
 		"base64, bare":    "got " + strings.TrimRight(encoded, "=") + " instead",
 		"at the end":      "got " + value,
+		"base64, URL":     "got " + base64.URLEncoding.EncodeToString([]byte(value)),
+		"base64, lines":   "got\n" + inLines(encoded, 76),
+		"base64, PEM":     "got\n" + inLines(encoded, 64),
+		"hexadecimal":     fmt.Sprintf("got %x", value),
+		"JSON in ASCII":   "got " + strconv.QuoteToASCII(value),
+		"URL, query":      "got ?p=" + url.QueryEscape(value),
+		"URL, path":       "got /" + url.PathEscape(value),
 		"glued":           "xx" + value + "yy",
 		"cut by a server": "got " + value[:len(value)*3/4] + "…",
 		"cut at the end":  "got " + value[:len(value)*3/4],
@@ -46,10 +58,21 @@ func quotings(value string) map[string]string {
 	}
 }
 
+func inLines(text string, width int) string {
+	var b strings.Builder
+	for ; len(text) > width; text = text[width:] {
+		b.WriteString(text[:width] + "\n")
+	}
+	return b.String() + text + "\n"
+}
+
 // leak returns a part of a value, in either form, that a text holds.
 func leak(text, value string) string {
 	const telling = 8
-	for _, form := range []string{value, base64.StdEncoding.EncodeToString([]byte(value))} {
+	for _, form := range []string{
+		value, base64.StdEncoding.EncodeToString([]byte(value)), base64.URLEncoding.EncodeToString([]byte(value)),
+		fmt.Sprintf("%x", value), url.QueryEscape(value), url.PathEscape(value), strconv.QuoteToASCII(value),
+	} {
 		for at := 0; at+telling <= len(form); at++ {
 			if part := form[at : at+telling]; strings.Contains(text, part) {
 				return part
@@ -77,11 +100,108 @@ func TestVaultMasksEveryQuoting(t *testing.T) {
 				if part := leak(got, strings.TrimSpace(value)); part != "" {
 					t.Errorf("%q is left: %.300q", part, got)
 				}
+				u := &unstructured.Unstructured{Object: aSecret("db", value)}
+				if part := leak(redact.Text(u, text), strings.TrimSpace(value)); part != "" && !strings.HasPrefix(how, "cut") {
+					t.Errorf("%q is left by Text: %.300q", part, redact.Text(u, text))
+				}
 				if !strings.Contains(got, redact.Mask) {
 					t.Errorf("nothing is masked: %.300q", got)
 				}
 			})
 		}
+	}
+}
+
+// A part of a value is masked as the value is: a policy quotes the one line that it refuses.
+func TestVaultMasksParts(t *testing.T) {
+	vault := redact.NewVault()
+	vault.Learn(aSecret("db",
+		"postgres://app:pw-of-the-url%21@db:5432/x", "user=app\npassword=pw-of-a-line\n", "host=db password='pw of a dsn' port=5432",
+		"token: pw-of-yaml\n", `{"a":{"b":"pw-of-json"}}`))
+	for _, part := range []string{"pw-of-the-url%21", "pw-of-the-url!", "pw-of-a-line", "pw of a dsn", "pw-of-yaml", "pw-of-json"} {
+		if got := vault.Text("value " + part + " is weak"); got != "value *** is weak" {
+			t.Errorf("%s: %q", part, got)
+		}
+	}
+}
+
+// Values that contain each other, and numbers in every notation: nothing is left of either.
+func TestTextOfNestedValues(t *testing.T) {
+	for _, data := range []map[string]any{
+		{"year": "2024", "pin": 20240117}, {"year": "2024", "pin": int64(20240117)}, {"year": "2024", "pin": 20240117.0},
+		{"year": "8765", "pin": 9876543210.0}, {"a": "abcdef", "b": "defghi"}, {"a": "abcd", "b": "abcdefgh", "c": "gh"},
+	} {
+		u := &unstructured.Unstructured{Object: aSecret("pin")}
+		u.Object["stringData"] = data
+		for _, value := range data {
+			forms := []string{fmt.Sprint(value)}
+			if f, ok := value.(float64); ok {
+				forms = append(forms, strconv.FormatFloat(f, 'f', -1, 64))
+			}
+			for _, form := range forms {
+				if got, want := redact.Text(u, "got the number "+form+"."), "got the number ***."; got != want {
+					t.Errorf("%v: %q became %q", data, form, got)
+				}
+			}
+		}
+	}
+	u := &unstructured.Unstructured{Object: aSecret("a", "abcdef", "defghi")}
+	if got := redact.Text(u, "xabcdefghix"); got != "x***x" {
+		t.Errorf("overlapping values: %q", got)
+	}
+}
+
+// For any Secret whose values are parts of names in the run, or words of our sentences, each
+// reference stays whole, and so do the sentences.
+func TestNamesStayWhole(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	word := func() string {
+		words := []string{"postgres", "longhorn", "secret", "crypto", "reader", "deployment", "production", "cluster", "v2beta1", "db-main"}
+		return words[r.IntN(len(words))]
+	}
+	for range 3000 {
+		ref := object.Ref{
+			GVK:       schema.GroupVersionKind{Group: word() + "ql.example.io", Version: "v1", Kind: "Cluster"},
+			Namespace: word(), Name: word() + "-" + word() + "-0",
+		}
+		file := word() + "-" + word() + ".yaml"
+		names := []string{ref.GVK.Group, ref.Namespace, ref.Name, file, "cluster"}
+		var values []string
+		for range 4 {
+			name := names[r.IntN(len(names))]
+			from := r.IntN(len(name))
+			values = append(values, name[from:from+1+r.IntN(len(name)-from)], word(), "sha256", "unchanged")
+		}
+		u := &unstructured.Unstructured{Object: map[string]any{}}
+		u.SetGroupVersionKind(ref.GVK)
+		u.SetName(ref.Name)
+		u.SetNamespace(ref.Namespace)
+		vault := redact.NewVault()
+		vault.File("sets/" + file)
+		vault.Learn(u.Object)
+		vault.Learn(aSecret("cluster", values...))
+		for _, text := range []string{
+			"warning: " + ref.String() + " is unchanged in this cluster",
+			"left out: sets/" + file + ":1: " + ref.Resource(),
+			fmt.Sprintf("%s %q is forbidden", "clusters."+ref.GVK.Group, ref.Name),
+			"name it by its digest (name@sha256:…)",
+		} {
+			if got := vault.Text(text); got != text {
+				t.Fatalf("values %q:\n%s became\n%s", values, text, got)
+			}
+			var b bytes.Buffer
+			w := vault.Writer(&b)
+			_, _ = w.Write([]byte(text))
+			_ = w.Flush()
+			if b.String() != text {
+				t.Fatalf("values %q:\n%s was written as\n%s", values, text, b.String())
+			}
+		}
+	}
+	vault := redact.NewVault()
+	vault.Learn(aSecret("app", "postgres"))
+	if got, want := vault.Text(`Invalid value: "postgres", PASSWORD=postgres`), `Invalid value: "***", PASSWORD=***`; got != want {
+		t.Errorf("a word in quotes: %q, want %q", got, want)
 	}
 }
 
@@ -111,7 +231,7 @@ func TestVaultLearnsWhatASecretHolds(t *testing.T) {
 	}
 	var none *redact.Vault
 	none.Learn(secret)
-	none.Public("x")
+	none.File("x")
 	if got := none.Text("plain-value"); got != "plain-value" {
 		t.Errorf("no vault: %q", got)
 	}

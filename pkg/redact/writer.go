@@ -38,11 +38,15 @@ func (w *Writer) Write(p []byte) (int, error) {
 	text := w.held + string(p)
 	end := len(text)
 	if !strings.HasSuffix(text, eraseLine) {
-		end = x.open(text)
+		if end = x.open(text); end < len(text) {
+			for end > 0 && isNameByte(text[end-1]) { // It may be part of a name.
+				end--
+			}
+		}
 	}
 	// What is held back must not cut a value in two that is complete already.
 	for from, to := 0, 0; ; {
-		if from, to = x.next(text, to, w.vault.public); from == to || to > end {
+		if from, to = x.next(text, to, w.vault.names); from == to || to > end {
 			if from < to {
 				end = min(end, from)
 			}
@@ -50,7 +54,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 		}
 	}
 	w.held = text[end:]
-	text = x.mask(text[:end], w.vault.public)
+	text = x.mask(text[:end], w.vault.names)
 	w.vault.mu.RUnlock()
 	if text != "" {
 		if _, err := io.WriteString(w.w, text); err != nil {
@@ -71,7 +75,7 @@ func (w *Writer) Flush() error {
 		return nil
 	}
 	w.vault.mu.RLock()
-	text := w.vault.sure.mask(w.held, w.vault.public)
+	text := w.vault.sure.mask(w.held, w.vault.names)
 	w.vault.mu.RUnlock()
 	w.held = ""
 	_, err := io.WriteString(w.w, text)

@@ -1,0 +1,210 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// spellings returns the forms in which a program may quote a value: as it is, in the quotes
+// of Go, JSON, YAML, Python and URLs, once and twice (a log quotes a body that quotes a
+// value), in base64, and in hexadecimal. A long value is spelled in fewer ways, since each
+// costs its length; its lines are values of their own ([parts]).
+func spellings(value string) []string {
+	standard := base64.StdEncoding.EncodeToString([]byte(value))
+	forms := append(folded(standard), standard, strings.TrimRight(standard, "="))
+	hexadecimal := hex.EncodeToString([]byte(value))
+	forms = append(forms, hexadecimal)
+	if len(value) > piece {
+		_, ascii := inJSON(value)
+		return text.Distinct(append(forms, value, inGo(value), inGo(inGo(value)), asHTML(ascii)))
+	}
+	forURL := strings.NewReplacer("+", "-", "/", "_").Replace(standard)
+	forms = append(forms, forURL, strings.TrimRight(forURL, "="), url.QueryEscape(standard), strings.ToUpper(hexadecimal))
+	return text.Distinct(append(forms, quotings(quotings([]string{value}))...))
+}
+
+// quotings returns the texts and each of them in each kind of quotes, without the quotes.
+func quotings(texts []string) []string {
+	out := texts
+	for _, t := range texts {
+		if isUnquoted(t) {
+			continue
+		}
+		escaped := inGo(t)
+		plain, ascii := inJSON(t)
+		out = append(out, escaped, plain, ascii, asHTML(plain), asHTML(ascii), strings.ReplaceAll(t, "'", "''"),
+			inPython(t), strings.ReplaceAll(inPython(t), "'", `\'`), url.QueryEscape(t), url.PathEscape(t), inPath(t, "/"), inPath(t, ""))
+	}
+	return text.Distinct(out)
+}
+
+// isUnquoted reports whether a text looks the same in all quotes.
+func isUnquoted(text string) bool {
+	return strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
+}
+
+func inGo(text string) string {
+	quoted := strconv.Quote(text)
+	return quoted[1 : len(quoted)-1]
+}
+
+// inJSON returns a text as JSON has it, and in ASCII alone, which is Python's default.
+func inJSON(text string) (plain, ascii string) {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(text) != nil {
+		return text, text
+	}
+	plain = strings.TrimSuffix(b.String(), "\n")
+	plain = plain[1 : len(plain)-1]
+	b.Reset()
+	for _, r := range plain {
+		switch {
+		case r < 0x80:
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return plain, b.String()
+}
+
+// asHTML replaces what Go's encoder of JSON escapes so that HTML can hold it.
+func asHTML(quoted string) string {
+	return strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(quoted)
+}
+
+// inPython returns a text as Python's repr has it.
+func inPython(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\\':
+			b.WriteString(`\\`)
+		case strconv.IsPrint(r):
+			b.WriteRune(r)
+		case r == '\n', r == '\t', r == '\r':
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// inPath escapes a text for a path, as Python and JavaScript do; the bytes of safe stay.
+func inPath(text, safe string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if isUnquoted(string(rune(c))) && c < 0x80 || c == '~' || strings.IndexByte(safe, c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// folded returns the lines of an encoded value, as base64 and openssl divide it.
+func folded(encoded string) []string {
+	var lines []string
+	for _, width := range []int{64, 76} {
+		for rest := encoded; len(encoded) > width && rest != ""; {
+			n := min(width, len(rest))
+			lines, rest = append(lines, rest[:n]), rest[n:]
+		}
+	}
+	return lines
+}
+
+var (
+	// userinfo finds the password of a connection string.
+	userinfo = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^:/?#\s]*:([^/?#\s]+)@`)
+	// setting finds the value of one setting: k=v, k: v.
+	setting = regexp.MustCompile(`(?:^|[\s;,&?])[A-Za-z_][\w.-]*(?:=|:[ \t]+)("[^"]*"|'[^']*'|[^\s;,&]+)`)
+)
+
+// parts returns what a value holds that may be quoted by itself: its lines, the password of
+// a connection string, the values of settings, the scalars of JSON.
+func parts(value string) []string {
+	var out []string
+	if lines := strings.Split(value, "\n"); len(lines) > 1 {
+		for _, line := range lines {
+			if line = strings.TrimSpace(line); len(line) >= shortestLine {
+				out = append(out, line)
+			}
+		}
+	}
+	if strings.Contains(value, "://") {
+		for _, match := range userinfo.FindAllStringSubmatch(value, -1) {
+			out = append(out, match[1])
+			if plain, err := url.PathUnescape(match[1]); err == nil {
+				out = append(out, plain)
+			}
+		}
+	}
+	if strings.ContainsAny(value, "=:") {
+		for _, match := range setting.FindAllStringSubmatch(value, -1) {
+			out = append(out, strings.Trim(match[1], `'"`))
+		}
+	}
+	if trimmed := strings.TrimSpace(value); strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
+		var scalars any
+		if json.Unmarshal([]byte(trimmed), &scalars) == nil {
+			each(scalars, func(part string) { out = append(out, part) })
+		}
+	}
+	return out
+}
+
+// values calls f for each value of a Secret, or of the Secret that was applied last.
+func values(o map[string]any, f func(string)) {
+	each(o["data"], func(encoded string) {
+		f(encoded)
+		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil {
+			f(string(decoded))
+		}
+	})
+	each(o["stringData"], f)
+}
+
+// each calls f for every scalar in a value of any shape: the server refuses one that is
+// not a map of strings, and quotes it in the refusal.
+func each(value any, f func(string)) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, below := range value {
+			each(below, f)
+		}
+	case []any:
+		for _, below := range value {
+			each(below, f)
+		}
+	case string:
+		f(value)
+	case float64:
+		f(fmt.Sprint(value))
+		f(strconv.FormatFloat(value, 'f', -1, 64)) // A message may have it as JSON does.
+	case nil:
+	default:
+		f(fmt.Sprint(value))
+	}
+}
