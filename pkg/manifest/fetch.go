@@ -76,5 +76,10 @@ func publicURL(url string) string {
 
 // withoutUsers removes user names, passwords and tokens from the URLs of a text.
 func withoutUsers(text string) string {
-	return regexp.MustCompile(`(?i)(https?:/+)[^/?#\s'"]*@`).ReplaceAllString(text, "$1")
+	return regexp.MustCompile(`(?i)([a-z][a-z0-9+.-]*:/+)[^/?#\s'"]*@`).ReplaceAllString(text, "$1")
+}
+
+// publicURLs makes the URLs in a text safe to show.
+func publicURLs(text string) string {
+	return regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*:/+[^\s'"]+`).ReplaceAllStringFunc(text, publicURL)
 }

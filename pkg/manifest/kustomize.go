@@ -29,7 +29,7 @@ func kustomization(o Options) input {
 		}
 		return text, nil
 	}
-	name := withoutUsers(path)
+	name := publicURLs(path)
 	p := patience{name: name, what: "the kustomization " + name, most: longestSilence, tell: o.Tell}
 	return input{name: name, generated: true, open: func(ctx context.Context) ([]byte, error) {
 		return p.await(ctx, build)
@@ -37,10 +37,10 @@ func kustomization(o Options) input {
 }
 
 // fault explains why a kustomization cannot be built. Values are masked before lines are
-// joined and again after, because a value may span several lines. The argument itself and
-// the URLs of resources may hold a password.
+// joined and again after, because a value may span several lines. URLs, of the argument and of
+// resources, may hold a password or a token.
 func (r *recorder) fault(path string, err error, secrets Secrets) error {
 	r.learn(secrets)
 	said := secrets.Text(text.OneLine(secrets.Text(err.Error())))
-	return &inputError{where: withoutUsers(path), text: withoutUsers(said)}
+	return &inputError{where: publicURLs(path), text: publicURLs(said)}
 }

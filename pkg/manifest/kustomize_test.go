@@ -35,10 +35,14 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
-// Kustomize quotes the URLs that it was given and those of resources, with their passwords.
-func TestKustomizeURLIsShownWithoutItsPassword(t *testing.T) {
-	write(t, map[string]string{"app/kustomization.yaml": "resources: ['https://me:secret@127.0.0.1:1/x.yaml']\n"})
-	for _, name := range []string{"app", "https://me:secret@127.0.0.1:1/x.git//a?ref=b", "https://secret@127.0.0.1:1/x.git//a?ref=b"} {
+// Kustomize quotes the URLs that it was given and those of resources, with their passwords
+// and tokens.
+func TestKustomizeURLIsShownWithoutItsSecrets(t *testing.T) {
+	write(t, map[string]string{"app/kustomization.yaml": "resources: ['https://me:secret@127.0.0.1:1/x.yaml?token=secret']\n"})
+	for _, name := range []string{
+		"app", "https://me:secret@127.0.0.1:1/x.git//a?ref=b", "https://secret@127.0.0.1:1/x.git//a?ref=b",
+		"https://127.0.0.1:1/x?token=secret&ref=v1", "git::https://me:secret@127.0.0.1:1/x.git?token=secret",
+	} {
 		_, err := Read(t.Context(), Options{Kustomize: name})
 		if said := strings.Join(lines(err), "\n"); said == "" || strings.Contains(said, "secret") {
 			t.Errorf("%s: %s", name, said)
