@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/unicode"
@@ -57,13 +58,18 @@ func (in input) held(ctx context.Context) input {
 	return in
 }
 
-// text returns the input as UTF-8.
+// text returns the input as UTF-8. It ends with a newline, as kubectl has it end: a block text
+// in its last line has one too.
 func (in input) text(ctx context.Context) ([]byte, error) {
 	text, err := in.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return toUTF8(in.name, text)
+	text, err = toUTF8(in.name, text)
+	if err == nil && len(text) > 0 && text[len(text)-1] != '\n' {
+		text = append(slices.Clip(text), '\n')
+	}
+	return text, err
 }
 
 func isManifestName(path string) bool {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func TestInputs(t *testing.T) {
@@ -120,6 +121,23 @@ func special(t *testing.T) {
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errors.New("torn off") }
+
+// A block text in the last line has a newline at its end, as kubectl reads it, whether the
+// file ends with one or not, and whatever follows it.
+func TestLastLineWithoutNewline(t *testing.T) {
+	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata:\n  a: |\n    one\n    two"
+	for _, input := range []string{text, text + "\n", text + "\n---\n" + strings.Replace(text, "NAME", "other", 1), text + "\r\n"} {
+		res, err := Read(t.Context(), Options{Filenames: []string{"-"}, In: strings.NewReader(input)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range res.Objects {
+			if got, _, _ := unstructured.NestedString(o.Object.Object, "data", "a"); got != "one\ntwo\n" {
+				t.Errorf("%q: %q", input, got)
+			}
+		}
+	}
+}
 
 func TestMissingFileCanBeTold(t *testing.T) {
 	_, err := Read(t.Context(), Options{Filenames: []string{t.TempDir() + "/nope"}})
