@@ -22,8 +22,8 @@ import (
 
 const (
 	// maxCost bounds one evaluation, in the units of CEL, as the API server bounds the
-	// rules of a CRD (apiserver/pkg/apis/cel, PerCallLimit; ten times that: no one else
-	// waits for it).
+	// rules of a CRD (apiserver/pkg/apis/cel, PerCallLimit; ten times that, since only the
+	// user waits for it).
 	maxCost = 10_000_000
 	// interruptEach is after how many rounds of a loop the context is asked, and
 	// longest how long one evaluation may take: loops in loops can cost little and
@@ -78,6 +78,8 @@ func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
 		err = fmt.Errorf("it is %s, and neither true nor false", article(made.Type().TypeName()))
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
+	case isTooCostly(err):
+		err = errors.New("the expression costs too much")
 	case celErr != nil && x.isAbsence(celErr, state):
 		return x.isAbsent(obj, state, celErr.NodeID())
 	case field.IsSecret(x.gvk):
@@ -87,6 +89,12 @@ func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
 		err = x.mismatch(celErr, state)
 	}
 	return Result{Reason: "NotJudged", Message: text.OneLine(err.Error()), Err: err, Values: x.values(obj, state, x.parts)}
+}
+
+// isTooCostly reports whether an evaluation ended at the bound of its cost.
+func isTooCostly(err error) bool {
+	cancelled, ok := errors.AsType[interpreter.EvalCancelledError](err)
+	return ok && cancelled.Cause == interpreter.CostLimitExceeded
 }
 
 // noOverload is cel-go's error for operands of types that do not go together.
@@ -205,7 +213,7 @@ func (x *Expression) values(obj map[string]any, state interpreter.EvalState, par
 			if len(s.at.Steps) > 0 {
 				found, there := s.at.Find(visible)
 				v.Value, v.Absent = s.cut(found), !there
-			} else if made, seen := state.Value(s.id); seen && !types.IsUnknownOrError(made) {
+			} else if made, seen := state.Value(s.id); seen && !types.IsUnknownOrError(made) && weight(made, 0) <= maxSize {
 				v.Value, v.Absent = plain(made)
 				if secret && !v.Absent {
 					v.Value = redact.Mask
@@ -223,13 +231,11 @@ func (x *Expression) values(obj map[string]any, state interpreter.EvalState, par
 	return out
 }
 
-// plan makes the programs. There are two: cel-go (v0.29.2) counts no cost, and so
-// knows no limit, while it tracks state. What the first ends within its bounds, the
-// second may repeat to tell how.
+// plan makes the programs. Only the second keeps what it saw, which costs memory.
 func (x *Expression) plan(env *cel.Env, checked *cel.Ast) error {
-	interruptible := cel.InterruptCheckFrequency(interruptEach)
+	limits := limits(env)
 	var programErr, trackingErr error
-	x.program, programErr = env.Program(checked, cel.CostLimit(maxCost), interruptible)
-	x.tracking, trackingErr = env.Program(checked, cel.EvalOptions(cel.OptTrackState), interruptible)
+	x.program, programErr = env.Program(checked, limits...)
+	x.tracking, trackingErr = env.Program(checked, append(limits, cel.EvalOptions(cel.OptTrackState))...)
 	return errors.Join(programErr, trackingErr)
 }

@@ -34,7 +34,7 @@ func (l *Language) CompileMessage(typed string) (*Message, error) {
 	if t := checked.OutputType(); !t.IsEquivalentType(cel.StringType) && !t.IsEquivalentType(cel.DynType) {
 		return nil, &Error{Message: "it is " + article(t.String()) + ", and a message has to be a string"}
 	}
-	program, err := env.Program(checked, cel.CostLimit(maxCost), cel.InterruptCheckFrequency(interruptEach))
+	program, err := env.Program(checked, limits(env)...)
 	if err != nil {
 		return nil, err
 	}
