@@ -112,10 +112,26 @@ install: ## install the plugin where Go installs programs; kubectl finds it ther
 demo: ## see it work: a real control plane, a conflict, and two ways out; builds what that needs
 	@bash test/demo/demo.sh
 
+# Tests that have a control plane wait more than they work. The linter has vetted them; without
+# debug information, linking takes half the time.
+GOTEST = CLUSTER_GOGC=$(CLUSTER_GOGC) $(GO) test -vet=off -ldflags=-w -parallel 4
+TESTED = build cluster-build $(BIN)/helm $(BIN)/jq
+
 .PHONY: test
-test: build cluster-build $(BIN)/helm $(BIN)/jq ## all tests, on a real control plane
-	@# Tests that have a control plane wait more than they work.
-	CLUSTER_GOGC=$(CLUSTER_GOGC) $(GO) test -timeout 90m -parallel 4 ./...
+test: $(TESTED) ## what has to pass before a change lands, on a real control plane
+	$(GOTEST) -timeout 30m ./...
+
+.PHONY: test-full
+test-full: $(TESTED) ## all tests: every row of the tables, all pages, releases, the judges, the benches' results; each night
+	TEST_FULL=1 $(GOTEST) -timeout 90m ./...
+	@$(MAKE) --no-print-directory bench-short
+	@$(MAKE) --no-print-directory bench-peers PEERSFLAGS='-short -set none'
+
+.PHONY: test-times
+test-times: $(TESTED) ## the CPU seconds of each test with a control plane, of TEST_FULL=1 too, as a table: what test/README.md has
+	@$(GO) build -o $(BIN)/times ./test/times
+	@echo '| CPU s | package | test | circle | what it covers |'; echo '| --: | --- | --- | --- | --- |'
+	@$(GOTEST) -timeout 3h -count 1 -p 1 -parallel 1 -v -exec $(TOOLS)/times ./test/cluster ./test/demo ./test/docs ./test/e2e/... ./test/images ./test/property ./test/release | grep '^| ' | sort -t '|' -k 2 -rn
 
 .PHONY: docs
 docs: build cluster-build $(BIN)/helm $(BIN)/jq ## run what README and docs/*.md show, and renew outputs and pictures that are stale (PAGE=wait,diff for some pages)
@@ -129,7 +145,7 @@ test-unit: ## the tests that need no control plane
 .PHONY: test-minor
 test-minor: minor-named build $(BIN)/helm ## all stories on another minor of Kubernetes (K8S_MINOR=1.35); those there are: test/cluster/tools
 	@$(MAKE) --no-print-directory cluster-build
-	$(GO) test -count 1 -timeout 60m ./test/cluster/... ./test/e2e/...
+	TEST_FULL=1 $(GO) test -count 1 -timeout 60m ./test/cluster/... ./test/e2e/...
 
 .PHONY: minor-named
 minor-named:

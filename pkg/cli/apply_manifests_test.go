@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
 // ordered prints the manifests of a file or folder in order, where no server is.
@@ -83,8 +84,8 @@ func manifestSets(t *testing.T) []string {
 	}
 	for _, source := range corpus {
 		if slices.Contains([]string{"argocd", "gateway-api", "kube-prometheus", "rook", "volcano"}, filepath.Base(filepath.Dir(source))) &&
-			os.Getenv("TEST_LONG") == "" {
-			continue // The largest are for make test-long.
+			!circle.Of(false, false, true) {
+			continue // These are the largest.
 		}
 		sets = append(sets, filepath.Dir(source))
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
@@ -32,6 +33,7 @@ func TestDemoOffline(t *testing.T) {
 // A folder with a control plane of the right version is enough: nothing is built but
 // the plugin.
 func TestDemoWithAssets(t *testing.T) {
+	circle.Full(t)
 	real, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +60,7 @@ func TestDemoWithAssets(t *testing.T) {
 
 // Without a network and without anything built, it ends and says why.
 func TestDemoOfflineAndCold(t *testing.T) {
+	circle.Full(t)
 	d := start(t, script(), append(emptyCache(t), "GOPROXY=off", "GOFLAGS=-modcacherw", "GOMODCACHE="+t.TempDir())...)
 	if err := d.wait(); err == nil || !strings.Contains(d.said(), "GOPROXY=off") {
 		t.Errorf("%v:\n%s", err, d.said())
@@ -86,6 +89,9 @@ func TestDemoInterrupted(t *testing.T) {
 		{when: "scaled", until: says("deployment.apps/web scaled"), signal: syscall.SIGHUP, group: true},
 	} {
 		t.Run(test.when, func(t *testing.T) {
+			if test.when != "make" {
+				circle.Full(t)
+			}
 			env := []string{"GOPROXY=off"}
 			if test.cold {
 				env = append(env, emptyCache(t)...)
@@ -114,6 +120,7 @@ func TestDemoInterrupted(t *testing.T) {
 // After SIGKILL the demo cannot clean up. Still no process continues, and leftovers do
 // not harm the next tour.
 func TestDemoKilled(t *testing.T) {
+	circle.Full(t)
 	for when, until := range map[string]func(*demo) bool{
 		"while etcd starts": runs("etcd"),
 		"amid":              says("created     namespace/shop"),

@@ -14,20 +14,27 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/docs"
 )
 
-// Every command on every page runs, and prints what the page says. A page that needs the
-// webhook comes after those that do not.
+// Every command on every page runs, and prints what the page says: in the first circle on
+// the pages that most read, and on any other in make test-full and make docs. A page that needs the webhook comes
+// after those that do not.
 func TestPages(t *testing.T) {
 	c := site.Cluster(t)
 	d := newDesk(t, c)
 	var notRun []string
 	var total docs.Count
+	all := *update || os.Getenv("PAGE") != "" || circle.Of(false, true, true)
+	most := []string{"README.md", "docs/apply.md", "docs/diff.md", "docs/wait.md", "docs/delete.md"}
 	for _, webhook := range []bool{false, true} {
 		for _, name := range pages(t) {
+			if !all && !slices.Contains(most, name) {
+				continue
+			}
 			text, err := os.ReadFile(filepath.Join(root(t), name))
 			if err != nil {
 				t.Fatal(err)

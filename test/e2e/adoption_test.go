@@ -76,8 +76,8 @@ func TestAdoptionKilled(t *testing.T) {
 			if !strings.Contains(want, `"adopted"`) {
 				t.Fatalf("nothing is adopted: %s", want)
 			}
-			for n := range requests.Load() {
-				ns := install()
+			for _, at := range someOf(int(requests.Load())) {
+				n, ns := int64(at-1), install()
 				var seen atomic.Int64
 				p.Fail(1, func(r *http.Request) bool {
 					return strings.Contains(r.URL.Path, "/namespaces/"+ns+"/") && seen.Add(1) == n+1

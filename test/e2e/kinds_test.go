@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
@@ -153,11 +154,14 @@ spec:
 		{"another version", "Namespaced", "Namespaced", "things", "v2", 1, 2, "this server has Thing in "},
 		{"gone", "Namespaced", "", "", "", 1, 2, "the server serves no kind Thing in "},
 	} {
-		for _, like := range []struct {
+		for j, like := range []struct {
 			objects int  // read one by one, and as a list
 			large   bool // read while the manifests are decoded
 		}{{1, false}, {7, false}, {1, true}, {7, true}} {
 			t.Run(fmt.Sprint(tt.name, " with ", like), func(t *testing.T) {
+				if j != i%4 { // one row of each kind
+					circle.Full(t)
+				}
 				objects := like.objects
 				ns, group := namespace(t, c), fmt.Sprintf("yesterday%d-%d-%v.example.com", i, objects, like.large)
 				text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n  namespace: %s\n", ns)

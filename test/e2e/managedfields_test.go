@@ -27,19 +27,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
 // manager is the product's field manager in these tests.
 const manager = "k8sconnect"
-
-// rounds is how often each object is edited and judged: more often with TEST_LONG.
-func rounds() int {
-	if os.Getenv("TEST_LONG") != "" {
-		return 4
-	}
-	return 2
-}
 
 // TestManagedFields holds what package managedfields says of an apply against
 // what a real API server does, over real manifests and random edits of several
@@ -57,6 +50,7 @@ func rounds() int {
 // Edits are drawn from SEED (0 if it is not set) and the object's name, so a
 // failure repeats itself.
 func TestManagedFields(t *testing.T) {
+	circle.Full(t)
 	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{})
 	server, err := newServer(t.Context(), c)
@@ -74,7 +68,7 @@ func TestManagedFields(t *testing.T) {
 			// Editing a definition would change what its objects may be.
 			subjects = slices.DeleteFunc(subjects, (*subject).isDefinition)
 			each(subjects, func(s *subject) {
-				for round := range rounds() {
+				for round := range circle.Of(2, 2, 4) {
 					own.add(s.round(t, round))
 				}
 			})

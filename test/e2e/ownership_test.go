@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,20 +16,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
 // writesOfSubject is how often an object is written to: often enough for an eleventh updater,
 // with which the server starts to fold the oldest into ancient-changes.
 const writesOfSubject = 40
-
-// subjectsOfSet is how many objects of each set are written to: more with TEST_LONG.
-func subjectsOfSet() int {
-	if os.Getenv("TEST_LONG") != "" {
-		return 8
-	}
-	return 4
-}
 
 // TestOwnership holds what package ownership concludes from two versions of an
 // object against a real API server, over random writes by random managers:
@@ -42,6 +34,7 @@ func subjectsOfSet() int {
 //
 // Writes are drawn from SEED (0 if it is not set) and the object's name.
 func TestOwnership(t *testing.T) {
+	circle.Full(t)
 	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{})
 	server, err := newServer(t.Context(), c)
@@ -55,7 +48,7 @@ func TestOwnership(t *testing.T) {
 		t.Run(set.name, func(t *testing.T) {
 			subjects := slices.DeleteFunc(server.install(t, set), (*subject).isDefinition)
 			slices.SortFunc(subjects, func(a, b *subject) int { return int(seed(a.ref)%1000) - int(seed(b.ref)%1000) })
-			each(subjects[:min(len(subjects), subjectsOfSet())], func(s *subject) { s.replay(t, &seen) })
+			each(subjects[:min(len(subjects), circle.Of(4, 4, 8))], func(s *subject) { s.replay(t, &seen) })
 		})
 	}
 	t.Log(seen.String())

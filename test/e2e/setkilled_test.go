@@ -3,25 +3,21 @@ package e2e_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // someOf returns at which of a run's requests it is killed, the last first, because what
-// comes last is easily forgotten: six of them, or all with TEST_LONG.
+// comes last is easily forgotten: three of them, six, or all.
 func someOf(requests int) []int {
-	every := max(1, requests/6)
-	if os.Getenv("TEST_LONG") != "" {
-		every = 1
-	}
 	var all []int
-	for at := requests; at >= 1; at -= every {
+	for at := requests; at >= 1; at -= max(1, requests/circle.Of(3, 6, requests)) {
 		all = append(all, at)
 	}
 	return all

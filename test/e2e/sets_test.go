@@ -2,16 +2,15 @@ package e2e_test
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
@@ -187,12 +186,6 @@ var contourRefused = map[string]int{
 	"HTTPProxyUniqueFQDN/httpproxy-unique-fqdn":                                            1,
 }
 
-// usual are the sets of every run: definitions and what they define, workloads, webhooks,
-// and the project's own sample.
-func usual() []string {
-	return []string{"argocd", "gateway-api", "hcloud-ccm", "kube-prometheus", "metallb", "microservices-demo", "shop"}
-}
-
 // Each real set, on a cluster that has nothing of it: one run applies everything that a
 // real API server accepts, and a refused object holds up no other. A second run finds
 // everything unchanged and sends nothing; diff agrees. If another client changes
@@ -211,8 +204,12 @@ func TestSets(t *testing.T) {
 	nudge(t, c)
 	for _, set := range sets {
 		t.Run(set.name, func(t *testing.T) {
-			if os.Getenv("TEST_LONG") == "" && !slices.Contains(usual(), set.name) {
-				t.Skip("run by make test-long, which runs all sets")
+			switch set.name {
+			case "shop", "metallb": // Workloads; definitions and what they define, webhooks.
+			case "argocd", "gateway-api", "hcloud-ccm", "kube-prometheus", "microservices-demo":
+				circle.Full(t)
+			default:
+				circle.Long(t)
 			}
 			c := c
 			if set.open[deleted] != "" { // Its leftovers would disturb the other sets.

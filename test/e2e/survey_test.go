@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
@@ -209,9 +209,7 @@ func countsOf(s surveyResult) map[string]surveyCount {
 
 // Many objects are counted by pages of their metadata, none of which is kept.
 func TestMemoryOfSurvey(t *testing.T) {
-	if os.Getenv("TEST_LONG") == "" {
-		t.Skip("ten thousand objects take minutes to create: TEST_LONG is not set")
-	}
+	circle.Long(t) // Ten thousand objects take minutes to create.
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	const objects, limit = 10_000, 150

@@ -20,6 +20,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
 const (
@@ -33,9 +35,7 @@ var platforms = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_A
 
 // TestImages makes the images once for all that is asked of them.
 func TestImages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds both programs for each platform")
-	}
+	circle.Full(t)
 	dist := makeImages(t)
 	for _, program := range programs {
 		t.Run(program, func(t *testing.T) { checkImage(t, dist, program) })

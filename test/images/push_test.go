@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
 // checkPush does what a release and docs/air-gapped.md do: a registry takes the images as
@@ -100,9 +101,7 @@ func serveRegistry(t *testing.T, crane string) string {
 // The chart of a release asks for the image of that release, and for another by tag,
 // or by digest from wherever it was copied to.
 func TestChartPackage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds Helm")
-	}
+	circle.Full(t)
 	var packages []string
 	for range 2 {
 		dist := t.TempDir()

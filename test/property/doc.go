@@ -3,7 +3,7 @@
 // managers and versions, lists owned in part, parts without a schema, nulls and empties,
 // values in two spellings, managed fields that were cleared or edited by hand.
 //
-// Each property looks at CASES histories (300 by default, so that every run of all tests
-// has them, and 60 in one of the unit tests alone; `make test-long` takes tens of thousands),
+// Each property looks at CASES histories (60 in `make test`, 300 in `make test-full`, 20 among
+// the unit tests alone; `make test-long` takes tens of thousands),
 // from the one that SEED names onwards. A failure names its seed; SEED=… CASES=1 repeats it.
 package property

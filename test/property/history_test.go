@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
@@ -56,7 +57,7 @@ func histories() uint64 {
 	if testing.Short() {
 		return 20
 	}
-	return 300
+	return circle.Of[uint64](60, 300, 20_000)
 }
 
 // eachHistory calls see with random histories, the same each time.

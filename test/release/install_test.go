@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
 const module = "github.com/k8sconnect/kubectl-k8sconnect"
@@ -14,9 +16,7 @@ const module = "github.com/k8sconnect/kubectl-k8sconnect"
 // it from the repository, so that it sees what any user would see: the tag, the files
 // that belong to the module, and no replacement of a module by another.
 func TestGoInstall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the product twice")
-	}
+	circle.Full(t)
 	source := repo{t, clone(t, "source")}
 	source.git("checkout", "-q", "-B", "main") // In CI, the commit is often on no branch.
 	source.git("add", "-A")

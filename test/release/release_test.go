@@ -13,20 +13,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
 // Two builds of one commit, in folders of other names and lengths, by users of another
 // language, time zone and file mode, are the same to the byte; and the result is sound.
-// One platform takes part; all of them with TEST_LONG, and then nothing that the first
+// One platform takes part; all of them in the third circle, and then nothing that the first
 // compiled is available to the second.
 func TestRelease(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the product twice")
-	}
+	circle.Full(t)
 	here := Platform{"linux", runtime.GOARCH}
 	platforms := []Platform{here}
-	long := os.Getenv("TEST_LONG") != ""
+	long := circle.Of(false, false, true)
 	if long {
 		platforms = Platforms()
 	}

@@ -94,7 +94,10 @@ func TestPermissions(t *testing.T) {
 	want := map[string]map[string]string{
 		"ci.yml/check":        read,
 		"kubernetes.yml/test": read,
+		"nightly.yml/test":    read,
+		"pages.yml/test":      read,
 		"release.yml/check":   read,
+		"release.yml/full":    read,
 		"release.yml/release": {"contents": "write", "packages": "write", "id-token": "write", "attestations": "write"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -102,23 +105,28 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// The checks here are those of CI there.
+// The checks here are those of CI there, and a release has passed all tests.
 func TestChecksAreThoseOfCI(t *testing.T) {
 	all := read(t)
-	var runs []string
-	for _, step := range all["ci.yml"].Jobs["check"].Steps {
-		if step.Run != "" {
-			runs = append(runs, strings.TrimSpace(step.Run))
+	for workflow, want := range map[string]string{"ci.yml/check": ".ci/run", "nightly.yml/test": "make test-full"} {
+		name, id, _ := strings.Cut(workflow, "/")
+		var runs []string
+		for _, step := range all[name].Jobs[id].Steps {
+			if step.Run != "" {
+				runs = append(runs, strings.TrimSpace(step.Run))
+			}
 		}
-	}
-	if diff := cmp.Diff([]string{".ci/run"}, runs); diff != "" {
-		t.Error(diff)
+		if diff := cmp.Diff([]string{want}, runs); diff != "" {
+			t.Error(workflow, diff)
+		}
 	}
 	if info, err := os.Stat("../../.ci/run"); err != nil || info.Mode()&0o111 == 0 {
 		t.Errorf(".ci/run: %v, %v", info, err)
 	}
-	if uses := all["release.yml"].Jobs["check"].Uses; uses != "./.github/workflows/ci.yml" {
-		t.Errorf("a release is checked by %q", uses)
+	for id, want := range map[string]string{"check": "ci.yml", "full": "nightly.yml"} {
+		if uses := all["release.yml"].Jobs[id].Uses; uses != "./.github/workflows/"+want {
+			t.Errorf("a release is checked by %q, want %s", uses, want)
+		}
 	}
 }
 

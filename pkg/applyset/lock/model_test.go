@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/lock"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
 // world plays runs that compete for one lock: on machines whose clocks are wrong, run at
@@ -388,13 +388,7 @@ func (w *world) writes(from, to time.Duration) int {
 // to the runs, their clocks and their requests; and the lock is never lost for good (edge
 // case 104).
 func TestNoTwoHolders(t *testing.T) {
-	seeds := uint64(300)
-	switch {
-	case os.Getenv("TEST_LONG") != "":
-		seeds = 20_000
-	case testing.Short():
-		seeds = 75
-	}
+	seeds := circle.Of[uint64](75, 300, 20_000)
 	wrote := 0
 	for seed := range seeds {
 		w := play(seed, mutant{})

@@ -2,24 +2,18 @@ package recorder_test
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/heap"
 )
 
-// However many objects change hands while nothing can be written (a million with
-// TEST_LONG), they take no more memory than the queue may have: what finds no room is
+// However many objects change hands while nothing can be written (a million in
+// the third circle), they take no more memory than the queue may have: what finds no room is
 // counted, and forgotten.
 func TestSizeOfTheQueue(t *testing.T) {
-	objects := 60_000
-	switch {
-	case os.Getenv("TEST_LONG") != "":
-		objects = 1_000_000
-	case testing.Short():
-		objects = 30_000 // Half as many again as there is room for.
-	}
+	objects := circle.Of(30_000, 60_000, 1_000_000) // Half as many again as there is room for, or more.
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		free := make(chan struct{})
 		d.misbehave(func(string) error { <-free; return nil })

@@ -29,6 +29,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
 const (
@@ -53,9 +54,7 @@ func TestSize(t *testing.T) {
 // figures that docs/design/webhook.md goes by. How high the peak is, is the collector's
 // choice, within GOMEMLIMIT.
 func TestSizeOfAMillion(t *testing.T) {
-	if os.Getenv("TEST_LONG") == "" {
-		t.Skip("lists a million objects; TEST_LONG=1 runs it")
-	}
+	circle.Long(t)
 	for name, streams := range map[string]bool{"streamed": true, "paged": false} {
 		t.Run(name, func(t *testing.T) { measure(t, generated{1_000_000, streams}, 0) })
 	}

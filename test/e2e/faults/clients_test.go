@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
@@ -23,6 +24,7 @@ import (
 // configured as docs/webhook.md says is answered, and no other client can even send a
 // request.
 func TestCertifiedClients(t *testing.T) {
+	circle.Full(t)
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
@@ -33,13 +33,8 @@ const (
 	settleFor = patience
 )
 
-// objects is how many are fought over: ten thousand if TEST_LONG is set.
-func objects() int {
-	if os.Getenv("TEST_LONG") != "" {
-		return 10_000
-	}
-	return 300
-}
+// objects is how many are fought over.
+func objects() int { return circle.Of(100, 300, 10_000) }
 
 // trial is a cluster with the webhook, and its writers.
 type trial struct {

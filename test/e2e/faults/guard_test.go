@@ -23,6 +23,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
@@ -31,6 +32,7 @@ import (
 // refused before their bodies are read, nothing of them is recorded, and they fill
 // neither memory nor the log.
 func TestStrangers(t *testing.T) {
+	circle.Full(t)
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
 	r := tr.first(t)
 	tr.makeNamespace(t, "work")
@@ -134,6 +136,7 @@ func forged(t *testing.T, namespace, name string, uid types.UID, version string)
 // undone and reported; the secret of its paths stays through upgrades, and a new one is
 // used when it is deleted (edge case 103).
 func TestTampered(t *testing.T) {
+	circle.Full(t)
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
 	tr.first(t)
 	tr.replica(t)

@@ -6,6 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
@@ -14,6 +15,7 @@ import (
 // permissions the webhook creates it again, and keeps leading; if another replica has
 // written its name into it in the meantime, that stays.
 func TestLeaseDeleted(t *testing.T) {
+	circle.Full(t)
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
 	r := tr.first(t)
 	leases := tr.typed.CoordinationV1().Leases(companion.Namespace)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
@@ -33,6 +34,7 @@ func TestKilled(t *testing.T) {
 // TestReplicas runs two replicas, and ends the one or the other, gracefully and
 // not, so that the lead changes (edge case 82: a rolling update drops nothing).
 func TestReplicas(t *testing.T) {
+	circle.Full(t)
 	tr := begin(t, cluster.Options{})
 	replicas := []*companion.Replica{tr.first(t), tr.replica(t)}
 	tr.fill(t)
@@ -59,6 +61,7 @@ func TestReplicas(t *testing.T) {
 // gap. The last time, it is away for longer than the webhook can lead without it, and the
 // webhook ends: the kubelet starts it again.
 func TestServerRestarted(t *testing.T) {
+	circle.Full(t)
 	tr := begin(t, cluster.Options{})
 	tr.OwnOnly(t)
 	current, err := tr.Keep(t.Context())
@@ -100,6 +103,7 @@ func TestServerRestarted(t *testing.T) {
 // TestExpired keeps the webhook away for longer than the API server remembers: the
 // changes in that time are unknown, and declared so.
 func TestExpired(t *testing.T) {
+	circle.Full(t)
 	tr := begin(t, cluster.Options{APIServerArgs: []string{"--etcd-compaction-interval=2s"}})
 	r := tr.first(t)
 	tr.fill(t)

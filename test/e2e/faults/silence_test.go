@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
@@ -19,6 +20,7 @@ import (
 // webhook finds out, has the API server not call, and says so; an upgrade does not undo
 // that. When packets pass again, calls are resumed, and users are recorded.
 func TestSilence(t *testing.T) {
+	circle.Full(t)
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
 	r := tr.first(t)
 	tr.makeNamespace(t, "work")

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
@@ -28,6 +29,7 @@ const stormOf = 1500
 // declared, with its user and once. Until then, missing ones are counted beside the
 // checkpoint, and takeovers elsewhere do not wait for them (edge case 100).
 func TestStorm(t *testing.T) {
+	circle.Full(t)
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
 	leader := tr.first(t)
 	other := tr.replica(t)

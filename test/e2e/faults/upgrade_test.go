@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
@@ -22,6 +23,7 @@ import (
 // write is denied, and afterwards warnings and records are right. PREVIOUS is the folder
 // of that version, with its bin/webhook and bin/helm.
 func TestUpgrade(t *testing.T) {
+	circle.Full(t)
 	previous := os.Getenv("PREVIOUS")
 	if previous == "" {
 		t.Skip("PREVIOUS names no other version to upgrade from")

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
@@ -25,16 +26,12 @@ import (
 // fight is the namespace that is fought over.
 const fight = "fight"
 
-// objects is how many are fought over: ten thousand if TEST_LONG is set, or what
-// TEST_OBJECTS says.
+// objects is how many are fought over, unless TEST_OBJECTS says otherwise.
 func objects() int {
 	if n, err := strconv.Atoi(os.Getenv("TEST_OBJECTS")); err == nil {
 		return n
 	}
-	if os.Getenv("TEST_LONG") != "" {
-		return 10_000
-	}
-	return 100
+	return circle.Of(100, 100, 10_000)
 }
 
 // patience bounds waits for what has to come eventually, at the rate of the chart's
@@ -142,6 +139,7 @@ const most = 30_000
 
 // TestCalm judges writes while nothing is killed: all is exact.
 func TestCalm(t *testing.T) {
+	circle.Full(t)
 	c := newCourt(t)
 	first := []*companion.Replica{c.replicas[0](), c.replicas[1]()}
 	c.load.run(t, c.config, min(5*objects(), most), 1)
@@ -159,9 +157,7 @@ func TestCalm(t *testing.T) {
 // TestKilled judges them while the webhook is killed, one replica and both, and etcd
 // hangs: nothing is lost but users.
 func TestKilled(t *testing.T) {
-	if os.Getenv("TEST_LONG") == "" {
-		t.Skip("a quarter of an hour, at the pace of the chart's defaults: make test-long")
-	}
+	circle.Long(t) // A quarter of an hour, at the pace of the chart's defaults.
 	c := newCourt(t)
 	c.disturb(t, 2,
 		func() { c.kill(0) },
@@ -183,6 +179,7 @@ func TestKilled(t *testing.T) {
 // TestUnanswered judges the replicas while about half of the webhook's calls get no
 // answer: a takeover whose values no replica saw is still recorded, as lost.
 func TestUnanswered(t *testing.T) {
+	circle.Full(t)
 	c := newCourt(t)
 	written := make(chan struct{})
 	var silencer sync.WaitGroup
@@ -208,9 +205,7 @@ func TestUnanswered(t *testing.T) {
 // TestServerKilled judges them while the API server is killed as well, of which what
 // came just before and after it is a gap.
 func TestServerKilled(t *testing.T) {
-	if os.Getenv("TEST_LONG") == "" {
-		t.Skip("a quarter of an hour, at the pace of the chart's defaults: make test-long")
-	}
+	circle.Long(t) // A quarter of an hour, at the pace of the chart's defaults.
 	c := newCourt(t)
 	server := func() {
 		if err := c.KillAPIServer(); err != nil {

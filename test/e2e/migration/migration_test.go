@@ -22,6 +22,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
@@ -64,7 +65,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// Every tool moves some sets of manifests, and all of them if TEST_LONG is set, which takes
+// Every tool moves some sets of manifests, and in the third circle all of them, which takes
 // a quarter of an hour for each tool.
 func TestMigration(t *testing.T) {
 	tools := map[string]func(*site, *testing.T, manifests){
@@ -74,6 +75,9 @@ func TestMigration(t *testing.T) {
 	}
 	for name, move := range tools {
 		t.Run(name, func(t *testing.T) {
+			if name != "kubectl" {
+				circle.Full(t)
+			}
 			s := newSite(t)
 			for _, set := range append(chosen(readCorpus(t)), defaulted(t)) {
 				s.namespaces(t, set)
@@ -94,8 +98,8 @@ func TestMigration(t *testing.T) {
 // chosen are the sets to move: MIGRATION names some, separated by commas.
 func chosen(all []manifests) []manifests {
 	names := os.Getenv("MIGRATION")
-	if names == "" && os.Getenv("TEST_LONG") == "" {
-		names = "hcloud-csi,ingress-nginx"
+	if names == "" {
+		names = circle.Of("hcloud-csi", "hcloud-csi,ingress-nginx", "")
 	}
 	some := slices.DeleteFunc(slices.Clone(all), func(m manifests) bool { return !slices.Contains(strings.Split(names, ","), m.name) })
 	if names == "" || len(some) == 0 { // Where there is no corpus, there are few.
