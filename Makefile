@@ -180,11 +180,13 @@ lint: $(BIN)/golangci-lint $(BIN)/actionlint ## linters, formatting, tidy module
 	$(BIN)/actionlint -shellcheck= -pyflakes=
 
 .PHONY: generate
-generate: ## write the tables of deprecated APIs and fields from pinned releases of Kubernetes
+generate: ## write the tables of deprecated APIs and fields from pinned releases of Kubernetes, and the list of imports
+	test/docs/imports.sh >docs/design/imports.md
 	$(GO) run ./pkg/webhook/deprecation/internal/cmd/generate
 
 .PHONY: generate-check
-generate-check: ## fail if those tables are not what the pinned releases give
+generate-check: ## fail if these are stale
+	test/docs/imports.sh | diff docs/design/imports.md -
 	$(GO) run ./pkg/webhook/deprecation/internal/cmd/generate -check
 
 .PHONY: tidy

@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -49,27 +48,6 @@ func TestRenewed(t *testing.T) {
 		if got := docs.Renewed(tt.shown, tt.got); !slices.Equal(got, tt.want) {
 			t.Errorf("%q shown, %q: %q, want %q", tt.shown, tt.got, got, tt.want)
 		}
-	}
-}
-
-// A table begins after an empty line: not every reader of Markdown sees one that a sentence
-// runs into. Some are written by a program.
-func TestTablesBegin(t *testing.T) {
-	tables := 0
-	for _, page := range pages(t) {
-		above := ""
-		for i, line := range strings.Split(textOf(t, page), "\n") {
-			if strings.HasPrefix(line, "|") && !strings.HasPrefix(above, "|") {
-				tables++
-				if above != "" {
-					t.Errorf("%s:%d: a table runs into %q", page, i+1, above)
-				}
-			}
-			above = line
-		}
-	}
-	if tables == 0 && os.Getenv("PAGE") == "" {
-		t.Error("no page has a table")
 	}
 }
 
