@@ -2,16 +2,12 @@ package applyset
 
 import (
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
-
-// PruneAnnotation on an object, with the value "disabled", keeps it from being pruned.
-const PruneAnnotation = "k8sconnect.io/prune"
 
 // Input is an object of the input, which stays.
 type Input struct {
@@ -57,7 +53,7 @@ type Reason string
 
 // The reasons.
 const (
-	// Disabled: an annotation says so, which By names.
+	// Disabled: an annotation or a label says so, which By names.
 	Disabled Reason = "disabled"
 	// Claimed: another tool or set claims the object.
 	Claimed Reason = "claimed"
@@ -79,7 +75,7 @@ const (
 func (k Kept) Text() string {
 	switch k.Reason {
 	case Disabled:
-		return "its annotation " + k.By + " keeps it"
+		return "its " + k.By + " keeps it"
 	case Claimed:
 		return "it belongs to " + k.By
 	case NotAllowed:
@@ -140,7 +136,7 @@ func Decide(set Set, members []Member) Decision {
 func (d *Decision) add(set Set, m Member) {
 	keep := func(reason Reason, by string) { d.Kept = append(d.Kept, Kept{m, reason, by}) }
 	maker, copied := m.isCopy(set.Parent, set.Manager)
-	note := m.disabledBy()
+	note := m.keptBy(len(set.Input) == 0)
 	others := m.Claims()
 	gk := m.Ref.GVK.GroupKind()
 	switch {
@@ -155,24 +151,6 @@ func (d *Decision) add(set Set, m Member) {
 	default:
 		d.Doomed = append(d.Doomed, m)
 	}
-}
-
-// disabledBy returns the annotation that keeps a member, as KEY: VALUE; empty for none.
-// Annotations of the tools that users come from mean the same.
-func (m Member) disabledBy() string {
-	for _, note := range []struct{ key, value string }{
-		{PruneAnnotation, "disabled"},
-		{"helm.sh/resource-policy", "keep"},
-		{"kustomize.toolkit.fluxcd.io/prune", "disabled"},
-		{"argocd.argoproj.io/sync-options", "Prune=false"},
-	} {
-		for value := range strings.SplitSeq(m.annotations[note.key], ",") {
-			if strings.TrimSpace(value) == note.value {
-				return note.key + ": " + note.value
-			}
-		}
-	}
-	return ""
 }
 
 // keepHolders keeps namespaces and definitions whose deletion would delete what stays:
