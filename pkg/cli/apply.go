@@ -68,8 +68,11 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 			return err
 		}
 	}
-	var leavers sets.Leavers
-	o.engine.Seen = seeing(foresight.see, leavers.See)
+	leavers := sets.Leavers{Leave: o.set.Leave}
+	o.engine.Seen = foresight.see
+	if o.set.Name == "" {
+		o.engine.Predictor.Carry, o.engine.Seen = leavers.Carry(), seeing(foresight.see, leavers.See)
+	}
 	o.engine.Wait = foresight.before(o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print), p)
 	o.engine.Decide = o.live.Asks(len(p.Phases))
 	o.engine.Remove = remover{client, o.out.Print}.ofItem

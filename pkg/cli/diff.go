@@ -164,8 +164,11 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connec
 			return err
 		}
 	}
-	var leavers sets.Leavers
-	o.engine.Seen = seeing(foresight.see, leavers.See)
+	leavers := sets.Leavers{Leave: o.set.Leave}
+	o.engine.Seen = foresight.see
+	if o.set.Name == "" {
+		o.engine.Predictor.Carry, o.engine.Seen = leavers.Carry(), seeing(foresight.see, leavers.See)
+	}
 	run := func(ctx context.Context) error {
 		err := o.rules.Watch(p, o.input.Beside(ctx, client), o.out.Print, o.engine.Run(ctx, p))
 		foresight.tell(ctx, p, client.NoRetry())

@@ -25,6 +25,10 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 		if out.Adoption, err = adopt.Plan(live, p.Manager, p.AdoptFrom); err != nil {
 			return out, err
 		}
+		if item, err = p.carry(item, live, out.Adoption.Adopted); err != nil {
+			return out, err
+		}
+		out.Item = item
 	}
 	paths, err := p.yields(item, live, out.Adoption.Adopted)
 	if err != nil {

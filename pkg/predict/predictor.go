@@ -49,6 +49,9 @@ type Predictor struct {
 	// AdoptFrom says whose fields become ours, so that what is not in the manifest
 	// leaves the object.
 	AdoptFrom adopt.From
+	// Carry is a label that an apply leaves on an object although the manifest lacks it;
+	// empty for none.
+	Carry string
 	// Validation is the server's field validation: Strict, Warn or Ignore.
 	Validation string
 	// Locate finds a field in the file that a manifest was read from; nil if there is no

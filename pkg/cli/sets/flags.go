@@ -18,6 +18,7 @@ import (
 // Flags are those of verbs that apply a set, or say what that would do.
 type Flags struct {
 	name    string
+	leave   bool
 	prune   bool
 	allow   []string
 	adopt   bool
@@ -31,6 +32,9 @@ const (
 	SpelledByKubectl = "applyset"
 )
 
+// LeaveFlag takes objects out of their sets.
+const LeaveFlag = "leave-set"
+
 // AddName adds the flag that names a set.
 func AddName(flags *pflag.FlagSet, name *string, usage string) {
 	flags.StringVar(name, NameFlag, "", usage)
@@ -42,6 +46,7 @@ func AddName(flags *pflag.FlagSet, name *string, usage string) {
 // prune.
 func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
 	AddName(flags, &f.name, "[KIND[.GROUP]/]NAME of the set that the input is: its parent, a Secret by default")
+	flags.BoolVar(&f.leave, LeaveFlag, false, "Without --apply-set: take the objects out of the sets that they are members of")
 	flags.BoolVar(&f.prune, "prune", false, "Delete members of the set that are not in the input any more, once all of it is applied")
 	flags.StringSliceVar(&f.allow, "prune-allow", nil,
 		"Prune objects of this KIND, too: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
@@ -115,6 +120,8 @@ type Options struct {
 	// Name of the set; empty for none.
 	Name  string
 	Prune bool
+	// Leave: without a name, the objects leave their sets.
+	Leave bool
 	adopt bool
 	allow []schema.GroupKind
 	yes   bool
@@ -141,7 +148,7 @@ func (o Options) Take() []predict.Choice {
 
 // ToOptions parses the flags. selected: only part of the input is meant.
 func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, error) {
-	o := Options{Name: f.name, Prune: f.prune, adopt: f.adopt, yes: f.confirm.yes, digest: f.confirm.digest}
+	o := Options{Name: f.name, Prune: f.prune, Leave: f.leave, adopt: f.adopt, yes: f.confirm.yes, digest: f.confirm.digest}
 	var errs []error
 	if given(NameFlag) && given(SpelledByKubectl) {
 		errs = append(errs, errors.New("--"+NameFlag+" and --"+SpelledByKubectl+" are one flag: give one of them"))
@@ -163,6 +170,8 @@ func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, erro
 		})
 	case f.name == "" && f.adopt:
 		errs = append(errs, errors.New("--adopt goes with --apply-set"))
+	case f.name != "" && f.leave:
+		errs = append(errs, errors.New("--"+LeaveFlag+" and --"+NameFlag+" cannot be combined: with a set, the objects become its members"))
 	case f.prune && selected:
 		errs = append(errs, errors.New("-l and --prune exclude each other: what does not match would count as gone"))
 	}

@@ -17,11 +17,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Leavers gathers the objects that a run takes out of their sets by not stating the label
-// that makes them members: an apply that names no set. The zero Leavers is empty.
+// Leavers gathers the members of sets that an apply without a set is about. They stay
+// members unless the user wants them to leave.
 type Leavers struct {
+	// Leave: the run takes them out of their sets.
+	Leave bool
+
 	mu   sync.Mutex
 	sets map[string][]object.Ref
+}
+
+// Carry is the label that the run leaves on its objects; empty for none.
+func (l *Leavers) Carry() string {
+	if l.Leave {
+		return ""
+	}
+	return applyset.PartOfLabel
 }
 
 // See takes in how one object was, and how it was or would be made. It may be called from
@@ -31,8 +42,8 @@ func (l *Leavers) See(_ plan.Item, before, after *unstructured.Unstructured, _ b
 		return
 	}
 	id := before.GetLabels()[applyset.PartOfLabel]
-	// An object that has another set's label joined that set, which reports it.
-	if id == "" || after.GetLabels()[applyset.PartOfLabel] != "" {
+	left := after.GetLabels()[applyset.PartOfLabel] == ""
+	if id == "" || left != l.Leave {
 		return
 	}
 	l.mu.Lock()
@@ -43,38 +54,45 @@ func (l *Leavers) See(_ plan.Item, before, after *unstructured.Unstructured, _ b
 	l.sets[id] = append(l.sets[id], object.RefOf(before))
 }
 
-// Tell warns of each set that objects leave. would: nothing was written. It asks the
-// cluster nothing unless there is such a set, and if an answer is missing, only the name
-// in the warning is lost.
+// Tell warns once for each set whose members the run is about. would: nothing was written.
+// Without such a set it asks the cluster nothing; without an answer, the warning has the id in
+// the place of the name.
 func (l *Leavers) Tell(ctx context.Context, server Server, would bool, emit func(event.Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(l.sets)) {
 		refs := l.sets[id]
 		slices.SortFunc(refs, object.Ref.Compare)
-		emit(leaving(id, find(ctx, server, id, refs), refs, would))
+		parent := find(ctx, server, id, refs)
+		of, name := "this set", option(parent)
+		if parent.Name == "" {
+			of, name = "the set "+id, "--"+NameFlag+"=NAME"
+		}
+		emit(event.Warned{Ref: parent, Text: l.text(refs, of, name, would)})
 	}
 	l.sets = nil
 }
 
-// leaving words the warning. parent is zero if the parent is unknown.
-func leaving(id string, parent object.Ref, refs []object.Ref, would bool) event.Warned {
+func (l *Leavers) text(refs []object.Ref, of, name string, would bool) string {
 	const shown = 3
 	names := make([]string, len(refs))
 	for i, ref := range refs {
 		names[i] = ref.String()
 	}
-	left, instead := "left", "to make it one again"
-	if would {
-		left, instead = "would leave", "to keep it one"
+	how := "stay in"
+	switch {
+	case l.Leave && would:
+		how = "would leave"
+	case l.Leave:
+		how = "left"
+	case len(refs) == 1:
+		how = "stays in"
 	}
-	of, name := "this set", option(parent)
-	if parent.Name == "" {
-		of, name = "the set "+id, "--"+NameFlag+"=NAME"
+	said := fmt.Sprintf("%s %s %s: %s. ", text.Count(len(refs), "object"), how, of, text.List(names, shown))
+	if l.Leave {
+		return said + "No prune of the set deletes them any more; to add them back, apply with " + name
 	}
-	return event.Warned{Ref: parent, Text: fmt.Sprintf(
-		"%s %s %s, because this run names no set: %s. No prune of the set deletes what is not a member; %s, apply with %s",
-		text.Count(len(refs), "object"), left, of, text.List(names, shown), instead, name)}
+	return said + "This run does not name it, and its next prune deletes those that its own input lacks: apply with " + name + ", or take them out with --" + LeaveFlag
 }
 
 // option is how the set of a parent is named on a command line.

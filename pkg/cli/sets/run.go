@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -176,7 +175,7 @@ func (r *Run) label(p *plan.Plan) error {
 				})
 				continue
 			}
-			ph.Items[i].Object = labelled(it.Object, id)
+			ph.Items[i].Object = object.WithLabel(it.Object, applyset.PartOfLabel, id)
 			r.input = append(r.input, applyset.Input{Ref: it.Ref, Resource: it.Kind.Resource})
 		}
 	}
@@ -187,23 +186,6 @@ func (r *Run) label(p *plan.Plan) error {
 // served yet is assumed to be listable.
 func listable(kind object.Kind) bool {
 	return len(kind.Verbs) == 0 || slices.Contains(kind.Verbs, "list")
-}
-
-// labelled returns the object with the label of a member. It copies what changes, and
-// shares the rest.
-func labelled(u *unstructured.Unstructured, id string) *unstructured.Unstructured {
-	fields := maps.Clone(u.Object)
-	metadata, _ := fields["metadata"].(map[string]any)
-	metadata = maps.Clone(metadata)
-	labels, _ := metadata["labels"].(map[string]any)
-	labels = maps.Clone(labels)
-	if labels == nil {
-		labels = map[string]any{}
-	}
-	labels[applyset.PartOfLabel] = id
-	metadata["labels"] = labels
-	fields["metadata"] = metadata
-	return &unstructured.Unstructured{Object: fields}
 }
 
 // decide lists the members, and decides which ones go.

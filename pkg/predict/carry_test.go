@@ -1,0 +1,67 @@
+package predict
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+)
+
+// A label that the apply would take away because the manifest does not state it stays, and
+// nothing is stated that others own.
+func TestCarry(t *testing.T) {
+	const label = "example.com/of"
+	for name, tt := range map[string]struct {
+		manager, operation string // who has the label
+		from               adopt.From
+		carry              string
+		live, stated, want any // labels
+	}{
+		"ours":                   {manager: "k8sconnect", operation: "Apply", carry: label, live: map[string]any{label: "x"}, want: map[string]any{label: "x"}},
+		"beside another":         {manager: "k8sconnect", operation: "Apply", carry: label, live: map[string]any{label: "x"}, stated: map[string]any{"a": "b"}, want: map[string]any{label: "x", "a": "b"}},
+		"another value stated":   {manager: "k8sconnect", operation: "Apply", carry: label, live: map[string]any{label: "x"}, stated: map[string]any{label: "y"}, want: map[string]any{label: "y"}},
+		"nothing carried":        {manager: "k8sconnect", operation: "Apply", live: map[string]any{label: "x"}},
+		"no label":               {manager: "k8sconnect", operation: "Apply", carry: label},
+		"of another":             {manager: "flux", operation: "Apply", carry: label, live: map[string]any{label: "x"}},
+		"by our update":          {manager: "k8sconnect", operation: "Update", carry: label, live: map[string]any{label: "x"}},
+		"of one that is adopted": {manager: "helm", operation: "Apply", from: adopt.From{Always: []string{"helm"}}, carry: label, live: map[string]any{label: "x"}, want: map[string]any{label: "x"}},
+	} {
+		metadata := func(labels any) map[string]any {
+			m := map[string]any{"name": "a", "namespace": "n"}
+			if labels != nil {
+				m["labels"] = labels
+			}
+			return m
+		}
+		live := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(tt.live)}}
+		_ = unstructured.SetNestedSlice(live.Object, []any{map[string]any{
+			"manager": tt.manager, "operation": tt.operation, "apiVersion": "v1", "fieldsType": "FieldsV1",
+			"fieldsV1": map[string]any{"f:metadata": map[string]any{"f:labels": map[string]any{"f:" + label: map[string]any{}}}},
+		}}, "metadata", "managedFields")
+		stated := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(tt.stated)}}
+		gvk := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+		item := plan.Item{Object: stated, Ref: object.RefOf(stated), Kind: object.Kind{GVK: gvk, Resource: "configmaps", Namespaced: true}}
+		out, err := Predictor{Manager: "k8sconnect", Carry: tt.carry, AdoptFrom: tt.from}.Evaluate(item, live)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := fmt.Sprint(out.Body.Object["metadata"]), fmt.Sprint(metadata(tt.want))
+		if tt.want == nil {
+			want = fmt.Sprint(metadata(tt.stated))
+		}
+		if got != want {
+			t.Errorf("%s: %s is sent, want %s", name, got, want)
+		}
+		// The object may be created anew after it was deleted.
+		again, err := Predictor{Manager: "k8sconnect", Carry: tt.carry}.Evaluate(out.Item, nil)
+		if err != nil || strings.Contains(want, label) != strings.Contains(fmt.Sprint(again.Body.Object), label) {
+			t.Errorf("%s: created anew as %s (%v)", name, fmt.Sprint(again.Body.Object), err)
+		}
+	}
+}
