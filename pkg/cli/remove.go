@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
@@ -26,12 +27,13 @@ type remover struct {
 
 // ofItem deletes the item's object with the UID, and returns when it is gone.
 func (r remover) ofItem(ctx context.Context, item plan.Item, uid types.UID) error {
-	return r.remove(ctx, item.Kind, item.Ref, uid)
+	return r.remove(ctx, item.Kind, item.Ref, uid, nil)
 }
 
 // remove deletes the object with the UID, and returns when it is gone. While it waits, it
-// explains an object that hangs. Another object of that name is left alone.
-func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID) error {
+// explains an object that hangs. Another object of that name is left alone, and one of which
+// stays says so; nil says nothing.
+func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error {
 	var end event.Deleted
 	engine := deletion.Engine{
 		Server: r.client, Counter: r.client, Propagation: metav1.DeletePropagationBackground, Wait: true, IgnoreAbsent: true,
@@ -49,7 +51,7 @@ func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, u
 	}
 	err := engine.Run(ctx, []deletion.Phase{{Name: "objects", Sets: []deletion.Set{{
 		Kind: kind, Selection: object.Selection{Namespace: ref.Namespace},
-		Items: []deletion.Item{{Ref: ref, UID: uid}},
+		Items: []deletion.Item{{Ref: ref, UID: uid, Stays: stays}},
 	}}}})
 	switch {
 	case end.Action == event.Gone, end.Action == event.Absent:

@@ -22,6 +22,49 @@ func at(kind schema.GroupVersionKind, uid types.UID, version string, going ...st
 	return u
 }
 
+// written returns the object with an entry of a manager beside ours.
+func written(u *unstructured.Unstructured, manager, subresource string, fields map[string]any) *unstructured.Unstructured {
+	entry := func(manager, operation, subresource string, fields map[string]any) any {
+		return map[string]any{"manager": manager, "operation": operation, "apiVersion": "v1", "fieldsType": "FieldsV1", "subresource": subresource, "fieldsV1": fields}
+	}
+	ours := entry("k8sconnect", "Apply", "", map[string]any{"f:data": map[string]any{".": map[string]any{}, "f:v": map[string]any{}}})
+	_ = unstructured.SetNestedSlice(u.Object, []any{ours, entry(manager, "Update", subresource, fields)}, "metadata", "managedFields")
+	return u
+}
+
+// An object that the run created stays if others have written into it since, and not for what
+// the cluster's own controllers write into every object.
+func TestDecideKeepsWhatOthersWrote(t *testing.T) {
+	config := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	none := map[string]any{}
+	mine := map[string]any{"f:data": map[string]any{"f:mine": none, "f:other": none}}
+	for name, test := range map[string]struct {
+		manager, subresource string
+		fields               map[string]any
+		why                  string
+	}{
+		"a key":                {"human", "", mine, "human has written into it since: .data.mine and 1 more"},
+		"a list item":          {"human", "", map[string]any{"f:spec": map[string]any{"f:list": map[string]any{`k:{"name":"a"}`: map[string]any{".": none, "f:name": none}}}}, `human has written into it since: .spec.list[name="a"].name`},
+		"labels":               {"human", "", map[string]any{"f:metadata": map[string]any{"f:labels": map[string]any{"f:a": none}, "f:finalizers": map[string]any{".": none, `v:"x"`: none}}}, ""},
+		"the status":           {"operator", "", map[string]any{"f:status": map[string]any{"f:phase": none}}, ""},
+		"a subresource":        {"kubectl", "scale", map[string]any{"f:spec": map[string]any{"f:replicas": none}}, ""},
+		"a CA bundle":          {"cainjector", "", map[string]any{"f:webhooks": map[string]any{`k:{"name":"a"}`: map[string]any{"f:clientConfig": map[string]any{"f:caBundle": none}}}}, ""},
+		"a claim's volume":     {"kube-controller-manager", "", map[string]any{"f:spec": map[string]any{"f:volumeName": none}}, ""},
+		"an update of our own": {"k8sconnect", "", mine, ""},
+	} {
+		live := written(at(config, "one", "2"), test.manager, test.subresource, test.fields)
+		for what, note := range map[string]restore.Note{
+			"created":   {After: at(config, "one", "1")},
+			"recreated": {Before: at(config, "zero", "1"), After: at(config, "one", "1"), Removed: true},
+		} {
+			got, err := restore.Decide(note, live, "k8sconnect")
+			if err != nil || got.Why != test.why || (got.Do == restore.Keep) != (test.why != "") {
+				t.Errorf("%s, %s: %s, %q (%v), want %q", what, name, got.Do, got.Why, err, test.why)
+			}
+		}
+	}
+}
+
 // The UID decides which object is meant: what the run created is deleted, and nothing
 // that others have put in its place.
 func TestDecideWhatIsMeant(t *testing.T) {

@@ -29,8 +29,9 @@ type Engine struct {
 	Server Server
 	// Manager is the manager that the run applied as.
 	Manager string
-	// Remove deletes the object of that UID, and returns when it is gone.
-	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID) error
+	// Remove deletes the object of that UID, and returns when it is gone. stays is asked about
+	// the version that is deleted, and says why it stays after all; empty if it goes.
+	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
 	// Contents visits what goes with an object that is deleted, such as the objects of a
 	// namespace: an object that the run has created stays if others have put something
 	// into it. Nil if objects never hold others.
@@ -140,10 +141,18 @@ func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstr
 		if why := contents(e.Contents).hold(ctx, live); why != "" {
 			return event.RolledBack{Action: event.Kept, Reason: why}, nil
 		}
-		return event.RolledBack{Action: event.Gone}, e.Remove(ctx, n.Kind, n.Ref, step.UID)
+		kept, err := e.remove(ctx, n, step.UID)
+		if kept != "" {
+			return event.RolledBack{Action: event.Kept, Reason: kept}, nil
+		}
+		return event.RolledBack{Action: event.Gone}, err
 	case Create:
 		if step.UID != "" {
-			if err := e.Remove(ctx, n.Kind, n.Ref, step.UID); err != nil {
+			kept, err := e.remove(ctx, n, step.UID)
+			if kept != "" {
+				return event.RolledBack{Action: event.Kept, Reason: kept}, nil
+			}
+			if err != nil {
 				return event.RolledBack{}, err
 			}
 		}
@@ -153,6 +162,19 @@ func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstr
 		unreturned, err := e.putBack(ctx, n, step)
 		return event.RolledBack{Action: event.Restored, Unreturned: unreturned}, err
 	}
+}
+
+// remove deletes an object that the run has created, in a version of which that is still what
+// is to be done. If not, it returns why the object is kept.
+func (e *Engine) remove(ctx context.Context, n *Note, uid types.UID) (kept string, err error) {
+	err = e.Remove(ctx, n.Kind, n.Ref, uid, func(live *unstructured.Unstructured) string {
+		again, err := Decide(*n, live, e.Manager)
+		if kept = again.Why; err != nil {
+			kept = err.Error()
+		}
+		return kept
+	})
+	return kept, err
 }
 
 // putBack gives the object its values back, and then every manager the fields that it

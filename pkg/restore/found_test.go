@@ -97,7 +97,7 @@ func failed(t *testing.T, server *refusing, n restore.Note, ctx context.Context)
 	var told event.RolledBack
 	engine := restore.Engine{
 		Server: server, Manager: "k8sconnect",
-		Remove: func(context.Context, object.Kind, object.Ref, types.UID) error {
+		Remove: func(context.Context, object.Kind, object.Ref, types.UID, func(*unstructured.Unstructured) string) error {
 			if n.Removed {
 				return nil
 			}

@@ -36,7 +36,7 @@ func (c contents) hold(ctx context.Context, live *unstructured.Unstructured) str
 	if n := len(slices.Compact(others)) - 1; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf("it holds %s%s, which this run did not create", others[0], more)
+	return fmt.Sprintf("it holds %s%s, which would go with it", others[0], more)
 }
 
 // isOfOthers reports whether another client made the object for itself. That is false

@@ -138,14 +138,17 @@ spec:
 		return strings.TrimSpace(kubectl(t, c, "get", "deployment", "-n", ns, "--ignore-not-found", "-o", "name")) != ""
 	})
 	kubectl(t, c, "create", "configmap", "theirs", "-n", ns)
+	kubectl(t, c, "patch", "configmap", "ours", "-n", ns+"-empty", "--field-manager=human", "-p", `{"data":{"mine":"precious"}}`)
+	kubectl(t, c, "annotate", "configmap", "ours", "-n", ns, "looked=at")
 	kubectl(t, c, "apply", "-f", file(t, strings.NewReplacer("NAMESPACE", "default", "GROUP", group).Replace(
 		`{apiVersion: GROUP/v1, kind: Widget, metadata: {name: theirs, namespace: NAMESPACE}}`)))
 	r.signal(t, syscall.SIGINT)
 	r.wait(t)
 	r.ends(t, 1).
-		says(t, "kept        namespace/"+ns+": it holds configmap/theirs -n "+ns+", which this run did not create").
-		says(t, "kept        customresourcedefinition.apiextensions.k8s.io/widgets."+group+": it holds widget."+group+"/theirs -n default, which this run did not create").
-		says(t, "deleted     namespace/"+ns+"-empty").
+		says(t, "kept        namespace/"+ns+": it holds configmap/theirs -n "+ns+", which would go with it").
+		says(t, "kept        customresourcedefinition.apiextensions.k8s.io/widgets."+group+": it holds widget."+group+"/theirs -n default, which would go with it").
+		says(t, "kept        configmap/ours -n "+ns+"-empty: human has written into it since: .data.mine").
+		says(t, "kept        namespace/"+ns+"-empty: it holds configmap/ours -n "+ns+"-empty, which would go with it").
 		says(t, "deleted     configmap/ours -n "+ns)
 	for _, left := range []string{"configmap/theirs -n " + ns, "widgets." + group + "/theirs -n default"} {
 		object, in, _ := strings.Cut(left, " -n ")

@@ -151,7 +151,7 @@ func guarded() map[string]func(t *testing.T, s *crdserver.Server) func(context.C
 				var told event.RolledBack
 				engine := restore.Engine{
 					Server: distant{s}, Manager: us,
-					Remove: func(context.Context, object.Kind, object.Ref, types.UID) error {
+					Remove: func(context.Context, object.Kind, object.Ref, types.UID, func(*unstructured.Unstructured) string) error {
 						return errors.New("it was there before")
 					},
 					Emit: func(e event.Event) {

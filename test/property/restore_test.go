@@ -92,7 +92,7 @@ func (h *history) restored(t *testing.T, notes [][]restore.Note) (end *unstructu
 	t.Helper()
 	engine := restore.Engine{
 		Server: h.Server, Manager: us,
-		Remove: func(context.Context, object.Kind, object.Ref, types.UID) error {
+		Remove: func(context.Context, object.Kind, object.Ref, types.UID, func(*unstructured.Unstructured) string) error {
 			return errors.New("it was there before")
 		},
 		Emit: func(e event.Event) {
