@@ -28,7 +28,7 @@ func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error
 			return err
 		case in.Live == nil || answer.GetResourceVersion() == in.Live.GetResourceVersion():
 			err := p.accept(ctx, server, in, answer)
-			if !in.Adopts() || !apierrors.IsConflict(err) {
+			if !errors.Is(err, errMoved) && (!in.Adopts() || !apierrors.IsConflict(err)) {
 				return err
 			} // Else the object changed before the second half of the prediction.
 		}

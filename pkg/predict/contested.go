@@ -2,8 +2,10 @@ package predict
 
 import (
 	"context"
+	"errors"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -48,11 +50,16 @@ func (p Predictor) contested(ctx context.Context, server Server, in *Prediction)
 // body then takes on the live spelling, so that the path becomes shared and no owner loses
 // it (edge case 84). If that is not possible, the conflict is marked as one about the same
 // value.
+//
+// Several requests are one look at one version of the object: an answer for another version is
+// errMoved, and so is a spelling that stays contested if the object has changed meanwhile.
 func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
 	conflicts, answer, err := p.unforced(ctx, server, in, in.Body)
-	if err != nil || len(conflicts) == 0 {
-		in.accepted(answer)
+	if err != nil {
 		return nil, err
+	}
+	if len(conflicts) == 0 {
+		return nil, in.accepted(answer)
 	}
 	spelt, body := in.Answer, in.Body
 	left := conflicts
@@ -76,28 +83,50 @@ func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]
 				break
 			}
 		}
-		if answer != nil && sameContent(answer, spelt) {
+		if err := in.accepted(answer); err != nil {
+			return nil, err
+		}
+		if sameContent(answer, spelt) {
 			in.Body = body
-			in.accepted(answer)
 			return left, nil
 		}
+		in.Answer = spelt
 		break
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return conflicts, nil // The live spelling would mean something else, or be refused.
+	if len(samePaths(conflicts)) == 0 {
+		return conflicts, nil
+	}
+	// The live spelling would mean something else, or be refused.
+	return conflicts, p.unmoved(ctx, server, in)
+}
+
+// errMoved says that another writer came in between two requests of one prediction.
+var errMoved = errors.New("the object changed meanwhile")
+
+// unmoved returns errMoved if the object is no longer the one that was read.
+func (p Predictor) unmoved(ctx context.Context, server Server, in *Prediction) error {
+	now, err := server.Get(ctx, in.Item.Kind, in.Item.Ref)
+	if err == nil && now.GetResourceVersion() != in.Live.GetResourceVersion() || apierrors.IsNotFound(err) {
+		return errMoved
+	}
+	return err
 }
 
 // rounds bounds how often the live spelling is taken on: once one path has it, another may
 // turn out to need it.
 const rounds = 3
 
-// accepted notes the server's answer if it belongs to the live object that we know.
-func (in *Prediction) accepted(answer *unstructured.Unstructured) {
-	if answer != nil && answer.GetResourceVersion() == in.Live.GetResourceVersion() {
-		in.Answer = answer
+// accepted notes the server's answer. It returns errMoved if that does not belong to the live
+// object that we know.
+func (in *Prediction) accepted(answer *unstructured.Unstructured) error {
+	if answer.GetResourceVersion() != in.Live.GetResourceVersion() {
+		return errMoved
 	}
+	in.Answer = answer
+	return nil
 }
 
 // notAdopted returns the conflicts that do not vanish with the adoption.
