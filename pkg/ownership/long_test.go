@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -31,7 +30,7 @@ func TestLongList(t *testing.T) {
 	}
 	before, old := version("argo", 1)
 	after, now := version("flux", 2)
-	got, err := ownership.BetweenObjects(before, after, func([]fieldpath.Path) (*unstructured.Unstructured, *unstructured.Unstructured, error) {
+	got, err := ownership.BetweenObjects(before, after, func() (*unstructured.Unstructured, *unstructured.Unstructured, error) {
 		return old, now, nil
 	})
 	if err != nil || len(got) != items || got[0].Kind != ownership.Taken {

@@ -101,9 +101,8 @@ func Apart(old, new Owners) ([]Transition, error) {
 	return between(old, new, true, nil)
 }
 
-// Values returns two versions of an object. They need only their API version and
-// their values at the paths; lists on the way need all items with their keys.
-type Values func(paths []fieldpath.Path) (old, new *unstructured.Unstructured, err error)
+// Values returns two versions of an object.
+type Values func() (old, new *unstructured.Unstructured, err error)
 
 // BetweenObjects returns, sorted by path, all paths whose owners changed between two
 // versions of an object. If it had no owners before, every path is claimed. Applied one
@@ -130,24 +129,16 @@ func between(before, after Owners, apart bool, values Values) ([]Transition, err
 	}
 	handovers := Handovers(was, is)
 	var old, new *unstructured.Unstructured
-	if paths := lost(handovers); values != nil && len(paths) > 0 {
-		if old, new, err = values(paths); err != nil {
+	if values != nil && slices.ContainsFunc(handovers, isLoss) {
+		if old, new, err = values(); err != nil {
 			return nil, err
 		}
 	}
 	return classifierOf(was, is, old, new, apart).all(handovers), nil
 }
 
-// lost returns the paths that some owner lost.
-func lost(handovers []Handover) []fieldpath.Path {
-	var paths []fieldpath.Path
-	for _, h := range handovers {
-		if len(without(h.Before, h.After)) > 0 {
-			paths = append(paths, h.Path)
-		}
-	}
-	return paths
-}
+// isLoss reports whether some owner lost a path.
+func isLoss(h Handover) bool { return len(without(h.Before, h.After)) > 0 }
 
 // Entries parses the field sets.
 func (o Owners) Entries() ([]managedfields.Entry, error) { return o.read(fieldSets{}) }

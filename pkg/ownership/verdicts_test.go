@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -17,7 +16,7 @@ func TestVerdicts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			old, now := thing(t, orV1(tt.version), tt.before, orEmpty(tt.spec)), thing(t, orV1(tt.thenVersion), tt.after, orEmpty(tt.then))
 			before, after := ownership.Tracked(old.GetManagedFields()), ownership.Tracked(now.GetManagedFields())
-			seen, err := ownership.BetweenObjects(before, after, func([]fieldpath.Path) (_, _ *unstructured.Unstructured, err error) { return old, now, nil })
+			seen, err := ownership.BetweenObjects(before, after, func() (_, _ *unstructured.Unstructured, err error) { return old, now, nil })
 			if err != nil {
 				t.Fatal(err)
 			}

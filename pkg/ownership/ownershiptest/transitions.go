@@ -3,7 +3,6 @@ package ownershiptest
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -14,7 +13,7 @@ func Transitions(old, now *unstructured.Unstructured) ([]ownership.Transition, e
 	if old != nil {
 		before = ownership.Compact(old.GetManagedFields())
 	}
-	values := func([]fieldpath.Path) (*unstructured.Unstructured, *unstructured.Unstructured, error) {
+	values := func() (*unstructured.Unstructured, *unstructured.Unstructured, error) {
 		return old, now, nil
 	}
 	return ownership.BetweenObjects(before, ownership.Compact(now.GetManagedFields()), values)

@@ -1,8 +1,7 @@
 package admission
 
 import (
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
+	"encoding/json"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
@@ -30,7 +29,7 @@ type auditEntry struct {
 func auditOf(transitions []ownership.Transition) map[string]string {
 	list, more := []byte{'['}, 0
 	add := func(e auditEntry) {
-		text, err := json.Marshal(e, jsontext.AllowInvalidUTF8(true))
+		text, err := json.Marshal(e)
 		if err != nil { // There is nothing in it that JSON does not have.
 			return
 		}

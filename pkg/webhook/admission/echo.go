@@ -11,7 +11,7 @@ func echo(r *request) (findings, error) {
 	if r.Operation != admissionv1.Update || !r.DryRun {
 		return findings{}, nil
 	}
-	o, err := r.Object.read(nil)
+	o, err := r.Object.read()
 	if err != nil || o == nil {
 		return findings{}, err
 	}

@@ -3,6 +3,7 @@ package admission
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,11 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	kjson "sigs.k8s.io/json"
 )
 
 // maxReview is how many bytes a review may have: two objects of three megabytes, the API
@@ -123,9 +123,9 @@ func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	texts, audit := a.findings(review.Request)
-	err = json.MarshalWrite(w, answer{review.APIVersion, review.Kind, response{
+	err = json.NewEncoder(w).Encode(answer{review.APIVersion, review.Kind, response{
 		UID: review.Request.UID, Allowed: true, Warnings: texts, AuditAnnotations: audit,
-	}}, jsontext.AllowInvalidUTF8(true))
+	}})
 	if err != nil {
 		a.count.fault(a.name, faultAnswer) // The API server has hung up.
 	}
@@ -189,7 +189,7 @@ func readReview(r io.Reader, length int64) (*review, error) {
 
 func parseReview(body []byte) (*review, error) {
 	var out review
-	if err := json.Unmarshal(body, &out, lenient()); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &out); err != nil {
 		return nil, fmt.Errorf("read the review: %w", err)
 	}
 	switch {
@@ -198,8 +198,6 @@ func parseReview(body []byte) (*review, error) {
 	case out.Request == nil || out.Request.UID == "":
 		return nil, errors.New("read the review: it has no request")
 	}
-	out.Request.Object.of(body)
-	out.Request.OldObject.of(body)
 	return &out, nil
 }
 

@@ -52,7 +52,7 @@ func (j notices) warnings(r *request) ([]warning, error) {
 	if !create {
 		return out, nil
 	}
-	object, err := r.Object.read(nil)
+	object, err := r.Object.read()
 	if err != nil || object == nil || metav1.GetControllerOf(object) != nil {
 		return out, err // The author of the template was warned already.
 	}

@@ -4,149 +4,73 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"slices"
-	"strconv"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/json"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// subject is an object of a request. Its metadata is read together with the request; the
-// rest is read once it is known to be of interest.
+// subject is an object of a request. Its metadata is read at once, and all of it only if
+// its owners are of interest.
 type subject struct {
 	metadata metadata
 	// err says what of the metadata could not be understood.
 	err error
-	// raw is the object without its managed fields; "null" or nothing where there
-	// is none, as the new one of a DELETE (edge case 76).
-	raw jsontext.Value
-	// whole is where in the body the object is, and fields where in it the value of
-	// its managed fields is, with the colon.
-	whole, fields span
+	// raw is "null" or nothing where there is no object, as the new one of a DELETE (edge
+	// case 76).
+	raw []byte
 }
 
-// UnmarshalJSONFrom reads the metadata and finds the rest.
-func (s *subject) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	r := &metadataReader{Decoder: d}
-	kind := d.PeekKind()
-	started := d.InputOffset()
-	if err := r.object(&s.metadata); err != nil {
-		return err
+// metadata is the part of an object that is always read.
+type metadata struct {
+	Name            string                      `json:"name"`
+	GenerateName    string                      `json:"generateName"`
+	Namespace       string                      `json:"namespace"`
+	UID             types.UID                   `json:"uid"`
+	ResourceVersion string                      `json:"resourceVersion"`
+	ManagedFields   []metav1.ManagedFieldsEntry `json:"managedFields"`
+}
+
+// UnmarshalJSON reads the metadata. It never fails, so that the rest of the review is read.
+func (s *subject) UnmarshalJSON(raw []byte) error {
+	s.raw = bytes.Clone(raw)
+	if s.isNull() {
+		return nil
 	}
-	s.whole, s.fields = span{started, d.InputOffset()}, r.fields
-	if s.err = r.odd; kind == 'n' {
-		s.err = nil
+	var object struct {
+		Metadata metadata `json:"metadata"`
 	}
+	if err := json.UnmarshalCaseSensitivePreserveInts(raw, &object); err != nil {
+		s.err = fmt.Errorf("read metadata: %w", err)
+	}
+	s.metadata = object.Metadata
 	return nil
 }
 
-// of finds the object in the body.
-func (s *subject) of(body []byte) {
-	if s.fields == (span{}) {
-		s.raw = trimmed(body[s.whole.from:s.whole.to])
-		return
-	}
-	s.raw = trimmed(slices.Concat(body[s.whole.from:s.fields.from], []byte(":null"), body[s.fields.to:s.whole.to]))
-}
+func (s *subject) isNull() bool { return len(s.raw) == 0 || string(s.raw) == "null" }
 
-// trimmed removes the colon before a value: it counts as part of the text between the
-// name and the end of the value.
-func trimmed(v []byte) jsontext.Value { return bytes.TrimLeft(v, ": \t\r\n") }
-
-func (s *subject) isNull() bool { return len(s.raw) == 0 || s.raw.Kind() == 'n' }
-
-// read reads the wanted fields of an object, never its managed fields; nil if there is no
-// object. Integers are int64, as everywhere in Kubernetes.
-func (s *subject) read(w *wanted) (*unstructured.Unstructured, error) {
+// read reads an object; nil if there is none.
+func (s *subject) read() (*unstructured.Unstructured, error) {
 	if s.isNull() {
 		return nil, nil
 	}
-	r := reader{jsontext.NewDecoder(bytes.NewBuffer(s.raw), lenient())}
-	value, err := r.value(w)
-	if err != nil {
+	u := &unstructured.Unstructured{}
+	if err := json.UnmarshalCaseSensitivePreserveInts(s.raw, &u.Object); err != nil {
 		return nil, fmt.Errorf("read object: %w", err)
 	}
-	object, ok := value.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("read object: it is %T, not a map", value)
-	}
-	return &unstructured.Unstructured{Object: object}, nil
+	return u, nil
 }
 
-// readBoth reads the wanted fields of two objects.
-func readBoth(a, b *subject, w *wanted) (was, is *unstructured.Unstructured, err error) {
-	if was, err = a.read(w); err != nil {
+// readBoth reads two objects.
+func readBoth(a, b *subject) (was, is *unstructured.Unstructured, err error) {
+	if was, err = a.read(); err != nil {
 		return nil, nil, err
 	}
-	is, err = b.read(w)
+	is, err = b.read()
 	return was, is, err
-}
-
-// reader reads JSON into maps and lists.
-type reader struct{ *jsontext.Decoder }
-
-func (r reader) value(w *wanted) (any, error) {
-	token, err := r.ReadToken()
-	if err != nil {
-		return nil, err
-	}
-	switch token.Kind() {
-	case '{':
-		return r.object(w)
-	case '[':
-		list := []any{}
-		for r.PeekKind() != ']' {
-			item, err := r.value(w)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, item)
-		}
-		_, err := r.ReadToken()
-		return list, err
-	case '"':
-		return token.String(), nil
-	case '0':
-		if i, err := strconv.ParseInt(token.String(), 10, 64); err == nil {
-			return i, nil
-		}
-		return strconv.ParseFloat(token.String(), 64)
-	case 't', 'f':
-		return token.Bool(), nil
-	default:
-		return nil, nil
-	}
-}
-
-func (r reader) object(w *wanted) (any, error) {
-	object := map[string]any{}
-	for r.PeekKind() != '}' {
-		token, err := r.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		name := token.String()
-		below, ok := w.of(name)
-		if !ok {
-			if err := r.SkipValue(); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if object[name], err = r.value(below); err != nil {
-			return nil, err
-		}
-	}
-	_, err := r.ReadToken()
-	return object, err
-}
-
-// lenient are the options for text that the API server has written, and so has checked.
-func lenient() json.Options {
-	return json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // nameOf returns what an object is called in warnings: Kind/namespace/name, with -

@@ -8,7 +8,6 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
@@ -39,8 +38,8 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 	if before.Equal(after) {
 		return out, nil
 	}
-	transitions, err := ownership.BetweenObjects(before, after, func(paths []fieldpath.Path) (old, now *unstructured.Unstructured, err error) {
-		return readBoth(&r.OldObject, &r.Object, wantedFor(paths))
+	transitions, err := ownership.BetweenObjects(before, after, func() (old, now *unstructured.Unstructured, err error) {
+		return readBoth(&r.OldObject, &r.Object)
 	})
 	if err != nil {
 		return out, err
@@ -70,11 +69,11 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 // fields returns the notices for deprecated fields that the new object has and the old
 // one had not. Few objects have any, so the new one is checked first.
 func (j takings) fields(r *request) ([]string, error) {
-	now, err := r.Object.read(nil)
+	now, err := r.Object.read()
 	if err != nil || len(j.deprecations.Fields(nil, now)) == 0 {
 		return nil, err
 	}
-	old, err := r.OldObject.read(nil)
+	old, err := r.OldObject.read()
 	if err != nil {
 		return nil, err
 	}
