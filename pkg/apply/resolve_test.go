@@ -31,9 +31,9 @@ func TestWhichKindsAreWaitedFor(t *testing.T) {
 		want    []string // requests about the kind
 		hint    string
 	}{
-		"by nobody":                      {group: "x.io", hint: "--await-kinds waits for an operator"},
+		"by nobody":                      {group: "x.io", hint: ""},
 		"by an operator of the set":      {group: "x.io", brought: true, want: []string{"served Thing"}},
-		"by an operator that is refused": {group: "x.io", brought: true, failing: true, hint: "--await-kinds waits for an operator"},
+		"by an operator that is refused": {group: "x.io", brought: true, failing: true, hint: ""},
 		"by somebody, says the user":     {group: "x.io", await: 5 * time.Minute, want: []string{"served Thing 5m"}},
 		"by an operator, for longer":     {group: "x.io", brought: true, await: time.Minute, want: []string{"served Thing 1m"}},
 		"of Kubernetes":                  {group: "batch"},

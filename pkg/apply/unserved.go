@@ -66,7 +66,13 @@ func (e *unservedError) Hint() string {
 	case e.bringer != "":
 		return "--await-kinds=5m waits longer; apply again once it is there"
 	default:
-		return "install its definition, or put it into the set; --await-kinds waits for an operator that installs it"
+		if hinted, ok := errors.AsType[interface {
+			error
+			Hint() string
+		}](e.err); ok {
+			return hinted.Hint()
+		}
+		return ""
 	}
 }
 

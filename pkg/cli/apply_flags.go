@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
@@ -114,7 +115,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	flags.set.Add(cmd.Flags(), true)
 	flags.lock.Add(cmd.Flags())
 	flags.live.Add(cmd.Flags())
-	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none",
+	verb.DryRunFlag(cmd.Flags(), &flags.dryRun,
 		"none, server (ask the server what would happen) or client (only report what would be sent)")
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false,
 		"If not everything is applied, and ready with --wait, take back what this run wrote")
@@ -130,9 +131,21 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	verb.OutputFlag(cmd, &flags.output, "; or, of the objects themselves, "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+", "+
 		output.JSONPath+"=TEMPLATE or "+output.GoTemplate+"=TEMPLATE; with --dry-run=client, "+output.Manifests+
 		": those of the input, in order, without a server")
-	cmd.Flags().BoolVar(&flags.serverSide, "server-side", true, "Always on; accepted for compatibility with kubectl")
-	_ = cmd.Flags().MarkHidden("server-side") // It fails only for an unknown flag.
+	addServerSide(cmd.Flags(), &flags.serverSide)
 	return cmd
+}
+
+// addServerSide adds a flag that changes nothing, for scripts that were written for kubectl.
+func addServerSide(flags *pflag.FlagSet, on *bool) {
+	flags.BoolVar(on, "server-side", true, "Always on; accepted for compatibility with kubectl")
+	_ = flags.MarkHidden("server-side") // It fails only for an unknown flag.
+}
+
+func serverSideErr(on bool) error {
+	if on {
+		return nil
+	}
+	return errors.New("--server-side=false: there is no client-side apply here; kubectl apply has it")
 }
 
 func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
@@ -184,9 +197,7 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	if f.atomic && f.goOn {
 		sideErr = errors.New("--atomic and --continue-on-conflict exclude each other: a conflict is what --atomic takes everything back for")
 	}
-	if !f.serverSide {
-		sideErr = errors.New("--server-side=false: there is no client-side apply here; kubectl apply has it")
-	}
+	sideErr = errors.Join(sideErr, serverSideErr(f.serverSide))
 	if f.output == output.Manifests && dryRun != object.DryRunClient {
 		dryRunErr = errors.Join(dryRunErr, errNothingApplied)
 	}

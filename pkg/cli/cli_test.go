@@ -169,12 +169,8 @@ func TestUsageErrors(t *testing.T) {
 			"error: --dry-run must be none, server or client, not \"true\"\n" + strings.ReplaceAll(help, "%s", "apply "),
 		},
 		"dry run without a value": {
-			[]string{"apply", "-f", "x.yaml", "--dry-run"},
-			"error: flag needs an argument: --dry-run\n" + strings.ReplaceAll(help, "%s", "apply "),
-		},
-		"dry run without a value, before another flag": {
 			[]string{"apply", "--dry-run", "-f", "x.yaml"},
-			"error: --dry-run needs a value\n  hint: --dry-run=server asks the server what would happen, --dry-run=client only compares\n",
+			"warning: --dry-run without a value means --dry-run=client; --dry-run=server asks the server\nerror: x.yaml: no such file or directory\n",
 		},
 		"not server-side": {
 			[]string{"apply", "-f", "x.yaml", "--server-side=false"},

@@ -35,6 +35,8 @@ type diffFlags struct {
 	strict  verb.StrictFlags
 	set     sets.Flags
 	output  string
+	// serverSide changes nothing.
+	serverSide bool
 }
 
 type diffOptions struct {
@@ -76,6 +78,7 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 	flags.config.Add(cmd, true)
 	flags.set.Add(cmd.Flags(), false)
 	flags.strict.Add(cmd.Flags())
+	addServerSide(cmd.Flags(), &flags.serverSide)
 	verb.OutputFlag(cmd, &flags.output)
 	return cmd
 }
@@ -101,7 +104,7 @@ func (f *diffFlags) toOptions(in verb.Invocation) (*diffOptions, error) {
 	}
 	o.input.Files.Empty = set.Prune
 	o.input.Files.Pack = set.Name == ""
-	return o, errors.Join(inErr, settingsErr, predictorErr, setErr, printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(inErr, settingsErr, predictorErr, setErr, serverSideErr(f.serverSide), printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 // externalDiff returns the user's own diff program, nil if there is none.

@@ -114,7 +114,7 @@ func (f *giveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.inventoryOf, "inventory-of", "",
 		"The objects that KIND/NAMESPACE/NAME applies: a Kustomization or HelmRelease of Flux, an Application of Argo CD")
 	f.target.Add(cmd)
-	flags.StringVar(&f.dryRun, "dry-run", "none", "none, server (ask the server what would happen) or client (only read what exists)")
+	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.StringVarP(&f.output, "output", "o", output.Table, "Form of the results: table, json, yaml, kyaml, stream or junit")
 	help.Words(cmd, "output", output.Table, output.JSON, output.YAML, output.KYAML, output.Stream, output.JUnit)
 	help.Words(cmd, "as-operation", "apply", "update")

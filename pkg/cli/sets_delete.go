@@ -69,7 +69,7 @@ Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 	flags.lock.Add(cmd.Flags())
 	cmd.Flags().StringSliceVar(&flags.allow, "prune-allow", nil,
 		"Delete objects of this KIND, too: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
-	cmd.Flags().StringVar(&flags.dryRun, "dry-run", "none", "none, server (ask the server what would happen) or client (only read what exists)")
+	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	verb.OutputFlag(cmd, &flags.output)
 	return cmd
 }

@@ -26,6 +26,22 @@ func TestBadInput(t *testing.T) {
 				`app.yaml:17: duplicate key "name" (first at line 15)`,
 			},
 		},
+		"a line with --- is missing": {
+			text: configMap("a") + configMap("b"),
+			want: []string{"app.yaml:5: two objects are in one document", "  put a line with --- alone before this line"},
+		},
+		"--- at the end of a line": {
+			text: configMap("a") + "data:\n  a: b---\n" + configMap("b"),
+			want: []string{"app.yaml:7: two objects are in one document", "  put a line with --- alone before this line"},
+		},
+		"--- at the beginning of a line": {
+			text: configMap("a") + "---" + configMap("b"),
+			want: []string{"app.yaml:5: two objects are in one document", "  put a line with --- alone before this line"},
+		},
+		"two keys that YAML 1.1 makes one": {
+			text: configMap("a") + "data:\n  yes: a\n  true: b\n",
+			want: []string{`app.yaml:7: duplicate key "true" (first at line 6)`, "  quote both: unquoted, yes and true are the key true in YAML 1.1"},
+		},
 		"duplicate key that is also merged": {
 			text: configMap("a") + "x: &x {a: b}\ndata:\n  <<: *x\n  a: c\n  b: d\n  b: e\n",
 			want: []string{`app.yaml:10: duplicate key "b" (first at line 9)`},

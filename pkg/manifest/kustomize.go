@@ -42,5 +42,9 @@ func kustomization(o Options) input {
 func (r *recorder) fault(path string, err error, secrets Secrets) error {
 	r.learn(secrets)
 	said := secrets.Text(text.OneLine(secrets.Text(err.Error())))
-	return &inputError{where: publicURLs(path), text: publicURLs(said)}
+	hint := ""
+	if r.has("helmCharts") {
+		hint = "to inflate charts: kubectl kustomize --enable-helm DIR | kubectl k8sconnect apply -f -"
+	}
+	return &inputError{where: publicURLs(path), text: publicURLs(said), hint: hint}
 }

@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
@@ -40,6 +41,20 @@ func (r *recorder) ReadFile(path string) ([]byte, error) {
 	defer r.mu.Unlock()
 	r.files[path] = text
 	return text, err
+}
+
+// has reports whether a kustomization that was read has a field.
+func (r *recorder) has(field string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for path, text := range r.files {
+		var fields map[string]any
+		if slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path)) &&
+			yaml.Unmarshal(text, &fields) == nil && fields[field] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // learn collects what may be the value of a Secret from the files that were read. Masking

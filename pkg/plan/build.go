@@ -62,9 +62,7 @@ func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*b
 	}
 	var faults []error
 	for _, m := range manifests {
-		if err := b.add(m); err != nil {
-			faults = append(faults, err)
-		}
+		faults = append(faults, b.add(m)...)
 	}
 	for i := range b.nodes {
 		if errs := b.link(i); len(errs) > 0 {
@@ -76,11 +74,11 @@ func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*b
 }
 
 // add settles one manifest and adds it to the set unless it is there already.
-func (b *builder) add(m object.Manifest) error {
+func (b *builder) add(m object.Manifest) []error {
 	it := Item{Ref: m.Ref(), Source: m.Source, Object: m.Object, packed: m.Packed()}
 	it, err := it.settle(b.kind(it.GVK), b.options)
 	if err != nil {
-		return err
+		return []error{err}
 	}
 	key := b.identity(it)
 	if b.but[key] {
@@ -95,7 +93,7 @@ func (b *builder) add(m object.Manifest) error {
 }
 
 // again handles an object that is already in the set.
-func (b *builder) again(first, it Item) error {
+func (b *builder) again(first, it Item) []error {
 	// If the scope is still unknown, an object may be written with the namespace and
 	// without.
 	namespace := b.identity(it).Namespace
@@ -106,12 +104,24 @@ func (b *builder) again(first, it Item) error {
 		})
 		return nil
 	}
+	if b.options.LastWins {
+		b.warnings = append(b.warnings, Warning{
+			Ref: it.Ref, Source: it.Source,
+			Text: fmt.Sprintf("is in the input twice with different content, at %s and %s; the last one counts", first.Source, it.Source),
+		})
+		b.nodes[b.index[b.identity(it)]].Item = it
+		return nil
+	}
+	var faults []error
+	if b.options.SkipInvalid && !b.faulty[b.identity(it)] { // The first is left out as well.
+		faults = append(faults, &itemError{it: first, text: "the same object is in the input again, at " + it.Source.String() + ", with other content"})
+	}
 	b.faulty[b.identity(it)] = true
-	return &itemError{
+	return append(faults, &itemError{
 		it:   it,
 		text: "the same object is in the input twice, first at " + first.Source.String() + ", with other content",
-		hint: "remove one of them",
-	}
+		hint: "remove one of them, or let the last one count: --duplicates=last",
+	})
 }
 
 // link finds the needs of a node among the others.

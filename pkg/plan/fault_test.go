@@ -162,8 +162,8 @@ func TestSkipInvalid(t *testing.T) {
 	if diff := cmp.Diff([]string{"configmap/good -n prod"}, names(p)); diff != "" {
 		t.Errorf("planned (-want +got):\n%s", diff)
 	}
-	if len(p.Invalid) != 3 {
-		t.Errorf("faults %v, want three", p.Invalid)
+	if len(p.Invalid) != 4 {
+		t.Errorf("faults %v, want one of each object that is left out", p.Invalid)
 	}
 	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Text, "depends on configmap/twice -n prod, which is not in the input") {
 		t.Errorf("warnings %v: want one of the order that is not assured", p.Warnings)
@@ -171,6 +171,11 @@ func TestSkipInvalid(t *testing.T) {
 	o.SkipInvalid = false
 	if _, err := plan.Build(in, o); len(strings.Split(message(err), "\n")) != 3 {
 		t.Errorf("without leaving out: %v", err)
+	}
+	// As kubectl does: the last one counts.
+	p, err = plan.Build(in[:2], plan.Options{Kinds: builtIn(t), Namespace: "prod", LastWins: true})
+	if err != nil || len(names(p)) != 1 || p.Phases[0].Items[0].Source != in[1].Source || len(p.Warnings) == 0 {
+		t.Errorf("the last one counts: %v, %v, %v", names(p), p, err)
 	}
 }
 

@@ -20,6 +20,9 @@ type Options struct {
 	// SkipInvalid leaves out the objects at fault and lists them in [Plan].Invalid
 	// instead of failing the plan. A cycle of needs always fails it.
 	SkipInvalid bool
+	// LastWins keeps the last of several manifests of one object, with a warning, as
+	// kubectl does; otherwise different content is a fault.
+	LastWins bool
 }
 
 // Plan is a set of objects in order.

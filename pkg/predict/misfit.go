@@ -37,11 +37,15 @@ func (e *MisfitError) Hint() string { return e.Advice }
 // text.
 func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	var status apierrors.APIStatus
+	if apierrors.IsInvalid(err) {
+		return p.nulls(in, err)
+	}
 	if !unexplained(err) || !errors.As(err, &status) {
 		return nil
 	}
 	// PATH: field not declared in schema; PATH: expected string, got &value.valueUnstructured{Value:8080}.
 	mistyped := regexp.MustCompile(`(\.[^\s]+): expected (string|numeric|boolean|list|map)[^,\n]*, got &value\.valueUnstructured\{Value:(.*)\}`)
+	twice := regexp.MustCompile(`(\.[^\s]+): duplicate entries for key (\[.*\])`)
 	unknown := regexp.MustCompile(`(\.[^\s]+): field not declared in schema`)
 	text := status.Status().Message
 	var advice []string
@@ -52,6 +56,9 @@ func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	}
 	for _, match := range mistyped.FindAllStringSubmatch(text, -1) {
 		add(p.quoteIt(in, match[1], match[2]))
+	}
+	for _, match := range twice.FindAllStringSubmatch(text, -1) {
+		add(p.bothLines(in, match[1], match[2]))
 	}
 	for _, match := range unknown.FindAllStringSubmatch(text, -1) {
 		add(p.nearField(in, match[1]))
@@ -65,6 +72,48 @@ func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 		return nil
 	}
 	return &MisfitError{Err: err, Text: plain, Advice: strings.Join(advice, "; ")}
+}
+
+// nulls explains fields of a custom resource that are null: nothing stands after their key.
+// Only a nullable field, or one with a default, may be (the server's structural schemas).
+func (p Predictor) nulls(in *Prediction, err error) *MisfitError {
+	var advice []string
+	for _, cause := range Causes(err) {
+		steps, value, found := findBelow(in.Item.Object.Object, "."+cause.Field)
+		if !found || value != nil {
+			continue
+		}
+		at := in.Item.Source
+		if p.Locate != nil {
+			at, _ = p.Locate(at, steps)
+		}
+		advice = append(advice, fmt.Sprintf("nothing stands after %v: (%s)", steps[len(steps)-1], at))
+	}
+	if len(advice) == 0 {
+		return nil
+	}
+	return &MisfitError{Err: err, Text: err.Error(), Advice: strings.Join(advice, ", ") + "; leave the key out, or write {} (for a list: [])"}
+}
+
+// bothLines says where the two items of a list stand that have one key.
+func (p Predictor) bothLines(in *Prediction, path, key string) string {
+	steps, value := find(in.Item.Object.Object, path)
+	items, _ := value.([]any)
+	element, err := fieldpath.ParsePath(key)
+	if err != nil || len(element) != 1 || p.Locate == nil {
+		return ""
+	}
+	var at []string
+	for i := range items {
+		if fieldpath.Find(items[i:i+1], element[0]) == 0 {
+			source, _ := p.Locate(in.Item.Source, append(slices.Clip(steps), i))
+			at = append(at, source.String())
+		}
+	}
+	if len(at) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%s%s stands at %s: remove one", path, key, strings.Join(at, " and "))
 }
 
 func inWords(kind string) string {
@@ -101,49 +150,69 @@ func valueInWords(value any, text string) string {
 	}
 }
 
-// quoteIt is the advice for a number or a boolean where text is expected.
+// quoteIt is the advice for a value of another type where text is expected.
 func (p Predictor) quoteIt(in *Prediction, path, want string) string {
-	steps, value := find(in.Item.Object.Object, path)
-	_, truth := value.(bool)
-	_, whole := value.(int64)
-	_, broken := value.(float64)
-	if want != "string" || !truth && !whole && !broken {
+	if want != "string" {
 		return ""
 	}
+	steps, value := find(in.Item.Object.Object, path)
 	at, written := in.Item.Source, ""
 	if p.Locate != nil {
 		at, written = p.Locate(at, steps)
 	}
-	if truth && written != "" && !strings.EqualFold(written, fmt.Sprint(value)) && !redact.IsSecret(in.Item.Ref) {
-		return fmt.Sprintf("quote it (%s): unquoted, %s is %v in YAML 1.1", at, written, value)
+	switch value := value.(type) {
+	case map[string]any, []any:
+		return fmt.Sprintf("write it as a block of text (%s): %v: |", at, steps[len(steps)-1])
+	case bool:
+		if written != "" && !strings.EqualFold(written, fmt.Sprint(value)) && !redact.IsSecret(in.Item.Ref) {
+			return fmt.Sprintf("quote it (%s): unquoted, %s is %v in YAML 1.1", at, written, value)
+		}
+	case int64, float64:
+	default:
+		return ""
 	}
 	return fmt.Sprintf("quote it (%s)", at)
 }
 
-// find returns the field at a path as the server writes it, and the keys and positions
-// that lead there; nothing if the object has no such field.
-func find(object map[string]any, text string) (steps []any, value any) {
-	path, err := fieldpath.ParsePath(text)
-	if err != nil {
-		return nil, nil
+// find returns the field at a path as the server writes it, and the keys and positions that
+// lead there; nothing if the object has no such field. The server puts dots between keys and
+// leaves those within keys, so only the object can say where a key ends.
+func find(object any, path string) (steps []any, value any) {
+	steps, value, _ = findBelow(object, path)
+	return steps, value
+}
+
+func findBelow(value any, path string) (steps []any, found any, ok bool) {
+	if path == "" {
+		return nil, value, true
 	}
-	var positions []any
-	value, ok := path.GetBy(object, func(list []any, pe fieldpath.Element) int {
-		i := fieldpath.Find(list, pe)
-		positions = append(positions, i)
-		return i
-	})
-	if !ok {
-		return nil, nil
-	}
-	for _, pe := range path {
-		if pe.FieldName != nil {
-			steps = append(steps, *pe.FieldName)
-		} else {
-			steps, positions = append(steps, positions[0]), positions[1:]
+	switch value := value.(type) {
+	case map[string]any:
+		for key, below := range value {
+			rest, is := strings.CutPrefix(path, "."+key)
+			if !is || rest != "" && rest[0] != '.' && rest[0] != '[' {
+				continue
+			}
+			if steps, found, ok := findBelow(below, rest); ok {
+				return append([]any{key}, steps...), found, true
+			}
+		}
+	case []any:
+		for end := range path {
+			if path[end] != ']' {
+				continue
+			}
+			element, err := fieldpath.ParsePath(path[:end+1])
+			if err != nil || len(element) != 1 {
+				continue
+			}
+			if i := fieldpath.Find(value, element[0]); i >= 0 {
+				steps, found, ok := findBelow(value[i], path[end+1:])
+				return append([]any{i}, steps...), found, ok
+			}
 		}
 	}
-	return steps, value
+	return nil, nil, false
 }
 
 // nearField proposes the field that was probably meant by an unknown one.

@@ -96,7 +96,7 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.wait, "wait", true, "Wait until everything is gone")
 	f.strict.Add(flags)
 	f.config.Add(cmd, false)
-	flags.StringVar(&f.dryRun, "dry-run", "none", "none, server (ask the server what would happen) or client (only read what exists)")
+	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout,
 		"How long an object may take to go away; 20m for namespaces and definitions, unless given. 0 is unlimited")
 	flags.StringArrayVar(&f.timeoutFor, "timeout-for", nil, "KIND=DURATION for a kind that needs another --timeout. Repeatable")

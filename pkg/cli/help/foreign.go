@@ -20,6 +20,20 @@ func ForeignHint(err error) string {
 		return "leave it out: the server is always asked"
 	case "interactive":
 		return "--dry-run=server shows what would be deleted; there are no prompts for single objects"
+	case "overwrite":
+		return "leave it out: --take=all takes every contested field, --yield=PATH leaves one as it is"
+	case "all":
+		return "every object in the input is meant; delete and wait have --all for all objects of a type"
+	case "grace-period":
+		return "kubectl k8sconnect delete --grace-period=SECONDS; apply deletes nothing but what is pruned or recreated"
+	case "template":
+		return "-o jsonpath=TEMPLATE, or -o json with jq"
+	case "show-managed-fields":
+		return "kubectl k8sconnect owners shows each field with its owner; kubectl get --show-managed-fields shows them as they are stored"
+	case "subresource":
+		return "subresources are not applied here; kubectl apply --server-side --subresource=status does that"
+	case "enable-helm", "load-restrictor", "helm-command":
+		return "kubectl kustomize --" + unknown.GetSpecifiedName() + " … DIR | kubectl k8sconnect apply -f -"
 	case "raw":
 		return "kubectl delete --raw sends a request to a path of the API server; no object is named by it"
 	case "prune-allowlist":

@@ -3,6 +3,7 @@ package input
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ type Flags struct {
 	skipNonObjects bool
 	skipInvalid    bool
 	helmHooks      string
+	duplicates     string
 }
 
 // Options is the meaning of those flags.
@@ -66,12 +68,15 @@ func (f *Flags) Add(cmd *cobra.Command) {
 		"Leave out files of a folder that hold no Kubernetes object, and say which")
 	flags.BoolVar(&f.skipInvalid, "skip-invalid", false,
 		"Leave out objects that are broken, or there twice with different content, say which, do the rest, and exit with 1")
+	flags.StringVar(&f.duplicates, "duplicates", "error",
+		"An object that is in the input twice with different content: error, or last (the last one counts, as for kubectl)")
 	flags.StringVar(&f.helmHooks, "helm-hooks", "skip",
 		"Hooks of a rendered Helm chart: skip (and say which), apply (as objects) or error")
 	// They fail only for an unknown flag.
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	_ = cmd.MarkFlagDirname("kustomize")
 	help.Words(cmd, "helm-hooks", "skip", "apply", "error")
+	help.Words(cmd, "duplicates", "error", "last")
 }
 
 // ToOptions parses the flags.
@@ -80,12 +85,15 @@ func (f *Flags) ToOptions(streams genericiooptions.IOStreams) (Options, error) {
 		return Options{}, errors.New("nothing to read: give -f FILENAME or -k DIRECTORY")
 	}
 	hooks, err := hooksOf(f.helmHooks)
+	if f.duplicates != "error" && f.duplicates != "last" {
+		err = errors.Join(err, fmt.Errorf("--duplicates must be error or last, not %q", f.duplicates))
+	}
 	return Options{
 		Files: manifest.Options{
 			Filenames: filenames(f.Filenames), Recursive: f.Recursive, Kustomize: f.Kustomize,
 			Selector: f.Selector, SkipNonObjects: f.skipNonObjects, SkipInvalid: f.skipInvalid, Hooks: hooks, In: streams.In,
 		},
-		Scope: plan.Options{SkipInvalid: f.skipInvalid},
+		Scope: plan.Options{SkipInvalid: f.skipInvalid, LastWins: f.duplicates == "last"},
 		typed: slices.Contains(f.Filenames, "-") && verb.IsTerminal(streams.In),
 	}, err
 }

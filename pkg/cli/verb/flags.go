@@ -1,12 +1,11 @@
 package verb
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -16,19 +15,19 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if f := cmd.Flags().Lookup("dry-run"); f != nil && strings.HasPrefix(f.Value.String(), "-") {
-		return errNoDryRun
-	}
 	if cmd.Flags().Lookup("filename") == nil {
 		return fmt.Errorf("unexpected argument %q", args[0])
 	}
 	return fmt.Errorf("unexpected argument %q: manifests are named with -f or -k", args[0])
 }
 
-// errNoDryRun: the flag was given without its value.
-var errNoDryRun error = &object.HintedError{
-	Err:    errors.New("--dry-run needs a value"),
-	Advice: "--dry-run=server asks the server what would happen, --dry-run=client only compares",
+// dryRunAlone is the value of --dry-run without a value, as in kubectl.
+const dryRunAlone = "unchanged"
+
+// DryRunFlag adds --dry-run. Without a value it means client, as in kubectl, with a warning.
+func DryRunFlag(flags *pflag.FlagSet, dryRun *string, usage string) {
+	flags.StringVar(dryRun, "dry-run", "none", usage)
+	flags.Lookup("dry-run").NoOptDefVal = dryRunAlone
 }
 
 // DryRunOf reads --dry-run.
@@ -38,12 +37,9 @@ func DryRunOf(text string) (object.DryRun, error) {
 		return object.DryRunNone, nil
 	case "server":
 		return object.DryRunServer, nil
-	case "client":
+	case "client", dryRunAlone:
 		return object.DryRunClient, nil
 	default:
-		if strings.HasPrefix(text, "-") { // It took the next flag for its value.
-			return "", errNoDryRun
-		}
 		return "", fmt.Errorf("--dry-run must be none, server or client, not %q", text)
 	}
 }

@@ -2,6 +2,7 @@ package verb
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -31,6 +32,9 @@ func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStre
 		o, err := toOptions(in)
 		if err != nil {
 			return Usage(cmd, err)
+		}
+		if f := cmd.Flags().Lookup("dry-run"); f != nil && f.Value.String() == dryRunAlone {
+			_, _ = fmt.Fprintln(streams.ErrOut, "warning: --dry-run without a value means --dry-run=client; --dry-run=server asks the server")
 		}
 		ctx, cancel, err := c.Begin(cmd.Context(), streams.ErrOut)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
@@ -64,7 +65,10 @@ func (e *NoKindError) Hint() string {
 	if e.Err != nil {
 		return apiHint(e.GVK)
 	}
-	return "is its CustomResourceDefinition installed, and does this server still have the version? See: " + command.Kubectl("api-resources")
+	if scheme.Scheme.IsGroupRegistered(e.GVK.Group) { // Kubernetes' own, which no CRD brings.
+		return "see what this version of Kubernetes serves: " + command.Kubectl("api-resources", "--api-group="+e.GVK.Group)
+	}
+	return "install its CRD, or add the CRD to the set; apply --await-kinds waits for an operator that installs it"
 }
 
 // UntoldError says that the server is there, but does not say what it serves.

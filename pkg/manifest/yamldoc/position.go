@@ -102,15 +102,56 @@ func (d *Document) keyFaults() []error {
 			visit(c)
 		}
 	}
-	if top := d.nodes(); top != nil {
-		visit(top)
+	top := d.nodes()
+	if top == nil {
+		return nil
 	}
+	if line := d.secondObject(top); line > 0 {
+		source := d.Source()
+		if source.Line > 0 {
+			source.Line = line
+		}
+		return []error{At(source, "two objects are in one document", "put a line with --- alone before this line")}
+	}
+	visit(top)
 	slices.SortStableFunc(faults, func(a, b *FaultError) int { return cmp.Compare(a.Source.Line, b.Source.Line) })
 	var all []error
 	for _, f := range faults {
 		all = append(all, f)
 	}
 	return all
+}
+
+// secondObject returns the line of the document at which another object begins because the
+// line with --- before it is missing, or is glued to its neighbour; 0 if there is none.
+func (d *Document) secondObject(top *yaml.Node) int {
+	if top.Kind == yaml.DocumentNode && len(top.Content) > 0 {
+		top = top.Content[0]
+	}
+	if top.Kind != yaml.MappingNode || top.Style&yaml.FlowStyle != 0 {
+		return 0
+	}
+	seen := map[string]bool{}
+	line, again := 0, 0
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		key := top.Content[i]
+		name, glued := strings.CutPrefix(key.Value, "---")
+		switch {
+		case name != "apiVersion" && name != "kind" && name != "metadata":
+		case !seen[name]:
+			seen[name] = true
+			continue
+		default:
+			again++
+		}
+		if line == 0 && (glued || seen[name]) {
+			line = d.sourceOfNode(key).Line
+		}
+	}
+	if again < 2 {
+		return 0
+	}
+	return line
 }
 
 func (d *Document) keyFaultsOf(mapping *yaml.Node) []*FaultError {
@@ -122,19 +163,26 @@ func (d *Document) keyFaultsOf(mapping *yaml.Node) []*FaultError {
 		if key.Kind == yaml.AliasNode {
 			key = key.Alias
 		}
-		before := first[key.Value]
+		name := key.Value
+		if key.Style == 0 { // Plain text is a boolean in YAML 1.1, whatever yaml/v3 takes it for.
+			name = asBoolean(name)
+		}
+		before := first[name]
 		switch {
 		case key.Kind != yaml.ScalarNode:
 			faults = append(faults, At(d.sourceOfNode(written), "a mapping or a list as a key", "quote values that begin with { or ["))
 		case key.Tag == "!!merge": // may be there several times
 		case before == nil:
-			first[key.Value] = written
+			first[name] = written
 		default:
-			text := "duplicate key " + strconv.Quote(key.Value)
+			text, hint := "duplicate key "+strconv.Quote(key.Value), ""
 			if d.Line > 0 {
 				text += fmt.Sprintf(" (first at line %d)", d.sourceOfNode(before).Line)
 			}
-			faults = append(faults, At(d.sourceOfNode(written), text, ""))
+			if before.Value != key.Value {
+				hint = fmt.Sprintf("quote both: unquoted, %s and %s are the key %s in YAML 1.1", before.Value, key.Value, name)
+			}
+			faults = append(faults, At(d.sourceOfNode(written), text, hint))
 		}
 	}
 	return faults
