@@ -15,27 +15,23 @@ import (
 func TestKilled(t *testing.T) {
 	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
-	p, kubeconfig := behind(t, c)
-	ns, set := namespace(t, c), file(t, configMaps(300, 100, "1"))
-	for _, at := range []int{1, 60, 140, 230} {
-		// The run must not be over before it is seen.
-		p.SetRTT(20 * time.Millisecond)
-		r := start(t, kubeconfig, "apply", "-n", ns, "-f", set, "--concurrency=2")
-		r.until(t, "some are there", func() bool { return len(uids(t, c, ns)) >= at })
-		r.signal(t, syscall.SIGKILL)
-		r.wait(t)
+	p, kubeconfig := proxied(t, c)
+	const n = 100
+	ns, set := namespace(t, c), file(t, configMaps(n, 100, "1"))
+	for _, at := range []int{1, 40, 20, 30} { // Together, fewer requests than objects.
+		killedAt(t, p, kubeconfig, at, "apply", "-n", ns, "-f", set, "--concurrency=2")
 	}
 	there := uids(t, c, ns)
-	if len(there) == 300 {
-		t.Fatal("the run was over before it was killed")
+	if len(there) == 0 || len(there) == n {
+		t.Fatalf("%d objects are there: it was not killed in the middle", len(there))
 	}
 	again := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "-o", "json").ends(t, 0).report(t)
-	if got := again.Summary; got["created"] != 300-len(there) || got["unchanged"] != len(there) {
+	if got := again.Summary; got["created"] != n-len(there) || got["unchanged"] != len(there) {
 		t.Errorf("%d were there; the run after it says %v", len(there), got)
 	}
 	after := uids(t, c, ns)
-	if len(after) != 300 {
-		t.Errorf("%d objects, want 300", len(after))
+	if len(after) != n {
+		t.Errorf("%d objects, want %d", len(after), n)
 	}
 	for name, uid := range there {
 		if after[name] != uid {

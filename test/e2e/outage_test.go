@@ -84,14 +84,29 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{})
 	ns := namespace(t, c)
-	p, kubeconfig := behind(t, c)
-	p.SetRTT(50 * time.Millisecond)
-	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(120, 100, "1")), "--concurrency=4", "--server-timeout=2m")
-	r.until(t, "some are there", func() bool { return len(uids(t, c, ns)) > 20 })
-	if err := c.KillAPIServer(); err != nil {
+	p, _ := proxied(t, c)
+	wire, err := proxy.NewTCP(p.URL())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.StartAPIServer(t.Context()); err != nil {
+	t.Cleanup(wire.Close)
+	kubeconfig, err := c.Kubeconfig(wire.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before(p, writes("/api/v1/namespaces/"+ns+"/configmaps/cm-0060"), func() {
+		wire.Refuse()
+		wire.Break()
+		if err := c.KillAPIServer(); err != nil {
+			t.Error(err)
+		}
+		if err := c.StartAPIServer(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(120, 100, "1")), "--concurrency=4", "--server-timeout=2m")
+	r.until(t, "it says so", func() bool { return strings.Contains(r.stderr.String(), "the API server does not answer") })
+	if err := wire.Restore(); err != nil {
 		t.Fatal(err)
 	}
 	r.wait(t)
