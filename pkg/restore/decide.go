@@ -83,7 +83,7 @@ func Decide(n Note, live *unstructured.Unstructured, manager string) (Step, erro
 	case n.Before == nil && live.GetUID() != n.After.GetUID():
 		return Step{Do: Keep, Why: replacedSince}, nil
 	case n.Before == nil:
-		return unlessWritten(live, manager, Step{Do: Delete, UID: live.GetUID()})
+		return n.unlessWritten(live, manager, Step{Do: Delete, UID: live.GetUID()})
 	case live != nil && live.GetUID() == n.Before.GetUID() && live.GetDeletionTimestamp() != nil:
 		return Step{Do: Keep, Why: onItsWay}, nil
 	case n.Removed:
@@ -118,7 +118,7 @@ func (n Note) again(live *unstructured.Unstructured, manager string) (Step, erro
 		step.UID = live.GetUID()
 	}
 	if live != nil {
-		if kept, err := unlessWritten(live, manager, step); err != nil || kept.Do == Keep {
+		if kept, err := n.unlessWritten(live, manager, step); err != nil || kept.Do == Keep {
 			return kept, err
 		}
 	}

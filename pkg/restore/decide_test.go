@@ -37,7 +37,7 @@ func written(u *unstructured.Unstructured, manager, subresource string, fields m
 func TestDecideKeepsWhatOthersWrote(t *testing.T) {
 	config := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	none := map[string]any{}
-	mine := map[string]any{"f:data": map[string]any{"f:mine": none, "f:other": none}}
+	mine := map[string]any{"f:data": map[string]any{".": none, "f:mine": none, "f:other": none}}
 	for name, test := range map[string]struct {
 		manager, subresource string
 		fields               map[string]any
@@ -62,6 +62,20 @@ func TestDecideKeepsWhatOthersWrote(t *testing.T) {
 				t.Errorf("%s, %s: %s, %q (%v), want %q", what, name, got.Do, got.Why, err, test.why)
 			}
 		}
+	}
+}
+
+// Edge case 17: of an object with nothing but a name, nobody is an owner, so its contents tell.
+func TestDecideKeepsWhatNobodyOwns(t *testing.T) {
+	config := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	note := restore.Note{After: at(config, "one", "1")}
+	live := at(config, "one", "2")
+	if got, err := restore.Decide(note, live, "k8sconnect"); err != nil || got.Do != restore.Delete {
+		t.Errorf("%s (%v)", got.Do, err)
+	}
+	live.Object["data"] = map[string]any{"mine": "precious"}
+	if got, err := restore.Decide(note, live, "k8sconnect"); err != nil || got.Why != "others have written into it since: .data" {
+		t.Errorf("%s: %s (%v)", got.Do, got.Why, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package restore
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,10 +13,17 @@ import (
 
 // unlessWritten returns the step that deletes an object which the run created, or keeps the
 // object if others have written into it since: their fields would go with it.
-func unlessWritten(live *unstructured.Unstructured, manager string, step Step) (Step, error) {
+func (n Note) unlessWritten(live *unstructured.Unstructured, manager string, step Step) (Step, error) {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
 		return Step{}, err
+	}
+	if len(entries) == 0 { // Of an object with nothing but a name, the server records no owner, ever (edge case 17).
+		for _, field := range slices.Sorted(maps.Keys(live.Object)) {
+			if field != "metadata" && field != "status" && !fieldpath.Equal(live.Object[field], n.After.Object[field]) {
+				return Step{Do: Keep, Why: "others have written into it since: ." + field}, nil
+			}
+		}
 	}
 	for _, e := range managedfields.Others(entries, manager) {
 		if e.Manager == manager || e.Subresource != "" || isOfTheCluster(e.Manager) {

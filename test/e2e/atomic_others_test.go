@@ -117,7 +117,7 @@ spec:
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: ours, namespace: NAMESPACE}}
 ---
-{apiVersion: v1, kind: ConfigMap, metadata: {name: ours, namespace: NAMESPACE-empty}}
+{apiVersion: v1, kind: ConfigMap, metadata: {name: ours, namespace: NAMESPACE-empty}, data: {v: "1"}}
 ---
 apiVersion: apps/v1
 kind: Deployment
