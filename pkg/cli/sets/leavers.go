@@ -37,8 +37,8 @@ func (l *Leavers) Carry() string {
 
 // See takes in how one object was, and how it was or would be made. It may be called from
 // many goroutines.
-func (l *Leavers) See(_ plan.Item, before, after *unstructured.Unstructured, _ bool) {
-	if before == nil || after == nil {
+func (l *Leavers) See(_ plan.Item, before, after *unstructured.Unstructured, changes bool) {
+	if before == nil || after == nil || !changes {
 		return
 	}
 	id := before.GetLabels()[applyset.PartOfLabel]
