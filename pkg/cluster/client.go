@@ -22,6 +22,9 @@ type Options struct {
 	// ServerTimeout is how long to keep trying while the server is away, or while it
 	// gives answers that may pass. 0 tries once.
 	ServerTimeout time.Duration
+	// Outage is how long to do so, if that is longer, unless the server is well and only a
+	// webhook that it has to ask does not answer.
+	Outage time.Duration
 	// Concurrency bounds the parallel requests; 0 means 96. Their number depends on what
 	// the server can handle.
 	Concurrency int

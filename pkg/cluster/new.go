@@ -28,12 +28,12 @@ func New(o Options) (*Client, error) {
 	c := &Client{
 		rest: client,
 		requests: request.New(client, request.Options{
-			Timeout: o.ServerTimeout, Concurrency: o.Concurrency,
+			Timeout: o.ServerTimeout, Outage: o.Outage, Concurrency: o.Concurrency,
 			Telling: &telling, OnRetry: o.OnRetry, OnStall: o.OnStall,
 		}),
 		clock: clock,
 	}
-	c.Discovery = kinds.New(kinds.Options{Cache: cache, REST: client, Send: c.requests, Timeout: o.ServerTimeout, Get: c.Get})
+	c.Discovery = kinds.New(kinds.Options{Cache: cache, REST: client, Send: c.requests, Timeout: max(o.ServerTimeout, o.Outage), Get: c.Get})
 	c.lists = &listwatch.Source{REST: client, Send: c.requests, NewlyServed: c.NewlyServed, OnPolling: onPolling(&telling, o.OnPolling)}
 	return c, nil
 }

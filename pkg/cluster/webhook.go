@@ -56,9 +56,9 @@ func (e *SilentWebhookError) Of(objects int) error {
 // Hint says where to look.
 func (e *SilentWebhookError) Hint() string {
 	if e.See == "" {
-		return "apply again once it answers"
+		return "try again once it answers"
 	}
-	return "apply again once it answers; see: " + e.See
+	return "try again once it answers; see: " + e.See
 }
 
 // ExplainRefusal finds the webhook behind a refusal of an object of the kind: an internal

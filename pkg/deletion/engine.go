@@ -27,6 +27,9 @@ type Server interface {
 	// RemoveFinalizer removes one finalizer from the object at the version that was
 	// read.
 	RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error)
+	// ExplainRefusal names the webhook behind the refusal of an object of the kind, where
+	// there is one; it returns other errors as they are.
+	ExplainRefusal(ctx context.Context, kind object.Kind, err error) error
 }
 
 // Counter counts what an object holds that goes before it does: the contents of a

@@ -384,6 +384,28 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// Trouble whose cause is found is a refusal with that cause, as it is of an apply.
+func TestRefusedByAWebhook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(config("a"))
+		silent := errors.New("webhook x refuses the object")
+		f.refuse = func(verb, _ string) error {
+			if verb == "delete" {
+				return apierrors.NewInternalError(errors.New("failed calling webhook"))
+			}
+			return nil
+		}
+		f.explains = func(error) error { return silent }
+		r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a"))
+		same(t, []string{"a failed"}, r.results())
+		for _, e := range r.events {
+			if d, ok := e.(event.Deleted); ok && !errors.Is(d.Err, silent) {
+				t.Errorf("it says %v", d.Err)
+			}
+		}
+	})
+}
+
 // A kind that is not served any more took its objects with it; once is not enough
 // to believe that.
 func TestKindIsGone(t *testing.T) {

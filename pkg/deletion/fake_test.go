@@ -31,6 +31,8 @@ type fake struct {
 	unreadable error
 	// refuse answers deletions and finalizers; nil and nil lets them through.
 	refuse func(verb, name string) error
+	// explains names what is behind a refusal; nil does not.
+	explains func(error) error
 }
 
 type teller struct {
@@ -370,3 +372,11 @@ func named(kind object.Kind, names ...string) Phase {
 
 // after does something when the time has come.
 func after(d time.Duration, do func()) { time.AfterFunc(d, do) }
+
+// ExplainRefusal explains nothing, unless the fake is told what stands behind a refusal.
+func (f *fake) ExplainRefusal(_ context.Context, _ object.Kind, err error) error {
+	if f.explains != nil {
+		return f.explains(err)
+	}
+	return err
+}

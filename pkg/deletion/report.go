@@ -81,7 +81,10 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 		return
 	}
 	action := event.Failed
+	explained := e.Server.ExplainRefusal(ctx, *t.kind, err)
 	switch {
+	case !errors.Is(err, explained): // There was something to explain.
+		err = explained
 	case e.couldNotTell(ctx, err):
 		action = event.Unknown
 	case apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):

@@ -40,6 +40,7 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 		REST:          config,
 		CacheDir:      *c.config.CacheDir,
 		ServerTimeout: c.serverTimeout,
+		Outage:        c.outage,
 		Concurrency:   concurrency,
 		Run:           c.Call(),
 		Sent:          c.sent,
@@ -50,7 +51,11 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 			emit(event.Warned{Ref: ref, Text: text})
 		},
 		OnRetry: func(ref object.Ref, err error, in, left time.Duration) {
-			emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), In: in, Left: left, Of: c.serverTimeout})
+			of := max(c.serverTimeout, c.outage)
+			if request.OfWebhook(err) {
+				of = c.serverTimeout
+			}
+			emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), In: in, Left: left, Of: of})
 		},
 		OnStall: func(ref object.Ref, since time.Time, within time.Duration) {
 			emit(event.Waiting{Ref: ref, For: "an answer; the API server itself is healthy", Since: since, Within: within})
@@ -90,10 +95,11 @@ func (c *Connection) Quick(ctx context.Context) (*cluster.Client, error) {
 	return client, c.expectedCluster(ctx, client)
 }
 
-// Patient returns the same connection for a run that outlives an outage of that length.
+// Patient returns the same connection for a run that outlives an outage of that length. A
+// webhook that does not answer is no outage.
 func (c *Connection) Patient(outage time.Duration) *Connection {
 	patient := *c
-	patient.serverTimeout = max(c.serverTimeout, outage)
+	patient.outage = outage
 	return &patient
 }
 

@@ -47,7 +47,9 @@ type Connection struct {
 
 	config        *genericclioptions.ConfigFlags
 	serverTimeout time.Duration
-	timeout       time.Duration
+	// outage is how long the server may be away, if that is longer.
+	outage  time.Duration
+	timeout time.Duration
 	// flags are those of every verb, as they were typed.
 	flags *pflag.FlagSet
 	// ended returns why the run is over, and nil while it is not; it is nil before the

@@ -32,12 +32,12 @@ func newRetryBudget(limit time.Duration) *retryBudget {
 	return &retryBudget{limit: limit, open: map[failure]span{}}
 }
 
-// left returns how much longer trying again is worth it. A failure that was not
-// heard of for that long has passed.
-func (t *retryBudget) left(what failure) time.Duration { return t.leftSince(what, time.Now()) }
+// spent returns how long a failure has lasted, through all requests that met it. One that was
+// not heard of for as long as the limit has passed.
+func (t *retryBudget) spent(what failure) time.Duration { return t.spentSince(what, time.Now()) }
 
-// leftSince is left for a failure that has lasted since then at least.
-func (t *retryBudget) leftSince(what failure, since time.Time) time.Duration {
+// spentSince is spent for a failure that has lasted since then at least.
+func (t *retryBudget) spentSince(what failure, since time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
@@ -47,7 +47,7 @@ func (t *retryBudget) leftSince(what failure, since time.Time) time.Duration {
 	}
 	s.latest = now
 	t.open[what] = s
-	return t.limit - now.Sub(s.began)
+	return now.Sub(s.began)
 }
 
 // over records that retrying helped.

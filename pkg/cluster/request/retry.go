@@ -100,9 +100,13 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 			err = &wishError{err: err, wait: asked}
 		}
 		in := pauses.Step()
-		left := min(s.timeout-spent, s.budget.left(*failed))
+		most := s.timeout
+		if OfWebhook(err) {
+			most = s.hooks
+		}
+		left := most - max(spent, s.budget.spent(*failed))
 		if r.Patience != "" {
-			left = min(left, s.budget.left(failure{patience: r.Patience}))
+			left = min(left, s.timeout-s.budget.spent(failure{patience: r.Patience}))
 		}
 		if in > left {
 			return s.gaveUp(err, class)
@@ -224,7 +228,7 @@ func (s *Sender) gaveUp(err error, class Class) error {
 	switch status := StatusOf(err); {
 	case class == Lost:
 		return &noAnswerError{err}
-	case ofWebhook(status):
+	case OfWebhook(err):
 		return explain(err)
 	case status.Code == http.StatusTooManyRequests, status.Code >= http.StatusInternalServerError:
 		return &busyError{err: explain(err), tried: s.timeout}
@@ -233,10 +237,11 @@ func (s *Sender) gaveUp(err error, class Class) error {
 	}
 }
 
-// ofWebhook reports whether the server is well and refuses because a webhook that it has
+// OfWebhook reports whether the server is well and refuses because a webhook that it has
 // to ask does not answer. This is the only case that is recognized by its text: the
 // Status is like that of any internal error.
-func ofWebhook(s metav1.Status) bool {
+func OfWebhook(err error) bool {
+	s := StatusOf(err)
 	return s.Reason == metav1.StatusReasonInternalError && strings.Contains(s.Message, "failed calling webhook \"")
 }
 

@@ -30,6 +30,9 @@ type Options struct {
 	// Timeout is how long to keep trying while the server is away, or while it gives
 	// answers that may pass. 0 tries once.
 	Timeout time.Duration
+	// Outage is how long to do so, if that is longer, unless the server is well and only a
+	// webhook that it has to ask is not.
+	Outage time.Duration
 	// Concurrency bounds the parallel requests; 0 means [MaxConcurrency].
 	Concurrency int
 	// Telling is held while OnRetry or OnStall is called.
@@ -43,11 +46,11 @@ type Options struct {
 // Sender sends the requests of one run. It may be used from many goroutines.
 type Sender struct {
 	rest *rest.RESTClient
-	// timeout is Options.Timeout, attempt the bound on a single request; 0 if the
+	// timeout is how long to keep trying, hooks if only a webhook is at fault, attempt the bound on a single request; 0 if the
 	// configuration has one.
-	timeout, attempt time.Duration
-	onRetry          func(object.Ref, error, time.Duration, time.Duration)
-	onStall          func(object.Ref, time.Time, time.Duration)
+	timeout, hooks, attempt time.Duration
+	onRetry                 func(object.Ref, error, time.Duration, time.Duration)
+	onStall                 func(object.Ref, time.Time, time.Duration)
 
 	availability *availability
 	budget       *retryBudget
@@ -61,7 +64,8 @@ func New(client *rest.RESTClient, o Options) *Sender {
 	}
 	s := &Sender{
 		rest:    client,
-		timeout: o.Timeout,
+		timeout: max(o.Timeout, o.Outage),
+		hooks:   o.Timeout,
 		onRetry: func(ref object.Ref, err error, in, left time.Duration) {
 			if o.OnRetry != nil {
 				o.Telling.Lock()
@@ -76,14 +80,14 @@ func New(client *rest.RESTClient, o Options) *Sender {
 				o.OnStall(ref, since, within)
 			}
 		},
-		budget:  newRetryBudget(o.Timeout),
+		budget:  newRetryBudget(max(o.Timeout, o.Outage)),
 		limiter: newLimiter(o.Concurrency),
 	}
 	if client.Client.Timeout == 0 {
 		s.attempt = attemptLimit
 	}
 	s.availability = &availability{
-		limit: o.Timeout, ask: s.health, tell: s.onRetry,
+		limit: s.timeout, ask: s.health, tell: s.onRetry,
 		drop: func() { utilnet.CloseIdleConnectionsFor(client.Client.Transport) },
 	}
 	return s

@@ -41,7 +41,7 @@ func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.
 // for good, once the patience that it shares is over, and to be sent again in the middle of
 // that time, since it may have been lost where the server is well.
 func (s *Sender) losesPatience(r Request, since time.Time) bool {
-	return s.budget.leftSince(failure{patience: r.Patience}, since) <= 0 || time.Since(since) >= s.timeout/2
+	return s.budget.spentSince(failure{patience: r.Patience}, since) >= s.timeout || time.Since(since) >= s.timeout/2
 }
 
 // stalled asks whether the server is away.

@@ -100,12 +100,12 @@ func (t *applyTable) Flush() {
 // failed writes one line for each object, and the reason once below each group of objects
 // that failed for the same reason.
 func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
-	for _, group := range sameFault(failed) {
+	for _, group := range sameFault(failed, func(a event.Applied) error { return a.Err }) {
 		for i, a := range group {
 			room := layout.Within(t.Width, "    ")
 			below := details(t.Base, a, room)
 			if i == len(group)-1 {
-				below = append(layout.Wrap(phrase.ErrorLines(commonFault(group), room), room), below...)
+				below = append(layout.Wrap(phrase.ErrorLines(commonFault(a.Err, len(group)), room), room), below...)
 			}
 			applyLine(t.Base, b, a.Action, t.name(a), below)
 		}

@@ -24,6 +24,7 @@ type deleteTable struct {
 	// lines are what is written of objects that were dealt with: of thousands of events only
 	// their text is kept.
 	lines   output.PlanOrdered[string]
+	failed  output.PlanOrdered[event.Deleted]
 	skipped output.PlanOrdered[event.Deleted]
 	remains output.PlanOrdered[event.Deleted]
 	pointed int // counts references to an explanation
@@ -49,6 +50,8 @@ func (t *deleteTable) Take(e event.Event) {
 		t.remains.Add(at, d)
 	case event.Skipped:
 		t.skipped.Add(at, d)
+	case event.Failed:
+		t.failed.Add(at, d)
 	default:
 		var b strings.Builder
 		t.line(&b, d)
@@ -61,8 +64,17 @@ func (t *deleteTable) Flush() {
 	for _, line := range t.lines.Drain() {
 		b.WriteString(line)
 	}
+	why := func(d event.Deleted) error { return d.Err }
+	for _, group := range sameFault(t.failed.Drain(), why) {
+		for i, d := range group {
+			if d.Err = nil; i == len(group)-1 {
+				d.Err = commonFault(group[0].Err, len(group))
+			}
+			t.line(&b, d)
+		}
+	}
 	skipped[event.Deleted]{
-		why: func(d event.Deleted) error { return d.Err },
+		why: why,
 		one: func(d event.Deleted, reason string) {
 			b.WriteString(t.word(event.Skipped) + "  " + phrase.Name(d.Ref) + reason + "\n")
 		},
