@@ -13,7 +13,8 @@ import (
 )
 
 // Entries reads metadata.managedFields. An object without managed fields has no entries;
-// an entry may have no time. The error names the manager whose entry cannot be read.
+// an entry may have no time. The error names the manager whose entry cannot be read. A
+// Secret's stringData is read as data, where its values are stored.
 func Entries(u *unstructured.Unstructured) ([]Entry, error) {
 	raw := rawEntries(u)
 	if len(raw) == 0 {
@@ -33,7 +34,7 @@ func Entries(u *unstructured.Unstructured) ([]Entry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("metadata.managedFields of manager %q: %w", owner.Manager, err)
 		}
-		entries = append(entries, Entry{Owner: owner, Fields: set})
+		entries = append(entries, present(stored(Entry{Owner: owner, Fields: set}), u))
 	}
 	return entries, nil
 }
@@ -58,7 +59,7 @@ func EntriesOf(fields []metav1.ManagedFieldsEntry) ([]Entry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("metadata.managedFields of manager %q: %w", owner.Manager, err)
 		}
-		entries = append(entries, Entry{Owner: owner, Fields: set})
+		entries = append(entries, stored(Entry{Owner: owner, Fields: set}))
 	}
 	return entries, nil
 }

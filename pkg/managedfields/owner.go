@@ -67,6 +67,9 @@ func (o Owner) SameEntry(other Owner) bool {
 type Entry struct {
 	Owner
 	Fields *fieldpath.Set
+	// WriteOnly is the part of Fields that the server records only under a write-only name,
+	// by which it neither protects nor removes them; nil for nothing.
+	WriteOnly *fieldpath.Set
 }
 
 // Equal reports whether both are one owner, regardless of when they last wrote.

@@ -57,7 +57,12 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	if err != nil {
 		return out, err
 	}
-	out.Adoption = out.Adoption.Claim(live, claimed)
+	body, recorded, err := convention.Beside(out.Body, live, p.Manager)
+	if err != nil {
+		return out, err
+	}
+	out.Body = body
+	out.Adoption = out.Adoption.Claim(live, slices.Concat(claimed, recorded))
 	if !out.Adopts() {
 		out.Verdict, _ = settle.Evaluate(live, out.Body, p.Manager)
 		p.settleByTypes(&out)

@@ -63,7 +63,7 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 			continue
 		}
 		for _, p := range meantBy(cause.Field, names, stated, object) {
-			fieldpath.Insert(paths, p)
+			fieldpath.Insert(paths, managedfields.Stored(p, live))
 		}
 	}
 	t := taking{live: object, answer: object, manifest: stated}

@@ -148,18 +148,17 @@ spec:
 			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manager: "new", want: clearly,
 		},
 
-		"stringData (edge case 12)": {live: fieldstest.DbLive, manifest: fieldstest.Db, want: settled},
-		"stringData, drift (edge case 12)": {
-			live: fieldstest.DbLive, manifest: fieldstest.Db, liveEdits: edits{".data.password": "b3RoZXI="}, want: doubtful,
+		"recorded as stringData (edge case 12)": {live: fieldstest.DbLive, manifest: dbAsData, want: settled},
+		"recorded as stringData, drift (edge case 12)": {
+			live: fieldstest.DbLive, manifest: dbAsData, liveEdits: edits{".data.password": "b3RoZXI="}, want: clearly,
 		},
-		"stringData, another value (edge case 12)": {
-			live: fieldstest.DbLive, manifest: fieldstest.Db, manifestEds: edits{".stringData.password": "other"}, want: doubtful,
+		"recorded as stringData, another key (edge case 12)": {
+			live: fieldstest.DbLive, manifest: dbAsData, manifestEds: edits{".data.user": "bWU="}, want: clearly,
 		},
-		"stringData, another key (edge case 12)": {
-			live: fieldstest.DbLive, manifest: fieldstest.Db, manifestEds: edits{".stringData.user": "me"}, want: doubtful,
-		},
-		"stringData overruled by data": {
-			live: fieldstest.DbLive, manifest: fieldstest.Db, manifestEds: edits{".data": map[string]any{"password": "b3RoZXI="}}, want: doubtful,
+		"stated as stringData (edge case 12)": {live: fieldstest.DbLive, manifest: fieldstest.Db, want: doubtful},
+		"recorded as stringData by another, another value (edge case 12)": {
+			live: fieldstest.DbLive, manifest: dbAsData, manager: "new", manifestEds: edits{".data.password": "b3RoZXI="},
+			want: doubtful, conflicts: []string{".data.password"},
 		},
 
 		"bare, nothing to own (edge case 17)": {
@@ -215,18 +214,8 @@ func TestJudgeConflicts(t *testing.T) {
 	}
 }
 
-// Another manager that states stringData conflicts with each apply of it, since it is
-// never live (edge case 12).
-func TestJudgeSharedStringData(t *testing.T) {
-	live := fieldstest.Read(t, fieldstest.DbLive)
-	fields := live.GetManagedFields()
-	other := *fields[0].DeepCopy()
-	other.Manager = "somebody"
-	live.SetManagedFields(append(fields, other))
-	if got, _ := settle.Evaluate(live, fieldstest.Read(t, fieldstest.Db), fieldstest.Us); got != doubtful {
-		t.Errorf("got %v, want doubtful", got)
-	}
-}
+// dbAsData is what is applied of the Secret: its stringData moved to data.
+const dbAsData = `{apiVersion: v1, kind: Secret, metadata: {name: db, namespace: prod}, data: {password: aHVudGVyMg==}}`
 
 // The API server rewrites the last-applied annotation for the manager kubectl, so that
 // nothing is settled if there is one.

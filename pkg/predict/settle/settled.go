@@ -12,7 +12,7 @@ func (j *evaluation) settled() bool {
 		return false
 	}
 	for _, e := range j.others {
-		if e.Fields.Empty() { // The next apply would drop it.
+		if e.Fields.Empty() && e.WriteOnly == nil { // The next apply would drop it.
 			return false
 		}
 	}
@@ -43,9 +43,6 @@ func (s *settler) top(name string, v any, inMetadata bool) bool {
 		}
 	} else {
 		s.path = s.path[:0]
-		if name == "stringData" && s.isSecret() {
-			return s.stringData(v, set)
-		}
 	}
 	return s.field(name, v, live, set)
 }
