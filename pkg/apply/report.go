@@ -150,7 +150,7 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 		switch {
 		case change.Kind != managedfields.Released:
 			out.Removed = append(out.Removed, change)
-		case len(change.Owners) > 0:
+		case t.Stays(change):
 			out.Released = append(out.Released, change)
 		default: // the server's default is the same: no news
 		}

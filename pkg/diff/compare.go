@@ -39,8 +39,7 @@ func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
 		return out, err
 	}
 	for _, change := range left {
-		// Without owners, what stays is the server's default: no news.
-		if change.Kind == managedfields.Released && len(change.Owners) > 0 {
+		if p.Stays(change) {
 			changes = append(changes, change)
 			out.OnlyOwners = false
 		}

@@ -94,7 +94,8 @@ type Applied struct {
 	Reason string
 	// Conflicts are all contested paths, with InConflict.
 	Conflicts []managedfields.Conflict
-	// Released are paths that left the manifest but stay because others own them;
+	// Released are paths that left the manifest but stay because others own them, or, without
+	// owners, because they are yielded;
 	// Removed are those that left the object.
 	Released, Removed []managedfields.Change
 	// Taken are paths whose value was another owner's and is set to the manifest's:

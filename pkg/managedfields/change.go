@@ -46,7 +46,8 @@ const (
 	Contested ChangeKind = "contested"
 	// TakenOver: others set the value; we change it and become its owner.
 	TakenOver ChangeKind = "taken"
-	// Released: we stop owning the path, and it stays because others own it.
+	// Released: we stop owning the path, and it stays: others own it, or it is left without an
+	// owner.
 	Released ChangeKind = "released"
 )
 

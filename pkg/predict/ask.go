@@ -58,15 +58,16 @@ func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) e
 // merely contested; then the unforced answer is the useful one.
 func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	how := object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true, Force: in.Live != nil}
-	answer, err := server.Apply(ctx, in.Item.Kind, in.Body, how)
+	answer, err := server.Apply(ctx, in.Item.Kind, in.asked(in.Body), how)
 	if how.Force && (apierrors.IsInvalid(err) || in.Adopts() && unexplained(err)) {
 		how.Force = false
-		_, unforced := server.Apply(ctx, in.Item.Kind, in.Body, how)
+		_, unforced := server.Apply(ctx, in.Item.Kind, in.asked(in.Body), how)
 		conflicts := p.Contested(unforced, in.Live, in.Body)
 		if open := p.open(in, conflicts); len(open) > 0 && !in.takesOver() {
 			return nil, &ConflictError{Ref: in.Item.Ref, Conflicts: open, Refusal: err}
 		}
-		if in.Adoption.LeaveContested(conflicts).Transfers() {
+		// What is released makes no difference to what is valid.
+		if in.Adoption.Release(nil).LeaveContested(conflicts).Transfers() {
 			if heldUp := p.heldUp(ctx, server, in, err, conflicts); heldUp != nil {
 				return nil, heldUp
 			}

@@ -137,7 +137,7 @@ func (in *Prediction) notAdopted(conflicts []managedfields.Conflict) []managedfi
 // unforced returns the conflicts for which a dry run without force is refused, or the
 // answer if it is not refused.
 func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, body *unstructured.Unstructured) ([]managedfields.Conflict, *unstructured.Unstructured, error) {
-	answer, err := server.Apply(ctx, in.Item.Kind, body, object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true})
+	answer, err := server.Apply(ctx, in.Item.Kind, in.asked(body), object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true})
 	if err == nil {
 		return nil, answer, nil
 	}
@@ -152,7 +152,7 @@ func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, 
 }
 
 func (p Predictor) forced(ctx context.Context, server Server, in *Prediction, body *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	return server.Apply(ctx, in.Item.Kind, body, object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true, Force: true})
+	return server.Apply(ctx, in.Item.Kind, in.asked(body), object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true, Force: true})
 }
 
 // samePaths returns the paths at which only the spelling is contested.

@@ -48,6 +48,13 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 		return out, err
 	}
 	out.Yielded = distinct(out.Yielded) // A flag and the annotation may name the same path.
+	released, kept, err := yield.Left(out.Body, live, p.Manager, paths)
+	if err != nil {
+		return out, err
+	}
+	if !kept.Empty() {
+		out.Body = adopt.Overlaid(out.Body, live, kept)
+	}
 	out.Stated = out.Body
 	if live == nil {
 		out.Verdict = settle.Clear
@@ -62,7 +69,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 		return out, err
 	}
 	out.Body = body
-	out.Adoption = out.Adoption.Claim(live, slices.Concat(claimed, recorded))
+	out.Adoption = out.Adoption.Claim(live, slices.Concat(claimed, recorded)).Release(released)
 	if !out.Adopts() {
 		out.Verdict, _ = settle.Evaluate(live, out.Body, p.Manager)
 		p.settleByTypes(&out)

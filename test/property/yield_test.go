@@ -144,3 +144,51 @@ func TestYieldedIsKept(t *testing.T) {
 		t.Errorf("%d of %d are too few to prove anything", kept, cases)
 	}
 }
+
+// A yielded path that leaves the manifest keeps its value, unless it goes with a list item that
+// leaves; diff foretells that, and the next apply writes nothing.
+func TestYieldedThatLeft(t *testing.T) {
+	kept, refused := 0, 0
+	cases := eachHistory(t, func(t *testing.T, h *history) {
+		entries, err := managedfields.Entries(h.live)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var left []fieldpath.Path
+		fieldpath.Each(managedfields.Managed(entries, us), func(p fieldpath.Path) {
+			isItem := slices.ContainsFunc(p, func(pe fieldpath.Element) bool { return pe.FieldName == nil })
+			if _, there := p.Get(h.live.Object); there && len(p) > 1 && !isItem {
+				left = append(left, p.Clone())
+			}
+		})
+		if len(left) == 0 {
+			return
+		}
+		path := left[h.IntN(len(left))]
+		manifest := h.manifest.DeepCopy()
+		fieldpath.Delete(manifest.Object, path)
+		before := h.get(t)
+		p := predict.Predictor{Manager: us, Take: []predict.Choice{{}}, Yield: []predict.Choice{{Path: fieldpath.Pattern(path)}}}
+		_, differs := compared(t, h.Server, manifest, p)
+		did, err := applied(t, h.Server, manifest, p)
+		after := h.get(t)
+		if err != nil {
+			if refused++; after.GetResourceVersion() != before.GetResourceVersion() {
+				t.Errorf("refused, and written: %v", did.Err)
+			}
+			return
+		}
+		kept++
+		if was, had := path.Get(before.Object); had && !sameAt(path, before, after) {
+			is, _ := path.Get(after.Object)
+			t.Errorf("%s was %v, and yielded it is %v", path, was, is)
+		}
+		if wrote := after.GetResourceVersion() != before.GetResourceVersion(); wrote != (differs != nil) {
+			t.Errorf("%s: it was written: %t, diff ended with %v", path, wrote, differs)
+		}
+	})
+	t.Logf("%d applied, %d refused", kept, refused)
+	if cases >= 300 && kept < cases/4 {
+		t.Errorf("%d of %d are too few to prove anything", kept, cases)
+	}
+}

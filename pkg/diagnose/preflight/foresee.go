@@ -39,7 +39,7 @@ func Foresee(ctx context.Context, reader diagnose.Reader, of Set) []event.Remark
 
 func (v *view) remarks() []event.Remarked {
 	found := slices.Concat(
-		v.references(), v.accounts(), v.pullSecrets(), variables(v.set), v.volumes(), v.quotas(), v.budgets(), v.services(),
+		v.references(), v.accounts(), v.pullSecrets(), variables(v.set), v.volumes(), v.quotas(), v.budgets(), v.services(), v.replicas(),
 	)
 	places := map[object.Key]int{}
 	for i, o := range v.set.objects {

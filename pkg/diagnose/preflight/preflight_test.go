@@ -300,6 +300,21 @@ func TestBudgets(t *testing.T) {
 	})
 }
 
+// What an autoscaler scales falls to the default when its replicas leave the manifest.
+func TestReplicas(t *testing.T) {
+	const hpa = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: prod}, spec: {scaleTargetRef: {kind: Deployment, name: web}}}"
+	six, one := workload("Deployment", "web", 6, "containers: []"), workload("Deployment", "web", 1, "containers: []")
+	told := []string{"ReplicasReset deployment.apps/web -n prod .spec.replicas"}
+	forecasts(t, map[string]forecast{
+		"one of the set":       {set: one + "\n---\n" + hpa, cluster: six, unasked: true, want: told, says: "6 replicas become 1, although HorizontalPodAutoscaler h scales it"},
+		"one of the cluster":   {set: one, cluster: six + "\n---\n" + hpa, want: told, says: " deployment.apps/web .spec.replicas -n prod --to=kube-controller-manager"},
+		"one of another":       {set: one, cluster: six + "\n---\n" + strings.Replace(hpa, "name: web", "name: api", 1)},
+		"none may be read":     {set: one, cluster: six + "\n---\n" + hpa, unread: []string{"HorizontalPodAutoscaler"}},
+		"it is new":            {set: one + "\n---\n" + hpa},
+		"it has fewer, stated": {set: workload("Deployment", "web", 3, "containers: []") + "\n---\n" + hpa, cluster: six},
+	})
+}
+
 func TestServices(t *testing.T) {
 	service := func(selector, ports string) string {
 		return "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod}, spec: {selector: {" + selector + "}, ports: [" + ports + "]}}"

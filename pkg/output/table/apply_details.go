@@ -39,6 +39,9 @@ func details(b output.Base, a event.Applied, room int) []string {
 	}
 	all = append(all, paths("removed", removed, most, room, was)...)
 	all = append(all, paths("kept", a.Released, most, room, func(c managedfields.Change, _ int) []string {
+		if len(c.Owners) == 0 {
+			return []string{"by no one: it is yielded"}
+		}
 		return withCommas("by ", phrase.Owners(c.Owners, b.Now()), "")
 	})...)
 	all = append(all, paths("taken", a.Taken, most, room, func(c managedfields.Change, room int) []string {

@@ -76,6 +76,9 @@ func diffNote(c managedfields.Change, now time.Time) string {
 	if c.Atomic {
 		text += " (atomic: one value, replaced as a whole)"
 	}
+	if c.Kind == managedfields.Released && len(c.Owners) == 0 {
+		text += "  stays, kept by no one: it is yielded"
+	}
 	if len(c.Owners) > 0 {
 		text += "  " + whose + phrase.OwnerList(c.Owners, now)
 	}

@@ -38,6 +38,9 @@ type Adoption struct {
 	// before it applied.
 	Earlier []string
 
+	// released is what the manager lets go of before it applies, so that it stays.
+	released *fieldpath.Set
+
 	adopter adopter
 	// entries are those of the live object except the manager's own, which is ours.
 	entries []managedfields.Entry
@@ -98,12 +101,29 @@ func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption,
 	return result, nil
 }
 
-// Needed reports whether there is anything to take over.
-func (a Adoption) Needed() bool { return len(a.Adopted)+len(a.Claimed) > 0 }
+// Needed reports whether there is anything to take over, or to release.
+func (a Adoption) Needed() bool {
+	return len(a.Adopted)+len(a.Claimed) > 0 || !a.Released().Empty()
+}
+
+// Release adds what the manager holds and has to let go of before it applies: an apply that does
+// not state it would remove it.
+func (a Adoption) Release(set *fieldpath.Set) Adoption {
+	a.released = set
+	return a
+}
+
+// Released is what the manager lets go of; it is never nil.
+func (a Adoption) Released() *fieldpath.Set {
+	if a.released == nil {
+		return fieldpath.NewSet()
+	}
+	return a.released
+}
 
 // LetGo returns the managed fields of the server's answer to a dry run without what
-// the adopted managers still hold there. What the manager holds is left as it is:
-// it is what the manifest states.
+// the adopted managers still hold there, and without what is released. The rest of what the
+// manager holds is what the manifest states.
 func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
@@ -113,6 +133,9 @@ func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 	for _, e := range entries {
 		if slices.ContainsFunc(a.Adopted, e.Equal) {
 			e.Fields = e.Fields.Difference(a.adopter.adopts(e))
+		}
+		if e.Is(a.adopter.manager) {
+			e.Fields = e.Fields.Difference(a.Released())
 		}
 		if !e.Fields.Empty() {
 			kept = append(kept, e)

@@ -57,6 +57,13 @@ func Moved(live, stated *unstructured.Unstructured, manager string, adoption Ado
 	return as, nil
 }
 
+// Overlaid returns a copy of an object that states what the set holds of the live object.
+func Overlaid(u, live *unstructured.Unstructured, set *fieldpath.Set) *unstructured.Unstructured {
+	out := u.DeepCopy()
+	overlay(out.Object, live.Object, set)
+	return out
+}
+
 // overlay sets in a value what the set holds of another one, and returns the result.
 func overlay(to, from any, set *fieldpath.Set) any {
 	switch from := from.(type) {

@@ -21,7 +21,7 @@ func (a Adoption) Transfer() ([]any, error) {
 		return nil, nil
 	}
 	ours := a.ours
-	ours.Fields = ours.Fields.Union(a.ClaimedSet())
+	ours.Fields = ours.Fields.Union(a.ClaimedSet()).Difference(a.Released())
 	marks := marksIn(a.ours.Fields)
 	var kept []managedfields.Entry
 	for _, e := range a.entries {
@@ -43,12 +43,15 @@ func (a Adoption) Transfer() ([]any, error) {
 		}
 	}
 	ours.Fields = ours.Fields.Union(marks.set())
-	return managedfields.Encode(append([]managedfields.Entry{ours}, kept...))
+	if !ours.Fields.Empty() {
+		kept = append([]managedfields.Entry{ours}, kept...)
+	}
+	return managedfields.Encode(kept)
 }
 
 // Transfers reports whether anything becomes the manager's before it applies.
 func (a Adoption) Transfers() bool {
-	return !a.ClaimedSet().Empty() || slices.ContainsFunc(a.entries, func(e managedfields.Entry) bool {
+	return !a.ClaimedSet().Empty() || !a.Released().Empty() || slices.ContainsFunc(a.entries, func(e managedfields.Entry) bool {
 		return !a.transferred(e).Empty()
 	})
 }

@@ -59,6 +59,60 @@ func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fi
 	return &unstructured.Unstructured{Object: object}, yielded, nil
 }
 
+// Left returns what the manager holds of the paths although the manifest no longer states them,
+// and no one else does, so that the server would remove it. What can be released stays once the
+// manager lets go of it before it applies. The rest has to be stated as it is: where the manifest
+// states nothing else in a parent, the server removes the parent with all that is in it. What
+// lies in a list item that leaves the manifest goes with the item.
+func Left(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path) (released, stated *fieldpath.Set, err error) {
+	released, stated = fieldpath.NewSet(), fieldpath.NewSet()
+	if live == nil || len(paths) == 0 {
+		return released, stated, nil
+	}
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return nil, nil, err
+	}
+	ours, _ := managedfields.AppliedBy(entries, manager)
+	if ours.Fields == nil || ours.APIVersion != live.GetAPIVersion() {
+		return released, stated, nil
+	}
+	isKept := func(held fieldpath.Path) bool {
+		return slices.ContainsFunc(managedfields.Others(entries, manager), func(e managedfields.Entry) bool {
+			return e.APIVersion == ours.APIVersion && fieldpath.Has(e.Fields, held)
+		})
+	}
+	for _, p := range paths {
+		if _, is := p.Get(manifest.Object); is || leavesWithItem(p, manifest, ours.Fields) {
+			continue
+		}
+		into := stated
+		if around, _ := p[:len(p)-1].Get(manifest.Object); fieldpath.IsFilled(around) {
+			into = released
+		}
+		fieldpath.Each(ours.Fields, func(held fieldpath.Path) {
+			if _, there := held.Get(live.Object); there && held.HasPrefix(p) && !isKept(held) {
+				fieldpath.Insert(into, held.Clone())
+			}
+		})
+	}
+	return released, stated, nil
+}
+
+// leavesWithItem reports whether a path lies in a list item that we hold and the manifest does
+// not state.
+func leavesWithItem(p fieldpath.Path, manifest *unstructured.Unstructured, ours *fieldpath.Set) bool {
+	for n := 1; n < len(p); n++ {
+		if p[n-1].FieldName != nil || !fieldpath.Has(ours, p[:n]) {
+			continue
+		}
+		if _, stated := p[:n].Get(manifest.Object); !stated {
+			return true
+		}
+	}
+	return false
+}
+
 // ownable replaces .metadata by the fields below it that can have owners: the rest is the
 // object's identity.
 func ownable(paths []fieldpath.Path, manifest map[string]any) []fieldpath.Path {
