@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/rules"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -19,7 +20,7 @@ import (
 // conventions do.
 type stated struct {
 	isReady, fail *placed
-	text          string
+	rule          rules.Rule
 	// message makes the sentence for what is not ready; nil where the rule has none.
 	message *expression.Message
 	secret  bool
@@ -30,7 +31,7 @@ type stated struct {
 // versions of a kind. Errors are *RuleError.
 func compileRule(gvk schema.GroupVersionKind, rule rules.Rule) (*stated, error) {
 	l := expression.Language{GVK: gvk}
-	out := &stated{text: rule.Ready.Text, secret: field.IsSecret(gvk), read: field.Reads{SpecTimes: true}}
+	out := &stated{rule: rule, secret: field.IsSecret(gvk), read: field.Reads{SpecTimes: true}}
 	formula := func(f rules.Formula) (*placed, error) {
 		if f.Text == "" {
 			return nil, nil
@@ -102,8 +103,11 @@ func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time
 	}
 	v := r.isReady.evaluate(ctx, obj, now)
 	switch {
+	case v.Met && r.rule.Shipped() && r.failure(obj) != nil:
+		one := r.failure(obj)
+		return Verdict{Reason: "Unhealthy", Message: "the rule of its kind holds, but " + one.String(), Values: append(v.Values, readiness.Value{Expr: one.Path, Value: one.Value})}
 	case v.Met:
-		return Verdict{Met: true, Reason: "Ready", Message: "the rule of its kind holds: " + text.OneLine(r.text), Values: v.Values}
+		return Verdict{Met: true, Reason: "Ready", Message: "the rule of its kind holds: " + text.OneLine(r.rule.Ready.Text), Values: v.Values}
 	case v.Err != nil:
 		return v
 	}
@@ -113,7 +117,18 @@ func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time
 			return v
 		}
 	}
-	return Verdict{Reason: "InProgress", Message: r.say(ctx, obj, "the rule of its kind does not hold yet: "+text.OneLine(r.text), byConventions), Values: v.Values}
+	return Verdict{Reason: "InProgress", Message: r.say(ctx, obj, "the rule of its kind does not hold yet: "+text.OneLine(r.rule.Ready.Text), byConventions), Values: v.Values}
+}
+
+// failure returns a condition by which something plainly has failed and which the rule does
+// not name; nil if there is none.
+func (r *stated) failure(obj map[string]any) *status.Statement {
+	for _, one := range status.Read(obj) {
+		if one.Condition && one.Within == "" && one.Value == "True" && one.Complains() && !one.IsPositive() && !r.rule.Names(one.Name) {
+			return &one
+		}
+	}
+	return nil
 }
 
 // say is the rule's own message, or else what the status says by the conventions, or

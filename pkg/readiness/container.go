@@ -73,6 +73,20 @@ func lastCrash(s *subject) (Verdict, bool) {
 	return Verdict{}, false
 }
 
+// waiting returns why the first container that waits does, for a Pod of which nothing else
+// is known.
+func waiting(s *subject) string {
+	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
+		for _, c := range s.maps(list) {
+			why, message := textAt(c, "state.waiting.reason"), textAt(c, "state.waiting.message")
+			if why != "" && (message != "" || why != "ContainerCreating" && why != "PodInitializing") {
+				return "; container " + textAt(c, "name") + " waits" + statusCondition{reason: why, message: message}.told()
+			}
+		}
+	}
+	return ""
+}
+
 // crashOf adds to a verdict that a container crashed, how often, and with which exit code.
 func crashOf(v Verdict, c map[string]any, path string) Verdict {
 	restarts, counts := wholeAt(c, "restartCount")
@@ -81,6 +95,9 @@ func crashOf(v Verdict, c map[string]any, path string) Verdict {
 	for _, state := range []string{"state", "lastState"} {
 		if code, ended := wholeAt(c, state+".terminated.exitCode"); ended {
 			v.Message += fmt.Sprintf(", exit code %d", code)
+			if why := textAt(c, state+".terminated.reason"); why != "" && why != "Error" {
+				v.Message += " (" + why + ")"
+			}
 			v.Values = append(v.Values, Value{Expr: path + "." + state + ".terminated.exitCode", Value: code})
 			break
 		}

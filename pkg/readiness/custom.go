@@ -137,7 +137,8 @@ func notYet(one status.Statement, well []status.Statement) Verdict {
 func others(said []status.Statement, but status.Statement) string {
 	var more []string
 	for _, one := range worst(said, status.Failed, status.Bad, status.Working) {
-		if one.Path != but.Path && one.Told() != "" && one.Told() != but.Told() {
+		isPart := !one.Sum && one.Meaning == status.Bad && but.Sum
+		if one.Path != but.Path && (isPart || one.Told() != "" && one.Told() != but.Told()) {
 			more = append(more, one.String())
 		}
 	}

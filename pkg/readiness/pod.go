@@ -43,7 +43,7 @@ func evaluatePod(s *subject) Verdict {
 	if last, crashed := lastCrash(s); crashed {
 		return unmet("InProgress", message+"; "+last.Message, append([]Value{ready.value()}, last.Values...)...)
 	}
-	return unmet("InProgress", message, append(s.values("status.phase"), ready.value())...)
+	return unmet("InProgress", message+waiting(s), append(s.values("status.phase"), ready.value())...)
 }
 
 // podSaid returns the kubelet's reason for a failed Pod: Evicted, for instance.

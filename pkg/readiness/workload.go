@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // evaluateDeployment requires what "kubectl rollout status" requires, and that the
@@ -122,7 +124,23 @@ func refused(s *subject) string {
 }
 
 func unobserved(s *subject) Verdict {
+	if inStatus, _ := at(s.obj, "status"); saysSomething(inStatus) {
+		return unmet("StaleStatus", "its status does not say for which generation it was written", s.values("status.observedGeneration", "metadata.generation")...)
+	}
 	return unmet("NoStatus", "no controller has looked at it yet", s.values("status.observedGeneration")...)
+}
+
+// saysSomething reports whether a status is more than the zeros with which the API server
+// creates some kinds.
+func saysSomething(status any) bool {
+	fields, _ := status.(map[string]any)
+	for _, v := range fields {
+		n, isNumber := object.WholeNumber(v)
+		if !isNumber && v != nil || n != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func ofReplicas(n, of int64, are string) string {

@@ -27,8 +27,15 @@ func (r *reader) counts(path, within string, spec, fields map[string]any) {
 		}
 		if total, found := totalOf(of, spec, fields); found {
 			s.Value, s.Meaning = fmt.Sprintf("%d of %d", n, total), enough(n, total)
+			if wanted, stated := number(spec[of]); stated && wanted == 0 && n == 0 && total == 0 && r.observed {
+				s.Meaning = Good
+			}
 			r.out = append(r.out, s)
 		}
+	}
+	wanted, stated := number(spec["replicas"])
+	if n, ok := number(fields["replicas"]); ok && stated && n > wanted {
+		r.out = append(r.out, Statement{Path: path + ".replicas", Name: "replicas", Within: within, Value: fmt.Sprintf("%d, and %d are wanted", n, wanted), Meaning: Working})
 	}
 }
 
@@ -52,6 +59,8 @@ func countOf(name string) (which, of string) {
 		return "ready", "numberScheduled"
 	case "ready":
 		return "ready", "size"
+	case "currentHealthy", "currentReady":
+		return "healthy", name[len("current"):]
 	}
 	return "", ""
 }
@@ -59,7 +68,14 @@ func countOf(name string) (which, of string) {
 // totalOf is how many are wanted.
 func totalOf(of string, spec, fields map[string]any) (int64, bool) {
 	title := strings.ToUpper(of[:1]) + of[1:]
-	wanted := []any{fields[of], fields["desired"+title], fields["total"+title]}
+	wanted := []any{fields[of], fields["desired"+title], fields["total"+title], fields["matched"+title], fields["expected"+title]}
+	if of == title { // currentHealthy counts machines, or whatever is expected.
+		for name, v := range fields {
+			if strings.HasPrefix(name, "expected") {
+				wanted = append(wanted, v)
+			}
+		}
+	}
 	if slices.Contains(totals(), of) {
 		wanted = append(wanted, spec[of])
 	}

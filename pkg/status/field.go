@@ -17,8 +17,8 @@ func (r *reader) boolean(path, within, name string, words []string, v bool) {
 		status = "True"
 	}
 	m := r.meaning(class, negated, object.Condition{Type: name, Status: status})
-	if m == Failed {
-		m = Bad
+	if m == Failed || !v && len(words) == 1 && (name == "pass" || name == "passed") { // A verdict.
+		m, class = Bad, bad
 	}
 	setting := class == working && words[0] != "is"
 	if m == Nothing || setting || class == none { // Many a field of that form is a setting.
@@ -52,7 +52,7 @@ func (r *reader) text(path, within, name string, words []string, v string, besid
 }
 
 func isStateField(word string) bool {
-	return slices.Contains([]string{"phase", "state", "status", "health", "robustness"}, word)
+	return slices.Contains([]string{"phase", "state", "status", "health", "robustness", "compliant", "compliance"}, word)
 }
 
 // isOutcome reports whether a field is of how something ended: its verdict.
@@ -76,7 +76,10 @@ func (r *reader) word(path, within, name string, words []string, v string, besid
 	for _, key := range []string{"reason", name + "Reason"} {
 		s.Reason = firstText(s.Reason, beside[key])
 	}
-	for _, key := range []string{"message", name + "Message", name + "Msg", "statusMessage", "info", "description"} {
+	for _, key := range []string{
+		"message", name + "Message", name + "Msg", "statusMessage", "info", "description",
+		"errorDescription", "errorMessage", "details", "messages",
+	} {
 		s.Message = firstText(s.Message, beside[key])
 	}
 	switch phraseClass(v) {
@@ -125,9 +128,31 @@ func isEnd(phase string, ends bool) bool {
 	return len(words) == 1 && words[0] == "failed" // What serves is tried again after a failure.
 }
 
+// firstText returns the text that is known, or else what a value says: a text, a list of
+// texts, or texts by names.
 func firstText(known string, v any) string {
-	if s, ok := v.(string); known == "" && ok {
-		return s
+	if known != "" {
+		return known
+	}
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		var texts []string
+		for _, item := range v {
+			if s, ok := item.(string); ok && s != "" {
+				texts = append(texts, s)
+			}
+		}
+		return strings.Join(texts, "; ")
+	case map[string]any:
+		var texts []string
+		for _, name := range sortedKeys(v) {
+			if s, ok := v[name].(string); ok && s != "" {
+				texts = append(texts, name+": "+s)
+			}
+		}
+		return strings.Join(texts, "; ")
 	}
 	return known
 }

@@ -15,7 +15,9 @@ type reader struct {
 	// ends reports whether what the object stands for runs to its end, so that running
 	// is not what one waits for.
 	ends bool
-	out  []Statement
+	// observed reports whether the status is of the present generation, as it says.
+	observed bool
+	out      []Statement
 }
 
 // isWhole reports whether a name is of the object as a whole: one word, beside those of

@@ -18,27 +18,45 @@ func Read(obj map[string]any) []Statement {
 	r := &reader{kind: split(kind)}
 	r.generation, _ = object.WholeNumber(meta["generation"])
 	r.ends = runsToItsEnd(r.kind, status)
+	seen, _ := object.WholeNumber(status["observedGeneration"])
+	r.observed = r.generation > 0 && seen == r.generation
 	r.stops(meta, obj)
 	spec, _ := obj["spec"].(map[string]any)
 	r.counts("self.status", "", spec, status)
 	r.fields("self.status", "", status)
-	if r.ends {
-		r.forget()
-	}
+	r.forget()
 	slices.SortStableFunc(r.out, func(a, b Statement) int {
 		return cmp.Compare(rank(a), rank(b))
 	})
 	return r.out
 }
 
-// forget drops what was under way from what has come to its end: some leave Running at True
-// beside Complete.
+// forget drops what a sum overrules. What has come to its end is neither under way nor paused:
+// some leave Running at True beside Complete, and suspend only keeps from going on. What is
+// Ready may be active.
 func (r *reader) forget() {
-	over := slices.ContainsFunc(r.out, func(s Statement) bool {
-		return s.Sum && s.Condition && s.Meaning == Good && slices.Contains([]string{"Complete", "Completed", "Succeeded", "Succeed"}, s.Name)
-	})
+	over, ended, ready := false, false, false
+	for _, s := range r.out {
+		if !s.Sum || s.Meaning != Good {
+			continue
+		}
+		ready = ready || s.Condition && s.Name == "Ready"
+		word := s.Name
+		if !s.Condition {
+			word = fmt.Sprint(s.Value)
+		}
+		ended = ended || r.ends && slices.Contains([]string{"complete", "completed", "succeeded", "succeed"}, strings.ToLower(word))
+		over = over || ended && s.Condition
+	}
 	for i, s := range r.out {
-		if _, negated := nameClass(split(s.Name)); over && !negated && s.Condition && s.Meaning == Working && s.Value == "True" {
+		class, negated := nameClass(split(s.Name))
+		if !s.Condition && s.Meaning == Working {
+			class, negated = phraseClass(fmt.Sprint(s.Value)), false
+		}
+		switch {
+		case over && !negated && s.Condition && s.Meaning == Working && s.Value == "True",
+			ended && s.Meaning == Paused && strings.HasPrefix(s.Path, "self.spec."),
+			ready && !negated && class == runs && s.Meaning == Working:
 			r.out[i].Meaning = Nothing
 		}
 	}
@@ -95,13 +113,20 @@ func (r *reader) fields(path, within string, fields map[string]any) {
 		case map[string]any:
 			if isErrorField(words) && len(v) > 0 {
 				r.error(at, within, name, v["message"])
-			} else if within == "" && name != "conditions" {
+			} else if within == "" && name != "conditions" && !r.isCopy(name, fields) {
 				r.counts(at, name, nil, v)
 				r.fields(at, name, v)
 				r.parts(at, name, words, v)
 			}
 		}
 	}
+}
+
+// isCopy reports whether a field has the answer of a cloud's API as it came (Crossplane's
+// atProvider). Its words are about parts of the cloud; the conditions say what they mean.
+func (r *reader) isCopy(name string, fields map[string]any) bool {
+	conditions, _ := fields["conditions"].([]any)
+	return name == "atProvider" && len(conditions) > 0
 }
 
 // parts reads what a map tells of parts by their names: the states themselves, as in
@@ -156,11 +181,26 @@ func (r *reader) list(path, within, name string, words []string, list []any) {
 		part, _ := item.(map[string]any)
 		r.counts(fmt.Sprintf("%s[%s]", path, partName(part, i)), name+" "+partName(part, i), nil, part)
 		r.flags(fmt.Sprintf("%s[%s]", path, partName(part, i)), name+" "+partName(part, i), part)
+		r.badWords(fmt.Sprintf("%s[%s]", path, partName(part, i)), name+" "+partName(part, i), words, part)
 		if conditions, ok := part["conditions"].([]any); ok {
 			called := partName(part, i)
 			for _, c := range object.ConditionsIn(conditions) {
 				r.condition(fmt.Sprintf("%s[%s].conditions", path, called), name+" "+called, c)
 			}
+		}
+	}
+}
+
+// badWords reads the state, the phase or the health of a part where it is bad. A part that is
+// not done may be one that is not needed.
+func (r *reader) badWords(path, within string, list []string, part map[string]any) {
+	if r.ends || isRecord(list[len(list)-1]) {
+		return
+	}
+	for _, name := range sortedKeys(part) {
+		words := split(name)
+		if v, ok := part[name].(string); ok && len(words) == 1 && isStateField(words[0]) && phraseClass(v) == bad {
+			r.word(path+"."+name, within, name, words, v, part)
 		}
 	}
 }
@@ -183,8 +223,10 @@ func partName(part map[string]any, i int) string {
 			break
 		}
 	}
-	if name, ok := part["name"].(string); ok {
-		return name
+	for _, key := range []string{"name", "clusterName", "clustername", "cluster", "id"} {
+		if name, ok := part[key].(string); ok {
+			return name
+		}
 	}
 	return fmt.Sprint(i)
 }
@@ -203,8 +245,14 @@ func (r *reader) condition(path, within string, c object.Condition) {
 	s.Sum = within == "" && r.isWhole(words)
 	// Some copy conditions from other objects, whose generation may be higher.
 	s.Old = c.ObservedGeneration > 0 && c.ObservedGeneration < r.generation
-	if c.Type == "Running" && c.Reason == "Running" && c.Message == "Running reconciliation" {
-		class = working // Operators made of Ansible mean their own run by that.
+	if list, _, _ := strings.Cut(within, " "); s.Old && class == good && !negated && (list == "parents" || list == "ancestors") {
+		// Each of them has to answer for the present generation (Gateway API, PolicyAncestorStatus).
+		s.Old, s.Meaning, s.Reason, s.Message = false, Working, fmt.Sprintf("of generation %d", c.ObservedGeneration), ""
+		r.out = append(r.out, s)
+		return
+	}
+	if c.Type == "Running" && tellsOfWork(c.Message) {
+		class = working // The operator's own run, not that of the object.
 	}
 	if past := len(words) > 0 && isPast(words) && class != none; !s.Old && !past {
 		s.Meaning = r.meaning(class, negated, c)
@@ -213,6 +261,12 @@ func (r *reader) condition(path, within string, c object.Condition) {
 		}
 	}
 	r.out = append(r.out, s)
+}
+
+// tellsOfWork reports whether a message begins with what is under way: "Creating the queue".
+func tellsOfWork(message string) bool {
+	first, _, _ := strings.Cut(strings.TrimSpace(message), " ")
+	return strings.HasSuffix(strings.TrimRight(first, ".:…"), "ing")
 }
 
 // Reads returns what [Read] reads of an object beside what names it: paths of fields from

@@ -37,7 +37,7 @@ func classOf(word string) class {
 	case "ready", "available", "healthy", "succeeded", "success", "successful", "complete", "completed",
 		"established", "programmed", "synced", "synchronized", "reconciled", "bound", "online", "operational",
 		"ok", "okay", "green", "deployed", "installed", "valid", "stable", "accomplished", "fulfilled", "up", "serving", "normal", "resolved",
-		"structural", "accepted", "issued", "finished", "done", "reachable", "optimal", "realized", "satisfied", "succeed", "insync", "uptodate", "clean":
+		"structural", "accepted", "compliant", "issued", "finished", "done", "reachable", "optimal", "realized", "satisfied", "succeed", "insync", "uptodate", "clean":
 		return good
 	case "running", "active":
 		return runs
@@ -63,7 +63,7 @@ func classOf(word string) class {
 		"offline", "down", "misconfigured", "blocked", "stuck", "terminal", "unrecoverable", "corrupted", "disconnected",
 		"missing", "aborted", "fatal", "dead", "dangling", "evicted", "fallback", "unauthorized", "outofsync",
 		"unsupported", "inoperable", "inaccessible", "unschedulable", "incompatible", "oomkilled",
-		"crash", "crashloop", "panic", "recoverable", "nonready", "pressure", "violation", "violated", "irreconcilable":
+		"crash", "crashloop", "panic", "recoverable", "nonready", "pressure", "violation", "violated", "irreconcilable", "noncompliant":
 		return bad
 	}
 	return none
@@ -100,7 +100,7 @@ func split(text string) []string {
 // joined makes one word of those phrases that mean something else than their words.
 func joined(words []string) []string {
 	text := " " + strings.Join(words, " ") + " "
-	for _, phrase := range []string{"in progress", "out of sync", "in sync", "up to date", "crash loop", "not found", "timed out", "back off", "oom killed"} {
+	for _, phrase := range []string{"in progress", "out of sync", "in sync", "up to date", "crash loop", "not found", "timed out", "back off", "oom killed", "non compliant"} {
 		text = strings.ReplaceAll(text, " "+phrase+" ", " "+strings.ReplaceAll(phrase, " ", "")+" ")
 	}
 	return strings.Fields(text)
@@ -154,6 +154,8 @@ func nameClass(words []string) (c class, negated bool) {
 			continue
 		case (word == "up" || word == "down") && i > 0:
 			continue // ScalingUp
+		case c == good && i > 0 && (words[i-1] == "partially" || words[i-1] == "partial"):
+			return neutral, false // PartiallyReady: some of it is, and not the whole.
 		case (word == "available" || word == "ready") && i > 0 && isOffer(words[i-1]):
 			return neutral, false // UpgradeAvailable is no state of the object.
 		}

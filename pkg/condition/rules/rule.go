@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -45,6 +46,14 @@ type Rule struct {
 func (r Rule) IsZero() bool {
 	return r.Ready.Text == "" && r.Failed.Text == "" && r.Message.Text == ""
 }
+
+// Names reports whether a formula of the rule mentions a word, such as the type of a condition.
+func (r Rule) Names(word string) bool {
+	return strings.Contains(r.Ready.Text+r.Failed.Text, word)
+}
+
+// Shipped reports whether the rule is one of the table that is part of this program.
+func (r Rule) Shipped() bool { return r.From == fromTable }
 
 // Exists reports whether the rule is one of the shipped table that asks no more than that
 // the object is there and that nothing in its status is wrong.
