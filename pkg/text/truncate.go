@@ -11,8 +11,8 @@ const Ellipsis = "…"
 const (
 	// excerptHead and excerptTail are how many characters an excerpt keeps of a longer
 	// text: the beginning says what happened, the end mostly why.
-	excerptHead = 200
-	excerptTail = 100
+	excerptHead = 180
+	excerptTail = 160
 )
 
 // Excerpt is OneLine with the middle of a long text left out.

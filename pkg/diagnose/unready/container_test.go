@@ -134,6 +134,15 @@ func TestImages(t *testing.T) {
 			facts: waiting("ErrImagePull", "pull access denied, repository may require authorization"),
 			want:  []string{"ImageAccessDenied: pod/web-1 -n prod: container app: the registry denies the node access to image registry.example/app:1"},
 		},
+		"not there, or not allowed: the registry does not say which": {
+			facts:    waiting("ErrImagePull", "pull access denied, repository does not exist or may require authorization"),
+			want:     []string{"ImageAccessDenied: pod/web-1 -n prod: container app: image registry.example/app:1 does not exist, or the registry denies the node access to it"},
+			evidence: []string{"the Pod names no imagePullSecrets"},
+		},
+		"of another platform": {
+			facts: waiting("ErrImagePull", `failed to pull and unpack image: no match for platform in manifest: not found`),
+			want:  []string{"ImagePlatformMissing: pod/web-1 -n prod: container app: image registry.example/app:1 exists, but not for the platform of the node"},
+		},
 		"the event says why": {
 			facts: waiting("ImagePullBackOff", "Back-off pulling image") + "\n---\n" + warning("Failed", "Failed to pull image: 401 Unauthorized"),
 			want:  []string{"ImageAccessDenied: pod/web-1 -n prod: container app: the registry denies the node access to image registry.example/app:1"},

@@ -22,7 +22,7 @@ import (
 // handles it.
 func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	misses := v.Misses()
-	found := v.owned(u)
+	found := append(v.references(u), v.owned(u)...)
 	looked := v.Misses() == misses
 	said := saying(u)
 	for i := range said {

@@ -32,7 +32,7 @@
 // PodRejected, SandboxFailed, ReadinessGate, Starting, ConfigMapMissing,
 // SecretMissing.
 //
-// Containers: ImageNotFound, ImageAccessDenied, ImagePullFailed, ImageNameInvalid,
+// Containers: ImageNotFound, ImageAccessDenied, ImagePlatformMissing, ImagePullFailed, ImageNameInvalid,
 // ImageNeverPulled, ImageDiffers, ContainerCrash, ContainerExits, OOMKilled,
 // CommandNotFound, ProbeKills, ContainerConfigError, ContainerNotStarted,
 // InitContainerRunning, ReadinessProbeFailing, StartupProbeFailing.
@@ -48,7 +48,7 @@
 // Definitions, aggregated ones too: NamesConflict, SchemaNotStructural, GroupProtected,
 // NotEstablished, APIServiceUnavailable.
 //
-// Any kind: NamespaceTerminating, Terminating, NotObserved, NoController,
+// Any kind: NamespaceTerminating, Terminating, ReferenceMissing, NotObserved, NoController,
 // ControllerDown, Stalled, ConditionFalse, ConditionUnknown, StatusSays, Reconciling,
 // WarningEvent.
 //

@@ -69,7 +69,7 @@ func lastings() map[string]Lasting {
 		"ClaimTerminating":        passes,        // it goes, and another one may come
 		"ClaimLost":               ends(decided), // a claim that has lost its volume is not bound again
 		"ClaimUnbound":            passes,        // volumes come
-		"NoStorageClass":          passes,        // a default class may come, and volumes may
+		"NoStorageClass":          ends(comes),   // a class, or a volume, has to be created
 		"StorageClassMissing":     ends(comes),   // it has to be created
 		"ProvisioningFailed":      passes,        // it is tried again
 		"NoProvisioner":           passes,        // a driver that starts has nothing to say yet
@@ -96,6 +96,7 @@ func lastings() map[string]Lasting {
 		// Containers.
 		"ImageNotFound":         ends(comes),           // it has to be pushed
 		"ImageAccessDenied":     ends(comes + decided), // access has to be granted; operators renew tokens
+		"ImagePlatformMissing":  ends(comes),           // it has to be built for the node
 		"ImagePullFailed":       passes,                // registries and networks come back
 		"ImageNameInvalid":      ends(atOnce),          // the template has to be changed
 		"ImageNeverPulled":      ends(comes),           // it has to be loaded onto the node
@@ -147,6 +148,7 @@ func lastings() map[string]Lasting {
 		// Any kind.
 		"NamespaceTerminating": ends(decided), // nothing new can be created in it
 		"Terminating":          passes,        // it goes
+		"ReferenceMissing":     ends(comes),   // it has to be created
 		"NotObserved":          passes,        // its controller comes to it
 		"NoController":         passes,        // a controller may be installed later
 		"ControllerDown":       passes,        // a controller comes back

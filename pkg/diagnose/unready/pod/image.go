@@ -40,6 +40,13 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 		// Registries and kernels also say "denied" for a limit that passes, or for a
 		// network in between.
 		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" cannot be pulled"
+	case holds("no match for platform", "no matching manifest"):
+		c.Code, c.Message = "ImagePlatformMissing", b.role+": image "+image+" exists, but not for the platform of the node"
+	case holds("repository does not exist") && holds("denied", "authorization"):
+		c.Code, c.Message = "ImageAccessDenied", b.role+": image "+image+" does not exist, or the registry denies the node access to it"
+		if len(b.pod.Spec.ImagePullSecrets) == 0 {
+			c.Evidence = append(c.Evidence, "the Pod names no imagePullSecrets")
+		}
 	case holds("manifest unknown", "not found", "notfound", "name unknown", "repository does not exist"):
 		c.Code, c.Message = "ImageNotFound", b.role+": its registry has no image "+image
 	case holds("unauthorized", "denied", "forbidden", "authentication required", "no basic auth", "authorization failed"):
