@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
@@ -115,6 +116,7 @@ func TestDeleteThroughErrors(t *testing.T) {
 // Edge case 58: a namespace that loses objects is slow, however long it takes, and
 // reported with numbers.
 func TestDeleteSlowNamespace(t *testing.T) {
+	circle.Full(t)
 	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
 	ns := namespace(t, c)

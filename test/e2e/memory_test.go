@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
 // Memory stays within bounds for a large set, new, and again.
@@ -27,6 +29,7 @@ func TestMemory(t *testing.T) {
 
 // Ten thousand objects, read and compared: every one of them in memory at once.
 func TestMemoryOfTenThousand(t *testing.T) {
+	circle.Full(t)
 	c := shared.Cluster(t)
 	const limit = 400
 	set := file(t, configMaps(10_000, 1000, "1"))

@@ -21,22 +21,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-const (
-	// seeds is how many copies of the samples are edited, each in a namespace of its
-	// own; `-run 'TestDiffIsWhatApplyDoes/seed_3$'` repeats one of them, SEEDS=100
-	// tries more.
-	seeds = 5
-	// editRounds is how often each copy is edited and applied.
-	editRounds = 3
-)
+// editRounds is how often each copy is edited and applied.
+const editRounds = 3
 
 // TestDiffIsWhatApplyDoes: whatever other managers did to the objects, and however the
 // manifests changed, diff and apply say the same of each object, a dry run says what the
 // run then says, the result is what diff predicted, and after that there is nothing left
 // to do.
+//
+// Some copies of the samples are edited, each in a namespace of its own;
+// `-run 'TestDiffIsWhatApplyDoes/seed_3$'` repeats one of them, SEEDS=100 tries more.
 func TestDiffIsWhatApplyDoes(t *testing.T) {
 	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{})
@@ -45,7 +43,7 @@ func TestDiffIsWhatApplyDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seen outcomes
-	n := seeds
+	n := circle.Of(2, 5, 5)
 	if more, err := strconv.Atoi(os.Getenv("SEEDS")); err == nil {
 		n = more
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
@@ -111,7 +112,7 @@ func TestNoOutputHoldsASecret(t *testing.T) {
 			if leaks(quoted) == "" {
 				t.Fatalf("the policy quotes nothing: %s", quoted)
 			}
-			for _, call := range []struct {
+			for i, call := range []struct {
 				args   []string
 				status int
 			}{
@@ -122,9 +123,12 @@ func TestNoOutputHoldsASecret(t *testing.T) {
 				{[]string{"owners", "secret/old"}, 0},
 				{[]string{"stuck", "secret/old"}, 0},
 			} {
-				for _, more := range [][]string{
+				for j, more := range [][]string{
 					{}, {"-o", "json"}, {"-o", "stream"}, {"-o", "junit"}, {"-o", "yaml"}, {"-o", "name"}, {"-v6"}, {"-v8"}, {"-v9"}, {"-v10"},
 				} {
+					if (j-i+10)%circle.Of(5, 1, 1) != 0 { // Each verb, and each format.
+						continue
+					}
 					if call.args[0] == "owners" && len(more) > 1 && more[1] != "json" && more[1] != "yaml" {
 						continue
 					}

@@ -17,6 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/known"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
@@ -48,6 +49,7 @@ func TestTypesAreThosePublished(t *testing.T) {
 		}
 	})
 	t.Run("defined", func(t *testing.T) {
+		circle.Full(t)
 		definitions := server.define(t)
 		kinds := map[schema.GroupVersionKind]string{} // with the resources
 		for _, definition := range definitions {

@@ -48,10 +48,13 @@ func run(args []string) error {
 	}
 	spent, running, before := map[string]float64{}, "", 0.0
 	var said strings.Builder
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		fmt.Fprintln(&said, lines.Text())
-		m := event.FindStringSubmatch(lines.Text())
+	for lines := bufio.NewReader(out); ; {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			break // The program has ended.
+		}
+		said.WriteString(line)
+		m := event.FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}
@@ -62,7 +65,7 @@ func run(args []string) error {
 			running = row(m[2])
 		}
 	}
-	if err := errors.Join(lines.Err(), cmd.Wait()); err != nil {
+	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("%w\n%s", err, &said)
 	}
 	delete(spent, "")
