@@ -79,6 +79,9 @@ type Engine struct {
 	// StuckAfter is how long nothing moves before the Explainer is asked; 0 means
 	// 15 seconds.
 	StuckAfter time.Duration
+	// EndsFor returns how long a cause has to last, while nothing moves, before an object is no
+	// longer waited for; 0 if it never ends the wait. Nil ends no wait.
+	EndsFor func(event.Cause) time.Duration
 	// Finalizer is removed from objects that are terminating, instead of deleting
 	// any. Confirm is asked before, once every object was explained.
 	Finalizer string

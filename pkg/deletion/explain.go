@@ -46,6 +46,16 @@ func (e *Engine) explain(ctx context.Context, t *target) {
 		if x.told.News(causes, err) {
 			e.Emit(event.Stuck{Ref: t.Ref, Since: t.terminatingSince(), Causes: causes, Err: err})
 		}
+		if e.EndsFor == nil {
+			return
+		}
+		over, next := x.endsFor(e.EndsFor, t.moved, x.last)
+		if over != nil {
+			e.finish(t, event.Deleted{Action: event.Remains, Reason: fmt.Sprintf(
+				"no longer waited for: %s has lasted for %s, and does not pass by itself", over.Code, e.EndsFor(*over))})
+		} else if !next.IsZero() { // What decides is an answer from then.
+			x.pause = min(x.pause, next.Sub(x.last))
+		}
 	})
 }
 

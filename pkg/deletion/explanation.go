@@ -30,6 +30,35 @@ type explanation struct {
 	told   stall.Told
 	// passed over, because there are too many.
 	passed bool
+	// lasting is since when each cause was found again and again that may end the wait.
+	lasting map[string]time.Time
+}
+
+// endsFor takes in the latest causes, found at now while nothing had moved since moved. It
+// returns the cause that has lasted long enough to end the wait, and else when the first of
+// them will have; zero for never.
+func (x *explanation) endsFor(ends func(event.Cause) time.Duration, moved, now time.Time) (over *event.Cause, next time.Time) {
+	before := x.lasting
+	x.lasting = map[string]time.Time{}
+	for _, c := range x.causes {
+		after := ends(c)
+		if after <= 0 {
+			continue
+		}
+		first, known := before[c.Code]
+		if !known || first.Before(moved) {
+			first = now
+		}
+		x.lasting[c.Code] = first
+		due := first.Add(after)
+		if !due.After(now) {
+			return &c, next
+		}
+		if next.IsZero() || due.Before(next) {
+			next = due
+		}
+	}
+	return nil, next
 }
 
 // next is when to explain a target of which nothing moves since then.

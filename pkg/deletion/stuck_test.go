@@ -25,6 +25,51 @@ func shop() *unstructured.Unstructured {
 	return u
 }
 
+// A cause that does not pass by itself ends the wait once it has lasted, so that a job does not
+// wait for the whole time. One that changes, or that passes by itself, does not; nor does it
+// while something moves. Story 1: a delete in CI.
+func TestEndsForACause(t *testing.T) {
+	ends := func(c event.Cause) time.Duration {
+		if c.Code == "Lasts" {
+			return time.Minute
+		}
+		return 0
+	}
+	for name, tt := range map[string]struct {
+		causes func(*explainer)
+		moves  time.Duration // when a finalizer goes
+		ends   time.Duration // 0: only when the time is over
+	}{
+		"lasts":           {causes: func(x *explainer) { x.set("Lasts") }, ends: 75 * time.Second},
+		"passes":          {causes: func(x *explainer) { x.set("Passes") }},
+		"lasts, but ends": {causes: func(x *explainer) { x.set("Lasts"); after(40*time.Second, func() { x.set("Passes") }) }},
+		"comes later":     {causes: func(x *explainer) { x.set("Passes"); after(40*time.Second, func() { x.set("Lasts") }) }, ends: 2 * time.Minute},
+		"something moves": {causes: func(x *explainer) { x.set("Lasts") }, moves: 50 * time.Second, ends: 125 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, x := newFake(config("a", "x", "y")), &explainer{}
+				tt.causes(x)
+				if tt.moves > 0 {
+					after(tt.moves, func() { f.put(terminating(config("a", "y"))) })
+				}
+				began := time.Now()
+				r := start(t.Context(), &Engine{
+					Wait: true, Explainer: x, EndsFor: ends, Timeout: func(object.Kind) time.Duration { return 20 * time.Minute },
+				}, f, named(configMaps, "a"))
+				same(t, []string{"a terminating"}, r.results())
+				want := tt.ends
+				if want == 0 {
+					want = 20 * time.Minute
+				}
+				if took := time.Since(began); took != want {
+					t.Errorf("took %s, want %s", took, want)
+				}
+			})
+		})
+	}
+}
+
 // Edge case 58: a namespace that loses objects is slow, however long it takes; when
 // it loses none any more, it is stuck. That is said once, and again when the cause
 // is another.

@@ -3,8 +3,6 @@ package await
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,32 +14,28 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
 // HangFlags are the flags of the waiting verbs that say what to do about objects that
 // hang.
 type HangFlags struct {
-	stuckAfter  time.Duration
-	failOnCause []string
-	logs        int
+	stuckAfter time.Duration
+	causes     verb.CauseFlag
+	logs       int
 }
-
-// usualCauses stands for the causes that do not pass by themselves.
-const usualCauses = "usual"
 
 // Add adds the flags to a command's; otherwise describes the default of --fail-on-cause.
 func (f *HangFlags) Add(cmd *cobra.Command, otherwise string) {
 	flags := cmd.Flags()
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long an object may make no progress before the reason is given")
-	flags.StringSliceVar(&f.failOnCause, "fail-on-cause", nil,
-		"CODE of a cause that ends the wait as failed once it has lasted; without a value, those that do not pass on their own. "+otherwise)
-	flags.Lookup("fail-on-cause").NoOptDefVal = usualCauses
+	f.causes = verb.CauseFlag{Codes: unready.Codes(), Lasting: func(code string) (time.Duration, bool) {
+		lasting, _ := unready.LastingOf(code)
+		return lasting.After, lasting.Ends
+	}}
+	f.causes.Add(cmd, otherwise)
 	flags.IntVar(&f.logs, "logs", 0, "How many of the last lines of a container to show with a cause that names it")
 	help.Words(cmd, "logs")
-	help.Words(cmd, "fail-on-cause", unready.Codes()...)
 	help.Words(cmd, "stuck-after")
 }
 
@@ -61,34 +55,9 @@ func (f *HangFlags) ToHanging(flags *pflag.FlagSet, unattended bool) (Hanging, e
 	case f.logs < 0:
 		return h, errors.New("--logs must not be negative")
 	}
-	codes := slices.DeleteFunc(slices.Clone(f.failOnCause), func(code string) bool { return code == "" })
-	if unattended && !flags.Changed("fail-on-cause") {
-		codes = []string{usualCauses}
-	}
-	var faults []error
-	for _, code := range codes {
-		if _, known := unready.LastingOf(code); !known && code != usualCauses {
-			faults = append(faults, noCode(code))
-		}
-	}
-	if len(codes) > 0 {
-		h.endsFor = func(c event.Cause) time.Duration {
-			lasting, _ := unready.LastingOf(c.Code)
-			if slices.Contains(codes, c.Code) || lasting.Ends && slices.Contains(codes, usualCauses) {
-				return lasting.After
-			}
-			return 0
-		}
-	}
-	return h, errors.Join(faults...)
-}
-
-func noCode(code string) error {
-	err := fmt.Errorf("--fail-on-cause: there is no cause %q", code)
-	if near := text.Nearest(code, unready.Codes()); near != "" {
-		return &object.HintedError{Err: err, Advice: "did you mean " + near + "?"}
-	}
-	return err
+	var err error
+	h.endsFor, err = f.causes.EndsFor(flags.Changed, unattended)
+	return h, err
 }
 
 // Onto makes an engine, whose Emit is set, explain what hangs during its wait.

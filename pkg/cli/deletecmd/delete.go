@@ -18,6 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
@@ -35,6 +36,7 @@ type deleteFlags struct {
 	config       config.Flags
 	explain      bool
 	stuckAfter   time.Duration
+	causes       verb.CauseFlag
 	finalizer    string
 	yes          bool
 	output       string
@@ -102,6 +104,11 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.timeoutFor, "timeout-for", nil, "KIND=DURATION for a kind that needs another --timeout. Repeatable")
 	flags.BoolVar(&f.explain, "explain-stuck", true, "Explain why when nothing moves")
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is given")
+	f.causes = verb.CauseFlag{Codes: stuck.Codes(), Lasting: func(code string) (time.Duration, bool) {
+		lasting, _ := stuck.LastingOf(code)
+		return lasting.After, lasting.Ends
+	}}
+	f.causes.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off")
 	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the objects named, which are terminating, instead of deleting any")
 	flags.BoolVar(&f.yes, "yes", false, "Remove the finalizer without asking")
 	verb.OutputFlag(cmd, &f.output)
@@ -139,11 +146,14 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 	if given("remove-finalizer") && f.finalizer == "" { // Perhaps a variable that is not set; a deletion was not meant.
 		limitsErr = errors.Join(limitsErr, errors.New("--remove-finalizer names no finalizer"))
 	}
+	_, onTerminal := verb.Terminal(in.Streams.ErrOut)
+	var causesErr error
+	o.engine.EndsFor, causesErr = f.causes.EndsFor(given, !onTerminal)
 	var stuckErr error
 	if f.stuckAfter <= 0 {
 		stuckErr = errors.New("--stuck-after must be more than 0")
 	}
-	return o, errors.Join(targetsErr, settingsErr, graceErr, dryRunErr, cascadeErr, limitsErr, stuckErr,
+	return o, errors.Join(targetsErr, settingsErr, graceErr, dryRunErr, cascadeErr, limitsErr, causesErr, stuckErr,
 		f.checkFinalizer(targets, in.Streams), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 

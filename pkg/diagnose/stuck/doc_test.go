@@ -35,6 +35,9 @@ func TestCodesAreDocumented(t *testing.T) {
 		if !strings.Contains(string(page), "| `"+code+"` |") {
 			t.Errorf("docs/stuck.md does not tell of %s", code)
 		}
+		if _, known := LastingOf(code); !known {
+			t.Errorf("nothing says how long %s lasts", code)
+		}
 		return true
 	})
 	if codes < 30 {

@@ -254,6 +254,20 @@ func TestResize(t *testing.T) {
 	})
 }
 
+// A log has the server's own words for a failure once, however long it is tried again.
+func TestReasonIsSaidOnce(t *testing.T) {
+	got := in(t, 1, printer.ForApply, func(w *watched) {
+		w.p.Print(phases())
+		w.p.Print(event.PhaseStarted{Index: 0})
+		w.p.Print(event.Retrying{Ref: config("a"), Err: apierrors.NewInternalError(errors.New("no webhook")), Left: 30 * time.Second})
+		pass(25 * time.Second)
+	})
+	text := strings.Join(got, "\n")
+	if strings.Count(text, "no webhook") != 1 || strings.Count(text, "trying configmap/a -n prod again (") != 2 {
+		t.Errorf("%s", text)
+	}
+}
+
 // Without a terminal, plain lines: one as a phase begins, one whenever ten seconds
 // went by without, and one for whatever holds many workers up at once.
 func TestPlainLines(t *testing.T) {

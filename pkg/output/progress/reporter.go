@@ -208,6 +208,9 @@ func (c *Reporter) retrying(e event.Retrying) {
 	if c.unreached {
 		key = "unreached: " + key
 	}
+	if answered(e.Err) != 0 && !c.redraws() {
+		h.lacks = "" // Such an answer may be long, and a log has it in the first line.
+	}
 	c.holdOn(h, key, plainRetry(e))
 }
 
