@@ -203,8 +203,13 @@ func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection
 	for _, k := range decision.Kept {
 		if k.Reason != applyset.Copied {
 			kept++
-			o.out.Print(event.Warned{Ref: k.Ref, Text: "is kept: " + k.Text()})
+			if k.Reason != applyset.NotAllowed {
+				o.out.Print(event.Warned{Ref: k.Ref, Text: "is kept: " + k.Text()})
+			}
 		}
+	}
+	if protected := sets.Protected(decision); protected != "" {
+		o.out.Print(event.Warned{Text: protected})
 	}
 	departing, err := sets.Order(ctx, client, set, decision)
 	if err != nil {
@@ -231,7 +236,7 @@ func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection
 		return err
 	}
 	if kept > 0 {
-		o.out.Print(event.Warned{Text: fmt.Sprintf("%s stays, as it has %s that are kept", set.Record.Parent, text.Count(kept, "member"))})
+		o.out.Print(event.Warned{Text: fmt.Sprintf("%s stays, with %s", set.Record.Parent, text.Count(kept, "member"))})
 	}
 	if kept > 0 || parentKept {
 		return verb.ErrNo

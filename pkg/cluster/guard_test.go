@@ -148,6 +148,41 @@ func TestGuardLetsPass(t *testing.T) {
 	}
 }
 
+// A failure of the server leaves a write in doubt, because it may have been stored. That a webhook
+// did not answer is the last word: it comes before.
+func TestGuardHearsOfFailures(t *testing.T) {
+	for name, tt := range map[string]struct {
+		code int
+		said string
+		want bool
+	}{
+		"a webhook": {500, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"InternalError","code":500,"message":"Internal error occurred: failed calling webhook \"x\": refused"}`, true},
+		"the store": {500, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"message":"etcdserver: request timed out"}`, false},
+		"a timeout": {504, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Timeout","code":504,"message":"Timeout: request did not complete"}`, false},
+		"a gateway": {502, `Bad Gateway`, false},
+		"a refusal": {403, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`, true},
+	} {
+		guard := &sentry{}
+		l := newLoopback(t, true, func(_ int64, w http.ResponseWriter, req *http.Request) {
+			if req.Method != http.MethodPatch {
+				writeAnswer(w, req)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(tt.code)
+			_, _ = io.WriteString(w, tt.said)
+		})
+		c, _ := l.client(t, Options{Guard: guard}) // It tries once.
+		_, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
+		if err == nil || len(guard.answers) == 0 || guard.answers[0] != tt.want {
+			t.Errorf("%s: answered %v, want %t (%v)", name, guard.answers, tt.want, err)
+		}
+		if tt.code == 500 && !strings.Contains(err.Error(), "webhook") && !strings.Contains(err.Error(), "etcdserver") {
+			t.Errorf("%s: the answer was lost: %v", name, err)
+		}
+	}
+}
+
 // A write that waited so long for its connection that the guard would not let it pass any
 // more is not carried out: it is begun anew, and arrives once.
 func TestGuardOfAWriteThatWaited(t *testing.T) {

@@ -54,3 +54,29 @@ spec:
 	k8sconnect(t, c.KubeconfigPath, append([]string{"sets", "delete", "shop", "-n", home, "--yes"}, allow...)...).ends(t, 0).
 		says(t, "deleted      namespace/"+inner)
 }
+
+// A volume is kept as long as its claim is: the data is the claim's, and the deletion of the
+// volume would wait for the claim's, in each run anew.
+func TestVolumeOfAClaimThatStays(t *testing.T) {
+	t.Parallel() // It keeps to its namespaces.
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	set := strings.ReplaceAll(`
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: NS}
+spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], storageClassName: "", hostPath: {path: /none}, persistentVolumeReclaimPolicy: Retain, claimRef: {namespace: NS, name: data}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, storageClassName: "", volumeName: NS}
+---
+`, "NS", ns)
+	rest := configMaps(3, 1, "1")
+	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, set+rest), "--wait", "--timeout=30s")...).ends(t, 0)
+	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, rest))...).ends(t, 0).
+		says(t, "kept        persistentvolume/"+ns+": it holds persistentvolumeclaim/data -n "+ns+", which stays")
+	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, rest), "--prune-allow=PersistentVolumeClaim")...).ends(t, 0).
+		says(t, "pruned      persistentvolume/"+ns).says(t, "pruned      persistentvolumeclaim/data")
+}

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // confirm returns nil if the decision may be carried out. A dry run needs no
@@ -51,6 +55,29 @@ type UnconfirmedError struct {
 	Declined bool
 	// all: a whole set was to be deleted; there is no input that could be wrong.
 	all bool
+	// kept is what [Protected] says of the decision.
+	kept string
+}
+
+// Protected names the members that are kept because of their kind, once for all, with the flag
+// that deletes them; empty if there are none.
+func Protected(d applyset.Decision) string {
+	var names, kinds []string
+	for _, k := range d.Kept {
+		if k.Reason == applyset.NotAllowed {
+			names, kinds = append(names, k.Ref.String()), append(kinds, k.Ref.GVK.Kind)
+		}
+	}
+	slices.Sort(kinds)
+	allow := "--prune-allow=" + strings.Join(slices.Compact(kinds), ",")
+	const shown = 5
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0] + " is kept, because what it holds goes with it; " + allow + " deletes it, too"
+	}
+	return text.List(names, shown) + " are kept, because what they hold goes with them; " + allow + " deletes them, too"
 }
 
 func (e *UnconfirmedError) Error() string { return e.Set.String() + ": nothing was done: " + e.Doubt }
@@ -67,5 +94,9 @@ func (e *UnconfirmedError) Hint() string {
 	if e.all {
 		check = "check the name of the set"
 	}
-	return check + "; if it is meant, give --yes, or in CI --confirm=" + e.Digest
+	advice := check + "; if it is meant, give --yes, or in CI --confirm=" + e.Digest
+	if e.kept != "" {
+		advice += "; " + e.kept
+	}
+	return advice
 }

@@ -85,7 +85,7 @@ func (f *ConfirmFlags) Confirm(
 		names[i] = m.Ref.String()
 	}
 	doubt := text.Count(len(d.Doomed), "object") + " of the set would be deleted"
-	refusal := &UnconfirmedError{Set: set, Doubt: doubt + ": " + text.List(names, shown), Digest: digest, all: true}
+	refusal := &UnconfirmedError{Set: set, Doubt: doubt + ": " + text.List(names, shown), Digest: digest, all: true, kept: Protected(d)}
 	switch {
 	case len(d.Doomed) == 0, dryRun != object.DryRunNone, f.digest == digest:
 		return nil

@@ -3,6 +3,7 @@ package sets
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,7 +15,8 @@ import (
 
 // Decide lists the members and decides which ones go. A namespace or a definition that
 // holds what others claim is kept: it would take that with it, and no right to prune it
-// says that the others agree. So is one whose contents cannot be listed.
+// says that the others agree. So is one whose contents cannot be listed. A volume is kept as
+// long as its claim stays, whose data it is: its deletion would wait for that of the claim.
 func (s *Set) Decide(ctx context.Context, of applyset.Set) (applyset.Decision, error) {
 	members, err := s.Members(ctx)
 	if err != nil {
@@ -30,7 +32,38 @@ func (s *Set) Decide(ctx context.Context, of applyset.Set) (applyset.Decision, e
 			d = d.Keep(m, applyset.Unseen, err.Error())
 		}
 	}
+	for _, m := range slices.Clone(d.Doomed) {
+		if m.Ref.GVK.Group != "" || m.Ref.GVK.Kind != "PersistentVolume" {
+			continue
+		}
+		claim, err := s.claimOf(ctx, m)
+		goes := func(other applyset.Member) bool { return other.Ref.Key() == claim }
+		switch {
+		case err != nil:
+			d = d.Keep(m, applyset.Unseen, err.Error())
+		case claim.Name != "" && !slices.ContainsFunc(d.Doomed, goes):
+			d = d.Keep(m, applyset.Holds, claim.Ref().String())
+		}
+	}
 	return d, nil
+}
+
+// claimOf returns the claim that a volume is bound to; zero for none.
+func (s *Set) claimOf(ctx context.Context, volume applyset.Member) (object.Key, error) {
+	live, err := s.Server.Get(ctx, volume.Kind, volume.Ref)
+	if apierrors.IsNotFound(err) {
+		return object.Key{}, nil
+	}
+	if err != nil {
+		return object.Key{}, err
+	}
+	if phase, _, _ := unstructured.NestedString(live.Object, "status", "phase"); phase != "Bound" {
+		return object.Key{}, nil
+	}
+	claim := object.Key{Kind: "PersistentVolumeClaim"}
+	claim.Namespace, _, _ = unstructured.NestedString(live.Object, "spec", "claimRef", "namespace")
+	claim.Name, _, _ = unstructured.NestedString(live.Object, "spec", "claimRef", "name")
+	return claim, nil
 }
 
 // claimed names an object that others claim and that goes with a member, the first by name;

@@ -3,6 +3,7 @@ package sets
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -166,6 +167,25 @@ func (r *Run) makeNamespace(ctx context.Context) error {
 		r.made = namespaceKey(r.Namespace)
 	}
 	return err
+}
+
+// withdraw takes kinds out of the promise that this run put there and that the server still
+// does not serve: there can be no member of them, and each later run would be told of it.
+func (r *Run) withdraw(ctx context.Context) {
+	if r.DryRun != object.DryRunNone || !r.set.Exists || ctx.Err() != nil {
+		return
+	}
+	p := r.set.Record.Promise
+	p.Kinds = slices.DeleteFunc(slices.Clone(p.Kinds), func(gk schema.GroupKind) bool {
+		if slices.Contains(r.promised.Kinds, gk) || !slices.Contains(r.upcoming, gk) {
+			return false
+		}
+		_, err := r.Server.Preferred(ctx, gk)
+		return isUnserved(err)
+	})
+	if !p.Equal(r.set.Record.Promise) {
+		_ = r.set.Write(ctx, p, false) // A promise that is too large costs the next run a warning.
+	}
 }
 
 // left returns what the parent has to promise once the doomed objects are gone.

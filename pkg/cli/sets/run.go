@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
@@ -52,6 +53,11 @@ type Run struct {
 	input []applyset.Input
 	shown applyset.Decision
 
+	// promised is the promise from before the run; upcoming are the kinds of the input that the
+	// server did not serve when the run began.
+	promised applyset.Promise
+	upcoming []schema.GroupKind
+
 	mu     sync.Mutex
 	joined map[object.Key]*event.Joined
 	// named finds the names of other sets; nil before the run begins.
@@ -83,6 +89,7 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	if err := r.recall(ctx); err != nil {
 		return err
 	}
+	r.promised = r.set.Record.Promise
 	if o.Prune {
 		if r.shown, err = r.decide(ctx); err != nil {
 			return err
@@ -176,6 +183,9 @@ func (r *Run) label(p *plan.Plan) error {
 				continue
 			}
 			ph.Items[i].Object = object.WithLabel(it.Object, applyset.PartOfLabel, id)
+			if it.Kind.Resource == "" {
+				r.upcoming = append(r.upcoming, it.GVK.GroupKind())
+			}
 			r.input = append(r.input, applyset.Input{Ref: it.Ref, Resource: it.Kind.Resource})
 		}
 	}
@@ -237,6 +247,9 @@ func (r *Run) Mark(e event.Event) event.Event {
 // Last, it warns if the parent is gone.
 func (r *Run) End(ctx context.Context, applied error, leftOut bool) error {
 	err := r.end(ctx, applied, leftOut)
+	if applied != nil {
+		r.withdraw(ctx)
+	}
 	r.look(ctx)
 	return err
 }

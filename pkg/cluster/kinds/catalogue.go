@@ -99,6 +99,16 @@ func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 	return t, nil
 }
 
+// untold reports whether the server of a version of the group does not answer.
+func (t catalogue) untold(group string) bool {
+	for gv := range t.view.served.failed {
+		if gv.Group == group {
+			return true
+		}
+	}
+	return false
+}
+
 // kindOf reads a TYPE: as a resource, in its three forms and by its short names,
 // else as a kind.
 func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersionKind, error) {

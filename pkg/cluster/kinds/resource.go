@@ -31,13 +31,18 @@ func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, err
 // is a *NoTypeError if it serves the kind in no version.
 func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
+	untold := false
 	err := d.look(ctx, gk.String(), func(t catalogue) error {
+		untold = t.untold(gk.Group)
 		mapping, err := t.mapper.RESTMappingWithContext(ctx, gk)
 		if err == nil {
 			gvk = mapping.GroupVersionKind
 		}
 		return err
 	})
+	if none, ok := errors.AsType[*NoTypeError](err); ok && !untold {
+		none.Err = nil // That another group's server does not answer casts no doubt on this one.
+	}
 	if err != nil {
 		return object.Kind{}, err
 	}

@@ -1,12 +1,16 @@
 package request
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Guard decides whether a write may be sent. It is asked for each write at the last
@@ -55,6 +59,23 @@ func (b *freshBody) Read(p []byte) (int, error) {
 		return 0, errStale
 	}
 	return n, err
+}
+
+// decided reports whether the answer to a write is the last word about it. A server that fails
+// may have stored it all the same, or do so later, unless it says that admission failed:
+// that comes before.
+func decided(resp *http.Response) bool {
+	if resp.StatusCode < http.StatusInternalServerError {
+		return true
+	}
+	const longest = 1 << 20
+	body, err := io.ReadAll(io.LimitReader(resp.Body, longest))
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(body), resp.Body), resp.Body}
+	var status metav1.Status
+	return err == nil && json.Unmarshal(body, &status) == nil && ofWebhook(status)
 }
 
 // isQuestion reports whether a request asks something by creating an object that the

@@ -240,8 +240,9 @@ func (s *Sender) gaveUp(err error, class Class) error {
 // OfWebhook reports whether the server is well and refuses because a webhook that it has
 // to ask does not answer. This is the only case that is recognized by its text: the
 // Status is like that of any internal error.
-func OfWebhook(err error) bool {
-	s := StatusOf(err)
+func OfWebhook(err error) bool { return ofWebhook(StatusOf(err)) }
+
+func ofWebhook(s metav1.Status) bool {
 	return s.Reason == metav1.StatusReasonInternalError && strings.Contains(s.Message, "failed calling webhook \"")
 }
 

@@ -172,7 +172,7 @@ func (t *transport) guarded(req *http.Request, send func(*http.Request) (*http.R
 			return nil, &refusedError{err}
 		}
 		resp, err := send(t.bounded(req, within))
-		ended(err == nil && resp.StatusCode < http.StatusInternalServerError)
+		ended(err == nil && decided(resp))
 		if !errors.Is(err, errStale) || req.Body != nil && req.GetBody == nil {
 			return resp, err
 		}
