@@ -38,7 +38,7 @@ func (o *applyOptions) applySet(
 	emit := o.engine.Emit
 	run := &sets.Run{
 		Server: client, Namespace: namespace, DryRun: o.engine.DryRun, Manager: o.engine.Predictor.Manager,
-		Ask: o.ask, Emit: emit, Former: past.Promised(client),
+		Ask: o.ask, Emit: emit, Former: past.Promised(client), Shown: losses(p, emit),
 		Delete: func(ctx context.Context, set *sets.Set, d applyset.Decision) ([]applyset.Kept, error) {
 			departing, err := sets.Order(ctx, client, set, d)
 			if err != nil {

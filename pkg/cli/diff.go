@@ -194,7 +194,7 @@ func (o *diffOptions) diffSet(
 	if err != nil {
 		return err
 	}
-	run := &sets.Run{Server: client, Namespace: namespace, DryRun: object.DryRunClient, Manager: o.engine.Predictor.Manager, Former: past.Promised(client), Emit: o.emit}
+	run := &sets.Run{Server: client, Namespace: namespace, DryRun: object.DryRunClient, Manager: o.engine.Predictor.Manager, Former: past.Promised(client), Shown: losses(p, o.emit), Emit: o.emit}
 	if err := o.set.Begin(ctx, run, p); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/preflight"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -129,6 +130,25 @@ func (f *foresight) tell(ctx context.Context, p *plan.Plan, reader diagnose.Read
 		if !f.told[r] {
 			f.told[r] = true
 			f.emit(r)
+		}
+	}
+}
+
+// losses reports what the plan's objects still need of what a prune is about to delete.
+func losses(p *plan.Plan, emit func(event.Event)) func(applyset.Decision) {
+	return func(d applyset.Decision) {
+		var objects []*unstructured.Unstructured
+		for _, ph := range p.Phases {
+			for _, item := range ph.Items {
+				objects = append(objects, item.Object)
+			}
+		}
+		var pruned []object.Ref
+		for _, m := range d.Doomed {
+			pruned = append(pruned, m.Ref)
+		}
+		for _, r := range preflight.Losses(objects, pruned) {
+			emit(r)
 		}
 	}
 }

@@ -34,6 +34,8 @@ type Run struct {
 	// Approve is called once it is known who goes, and before anything is written: an error
 	// ends the run. Nil approves of all.
 	Approve func(ctx context.Context, d applyset.Decision) error
+	// Shown is called with what is going to be pruned, before anything is written; nil is not.
+	Shown func(d applyset.Decision)
 	// Delete deletes the doomed members, with delete's engine, and returns nil once they are
 	// gone; those that turned out to stay are returned.
 	Delete func(ctx context.Context, set *Set, d applyset.Decision) (stayed []applyset.Kept, err error)
@@ -96,6 +98,9 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 		}
 		if blind := r.set.Blind(r.promise()); blind != "" {
 			r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: blind})
+		}
+		if r.Shown != nil {
+			r.Shown(r.shown)
 		}
 		if err := r.confirm(ctx); err != nil {
 			return err

@@ -15,7 +15,7 @@
 // SecretMissing, SecretKeyMissing, ConfigMapMissing, ConfigMapKeyMissing, ClaimMissing,
 // ServiceAccountMissing, PullSecretMissing, VariableUndefined, VolumeDeadlock,
 // VolumeShared, QuotaExceeded, QuotaNeedsResources, EvictionBlocked,
-// SelectorMatchesNothing, TargetPortMissing, ImageMayBeOld.
+// SelectorMatchesNothing, TargetPortMissing, ImageMayBeOld, NeedsPruned, GoesWithPruned.
 //
 // The package does not say what is wrong already: package unready does. It keeps the keys
 // of a Secret, and never a value.
