@@ -116,6 +116,9 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 // every apply; that is no reason to fail or to try again, but people have to know
 // why their value never arrives (edge case 15).
 func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) {
+	if text := predict.Contradiction(t.Item); text != "" {
+		e.emit(event.Warned{Ref: t.Item.Ref, Text: text})
+	}
 	changes, err := predict.Rewritten(answer, t.Stated, e.Predictor.Manager)
 	if err != nil {
 		return // Nothing can be said of who holds what.

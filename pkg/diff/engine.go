@@ -212,6 +212,9 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 		return
 	}
 	e.nearMisses(p)
+	if text := predict.Contradiction(p.Item); text != "" {
+		e.emit(event.Warned{Ref: p.Item.Ref, Text: text})
+	}
 	e.seen(p.Item, p.Live, p.Answer, compared.Action == event.Create || compared.Action == event.Update)
 	e.compared(compared)
 }

@@ -39,7 +39,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 			return out, err
 		}
 	}
-	body := convention.WithoutStringData(item.Object)
+	body := convention.WithoutContradiction(convention.WithoutStringData(item.Object))
 	if body, err = p.leave(body, &out); err != nil {
 		return out, err
 	}

@@ -305,13 +305,15 @@ func conflictCauses(err error) []metav1.StatusCause {
 	})
 }
 
-// content is an object without what changes at every write.
+// content is an object without what changes at every write. The generation is part of that: some
+// kinds count a write as a change if an empty list is not the same as none.
 func content(u *unstructured.Unstructured) map[string]any {
 	out := maps.Clone(u.Object)
 	meta, _ := out["metadata"].(map[string]any)
 	meta = maps.Clone(meta)
 	delete(meta, "managedFields")
 	delete(meta, "resourceVersion")
+	delete(meta, "generation")
 	out["metadata"] = meta
 	return out
 }

@@ -2,6 +2,7 @@ package settle
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -38,10 +39,10 @@ func completesMap(stated, live map[string]any, schema openapi.Type) bool {
 	builtin := schema != nil && openapi.IsBuiltIn(schema)
 	for name, v := range stated {
 		l, has := live[name]
-		if builtin && l == nil && v != nil && isZero(v) {
-			continue // not written out
+		if l == nil && isZero(v) && leavesOut(schema, name, v) {
+			continue
 		}
-		if !has || !completes(v, l, openapi.Field(schema, name)) {
+		if !has || !completes(v, l, fieldOf(schema, name)) {
 			return false
 		}
 	}
@@ -65,6 +66,35 @@ func completesMap(stated, live map[string]any, schema openapi.Type) bool {
 		}
 	}
 	return true
+}
+
+// leavesOut reports whether a zero or null of a field of one of Kubernetes' own types is not
+// written out.
+func leavesOut(schema openapi.Type, name string, v any) bool {
+	switch {
+	case schema == nil:
+		return false
+	case openapi.IsBuiltIn(schema), strings.HasPrefix(schema.Name(), metaTypes):
+		return v == nil || !isWrittenSomewhere(name)
+	case strings.HasPrefix(schema.Name(), definitionTypes):
+		return v == nil && name != "default" && name != "example" || !isWrittenInDefinitions(name)
+	}
+	return false
+}
+
+const (
+	metaTypes       = "io.k8s.apimachinery.pkg.apis.meta.v1."
+	definitionTypes = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+)
+
+// fieldOf is [openapi.Field], except that a schema inside a schema of a definition, which may
+// also be a list or a boolean, is read as what it mostly is.
+func fieldOf(schema openapi.Type, name string) openapi.Type {
+	field := openapi.Field(schema, name)
+	if field != nil && strings.HasPrefix(field.Name(), definitionTypes+"JSONSchemaPropsOr") {
+		return schema
+	}
+	return field
 }
 
 // defaultOf returns the server's default for a field that is not stated.
@@ -99,8 +129,20 @@ func unpublishedDefault(typ, field string) (any, bool) {
 	case "io.k8s.api.admissionregistration.v1.MatchResources.matchPolicy":
 		return "Equivalent", true
 	case "io.k8s.api.admissionregistration.v1.MatchResources.namespaceSelector",
-		"io.k8s.api.admissionregistration.v1.MatchResources.objectSelector":
+		"io.k8s.api.admissionregistration.v1.MatchResources.objectSelector",
+		"io.k8s.api.admissionregistration.v1.MutatingWebhook.namespaceSelector",
+		"io.k8s.api.admissionregistration.v1.MutatingWebhook.objectSelector",
+		"io.k8s.api.admissionregistration.v1.ValidatingWebhook.namespaceSelector",
+		"io.k8s.api.admissionregistration.v1.ValidatingWebhook.objectSelector":
 		return map[string]any{}, true
+	case "io.k8s.api.core.v1.PodSpec.securityContext":
+		return map[string]any{}, true
+	case "io.k8s.api.resource.v1.ExactDeviceRequest.allocationMode", "io.k8s.api.resource.v1.DeviceSubRequest.allocationMode":
+		return "ExactCount", true
+	case "io.k8s.api.resource.v1.ExactDeviceRequest.count", "io.k8s.api.resource.v1.DeviceSubRequest.count":
+		return int64(1), true // Where all devices are asked for, it is not live.
+	case "io.k8s.api.resource.v1.DeviceToleration.operator":
+		return "Equal", true
 	// The templates of a StatefulSet's claims are one value, and each of them is written
 	// out as a claim that is new.
 	case "io.k8s.api.core.v1.PersistentVolumeClaim.apiVersion":

@@ -98,8 +98,11 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 		}
 		return live.Has && s.whole(v, live.Value)
 	case nil:
-		if child != nil || !member || live.Value != nil {
+		if child != nil || !member {
 			return false
+		}
+		if live.Value != nil {
+			return s.nullByType(live.Value)
 		}
 		// The server stores no null for a field of a built-in kind, yet treats it as a new
 		// value each time, and as a conflict with anyone else who stated the field.

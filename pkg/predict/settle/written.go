@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -28,6 +29,28 @@ func isWritten(p fieldpath.Path) bool {
 	}
 	return false
 }
+
+// isWrittenSomewhere reports whether a field of this name is a pointer in one of the types.
+func isWrittenSomewhere(name string) bool {
+	for written := range strings.FieldsSeq(writtenNames) {
+		if written[strings.LastIndexByte(written, '.')+1:] == name {
+			return true
+		}
+	}
+	return false
+}
+
+func isWrittenInDefinitions(name string) bool {
+	return slices.Contains(strings.Fields(writtenOfDefinitions), name)
+}
+
+// writtenOfDefinitions are the fields that are pointers in the Go types of definitions.
+const writtenOfDefinitions = `
+$ref additionalItems additionalProperties clientConfig conversion default deprecationWarning example externalDocs
+items labelSelectorPath maxItems maxLength maxProperties maximum minItems minLength minProperties minimum
+multipleOf not openAPIV3Schema optionalOldSelf path port reason scale schema service status subresources url
+webhook x-kubernetes-list-type x-kubernetes-map-type x-kubernetes-preserve-unknown-fields
+`
 
 // writtenNames are the fields that are pointers in the Go types of Kubernetes 1.36, with
 // the name of their parent if other fields of the same name are not pointers. A test

@@ -8,8 +8,35 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 )
+
+// So are the names of definitions.
+func TestWrittenOfDefinitions(t *testing.T) {
+	names, seen := map[string]bool{}, map[reflect.Type]bool{}
+	var walk func(r reflect.Type)
+	walk = func(r reflect.Type) {
+		for r.Kind() == reflect.Pointer || r.Kind() == reflect.Slice || r.Kind() == reflect.Map {
+			r = r.Elem()
+		}
+		if r.Kind() != reflect.Struct || seen[r] || !strings.HasSuffix(r.PkgPath(), "/apiextensions/v1") {
+			return
+		}
+		seen[r] = true
+		for f := range r.Fields() {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && f.Type.Kind() == reflect.Pointer {
+				names[name] = true
+			}
+			walk(f.Type)
+		}
+	}
+	walk(reflect.TypeFor[apiextensionsv1.CustomResourceDefinitionSpec]())
+	want := slices.Sorted(maps.Keys(names))
+	if diff := cmp.Diff(want, strings.Fields(writtenOfDefinitions)); diff != "" {
+		t.Errorf("(-want +got):\n%s\n%s", diff, strings.Join(want, " "))
+	}
+}
 
 // TestWritten compares the names with Kubernetes' own Go types.
 func TestWritten(t *testing.T) {
