@@ -38,7 +38,7 @@ func run() error {
 	transitions := pflag.Bool("log-transitions", false, "write every change of owners to stdout, as a line of JSON")
 	pflag.StringVar(&opts.Host, "host", "", "address to serve admission on; all by default")
 	pflag.IntVar(&opts.Port, "port", 9443, "port to serve admission on")
-	pflag.StringVar(&opts.CertDir, "cert-dir", "", "folder of tls.crt and tls.key, which are read again when they change")
+	pflag.StringVar(&opts.CertDir, "cert-dir", "", "folder of tls.crt and tls.key, which are read again when they change; with --self-signed, it is written to")
 	pflag.StringVar(&opts.ClientCA, "client-ca", "", "file of the authority that certifies the clients that may call; by default no certificate is asked for")
 	pflag.StringSliceVar(&opts.ClientNames, "client-names", nil, "common names that their certificates may have; any by default, with --client-ca")
 	pflag.StringVar(&opts.Health, "health-address", ":8081", "address of /healthz and /readyz; 0 for none")
@@ -47,11 +47,12 @@ func run() error {
 	pflag.BoolVar(&opts.LeaderElect, "leader-elect", false, "agree with the other replicas on one that leads")
 	pflag.DurationVar(&opts.ShutdownDelay, "shutdown-delay", 10*time.Second, "how long to keep answering after the signal to end")
 	pflag.StringVar(&setup.Service, "service", "k8sconnect", "the webhook's Service; its lease and the ConfigMap of its checkpoint have the same name")
-	pflag.BoolVar(&setup.SelfSigned, "self-signed", false, "make and renew the certificate, instead of reading it from --cert-dir")
+	pflag.BoolVar(&setup.SelfSigned, "self-signed", false, "make and renew the certificate")
 	pflag.StringVar(&setup.Secret, "certificate-secret", "k8sconnect-self-signed", "Secret to keep it in, with --self-signed")
 	pflag.StringVar(&setup.Configuration, "webhook-configuration", "k8sconnect", "ValidatingWebhookConfiguration by which the API server calls; with --self-signed, it is made to trust the certificate")
 	pflag.BoolVar(&setup.SuspendCalls, "suspend-calls", false, "stop the API server from calling while its calls do not come back")
-	pflag.StringVar(&setup.PathSecret, "path-secret", "", "Secret with the token that the paths of the webhook configuration end in; without one, every client that reaches the port is answered")
+	pflag.StringVar(&setup.PathSecret, "path-secret", "k8sconnect-path", "Secret with the token that the paths of the webhook configuration end in")
+	pflag.StringVar(&opts.Release, "release", "", "Helm release that these objects are created again for when they were deleted")
 	pflag.StringSliceVar(&setup.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces whose objects are not tracked")
 	pflag.Float64Var(&setup.RecordsPerSecond, "records-per-second", 10, "how many ownership records all replicas together write at most, after a first burst of 500")
 	pflag.TextVar(&level, "log-level", &level, "debug, info, warn or error")
@@ -66,7 +67,6 @@ func run() error {
 		return errors.New("--namespace is needed")
 	}
 	opts.Lease = setup.Service
-	setup.Webhooks = os.Getenv("WEBHOOKS")
 	for _, kind := range *kinds {
 		setup.ExcludeKinds = append(setup.ExcludeKinds, schema.ParseGroupKind(kind))
 	}

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 
@@ -93,7 +92,7 @@ func rulesFor(deprecated []schema.GroupVersionResource) []admissionv1.RuleWithOp
 // leaves alone the entry by which calls are tested. The patch is refused if the
 // configuration has changed in the meantime.
 func changes(c *admissionv1.ValidatingWebhookConfiguration, suspended bool, deprecated []schema.GroupVersionResource) ([]byte, error) {
-	patch := []operation{{"test", "/metadata/resourceVersion", c.ResourceVersion}}
+	var patch []operation
 	for i, e := range c.Webhooks {
 		if rules := rulesFor(deprecated); e.Name == customEntry && !equality.Semantic.DeepEqual(rules, e.Rules) {
 			patch = append(patch, operation{"add", fmt.Sprintf("/webhooks/%d/rules", i), rules})
@@ -103,8 +102,5 @@ func changes(c *admissionv1.ValidatingWebhookConfiguration, suspended bool, depr
 		}
 		patch = append(patch, operation{"add", fmt.Sprintf("/webhooks/%d/objectSelector", i), selectorFor(e, suspended)})
 	}
-	if len(patch) == 1 {
-		return nil, nil
-	}
-	return json.Marshal(patch)
+	return patchOf(c, patch)
 }

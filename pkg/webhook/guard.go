@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,43 +16,38 @@ import (
 
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	utilrand "k8s.io/apimachinery/pkg/util/rand"
-	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
 	typedadmission "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
 const (
-	// guardEvery is how often the configuration is checked.
-	guardEvery = 15 * time.Second
-	// guardAgain is how soon after something went wrong.
-	guardAgain = 3 * time.Second
+	// guardEvery is how often the guard compares Secrets and configuration.
+	guardEvery = 10 * time.Second
+	// guardAgain is how soon it does so again if something was missing.
+	guardAgain = time.Second
 	// tokenKey is where the Secret has the token.
 	tokenKey = "token"
-	// guardManager writes the paths and whatever is restored, and then owns none of it.
-	guardManager = "k8sconnect-webhook"
-	// callsManager suspends calls, and writes which custom kinds are asked about.
-	callsManager = "k8sconnect-webhook-calls"
 )
 
-// guard keeps the webhook configuration as the chart made it, and puts a secret into its
-// paths: a client that does not know it is not an API server, and is refused (edge cases
-// 101 and 103). Each replica has one.
+// errUntrusted says that the API server does not know the certificate yet.
+var errUntrusted = errors.New("the webhook configuration has no caBundle yet")
+
+// guard keeps a secret in the paths of the webhook configuration: a client that does not
+// know it is not an API server, and is refused (edge case 101). It also keeps the files of
+// the certificate. Each replica has one.
 type guard struct {
 	secrets        typedcorev1.SecretInterface
 	configurations typedadmission.ValidatingWebhookConfigurationInterface
+	release        release
 	// secret is the name of the Secret with the token.
 	secret, configuration string
-	charted               charted
-	events                interface {
-		Eventf(object runtime.Object, eventtype, reason, text string, args ...any)
-	}
-	log logr.Logger
+	certificate           *SelfSigned // nil if another tool makes it
+	log                   logr.Logger
 
 	tokens    tokens
 	published atomic.Bool
@@ -66,7 +63,8 @@ func (g *guard) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 		default:
 			pause = guardAgain
-			if !apierrors.IsConflict(err) && said != err.Error() { // The second of two replicas meets a conflict.
+			passes := apierrors.IsConflict(err) || errors.Is(err, errNoCertificate) || errors.Is(err, errUntrusted)
+			if !passes && said != err.Error() {
 				said = err.Error()
 				g.log.Error(err, "guard the webhook configuration")
 			}
@@ -79,11 +77,11 @@ func (g *guard) Run(ctx context.Context) error {
 	}
 }
 
-// ready reports whether the API server knows the paths. Without a configuration, there
-// are no calls.
+// ready reports whether the API server knows the paths and the certificate. Without a
+// configuration, there are no calls.
 func (g *guard) ready() bool { return g.published.Load() }
 
-// step checks once, and restores what differs.
+// step checks once, and writes what is missing.
 func (g *guard) step(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, guardEvery)
 	defer cancel()
@@ -92,6 +90,11 @@ func (g *guard) step(ctx context.Context) error {
 		return err
 	}
 	g.tokens.use(token)
+	if g.certificate != nil {
+		if err := g.certificate.step(ctx); err != nil {
+			return err
+		}
+	}
 	is, err := g.configurations.Get(ctx, g.configuration, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		g.published.Store(true)
@@ -100,60 +103,66 @@ func (g *guard) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	patch, restored, err := g.charted.repair(is, token)
-	if err != nil {
-		return err
-	}
-	if patch != nil {
-		if is, err = g.write(ctx, patch); err != nil {
+	for _, change := range []func(*admissionv1.ValidatingWebhookConfiguration) ([]byte, error){
+		func(is *admissionv1.ValidatingWebhookConfiguration) ([]byte, error) { return paths(is, token) }, disown,
+	} {
+		patch, err := change(is)
+		if err != nil {
+			return err
+		}
+		if patch == nil {
+			continue
+		}
+		if is, err = g.configurations.Patch(ctx, g.configuration, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: guardManager}); err != nil {
 			return err
 		}
 	}
+	if slices.ContainsFunc(is.Webhooks, func(e admissionv1.ValidatingWebhook) bool { return len(e.ClientConfig.CABundle) == 0 }) {
+		return errUntrusted
+	}
 	g.published.Store(true)
-	if len(restored) > 0 {
-		g.tell(is, restored)
+	return nil
+}
+
+// pathOf says where the API server asks by each entry.
+func pathOf(entry string) string {
+	switch entry {
+	case "ownership.k8sconnect.io":
+		return admission.OwnershipPath
+	case "deprecation.k8sconnect.io", customEntry:
+		return admission.DeprecationPath
+	case reachEntry:
+		return admission.ReachPath
 	}
-	if patch, err = disown(is); err == nil && patch != nil {
-		_, err = g.write(ctx, patch)
+	return ""
+}
+
+// paths returns the JSON patch that gives each entry its path with the token; nil if all
+// have it. The rest of an entry is not the guard's: what an administrator changed stays.
+func paths(is *admissionv1.ValidatingWebhookConfiguration, token string) ([]byte, error) {
+	var patch []operation
+	for i, e := range is.Webhooks {
+		service, path := e.ClientConfig.Service, pathOf(e.Name)+"/"+token
+		if pathOf(e.Name) != "" && service != nil && (service.Path == nil || *service.Path != path) {
+			patch = append(patch, operation{"add", fmt.Sprintf("/webhooks/%d/clientConfig/service/path", i), path})
+		}
 	}
-	return err
+	return patchOf(is, patch)
 }
 
-func (g *guard) write(ctx context.Context, patch []byte) (*admissionv1.ValidatingWebhookConfiguration, error) {
-	return g.configurations.Patch(ctx, g.configuration, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: guardManager})
-}
-
-// tell reports what was restored.
-func (g *guard) tell(is *admissionv1.ValidatingWebhookConfiguration, restored []string) {
-	what := strings.Join(restored, ", ")
-	g.log.Info("the webhook configuration was changed; restored what the chart made", "configuration", is.Name, "entries", what)
-	g.events.Eventf(&corev1.ObjectReference{
-		APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration", Name: is.Name, UID: is.UID,
-	}, corev1.EventTypeWarning, "ConfigurationRestored", "restored %s, which had been changed", what)
-}
-
-// token returns the one in the Secret, or creates it.
+// token returns the one in the Secret, or creates it. Of two replicas that do so, the
+// second meets a conflict.
 func (g *guard) token(ctx context.Context) (string, error) {
-	secret, err := g.secrets.Get(ctx, g.secret, metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
+	secret, err := g.release.secret(ctx, g.secrets, g.secret)
+	if err != nil {
 		return "", err
 	}
-	there := err == nil
-	if there && wellFormed(secret.Data[tokenKey]) {
+	if wellFormed(secret.Data[tokenKey]) {
 		return string(secret.Data[tokenKey]), nil
 	}
 	token := newToken()
-	if there {
-		secret.Data = map[string][]byte{tokenKey: []byte(token)}
-		_, err = g.secrets.Update(ctx, secret, metav1.UpdateOptions{FieldManager: guardManager})
-		return token, err
-	}
-	// A role can allow apply for a single name, which is impossible for create. Each
-	// replica applies with a manager of its own and without force, so the second of two
-	// meets a conflict.
-	made := coreapply.Secret(g.secret, "").WithType(corev1.SecretTypeOpaque).WithData(map[string][]byte{tokenKey: []byte(token)})
-	made.Namespace = nil
-	_, err = g.secrets.Apply(ctx, made, metav1.ApplyOptions{FieldManager: guardManager + "-" + utilrand.String(8)})
+	secret.Data = map[string][]byte{tokenKey: []byte(token)}
+	_, err = g.secrets.Update(ctx, secret, metav1.UpdateOptions{FieldManager: guardManager})
 	return token, err
 }
 

@@ -25,9 +25,10 @@ const leaseTimeout = 5 * time.Second
 // a create.
 type lease struct {
 	resourcelock.LeaseLock
+	release release
 }
 
-func newLease(config *rest.Config, namespace, name string) (*lease, error) {
+func newLease(config *rest.Config, name string, of release) (*lease, error) {
 	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
 	config.Timeout = leaseTimeout
 	client, err := coordination.NewForConfig(config)
@@ -39,17 +40,17 @@ func newLease(config *rest.Config, namespace, name string) (*lease, error) {
 		return nil, err
 	}
 	return &lease{resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: name},
+		LeaseMeta:  metav1.ObjectMeta{Namespace: of.namespace, Name: name},
 		Client:     client,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
-	}}, nil
+	}, of}, nil
 }
 
 // Create creates the Lease and holds it, unless another replica was faster: the first one
 // to write its name holds it.
 func (l *lease) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	name, namespace := l.LeaseMeta.Name, l.LeaseMeta.Namespace
-	empty := applycoordination.Lease(name, namespace)
+	empty := applycoordination.Lease(name, namespace).WithLabels(l.release.labels()).WithAnnotations(l.release.annotations())
 	if _, err := l.Client.Leases(namespace).Apply(ctx, empty, metav1.ApplyOptions{FieldManager: guardManager}); err != nil {
 		return err
 	}

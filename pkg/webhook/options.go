@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/tls"
 	"net/http"
 	"time"
 
@@ -22,8 +21,7 @@ type Options struct {
 	Host string
 	// Port to serve admission on; 0 is 9443.
 	Port int
-	// CertDir holds tls.crt and tls.key, which are read again when they change. It is
-	// ignored if Parts have a certificate.
+	// CertDir holds tls.crt and tls.key, which are read again when they change.
 	CertDir string
 	// ClientCA is a file of PEM certificates, one of which has to certify clients; empty
 	// means any client. It is read again when it changes.
@@ -38,6 +36,9 @@ type Options struct {
 	// Namespace that the webhook runs in: of its lease, its checkpoint, its Secret
 	// and the records of objects that have no namespace.
 	Namespace string
+	// Release is the Helm release of these objects, which are created again if they are
+	// deleted; empty is none.
+	Release string
 	// LeaderElect makes the replicas agree on one that leads. Without it, each does.
 	LeaderElect bool
 	// Lease is the name of the lease; empty is k8sconnect-webhook.
@@ -61,8 +62,8 @@ type Parts struct {
 	Deprecations admission.Deprecations
 	// Definitions hears of all custom kinds, now and later.
 	Definitions Definitions
-	// Certificate is served instead of that in Options.CertDir.
-	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	// SelfSigned makes the certificate in Options.CertDir. Nil leaves that to another tool.
+	SelfSigned *SelfSigned
 	// Behind puts a handler behind a secret that is the last part of its path. Nil serves
 	// every client.
 	Behind func(http.Handler) http.Handler

@@ -23,7 +23,6 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/certificates"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
@@ -41,10 +40,8 @@ type Setup struct {
 	// Configuration.
 	SelfSigned            bool
 	Secret, Configuration string
-	// PathSecret is the Secret whose token is in the paths of Configuration; empty is
-	// none. Webhooks are the entries of Configuration as the chart made them, in JSON,
-	// which are restored if they are changed; empty restores nothing.
-	PathSecret, Webhooks string
+	// PathSecret is the Secret whose token is in the paths of Configuration.
+	PathSecret string
 	// SuspendCalls has the leader find out whether the API server's calls come back, and
 	// suspend those of Configuration for as long as they do not.
 	SuspendCalls bool
@@ -96,24 +93,11 @@ func newParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 		Deprecations: catalogue, Definitions: catalogue,
 		Hints: h.tracker, Runners: []Runner{h}, Ready: []func() bool{h.tracker.Ready}, Lead: h.lead,
 	}
-	if setup.SelfSigned {
-		rotator, err := newRotator(client, opts, setup)
-		if err != nil {
-			return Parts{}, err
-		}
-		parts.Certificate = rotator.GetCertificate
-		parts.Runners = append(parts.Runners, rotator)
-		parts.Ready = append(parts.Ready, rotator.Ready)
-	}
-	if setup.PathSecret != "" {
-		g, err := newGuard(client, opts, setup, h)
-		if err != nil {
-			return Parts{}, err
-		}
-		parts.Behind = g.tokens.behind
-		parts.Runners = append(parts.Runners, g)
-		parts.Ready = append(parts.Ready, g.ready)
-	}
+	g := newGuard(client, opts, setup)
+	parts.SelfSigned = g.certificate
+	parts.Behind = g.tokens.behind
+	parts.Runners = append(parts.Runners, g)
+	parts.Ready = append(parts.Ready, g.ready)
 	if !setup.SuspendCalls {
 		return parts, nil
 	}
@@ -129,12 +113,18 @@ func newParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	return parts, registry.Register(b.metric())
 }
 
-func newGuard(client kubernetes.Interface, opts Options, setup Setup, h *history) (*guard, error) {
-	entries, err := parseCharted(setup.Webhooks)
-	return &guard{
+func newGuard(client kubernetes.Interface, opts Options, setup Setup) *guard {
+	g := &guard{
 		secrets: client.CoreV1().Secrets(opts.Namespace), configurations: client.AdmissionregistrationV1().ValidatingWebhookConfigurations(),
-		secret: setup.PathSecret, configuration: setup.Configuration, charted: entries, events: h.reports, log: opts.Log,
-	}, err
+		release: release{opts.Release, opts.Namespace}, secret: setup.PathSecret, configuration: setup.Configuration, log: opts.Log,
+	}
+	if setup.SelfSigned {
+		g.certificate = &SelfSigned{
+			secrets: g.secrets, release: g.release, dir: opts.CertDir,
+			namespace: opts.Namespace, secret: setup.Secret, service: setup.Service, configuration: setup.Configuration,
+		}
+	}
+	return g
 }
 
 func newBreaker(config *rest.Config, client kubernetes.Interface, opts Options, setup Setup, h *history) (*breaker, error) {
@@ -158,15 +148,6 @@ func newCatalogue(client discovery.ServerVersionInterface) (*admission.Catalogue
 		return nil, fmt.Errorf("the server's version: %w", err)
 	}
 	return &admission.Catalogue{Server: release}, nil
-}
-
-func newRotator(client kubernetes.Interface, opts Options, setup Setup) (*certificates.Rotator, error) {
-	return certificates.New(
-		client.CoreV1().Secrets(opts.Namespace), client.AdmissionregistrationV1().ValidatingWebhookConfigurations(),
-		certificates.Options{
-			Secret: setup.Secret, Configuration: setup.Configuration,
-			Namespace: opts.Namespace, Service: setup.Service, Log: slogOf(opts.Log),
-		})
 }
 
 // history is the tracker and the recorder.
@@ -204,9 +185,11 @@ func newHistory(config *rest.Config, registry prometheus.Registerer, opts Option
 		Namespace: opts.Namespace, Events: h.reports,
 		Transitions: setup.Transitions, Log: slogOf(opts.Log), Metrics: metrics, WritesPerSecond: setup.RecordsPerSecond,
 	})
+	of := release{opts.Release, opts.Namespace}
 	h.tracker, err = tracker.New(tracker.Options{
 		Metadata: objects, Discovery: client.Discovery(), ConfigMaps: client.CoreV1().ConfigMaps(opts.Namespace),
 		Sink: h.recorder, Finish: func() { h.finish() }, Log: opts.Log, Name: setup.Service,
+		Labels: of.labels(), Annotations: of.annotations(),
 		ExcludeNamespaces: setup.ExcludeNamespaces, ExcludeKinds: setup.ExcludeKinds,
 	})
 	if err != nil {

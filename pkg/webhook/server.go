@@ -29,16 +29,17 @@ const stopTimeout = 15 * time.Second
 
 // Server is the webhook of one replica.
 type Server struct {
-	manager  manager.Manager
-	opts     Options
-	draining atomic.Bool
-	busy     sync.WaitGroup // the runners
+	manager     manager.Manager
+	opts        Options
+	certificate *SelfSigned // nil if another tool makes it
+	draining    atomic.Bool
+	busy        sync.WaitGroup // the runners
 }
 
 // New returns the webhook for the cluster of config, made up of its parts.
 func New(config *rest.Config, opts Options, parts Parts) (*Server, error) {
-	if parts.Certificate == nil && opts.CertDir == "" {
-		return nil, errors.New("set up the webhook: it has no certificate")
+	if opts.CertDir == "" {
+		return nil, errors.New("set up the webhook: it has no folder of its certificate")
 	}
 	if opts.ClientCA == "" && len(opts.ClientNames) > 0 {
 		return nil, errors.New("set up the webhook: clients have to be certified for their names to be known")
@@ -60,6 +61,11 @@ func New(config *rest.Config, opts Options, parts Parts) (*Server, error) {
 // server reports that it is not ready, and asks clients with every answer to reconnect;
 // requests in progress when connections close are still answered.
 func (s *Server) Start(ctx context.Context) error {
+	if s.certificate != nil { // cert-controller gives up if there is no Secret.
+		if err := s.certificate.step(ctx); err != nil && !errors.Is(err, errNoCertificate) {
+			return fmt.Errorf("find the certificate: %w", err)
+		}
+	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
@@ -111,14 +117,13 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 	if err != nil {
 		return err
 	}
-	if err := registry.Register(newExpiry(parts.Certificate, s.opts.CertDir)); err != nil {
+	if err := registry.Register(newExpiry(s.opts.CertDir)); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	server := ctrlwebhook.NewServer(ctrlwebhook.Options{
 		Host: s.opts.Host, Port: s.opts.Port, CertDir: s.opts.CertDir,
 		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
 			c.MinVersion = tls.VersionTLS12
-			c.GetCertificate = parts.Certificate
 			if s.opts.ClientCA != "" {
 				clients{authority: s.opts.ClientCA, names: s.opts.ClientNames}.require(c)
 			}
@@ -131,7 +136,7 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 			server.Register(path+"/", parts.Behind(handler))
 		}
 	}
-	lock, err := newLease(config, s.opts.Namespace, cmp.Or(s.opts.Lease, defaultLease))
+	lock, err := newLease(config, cmp.Or(s.opts.Lease, defaultLease), release{s.opts.Release, s.opts.Namespace})
 	if err != nil {
 		return err
 	}
@@ -152,10 +157,24 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 	}
 	lock.LockConfig.EventRecorder = s.manager.GetEventRecorderFor(lock.Identity()) //nolint:staticcheck // The lock takes this kind.
 	return errors.Join(
-		s.manager.Add(server),
+		s.addServer(server, parts.SelfSigned),
 		s.addChecks(server.StartedChecker(), parts.Ready),
 		s.addRunners(parts),
 	)
+}
+
+// addServer adds the server, which cannot start before it has a certificate.
+func (s *Server) addServer(server ctrlwebhook.Server, certificate *SelfSigned) error {
+	if certificate == nil {
+		return s.manager.Add(server)
+	}
+	s.certificate = certificate
+	return errors.Join(certificate.add(s.manager), s.manager.Add(everywhere(func(ctx context.Context) error {
+		if certificate.wait(ctx) != nil {
+			return nil
+		}
+		return server.Start(ctx)
+	})))
 }
 
 func (s *Server) addChecks(started healthz.Checker, ready []func() bool) error {

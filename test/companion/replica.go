@@ -59,7 +59,11 @@ func (w *Companion) Launch() (*Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := append(append([]string{}, w.args...), "--host="+host, "--port="+port, "--health-address="+r.health, "--metrics-address="+r.metrics)
+	certificates, err := os.MkdirTemp(w.cluster.Dir, "certificates")
+	if err != nil {
+		return nil, err
+	}
+	args := append(append([]string{}, w.args...), "--cert-dir="+certificates, "--host="+host, "--port="+port, "--health-address="+r.health, "--metrics-address="+r.metrics)
 	r.cmd = exec.Command(filepath.Join(w.options.Root, "bin/webhook"), append(args, w.options.Args...)...)
 	r.cmd.Env = append(append(os.Environ(), w.env...), "KUBECONFIG="+w.kubeconfig)
 	r.cmd.Stdout, r.cmd.Stderr = w.options.Log, w.options.Log

@@ -91,37 +91,3 @@
         request.?dryRun.orValue(false) && request.name == '{{ include "k8sconnect.name" . }}' &&
         object.?metadata.?annotations[?'k8sconnect.io/reach'].hasValue()
 {{- end -}}
-
-{{/* The same in JSON: what the webhook puts back when somebody changes it, and what the
-     digest on the configuration is of. */}}
-{{- define "k8sconnect.webhooksJSON" -}}
-{{ include "k8sconnect.webhooks" . | fromYamlArray | toJson }}
-{{- end -}}
-
-{{/* Each entry as one text, in JSON: what the policy lets the webhook's own account leave
-     an entry as. The policy makes the same of what is written. */}}
-{{- define "k8sconnect.shapes" -}}
-{{- $shapes := list }}
-{{- range include "k8sconnect.webhooks" . | fromYamlArray }}
-{{- $rules := list }}
-{{- range .rules }}
-{{- $rules = append $rules (join " " (list (join "," .apiGroups) (join "," .apiVersions) (join "," .resources) (join "," .operations) .scope)) }}
-{{- end }}
-{{- $conditions := list }}
-{{- range .matchConditions }}
-{{- $conditions = append $conditions (printf "%s=%s" .name .expression) }}
-{{- end }}
-{{- $selector := list }}
-{{- range $key, $value := .namespaceSelector.matchLabels }}
-{{- $selector = append $selector (printf "%s=%s" $key $value) }}
-{{- end }}
-{{- range .namespaceSelector.matchExpressions }}
-{{- $selector = append $selector (printf "%s %s %s" .key .operator (join "," .values)) }}
-{{- end }}
-{{- $service := .clientConfig.service }}
-{{- $shapes = append $shapes (join "\n" (list .name .failurePolicy (int .timeoutSeconds | toString) .sideEffects .matchPolicy
-      (join "," .admissionReviewVersions) (printf "%s/%s:%d" $service.namespace $service.name (int $service.port))
-      (join ";" $rules) (join ";" $selector) (join ";" $conditions))) }}
-{{- end }}
-{{- $shapes | toJson }}
-{{- end -}}

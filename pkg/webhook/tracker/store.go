@@ -123,7 +123,7 @@ func (t *Tracker) write(ctx context.Context, checkpoint Checkpoint, scope owners
 
 // create makes the ConfigMap by apply: RBAC can permit that for one name.
 func (t *Tracker) create(ctx context.Context) (*corev1.ConfigMap, error) {
-	empty := applycorev1.ConfigMap(t.opts.Name, "").WithLabels(map[string]string{Label: "true"})
+	empty := applycorev1.ConfigMap(t.opts.Name, "").WithLabels(map[string]string{Label: "true"}).WithLabels(t.opts.Labels).WithAnnotations(t.opts.Annotations)
 	empty.Namespace = nil // It is that of the client.
 	c, err := t.opts.ConfigMaps.Apply(ctx, empty, metav1.ApplyOptions{FieldManager: fieldManager})
 	if err != nil {

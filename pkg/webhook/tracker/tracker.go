@@ -55,6 +55,8 @@ type Options struct {
 
 	// Name of the ConfigMap; "k8sconnect-tracker" by default.
 	Name string
+	// Labels and Annotations that it gets if it has to be created.
+	Labels, Annotations map[string]string
 	// ExcludeNamespaces whose objects are not tracked.
 	ExcludeNamespaces []string
 	// ExcludeKinds that are not tracked, beside those that never are.

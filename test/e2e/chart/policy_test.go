@@ -106,6 +106,9 @@ func TestPolicy(t *testing.T) {
 			if _, err := admin.Patch(t.Context(), release, types.JSONPatchType, []byte(`[{"op":"add","path":"/webhooks/0/timeoutSeconds","value":2}]`), metav1.PatchOptions{}); err != nil {
 				t.Error(err)
 			}
+			if err := patch("/webhooks/0/clientConfig/caBundle", bundle); err != nil {
+				t.Errorf("once an administrator has changed an entry: %v", err)
+			}
 		})
 	}
 }

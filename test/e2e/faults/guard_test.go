@@ -19,6 +19,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
@@ -132,9 +133,9 @@ func forged(t *testing.T, namespace, name string, uid types.UID, version string)
 	return string(text)
 }
 
-// TestTampered changes the configuration as a user with the right to do so: the change is
-// undone and reported; the secret of its paths stays through upgrades, and a new one is
-// used when it is deleted (edge case 103).
+// TestTampered changes the configuration as Helm and as an administrator: upgrades leave
+// the secret of its paths, and the webhook writes its own part again and nothing else (edge
+// case 103).
 func TestTampered(t *testing.T) {
 	circle.Full(t)
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
@@ -161,41 +162,68 @@ func TestTampered(t *testing.T) {
 	}
 	helm.Run(t, "rollback", companion.Release, "--namespace", companion.Namespace)
 	tr.await(t, "they are there again", func() bool { return same(good, tr.entries(t)) })
+	// What an administrator changes stays, and the webhook keeps its own part of it.
 	configurations := tr.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	tampered := 0
-	for _, patch := range []string{
-		`[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Fail"},{"op":"replace","path":"/webhooks/0/rules/0/operations","value":["*"]}]`,
-		`[{"op":"remove","path":"/webhooks/1"},{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":30}]`,
-		`[{"op":"replace","path":"/webhooks/0/clientConfig","value":{"url":"https://127.0.0.1:1/"}}]`,
-	} {
-		if _, err := configurations.Patch(t.Context(), companion.Release, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		tampered++
-		tr.await(t, "it is put back", func() bool { return same(good, tr.entries(t)) })
-		tr.called(t, fmt.Sprint("tampered-", tampered))
-	}
-	if times := strings.Count(tr.log.tail(10000), "the webhook configuration was changed"); times != tampered {
-		t.Errorf("it was put back %d times, and changed %d times", times, tampered)
-	}
-	tr.await(t, "an Event says so", func() bool {
-		events, err := tr.typed.CoreV1().Events("").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.kind=ValidatingWebhookConfiguration"})
-		return err == nil && slices.Contains(eventReasons(events), "ConfigurationRestored")
-	})
-	// An upgrade to what these replicas do not know is left alone, but for the paths.
-	helm.Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace, "--set", "admission.timeoutSeconds=2")
-	if err := tr.typed.CoreV1().Secrets(companion.Namespace).Delete(t.Context(), companion.Release+"-path", metav1.DeleteOptions{}); err != nil {
+	edit := `[{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":2},{"op":"remove","path":"/webhooks/0/clientConfig/caBundle"},{"op":"remove","path":"/webhooks/0/clientConfig/service/path"}]`
+	if _, err := configurations.Patch(t.Context(), companion.Release, types.JSONPatchType, []byte(edit), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	tr.await(t, "there is another path", func() bool {
-		now := *tr.entries(t)[0].ClientConfig.Service.Path
-		return now != path && secret.MatchString(now)
-	})
-	tr.called(t, "anew")
-	for _, w := range tr.entries(t) {
-		if *w.TimeoutSeconds != 2 {
-			t.Errorf("%s: replicas of the chart before undid an upgrade", w.Name)
+	tr.called(t, "edited")
+	if w := tr.entries(t)[0]; *w.TimeoutSeconds != 2 || *w.ClientConfig.Service.Path != path {
+		t.Errorf("the time-out is %d, the path %s", *w.TimeoutSeconds, *w.ClientConfig.Service.Path)
+	}
+}
+
+// TestRotated deletes each object that the webhook fills, as its page says: the webhook
+// creates it again and goes on, and Helm still knows it for its own, so that an uninstall
+// leaves nothing and the next install succeeds (edge case 80).
+func TestRotated(t *testing.T) {
+	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
+	r := tr.first(t)
+	tr.makeNamespace(t, "work")
+	tr.called(t, "first")
+	secrets, configMaps := tr.typed.CoreV1().Secrets(companion.Namespace), tr.typed.CoreV1().ConfigMaps(companion.Namespace)
+	path, authority := *tr.entries(t)[0].ClientConfig.Service.Path, string(tr.entries(t)[0].ClientConfig.CABundle)
+	for _, err := range []error{
+		secrets.Delete(t.Context(), companion.Release+"-path", metav1.DeleteOptions{}),
+		secrets.Delete(t.Context(), companion.Release+"-self-signed", metav1.DeleteOptions{}),
+		configMaps.Delete(t.Context(), companion.Release, metav1.DeleteOptions{}),
+		tr.typed.CoordinationV1().Leases(companion.Namespace).Delete(t.Context(), companion.Release, metav1.DeleteOptions{}),
+	} {
+		if err != nil {
+			t.Fatal(err)
 		}
+	}
+	tr.await(t, "there are another path and another authority", func() bool {
+		return !slices.ContainsFunc(tr.entries(t), func(w admissionv1.ValidatingWebhook) bool {
+			return *w.ClientConfig.Service.Path == path || string(w.ClientConfig.CABundle) == authority
+		})
+	})
+	tr.called(t, "rotated")
+	tr.watches(t)
+	tr.await(t, "it leads again", func() bool {
+		lease, err := tr.typed.CoordinationV1().Leases(companion.Namespace).Get(t.Context(), companion.Release, metav1.GetOptions{})
+		return err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != ""
+	})
+	if err := r.Stop(); err != nil {
+		t.Error(err)
+	}
+	if err := tr.Uninstall(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"secrets", "configmaps"} {
+		list, err := tr.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: kind}).Namespace(companion.Namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range list.Items {
+			if o.GetName() != "kube-root-ca.crt" {
+				t.Errorf("%s/%s is left", kind, o.GetName())
+			}
+		}
+	}
+	if err := tr.Helm(t.Context(), "install"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -1,0 +1,120 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/open-policy-agent/cert-controller/pkg/rotator"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// errNoCertificate says that no replica has made a certificate yet.
+var errNoCertificate = errors.New("there is no certificate yet")
+
+// SelfSigned has cert-controller make and renew the certificate, in a Secret, and make
+// the webhook configuration trust it. It keeps Options.CertDir as the Secret is, which is
+// faster than a mounted volume: the kubelet takes a minute.
+type SelfSigned struct {
+	secrets                                   typedcorev1.SecretInterface
+	release                                   release
+	namespace, secret, service, configuration string
+	dir                                       string
+}
+
+// step creates the Secret if it is not there, which cert-controller does not do, and
+// copies its certificate to the files.
+func (s *SelfSigned) step(ctx context.Context) error {
+	secret, err := s.release.secret(ctx, s.secrets, s.secret)
+	if err != nil {
+		return err
+	}
+	if len(secret.Data[corev1.TLSCertKey]) == 0 {
+		return errNoCertificate
+	}
+	for _, key := range []string{corev1.TLSPrivateKeyKey, corev1.TLSCertKey} {
+		if err := replaceFile(filepath.Join(s.dir, key), secret.Data[key]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceFile writes a file that has another content. It has all of it or nothing.
+func replaceFile(path string, content []byte) error {
+	if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, content) {
+		return nil
+	}
+	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// wait waits for the files.
+func (s *SelfSigned) wait(ctx context.Context) error {
+	return wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
+		_, err := os.Stat(filepath.Join(s.dir, corev1.TLSCertKey))
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+}
+
+// add adds cert-controller to a manager. Each replica runs it, and an update is refused
+// if another replica was faster: without a leader, too, there is a certificate.
+func (s *SelfSigned) add(m manager.Manager) error {
+	return rotator.AddRotator(oneSecret(m, s.namespace, s.secret), &rotator.CertRotator{
+		SecretKey: types.NamespacedName{Namespace: s.namespace, Name: s.secret},
+		CertDir:   s.dir,
+		CAName:    s.service + "-authority", CAOrganization: "k8sconnect",
+		DNSName:    s.service + "." + s.namespace + ".svc",
+		IsReady:    make(chan struct{}), // The guard knows sooner.
+		Webhooks:   []rotator.WebhookInfo{{Name: s.configuration, Type: rotator.Validating}},
+		FieldOwner: certificateManager,
+	})
+}
+
+// narrow is a manager with another configuration for the caches that are made of it.
+type narrow struct {
+	manager.Manager
+	config *rest.Config
+}
+
+// GetConfig returns it.
+func (n narrow) GetConfig() *rest.Config { return n.config }
+
+// oneSecret returns a manager that lists and watches one Secret of a namespace.
+// cert-controller asks for all of them, and the role does not permit that.
+func oneSecret(m manager.Manager, namespace, name string) manager.Manager {
+	config := rest.CopyConfig(m.GetConfig())
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/api/v1/namespaces/"+namespace+"/secrets") {
+				r = r.Clone(r.Context())
+				query := r.URL.Query()
+				query.Set("fieldSelector", "metadata.name="+name)
+				r.URL.RawQuery = query.Encode()
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	return narrow{m, config}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
