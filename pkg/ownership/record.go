@@ -114,4 +114,6 @@ type Occasion struct {
 	User string
 	// Gap: see [Entry].
 	Gap bool
+	// Noted is set if another process saw it, which may be about to record it.
+	Noted bool
 }

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -84,7 +85,18 @@ func (q *queue) lead(leads bool) {
 func (q *queue) add(o ownership.Object, n pendingTransition, now time.Time) {
 	n.came, n.entry = now, entryOf(n.Transition)
 	p := q.open(o)
-	p.transitions = append(p.transitions, n)
+	at := len(p.transitions)
+	if n.Noted {
+		if i := slices.IndexFunc(p.transitions, n.same); i >= 0 {
+			p.transitions[i] = p.transitions[i].joined(n)
+			q.close(p, now)
+			return
+		}
+		for at > 0 && object.Newer(p.transitions[at-1].ResourceVersion, n.ResourceVersion) {
+			at--
+		}
+	}
+	p.transitions = slices.Insert(p.transitions, at, n)
 	q.count(p, 1, n)
 	q.makeRoom(p)
 	q.close(p, now)

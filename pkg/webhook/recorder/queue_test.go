@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -209,5 +211,39 @@ func TestQueueDrain(t *testing.T) {
 	d.lead(true)
 	if diff := cmp.Diff([]string{"a", "b"}, texts()); diff != "" {
 		t.Errorf("as leader (-want +got):\n%s", diff)
+	}
+}
+
+// What another process noted joins what is pending here: its user and verdict are added, it
+// is settled with it, and what is not pending takes its place before later versions.
+func TestNoted(t *testing.T) {
+	q := newQueue(Limits{}, newPace(10, 10))
+	o := ownership.Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: "n", Name: "x", UID: "1"}
+	settled := 0
+	add := func(version, user string, kind ownership.Kind, noted bool) {
+		q.add(o, pendingTransition{
+			Transition: ownership.Transition{Path: fieldpath.Field("data", "a"), Kind: kind, Before: []managedfields.Owner{{Manager: "argo"}}, After: []managedfields.Owner{{Manager: "flux"}}},
+			Occasion:   ownership.Occasion{ResourceVersion: version, User: user, Noted: noted},
+			settled:    func(ownership.Outcome) { settled++ },
+		}, noon)
+	}
+	add("7", "", ownership.Lost, false)
+	add("7", "alice", ownership.Taken, true)
+	add("5", "bob", ownership.Taken, true)
+	p := q.objects["1"]
+	if len(p.transitions) != 2 || p.transitions[0].User != "bob" || p.transitions[1].User != "alice" || p.transitions[1].Kind != ownership.Taken || p.ours() {
+		t.Fatalf("pending: %+v", p.transitions)
+	}
+	q.lead(true)
+	b, ok := q.take(noon.Add(time.Minute))
+	if !ok {
+		t.Fatal("nothing is due for a leader")
+	}
+	q.answer(b, written, noon.Add(time.Minute))
+	for _, call := range q.settledNow() {
+		call()
+	}
+	if settled != 3 {
+		t.Errorf("%d are settled", settled)
 	}
 }

@@ -18,7 +18,28 @@ type pendingTransition struct {
 
 // ours reports whether to write it without being the leader, as the replica with the
 // hint does.
-func (n pendingTransition) ours() bool { return n.User != "" }
+func (n pendingTransition) ours() bool { return n.User != "" && !n.Noted }
+
+// same reports whether two are the same transition.
+func (n pendingTransition) same(other pendingTransition) bool {
+	return n.entry == other.entry && n.ResourceVersion == other.ResourceVersion && n.Gap == other.Gap
+}
+
+// joined returns the transition with what another process noted of it.
+func (n pendingTransition) joined(noted pendingTransition) pendingTransition {
+	if n.User == "" && noted.User != "" {
+		n.User, n.Kind, n.Forced, n.Noted = noted.User, noted.Kind, noted.Forced, true
+	}
+	first, second := n.settled, noted.settled
+	n.settled = func(o ownership.Outcome) {
+		for _, settled := range []func(ownership.Outcome){first, second} {
+			if settled != nil {
+				settled(o)
+			}
+		}
+	}
+	return n
+}
 
 // calls returns the call that reports the outcome.
 func (n pendingTransition) calls(o ownership.Outcome) func() {

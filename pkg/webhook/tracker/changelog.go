@@ -20,8 +20,8 @@ type watched struct {
 	refused bool
 }
 
-// changelog is, for one resource, up to where it was seen, and what of that is not
-// settled.
+// changelog is, for one resource, up to where it was seen, and what of that nobody may
+// have recorded.
 type changelog struct {
 	// promised is where a checkpoint says that history was kept up to.
 	promised position
@@ -31,18 +31,15 @@ type changelog struct {
 	newest position
 	// began is when the list that is read, or was read last, was asked for.
 	began time.Time
-	// open holds pending changes, oldest first. Settled ones may stay for a while, and
-	// are removed when there are many.
-	open    []*pendingChange
-	clearAt int
-	// deferred is the open pending change of all that was left to the leader, and that no
-	// checkpoint of that leader has passed.
-	deferred *pendingChange
+	// left is what was left to the leader, as one change; nil if its checkpoint has passed
+	// all of it.
+	left *pendingChange
 }
 
 // pendingChange is what one version of an object, or one list after a gap, leaves to be
 // written. A tracker that starts at before sees it again.
 type pendingChange struct {
+	// watched is nil for what was noted beside the checkpoint.
 	*watched
 	before  position
 	version string // of the resource, from which on it is in the past
@@ -50,20 +47,31 @@ type pendingChange struct {
 	uid         types.UID
 	from        string // version of the object before
 	to          ownership.Owners
-	occurrences []ownership.Occurrence // until they are recorded
-	contested   bool                   // an owner lost what others hold
-	apart       bool                   // versions in between may have been missed
+	occurrences []ownership.Occurrence
+	contested   bool // an owner lost what others hold
+	apart       bool // versions in between may have been missed
 
 	gap *gap
 
-	unsettled int
-	joined    bool // a hint was found
-	deferred  bool // to the leader
-	lost      bool // at least one of its occurrences
-	settled   bool
+	open     []bool // the occurrences that are not settled
+	joined   bool   // a hint was found
+	deferred bool   // to the leader
+	lost     bool   // at least one of its occurrences
+	told     bool   // to the leader, by a note
+	settled  bool
 	// span is from when it happened to when it was seen.
 	span Span
 	due  time.Time
+}
+
+// unsettled returns the occurrences that are neither recorded nor given up.
+func (m *pendingChange) unsettled() (out []unrecorded) {
+	for i, open := range m.open {
+		if open {
+			out = append(out, unrecorded{m.occurrences[i], m.span.From})
+		}
+	}
+	return out
 }
 
 // gap is a time of which not every transition is known.
@@ -73,14 +81,17 @@ type gap struct {
 	// blind is set if not even the total change is known: the sink has to compare what it
 	// wrote.
 	blind bool
-	why   string
+	// declared is set once the time is to be stored.
+	declared bool
+	why      string
 }
 
 // Why a time is declared as a gap.
 const (
-	noHistory = "the API server does not tell any more what happened since"
-	notLed    = "it was left to a leader, and none recorded it"
-	noRoom    = "there was no room for it, or its record was refused for an hour"
+	noHistory       = "the API server does not tell any more what happened since"
+	notLed          = "it was left to a leader, and none recorded it"
+	noRoom          = "there was no room for it, or its record was refused for an hour"
+	unreadableNotes = "what was noted beside the checkpoint is not readable"
 )
 
 // advance notes that all up to a version was seen, and when that happened, at the
@@ -103,56 +114,24 @@ func (l *changelog) at() position {
 	return l.seen
 }
 
-func (l *changelog) add(m *pendingChange) {
-	m.before = l.at()
-	if len(l.open) >= l.clearAt { // One that stays open for long must not keep all after it.
-		l.open = without(l.open, isSettled)
-		l.clearAt = 2*len(l.open) + 64
-	}
-	l.open = append(l.open, m)
-}
-
-// checkpoint is from where nothing is lost: behind all that was seen, but before
-// the oldest that is not settled.
-func (l *changelog) checkpoint() position {
-	l.sweep()
-	if len(l.open) > 0 {
-		return l.open[0].before
-	}
-	return l.at()
-}
-
-// passed settles what another replica's checkpoint has left behind.
+// passed forgets what another replica's checkpoint has left behind: it is recorded, or
+// noted beside that checkpoint.
 func (l *changelog) passed(version string) {
-	for _, m := range l.open {
-		if !newer(m.version, version) {
-			m.settled = true
-		}
+	if l.left != nil && !newer(l.left.version, version) {
+		l.left = nil
 	}
-	l.sweep()
 }
 
-// sweep drops settled changes at the front, where they are visible.
-func (l *changelog) sweep() {
-	n := 0
-	for n < len(l.open) && l.open[n].settled {
-		n++
-	}
-	clear(l.open[:n])
-	l.open = l.open[n:]
-}
-
-// postpone keeps one pending change open for all that were left to the leader: until its
-// checkpoint has passed the newest of them, they may not be written.
-func (l *changelog) postpone(m *pendingChange) {
-	if first := l.deferred; first != nil && !first.settled && first.gap == nil {
-		if newer(m.version, first.version) {
-			first.version = m.version
+// leave keeps one change for all that were left to the leader: until its checkpoint has
+// passed the newest of them, they may not be written.
+func (l *changelog) leave(m *pendingChange) {
+	if l.left != nil {
+		if newer(m.version, l.left.version) {
+			l.left.version = m.version
 		}
-		m.settled = true
 		return
 	}
-	l.deferred = m
+	l.left = m
 }
 
 func isSettled(m *pendingChange) bool { return m.settled }

@@ -18,6 +18,11 @@ type Checkpoint struct {
 	// the webhook runs: the API server sends a bookmark a minute. The times of the positions
 	// are older, where little happens.
 	Heard time.Time `json:"heard,omitzero"`
+	// Seen is when the first change happened that is noted beside the checkpoint and not
+	// recorded; no time if there is none.
+	Seen time.Time `json:"seen,omitzero"`
+	// Compare is set if records have to be compared with what is there, after a gap.
+	Compare bool `json:"compare,omitempty"`
 	// Resources has the position of each, by "deployments.apps".
 	Resources map[string]position `json:"resources"`
 }

@@ -92,13 +92,13 @@ func TestQuietIsNotDeaf(t *testing.T) {
 		s.now = s.now.Add(time.Minute)
 		s.bookmark(s.w, fmt.Sprint(10+n), s.now)
 	}
-	c := s.checkpoint()
+	c := s.store(maxNotes, s.now).checkpoint
 	if at := c.Resources["configmaps"]; at != (position{"69", noon}) || !c.Heard.Equal(s.now) {
 		t.Errorf("heard at %s; %+v", c.Heard, at)
 	}
 	s.asked(s.w, "69", s.now) // A watch begins anew.
 	s.bookmark(s.w, "70", s.now.Add(time.Minute))
-	if at := s.checkpoint().Resources["configmaps"]; at != (position{"70", s.now}) {
+	if at := s.store(maxNotes, s.now).checkpoint.Resources["configmaps"]; at != (position{"70", s.now}) {
 		t.Errorf("once the server was asked where it is: %+v", at)
 	}
 }

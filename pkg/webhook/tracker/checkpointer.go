@@ -3,13 +3,24 @@ package tracker
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
-// lastStore is how long the last checkpoint may take to be stored.
-const lastStore = 5 * time.Second
+const (
+	// lastStore is how long the last checkpoint may take to be stored.
+	lastStore = 5 * time.Second
+	// noteEvery is how soon after the last time what was seen is noted: a kill loses the
+	// users of so long.
+	noteEvery = 500 * time.Millisecond
+	// storeRate is how many bytes of notes are stored a second, at the most, so that a storm
+	// of changes is no storm of writes.
+	storeRate = 200 << 10
+)
 
 // load reads the checkpoint, as often as it takes. The error is that of the
 // context.
@@ -19,6 +30,7 @@ func (t *Tracker) load(ctx context.Context) error {
 		kept, err := t.read(ctx)
 		if err == nil {
 			t.loaded = kept.checkpoint
+			t.recall(kept)
 			return nil
 		}
 		t.opts.Log.Error(err, "read the checkpoint")
@@ -28,35 +40,42 @@ func (t *Tracker) load(ctx context.Context) error {
 	}
 }
 
-// keepCheckpoint deals with gaps and stores the checkpoint while it leads, and else reads
-// what the leader has stored.
+// recall hands what was noted beside a checkpoint to the sink.
+func (t *Tracker) recall(k kept) {
+	for _, o := range [][]unrecorded{k.seen, k.told} {
+		t.do(func(s *state) []*pendingChange { return s.noted(o, time.Now()) })
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if k.unread != (Span{}) || k.checkpoint.Compare {
+		t.state.gaps = append(t.state.gaps, &pendingChange{gap: &gap{Span: k.unread, blind: true, why: unreadableNotes}})
+	}
+}
+
+// keepCheckpoint stores the checkpoint while it leads, and else reads what the leader has
+// stored, and tells it the users that only this replica knows.
 func (t *Tracker) keepCheckpoint(ctx context.Context) {
-	var next time.Time // The first is stored as soon as there is all to store: until then, a kill is a gap.
-	pauses, compare := newComparisons(), time.Time{}
-	for pause.For(ctx, min(t.opts.StoreEvery, time.Second)) == nil {
-		if !time.Now().Before(compare) {
-			if t.gaps(ctx) == nil {
-				pauses = newComparisons()
-			} else {
-				compare = time.Now().Add(pauses.Step())
-			}
-		}
-		if time.Now().Before(next) || !t.Ready() {
+	var next, notes time.Time // The first is stored as soon as there is all to store: until then, a kill is a gap.
+	for pause.For(ctx, min(t.opts.StoreEvery, noteEvery/2)) == nil {
+		now := time.Now()
+		if !t.Ready() || now.Before(next) && (now.Before(notes) || !t.dirty()) {
 			continue
 		}
-		next = time.Now().Add(t.opts.StoreEvery)
-		if t.leads() {
-			t.storeOrSay(ctx)
-			continue
+		size := t.storeOrSay(ctx)
+		next = now.Add(t.opts.StoreEvery)
+		notes = now.Add(noteEvery + time.Duration(size)*time.Second/storeRate)
+	}
+}
+
+// compare deals with gaps while it leads.
+func (t *Tracker) compare(ctx context.Context) {
+	pauses := newComparisons()
+	for in := time.Second; pause.For(ctx, in) == nil; {
+		if in = time.Second; t.gaps(ctx) == nil {
+			pauses = newComparisons()
+		} else {
+			in = pauses.Step()
 		}
-		kept, err := t.read(ctx)
-		if err != nil {
-			t.opts.Log.Error(err, "read the leader's checkpoint")
-			continue
-		}
-		t.mu.Lock()
-		t.state.passed(kept.checkpoint)
-		t.mu.Unlock()
 	}
 }
 
@@ -72,17 +91,14 @@ func (t *Tracker) gaps(ctx context.Context) error {
 	if len(gaps) == 0 {
 		return nil
 	}
-	var err error
 	if blind {
-		err = t.opts.Sink.Gap(ctx, t.Live)
+		if err := t.opts.Sink.Gap(ctx, t.Live); err != nil {
+			t.opts.Log.Error(err, "compare what was recorded with what is there")
+			return err
+		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err != nil {
-		t.opts.Log.Error(err, "compare what was recorded with what is there")
-		t.state.requeue(gaps)
-		return err
-	}
 	t.state.dealt(gaps)
 	for _, g := range tell(gaps) {
 		t.opts.Log.Info("a time is declared of which not every change is known",
@@ -91,33 +107,105 @@ func (t *Tracker) gaps(ctx context.Context) error {
 	return nil
 }
 
-// last stores the checkpoint that the next start begins at.
+// last stores what the next start begins with.
 func (t *Tracker) last(ctx context.Context) {
-	if !t.leads() {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastStore)
 	defer cancel()
 	t.storeOrSay(ctx)
 }
 
-func (t *Tracker) storeOrSay(ctx context.Context) {
+func (t *Tracker) dirty() bool {
 	t.mu.Lock()
-	checkpoint, scope, news := t.state.checkpoint(), t.scope(), t.state.undeclared
-	t.state.undeclared = Coverage{}
-	news.Behind = t.state.backlog(time.Now())
-	maps.Copy(checkpoint.Resources, t.loaded.Resources) // including kinds that were not found yet
-	t.mu.Unlock()
-	if err := t.write(ctx, checkpoint, scope, news); err != nil {
+	defer t.mu.Unlock()
+	return t.state.dirty || t.asked && !t.state.leading
+}
+
+// storeOrSay stores what this replica has to store, and returns the size of its notes. If
+// another replica has written meanwhile, it tries again.
+func (t *Tracker) storeOrSay(ctx context.Context) (size int) {
+	var err error
+	for range 3 {
+		if size, err = t.store(ctx); !apierrors.IsConflict(err) {
+			break
+		}
+	}
+	if err != nil {
 		t.opts.Log.Error(err, "store the checkpoint")
+	}
+	return size
+}
+
+func (t *Tracker) store(ctx context.Context) (size int, err error) {
+	k, err := t.read(ctx)
+	if err != nil {
+		return 0, err
+	}
+	t.mu.Lock()
+	leading, asked := t.state.leading, t.asked
+	t.mu.Unlock()
+	switch {
+	case leading:
+		t.recall(kept{told: k.told})
+	case asked:
+		// What the leader before has noted is this one's to record and to note.
+		t.recall(kept{seen: k.seen, told: k.told, unread: k.unread, checkpoint: Checkpoint{Compare: k.checkpoint.Compare}})
 		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.state.undeclared.Add(news.Gaps...)
+		t.state.passed(k.checkpoint)
+		t.state.lead(true, time.Now())
+		t.mu.Unlock()
+	default:
+		return t.tell(ctx, k)
+	}
+	t.mu.Lock()
+	scope := t.scope()
+	t.mu.Unlock()
+	for most := maxNotes; ; most /= 2 {
+		t.mu.Lock()
+		out := t.state.store(most, time.Now())
+		maps.Copy(out.checkpoint.Resources, t.loaded.Resources) // including kinds that were not found yet
+		t.mu.Unlock()
+		seen, err := encodeSeen(out.seen)
+		if err == nil && len(seen) > maxSeen && most > 0 {
+			t.again(out)
+			continue
+		}
+		if err == nil {
+			err = t.write(ctx, k, out, seen, scope)
+		}
+		if err != nil {
+			t.again(out)
+		}
+		return len(seen), err
 	}
 }
 
-func (t *Tracker) leads() bool {
+// again keeps what was not stored for the next time.
+func (t *Tracker) again(out stored) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.state.leading
+	t.state.undeclared.Add(out.news.Gaps...)
+}
+
+// tell notes, for the leader, the users that only this replica knows.
+func (t *Tracker) tell(ctx context.Context, k kept) (size int, err error) {
+	t.mu.Lock()
+	t.state.passed(k.checkpoint)
+	news := t.state.tell()
+	t.mu.Unlock()
+	if k.configMap == nil || len(k.configMap.BinaryData[t.toldKey()]) == 0 {
+		t.told = nil // The leader has it.
+	}
+	if t.untold = append(t.untold, news...); len(t.untold) == 0 {
+		return 0, nil
+	}
+	all := slices.Concat(t.told, t.untold)
+	all = all[max(0, len(all)-maxTold/100):] // A note takes about a hundred bytes. Of the rest, the users may be lost.
+	content, err := encodeSeen(all)
+	if err == nil {
+		err = t.writeTold(ctx, k, content)
+	}
+	if err == nil {
+		t.told, t.untold = all, nil
+	}
+	return len(content), err
 }

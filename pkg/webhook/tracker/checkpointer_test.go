@@ -48,7 +48,7 @@ func TestGapsAreRetriedSeldom(t *testing.T) {
 		defer cancel()
 		tracker.state.lead(true, time.Now())
 		tracker.state.gaps = []*pendingChange{{gap: &gap{blind: true}}}
-		tracker.keepCheckpoint(ctx)
+		tracker.compare(ctx)
 		if sink.asked < 10 || sink.asked > 30 {
 			t.Errorf("it was asked %d times in an hour", sink.asked)
 		}

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
@@ -15,6 +16,8 @@ import (
 const (
 	// refusedLong is a wait after which a refusal is taken for one that lasts.
 	refusedLong = 8 * time.Second
+	// awayFor is how long to wait at most for a server that does not answer.
+	awayFor = time.Second
 	// steady is how long a watch has to last to be one that works.
 	steady = 5 * time.Second
 )
@@ -45,6 +48,9 @@ func (f *follower) run(ctx context.Context) {
 			}
 			continue
 		default:
+			if apierrors.ReasonForError(err) == metav1.StatusReasonUnknown { // The server is away: until it is back, time is lost.
+				in = min(in, wait.Jitter(awayFor, 0.3))
+			}
 			f.count(func(c *counts) { c.errors++ })
 			f.opts.Log.Info("watch ended", "resource", f.resource.String(), "error", err.Error())
 		}

@@ -13,29 +13,22 @@ func (s *state) lost() (gaps []*pendingChange, blind bool) {
 	if !s.leading {
 		return nil, false
 	}
-	for _, m := range s.gaps {
-		if m.settled {
-			continue
-		}
-		gaps = append(gaps, m)
-		blind = blind || m.gap.blind
-	}
-	s.gaps = nil
-	return gaps, blind
+	gaps = slices.Clone(s.gaps)
+	return gaps, slices.ContainsFunc(gaps, func(m *pendingChange) bool { return m.gap.blind })
 }
 
-// dealt notes that gaps were dealt with: the next checkpoint declares them, and may leave
-// them behind.
+// dealt notes that gaps were dealt with: the next checkpoint declares them, if none has.
 func (s *state) dealt(gaps []*pendingChange) {
 	var news Coverage
 	for _, m := range gaps {
-		m.settled = true
-		if m.gap.Span != (Span{}) {
+		if !m.gap.declared && m.gap.Span != (Span{}) {
 			news.Add(m.gap.Span)
 		}
+		m.gap.declared = true
 	}
 	s.counts.gaps += len(news.Gaps)
 	s.undeclared.Add(news.Gaps...)
+	s.gaps = without(s.gaps, func(m *pendingChange) bool { return slices.Contains(gaps, m) })
 }
 
 // told is the report on gaps of the same resource and the same reason.
@@ -53,7 +46,10 @@ func tell(gaps []*pendingChange) []told {
 		if m.gap.Span == (Span{}) {
 			continue
 		}
-		key := [2]string{m.resource.GroupResource().String(), m.gap.why}
+		key := [2]string{"", m.gap.why}
+		if m.watched != nil {
+			key[0] = m.resource.GroupResource().String()
+		}
 		sum, ok := sums[key]
 		if !ok {
 			sum = told{resource: key[0], why: key[1], from: m.gap.From, to: m.gap.To}
@@ -68,9 +64,4 @@ func tell(gaps []*pendingChange) []told {
 	return slices.SortedFunc(maps.Values(sums), func(a, b told) int {
 		return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(a.why, b.why))
 	})
-}
-
-// requeue notes that gaps have to be dealt with again.
-func (s *state) requeue(gaps []*pendingChange) {
-	s.gaps = append(gaps, s.gaps...)
 }

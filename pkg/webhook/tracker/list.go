@@ -34,11 +34,10 @@ func (s *state) listed(w *watched, version string, now time.Time) {
 	from := w.at()
 	before := from.Version != ""
 	if w.missed || w.fresh > 0 && before || w.seen.Version == "" && (before || len(w.objects) > 0) {
-		m := &pendingChange{watched: w, version: version, gap: &gap{blind: true, why: noHistory}, unsettled: 1}
+		m := &pendingChange{watched: w, version: version, gap: &gap{blind: true, why: noHistory}}
 		if before {
 			m.gap.Span = Span{from.Time, now}
 		}
-		w.add(m)
 		s.gaps = append(s.gaps, m)
 	}
 	s.heard = now

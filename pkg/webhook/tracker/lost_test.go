@@ -152,7 +152,7 @@ func TestManyGapsAreToldOnce(t *testing.T) {
 		s.wait(grace)
 	}
 	for _, m := range s.given {
-		s.settle(m, ownership.OutcomeLost)
+		s.end(m, ownership.OutcomeLost)
 	}
 	gaps, _ := s.lost()
 	all := tell(gaps)

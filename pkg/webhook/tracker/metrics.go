@@ -75,12 +75,18 @@ func (t *Tracker) gapEnd() float64 {
 }
 
 func (t *Tracker) unsettled() (n float64) {
-	for _, w := range t.state.resources {
-		for _, m := range w.open {
-			if !m.settled {
-				n++
-			}
+	for _, m := range t.state.given { // Other replicas wait until the leader has written the rest.
+		if !m.settled && (t.state.leading || m.joined) {
+			n++
 		}
+	}
+	for _, m := range t.state.waiting {
+		if m.contested {
+			n++
+		}
+	}
+	if t.state.leading {
+		n += float64(len(t.state.gaps))
 	}
 	return n
 }

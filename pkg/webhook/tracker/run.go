@@ -17,6 +17,7 @@ func (t *Tracker) Run(ctx context.Context) error {
 	all.Go(func() { t.discover(ctx) })
 	all.Go(func() { t.attend(ctx) })
 	all.Go(func() { t.keepCheckpoint(ctx) })
+	all.Go(func() { t.compare(ctx) })
 	all.Wait()
 	t.stopAll()
 	t.do(func(s *state) []*pendingChange { return s.due(time.Now().Add(t.opts.Grace)) })

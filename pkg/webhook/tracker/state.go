@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,10 +25,17 @@ type state struct {
 	// same object that has; oldest first. waitingOf counts them by object.
 	waiting   []*pendingChange
 	waitingOf map[types.UID]int
+	// given are those that the sink has, and that are not settled; oldest first. Settled ones
+	// may stay for a while, and are removed when there are many.
+	given   []*pendingChange
+	clearAt int
 	// gaps are those that no leader has dealt with yet.
 	gaps []*pendingChange
 	// undeclared has the gaps that were dealt with, until they are stored.
 	undeclared Coverage
+
+	// dirty is set if there is something to note.
+	dirty bool
 
 	counts counts
 }
@@ -59,9 +67,10 @@ func (s *state) add(k kind, promised position) *watched {
 
 // remove forgets a resource that is not there any more.
 func (s *state) remove(w *watched) {
-	for _, m := range w.open {
-		m.settled = true
+	for _, m := range s.waiting {
+		m.settled = m.settled || m.watched == w
 	}
+	s.gaps = without(s.gaps, func(m *pendingChange) bool { return m.watched == w })
 	delete(s.resources, w.resource.GroupResource())
 }
 
@@ -93,7 +102,7 @@ func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now t
 	if len(transitions) == 0 {
 		return nil
 	}
-	m := &pendingChange{watched: w, version: is.version, uid: o.UID, from: was.version, to: is.owners, apart: gap, span: Span{now, now}}
+	m := &pendingChange{watched: w, before: w.at(), version: is.version, uid: o.UID, from: was.version, to: is.owners, apart: gap, span: Span{now, now}}
 	for _, t := range transitions {
 		m.contested = m.contested || len(t.Lost()) > 0 && len(t.After) > 0
 		m.occurrences = append(m.occurrences, w.occurrence(o.UID, is, t, gap, now))
@@ -105,9 +114,6 @@ func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now t
 			m.span.From = at
 		}
 	}
-	if m.contested {
-		w.add(m)
-	}
 	return s.hinted(m, now)
 }
 
@@ -118,7 +124,7 @@ func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now t
 func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 	ready := s.join(m) || m.apart || !m.contested
 	if ready && s.waitingOf[m.uid] == 0 {
-		return give(m)
+		return s.give(m)
 	}
 	m.due = now
 	if !ready {
@@ -170,6 +176,15 @@ func (s *state) bookmark(w *watched, version string, now time.Time) {
 // asked notes where the server is, as it said at a time.
 func (s *state) asked(w *watched, version string, at time.Time) { w.newest = position{version, at} }
 
+// wrote notes the version of a write that began at a time: versions are those of the whole
+// store, so that all later ones of each resource were made after it. A resource of another
+// store has versions of its own; its watch was heard at most a write ago, too.
+func (s *state) wrote(version string, at time.Time) {
+	for _, w := range s.resources {
+		s.asked(w, version, at)
+	}
+}
+
 // hint receives what admission saw. Changes that waited for it are due.
 func (s *state) hint(h ownership.Hint, now time.Time) {
 	if s.hints.add(h, now) {
@@ -197,7 +212,7 @@ func (s *state) due(now time.Time) (out []*pendingChange) {
 		if s.waitingOf[m.uid]--; s.waitingOf[m.uid] == 0 {
 			delete(s.waitingOf, m.uid)
 		}
-		out = append(out, give(m)...)
+		out = append(out, s.give(m)...)
 		return true
 	})
 	return out
@@ -211,45 +226,59 @@ func (s *state) lead(leading bool, now time.Time) {
 		return
 	}
 	for _, w := range s.resources {
-		if m := w.deferred; m != nil && !m.settled {
-			m.gap = &gap{Span: Span{m.before.Time, now}, blind: true, why: notLed}
-			s.gaps = append(s.gaps, m)
-			w.deferred = nil
+		if m := w.left; m != nil {
+			s.gaps = append(s.gaps, &pendingChange{watched: w, version: m.version, gap: &gap{Span: Span{m.before.Time, now}, blind: true, why: notLed}})
+			w.left = nil
 		}
 	}
 }
 
 // give returns a pending change to be recorded, if it is still pending. It is settled when
 // everything in it that has to be recorded is.
-func give(m *pendingChange) []*pendingChange {
+func (s *state) give(m *pendingChange) []*pendingChange {
 	if m.settled {
 		return nil
 	}
-	for _, o := range m.occurrences {
-		if o.Notable() {
-			m.unsettled++
+	m.settled, m.open = true, make([]bool, len(m.occurrences))
+	for i, o := range m.occurrences {
+		if m.open[i] = o.Notable(); m.open[i] {
+			m.settled = false
 		}
 	}
-	m.settled = m.unsettled == 0
+	if !m.settled {
+		if len(s.given) >= s.clearAt { // One that stays open for long must not keep all after it.
+			s.given = without(s.given, isSettled)
+			s.clearAt = 2*len(s.given) + 64
+		}
+		s.given = append(s.given, m)
+		s.dirty = s.dirty || m.joined || s.leading
+	}
 	return []*pendingChange{m}
+}
+
+// noted returns what was seen earlier, by this replica or by another one, to be recorded.
+func (s *state) noted(occurrences []unrecorded, now time.Time) (out []*pendingChange) {
+	for _, o := range occurrences {
+		out = append(out, s.give(&pendingChange{uid: o.Object.UID, occurrences: []ownership.Occurrence{o.Occurrence}, span: Span{o.since, now}})...)
+	}
+	return out
 }
 
 // settle records the outcome of one occurrence of a pending change. A loss is a gap: not
 // every change is known from when it happened until it was seen.
-func (s *state) settle(m *pendingChange, end ownership.Outcome) {
+func (s *state) settle(m *pendingChange, i int, end ownership.Outcome) {
 	m.deferred = m.deferred || end == ownership.OutcomeLeft
 	m.lost = m.lost || end == ownership.OutcomeLost
-	if m.unsettled--; m.unsettled > 0 || m.settled {
+	m.open[i] = false
+	if slices.Contains(m.open, true) {
 		return
 	}
+	m.settled = true
 	switch {
 	case m.lost:
-		m.gap = &gap{Span: m.span, why: noRoom}
-		s.gaps = append(s.gaps, m)
-	case m.deferred:
-		m.postpone(m)
-	default:
-		m.settled = true
+		s.gaps = append(s.gaps, &pendingChange{watched: m.watched, version: m.version, gap: &gap{Span: m.span, why: noRoom}})
+	case m.deferred && m.watched != nil: // The leader has noted what was noted.
+		m.leave(m)
 	}
 }
 
@@ -260,32 +289,96 @@ func (s *state) passed(c Checkpoint) {
 			w.passed(position.Version)
 		}
 	}
-	s.gaps = without(s.gaps, isSettled)
+	s.gaps = without(s.gaps, func(m *pendingChange) bool {
+		at, ok := position{}, false
+		if m.watched != nil {
+			at, ok = c.Resources[m.resource.GroupResource().String()]
+		}
+		return ok && !newer(m.version, at.Version)
+	})
 }
 
-// checkpoint is from where a start loses nothing.
-func (s *state) checkpoint() Checkpoint {
-	c := Checkpoint{Heard: s.heard.UTC().Truncate(time.Second), Resources: map[string]position{}}
-	for name, w := range s.resources {
-		if at := w.checkpoint(); at.Version != "" {
-			c.Resources[name.String()] = at
+// stored is what a leader stores. A start that reads it loses nothing.
+type stored struct {
+	checkpoint Checkpoint
+	// seen are noted beside it: they are before its positions, and not recorded.
+	seen []unrecorded
+	// news are the gaps that were not declared yet.
+	news Coverage
+}
+
+// store returns what to store, with at most so many notes: a position is behind all that
+// was seen, but before the first change that waits for a hint or that is not noted.
+func (s *state) store(most int, now time.Time) stored {
+	s.dirty = false
+	out := stored{checkpoint: Checkpoint{Heard: s.heard.UTC().Truncate(time.Second), Resources: map[string]position{}}, news: s.undeclared}
+	held := map[*watched]position{}
+	hold := func(m *pendingChange) {
+		if before, ok := held[m.watched]; !m.settled && (!ok || newer(before.Version, m.before.Version)) {
+			held[m.watched] = m.before
 		}
 	}
-	return c
+	for _, m := range s.given {
+		notes := m.unsettled()
+		if m.watched != nil && len(out.seen)+len(notes) > most {
+			hold(m)
+			continue
+		}
+		out.seen = append(out.seen, notes...)
+	}
+	for _, m := range s.waiting {
+		if m.contested {
+			hold(m)
+		}
+	}
+	for name, w := range s.resources {
+		at, ok := held[w]
+		if !ok {
+			at = w.at()
+		}
+		if at.Version != "" {
+			out.checkpoint.Resources[name.String()] = at
+		}
+	}
+	s.undeclared = Coverage{}
+	for _, m := range s.gaps {
+		out.checkpoint.Compare = out.checkpoint.Compare || m.gap.blind
+		if !m.gap.declared && m.gap.Span != (Span{}) {
+			m.gap.declared = true
+			s.counts.gaps++
+			out.news.Add(m.gap.Span)
+		}
+	}
+	out.news.Behind = s.backlog(now)
+	return out
+}
+
+// tell returns what only this replica knows of changes that are not recorded: their users.
+func (s *state) tell() (out []unrecorded) {
+	s.dirty = false
+	for _, m := range s.given {
+		if m.joined && !m.told {
+			m.told = true
+			for _, o := range m.unsettled() {
+				if o.User != "" {
+					out = append(out, o)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // backlog is what has waited to be recorded for longer than it takes while all is well;
 // nil for nothing.
 func (s *state) backlog(now time.Time) *Backlog {
 	var out Backlog
-	for _, w := range s.resources {
-		for _, m := range w.open {
-			if m.settled || m.gap != nil || m.deferred || now.Sub(m.span.To) < soon {
-				continue
-			}
-			if out.Changes++; out.Changes == 1 || m.span.To.Before(out.Since) {
-				out.Since = m.span.To.UTC().Truncate(time.Second)
-			}
+	for _, m := range s.given {
+		if m.settled || now.Sub(m.span.To) < soon {
+			continue
+		}
+		if out.Changes++; out.Changes == 1 || m.span.To.Before(out.Since) {
+			out.Since = m.span.To.UTC().Truncate(time.Second)
 		}
 	}
 	if out.Changes == 0 {

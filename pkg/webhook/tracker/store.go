@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
@@ -20,6 +22,7 @@ const (
 	CheckpointKey = "checkpoint"
 	CoverageKey   = "coverage"
 	ScopeKey      = "scope"
+	SeenKey       = "seen"
 	Label         = "k8sconnect.io/tracker"
 )
 
@@ -32,6 +35,10 @@ type kept struct {
 	checkpoint Checkpoint
 	coverage   Coverage
 	scope      ownership.Scope
+	// seen is what the leader noted beside the checkpoint; unread is its time if it is not
+	// readable. told is what other replicas noted.
+	seen, told []unrecorded
+	unread     Span
 }
 
 // read returns what is stored. If it cannot be read, or was copied from another cluster,
@@ -65,6 +72,19 @@ func (t *Tracker) read(ctx context.Context) (kept, error) {
 		t.opts.Log.Error(err, "the scope is not readable")
 		k.scope = ownership.Scope{}
 	}
+	if k.seen, err = decodeSeen(c.BinaryData[SeenKey]); err != nil || k.checkpoint.Seen.IsZero() != (len(k.seen) == 0) {
+		t.opts.Log.Error(err, "the notes beside the checkpoint are not readable")
+		k.seen, k.unread = nil, Span{k.checkpoint.Seen, k.checkpoint.Heard}
+	}
+	for key, content := range c.BinaryData {
+		if strings.HasPrefix(key, SeenKey+"-") {
+			told, err := decodeSeen(content)
+			if err != nil {
+				t.opts.Log.Error(err, "the notes of another replica are not readable")
+			}
+			k.told = append(k.told, told...)
+		}
+	}
 	return k, nil
 }
 
@@ -82,43 +102,74 @@ func parse(text string, into any) error {
 	return json.Unmarshal([]byte(text), into)
 }
 
-// write stores a checkpoint, what is tracked, and how far recording is behind, and adds
-// gaps to those that are declared.
-func (t *Tracker) write(ctx context.Context, checkpoint Checkpoint, scope ownership.Scope, news Coverage) error {
-	k, err := t.read(ctx)
-	if err != nil {
-		return err
-	}
+// write stores a leader's checkpoint, what is noted beside it, what is tracked, and how far
+// recording is behind, and adds gaps to those that are declared. What other replicas noted
+// is in it.
+func (t *Tracker) write(ctx context.Context, k kept, out stored, seen []byte, scope ownership.Scope) (err error) {
 	if k.configMap == nil {
 		if k.configMap, err = t.create(ctx); err != nil {
 			return err
 		}
 	}
-	checkpoint.Of = string(k.configMap.UID)
-	now := time.Now().UTC().Truncate(time.Second)
+	out.checkpoint.Of = string(k.configMap.UID)
+	now := time.Now().UTC()
 	if k.coverage.Since.IsZero() {
-		k.coverage.Since = now
+		k.coverage.Since = now.Truncate(time.Second)
 	}
-	k.coverage.Add(news.Gaps...)
-	k.coverage.Behind = news.Behind
+	k.coverage.Add(out.news.Gaps...)
+	k.coverage.Behind = out.news.Behind
 	c := k.configMap.DeepCopy()
-	c.Data = map[string]string{}
-	stored := map[string]any{CheckpointKey: checkpoint, CoverageKey: k.coverage, ScopeKey: scope.After(k.scope, now)}
-	for key, value := range stored {
+	c.Data, c.BinaryData = map[string]string{}, nil
+	if len(out.seen) > 0 {
+		c.BinaryData = map[string][]byte{SeenKey: seen}
+		out.checkpoint.Seen = slices.MinFunc(out.seen, func(a, b unrecorded) int { return a.since.Compare(b.since) }).since.UTC()
+	}
+	content := map[string]any{CheckpointKey: out.checkpoint, CoverageKey: k.coverage, ScopeKey: scope.After(k.scope, now.Truncate(time.Second))}
+	for key, value := range content {
 		text, err := json.Marshal(value)
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 		c.Data[key] = string(text)
 	}
-	if maps.Equal(c.Data, k.configMap.Data) {
+	if equality.Semantic.DeepEqual(c, k.configMap) {
 		return nil
 	}
-	if _, err := t.opts.ConfigMaps.Update(ctx, c, metav1.UpdateOptions{FieldManager: fieldManager}); err != nil {
-		return fmt.Errorf("update config map %s: %w", t.opts.Name, err)
+	written, err := t.update(ctx, c)
+	if err != nil {
+		return err
 	}
 	t.keptGaps(k.coverage)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state.wrote(written.ResourceVersion, now)
 	return nil
+}
+
+// writeTold stores what another replica than the leader noted.
+func (t *Tracker) writeTold(ctx context.Context, k kept, content []byte) error {
+	if k.configMap == nil {
+		return nil // A leader creates it.
+	}
+	c := k.configMap.DeepCopy()
+	if c.BinaryData == nil {
+		c.BinaryData = map[string][]byte{}
+	}
+	c.BinaryData[t.toldKey()] = content
+	_, err := t.update(ctx, c)
+	return err
+}
+
+// toldKey is where a replica that does not lead notes what it knows. The leader adds it to
+// its own notes, and removes it.
+func (t *Tracker) toldKey() string { return SeenKey + "-" + t.id }
+
+func (t *Tracker) update(ctx context.Context, c *corev1.ConfigMap) (*corev1.ConfigMap, error) {
+	written, err := t.opts.ConfigMaps.Update(ctx, c, metav1.UpdateOptions{FieldManager: fieldManager})
+	if err != nil {
+		return nil, fmt.Errorf("update config map %s: %w", t.opts.Name, err)
+	}
+	return written, nil
 }
 
 // create makes the ConfigMap by apply: RBAC can permit that for one name.

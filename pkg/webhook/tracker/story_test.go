@@ -92,7 +92,7 @@ func (s *tale) take(given []*pendingChange) {
 			if o.User != "" {
 				line += " by " + o.User
 			}
-			if o.User != "" && !s.admitted[fmt.Sprint(m.uid, "@", m.from)] {
+			if o.User != "" && !o.Noted && !s.admitted[fmt.Sprint(m.uid, "@", m.from)] {
 				line += ", who did not"
 			}
 			if o.Gap {
@@ -108,19 +108,36 @@ func (s *tale) take(given []*pendingChange) {
 
 func (s *tale) settleAll() {
 	for _, m := range s.given {
-		s.settle(m, ownership.OutcomeRecorded)
+		s.end(m, ownership.OutcomeRecorded)
 	}
 	s.given = nil
 }
 
-func (s *tale) at() string { return s.checkpoint().Resources["configmaps"].Version }
+// end settles all of a change.
+func (s *tale) end(m *pendingChange, o ownership.Outcome) {
+	for i, open := range m.open {
+		if open {
+			s.settle(m, i, o)
+		}
+	}
+}
+
+// at is the version of the checkpoint, and how many changes are noted beside it.
+func (s *tale) at() string {
+	out := s.store(maxNotes, s.now)
+	s.undeclared = out.news
+	at := out.checkpoint.Resources["configmaps"].Version
+	if len(out.seen) > 0 {
+		at += fmt.Sprintf(" +%d", len(out.seen))
+	}
+	return at
+}
 
 func TestStories(t *testing.T) {
 	tests := map[string]struct {
 		tell func(*tale)
 		want []string
-		// at is the checkpoint at the end; empty if no leader has handled the time before
-		// the first list.
+		// at is the checkpoint at the end, and how many changes are noted beside it.
 		at string
 	}{
 		"an object that is new is nobody's loss": {
@@ -133,7 +150,7 @@ func TestStories(t *testing.T) {
 				s.admit("a", 5, "flux", "alice")
 				s.change("a", 10, "flux")
 			},
-			want: []string{"a@10 argo>flux by alice"},
+			want: []string{"a@10 argo>flux by alice"}, at: "10 +1",
 		},
 		"what admission saw to be nobody's loss is told, and not recorded": {
 			tell: func(s *tale) {
@@ -171,7 +188,7 @@ func TestStories(t *testing.T) {
 				s.admit("a", 5, "flux", "alice")
 				s.wait(grace)
 			},
-			want: []string{"a@10 argo>flux by alice"}, at: "9",
+			want: []string{"a@10 argo>flux by alice"}, at: "10 +1",
 		},
 		"without a hint, when it has waited": {
 			tell: func(s *tale) {
@@ -180,7 +197,7 @@ func TestStories(t *testing.T) {
 				s.change("a", 10, "flux")
 				s.wait(grace)
 			},
-			want: []string{"a@10 argo>flux"}, at: "9",
+			want: []string{"a@10 argo>flux"}, at: "10 +1",
 		},
 		"in the order of its changes, whoever is known": {
 			tell: func(s *tale) {
@@ -192,9 +209,9 @@ func TestStories(t *testing.T) {
 				s.change("b", 12, "flux")
 				s.wait(grace)
 			},
-			want: []string{"b@12 argo>flux by bob", "a@10 argo>flux", "a@11 flux>helm by alice"},
+			want: []string{"b@12 argo>flux by bob", "a@10 argo>flux", "a@11 flux>helm by alice"}, at: "12 +3",
 		},
-		"what the leader's checkpoint has passed is settled": {
+		"what the leader's checkpoint has passed stays noted here until it is recorded": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"))
 				s.change("a", 10, "flux")
@@ -203,7 +220,7 @@ func TestStories(t *testing.T) {
 				s.passed(Checkpoint{Resources: map[string]position{"configmaps": {Version: "10"}}})
 				s.lead(true, s.now)
 			},
-			want: []string{"a@10 argo>flux", "a@11 flux>argo"}, at: "10",
+			want: []string{"a@10 argo>flux", "a@11 flux>argo"}, at: "11 +2",
 		},
 		"edge case 72: a write that was refused, and another one that was not": {
 			tell: func(s *tale) {
@@ -213,7 +230,7 @@ func TestStories(t *testing.T) {
 				s.change("a", 10, "flux")
 				s.wait(grace)
 			},
-			want: []string{"a@10 argo>flux"}, at: "9",
+			want: []string{"a@10 argo>flux"}, at: "10 +1",
 		},
 		"edge case 72: a write that was tried three times, each with a hint of its own": {
 			tell: func(s *tale) {
@@ -227,7 +244,7 @@ func TestStories(t *testing.T) {
 				s.admit("a", 8, "flux", "alice")
 				s.change("a", 10, "flux")
 			},
-			want: []string{"a@10 argo>flux by alice"},
+			want: []string{"a@10 argo>flux by alice"}, at: "10 +1",
 		},
 		"two users with the same change: one of them was committed, and nobody knows who": {
 			tell: func(s *tale) {
@@ -238,7 +255,7 @@ func TestStories(t *testing.T) {
 				s.change("a", 10, "flux")
 				s.wait(grace)
 			},
-			want: []string{"a@10 argo>flux taken"}, at: "9",
+			want: []string{"a@10 argo>flux taken"}, at: "10 +1",
 		},
 		"the same event twice, and an old one again": {
 			tell: func(s *tale) {
@@ -249,7 +266,7 @@ func TestStories(t *testing.T) {
 				s.change("a", 5, "argo")
 				s.wait(grace)
 			},
-			want: []string{"a@10 argo>flux"}, at: "9",
+			want: []string{"a@10 argo>flux"}, at: "10 +1",
 		},
 		"a list after a watch broke": {
 			tell: func(s *tale) {
@@ -258,7 +275,7 @@ func TestStories(t *testing.T) {
 				s.list(20, fields("a", 15, "flux"), fields("b", 6, "argo"), fields("d", 16, "flux"))
 				s.wait(grace)
 			},
-			want: []string{"a@15 argo>flux gap"}, at: "9",
+			want: []string{"a@15 argo>flux gap"}, at: "20 +1",
 		},
 		"a write that was refused before a gap, and sent again within it": {
 			tell: func(s *tale) {
@@ -269,7 +286,7 @@ func TestStories(t *testing.T) {
 				s.admit("a", 5, "flux", "alice")
 				s.wait(grace)
 			},
-			want: []string{"a@15 argo>flux gap"}, at: "9",
+			want: []string{"a@15 argo>flux gap"}, at: "20 +1",
 		},
 		"a list of a history that was undone": {
 			tell: func(s *tale) {
@@ -281,7 +298,7 @@ func TestStories(t *testing.T) {
 				s.change("a", 21, "argo")
 				s.wait(grace)
 			},
-			want: []string{"a@15 argo>flux gap", "a@21 flux>argo"}, at: "20",
+			want: []string{"a@15 argo>flux gap", "a@21 flux>argo"}, at: "21 +1",
 		},
 		"deleted, and replaced under the same name": {
 			tell: func(s *tale) {
@@ -293,17 +310,17 @@ func TestStories(t *testing.T) {
 			},
 			at: "11",
 		},
-		"a bookmark moves the checkpoint, but not past what is not settled": {
+		"a bookmark moves the checkpoint, and what is not settled is noted beside it": {
 			tell: func(s *tale) {
 				s.list(9, fields("a", 5, "argo"), fields("b", 5, "argo"))
 				s.lead(true, s.now)
 				s.change("a", 10, "flux")
 				s.change("b", 12, "flux")
 				s.wait(grace)
-				s.settle(s.given[1], ownership.OutcomeRecorded)
+				s.end(s.given[1], ownership.OutcomeRecorded)
 				s.bookmark(s.w, "30", s.now)
 			},
-			want: []string{"a@10 argo>flux", "b@12 argo>flux"}, at: "9",
+			want: []string{"a@10 argo>flux", "b@12 argo>flux"}, at: "30 +1",
 		},
 		"all settled": {
 			tell: func(s *tale) {
@@ -326,7 +343,7 @@ func TestStories(t *testing.T) {
 				s.change("a", 10, "flux")
 				s.wait(grace)
 			},
-			want: []string{"a@10 argo>flux"}, at: "7",
+			want: []string{"a@10 argo>flux"}, at: "10 +1",
 		},
 	}
 	for name, tt := range tests {
@@ -351,24 +368,23 @@ func TestLeft(t *testing.T) {
 	tests := map[string]struct {
 		passed int // by a leader's checkpoint
 		gaps   int
-		at     string
 	}{
-		"all passed":            {11, 0, "30"},
-		"not the last of it":    {10, 1, "9"},
-		"nobody led meanwhile":  {0, 1, "9"},
-		"passed, and far ahead": {25, 0, "30"},
+		"all passed":            {11, 0},
+		"not the last of it":    {10, 1},
+		"nobody led meanwhile":  {0, 1},
+		"passed, and far ahead": {25, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := begin(position{"9", noon})
 			s.list(9, fields("a", 5, "argo"))
 			s.dealt(s.gaps) // the earlier ones
-			s.gaps = nil
+			s.undeclared = Coverage{}
 			s.change("a", 10, "flux")
 			s.change("a", 11, "argo")
 			s.wait(grace)
 			for _, m := range s.given {
-				s.settle(m, ownership.OutcomeLeft)
+				s.end(m, ownership.OutcomeLeft)
 			}
 			if tt.passed > 0 {
 				s.passed(Checkpoint{Resources: map[string]position{"configmaps": {Version: fmt.Sprint(tt.passed)}}})
@@ -379,8 +395,8 @@ func TestLeft(t *testing.T) {
 			if len(gaps) != tt.gaps || blind != (tt.gaps > 0) {
 				t.Errorf("%d gaps, blind %t", len(gaps), blind)
 			}
-			if at := s.at(); at != tt.at {
-				t.Errorf("checkpoint at %s, want %s", at, tt.at)
+			if out := s.store(maxNotes, s.now); len(out.news.Gaps) != tt.gaps || out.checkpoint.Compare != (tt.gaps > 0) {
+				t.Errorf("stored at once: %+v", out)
 			}
 			s.dealt(gaps)
 			if at := s.at(); at != "30" {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/metadata"
 
@@ -67,7 +68,8 @@ type Options struct {
 	// Finish, if set, is called once at the end, when the sink has everything, so that it
 	// settles what it can before the last checkpoint is stored.
 	Finish func()
-	// StoreEvery is how often the checkpoint is stored; 30 seconds by default.
+	// StoreEvery is how often the checkpoint is stored, whatever happens; 10 seconds by
+	// default.
 	StoreEvery time.Duration
 }
 
@@ -90,8 +92,14 @@ type Tracker struct {
 
 	permissions permissions
 
+	// id tells the notes of this replica from those of others; told is what is in them, and
+	// untold what is to be added.
+	id           string
+	told, untold []unrecorded
+
 	mu      sync.Mutex
 	state   *state
+	asked   bool // to lead
 	loops   map[schema.GroupResource]*loop
 	loaded  Checkpoint
 	pending int       // kinds whose first list is still to come
@@ -111,7 +119,7 @@ func New(opts Options) (*Tracker, error) {
 	}
 	opts.Name = cmp.Or(opts.Name, "k8sconnect-tracker")
 	opts.Grace = cmp.Or(opts.Grace, 500*time.Millisecond)
-	opts.StoreEvery = cmp.Or(opts.StoreEvery, 30*time.Second)
+	opts.StoreEvery = cmp.Or(opts.StoreEvery, 10*time.Second)
 	if opts.Finish == nil {
 		opts.Finish = func() {}
 	}
@@ -122,6 +130,7 @@ func New(opts Options) (*Tracker, error) {
 		queue:   make(chan ownership.Hint, queuedHints),
 		changed: make(chan struct{}, 1),
 		lists:   make(chan struct{}, listsAtOnce),
+		id:      rand.String(8),
 		state:   newState(opts.Grace),
 		loops:   map[schema.GroupResource]*loop{},
 	}, nil
@@ -142,11 +151,14 @@ func (t *Tracker) Hint(h ownership.Hint) bool {
 	return false
 }
 
-// Lead says whether this replica leads. Before it is said, it does not.
+// Lead says whether this replica leads. Before it is said, it does not. A leader begins by
+// reading what the one before it has stored.
 func (t *Tracker) Lead(leading bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.state.lead(leading, time.Now())
+	if t.asked = leading; !leading {
+		t.state.lead(false, time.Now())
+	}
 }
 
 // Ready reports whether the first list of every kind was read, or refused.
@@ -169,13 +181,9 @@ func (t *Tracker) Live(uid types.UID) (owners ownership.Owners, resourceVersion 
 func (t *Tracker) do(tell func(*state) []*pendingChange) {
 	t.mu.Lock()
 	given := tell(t.state)
-	told := make([][]ownership.Occurrence, len(given))
-	for i, m := range given {
-		told[i], m.occurrences = m.occurrences, nil
-	}
 	t.mu.Unlock()
-	for i, m := range given {
-		for _, o := range told[i] {
+	for _, m := range given {
+		for i, o := range m.occurrences {
 			if !o.Notable() {
 				t.opts.Sink.Record(o, nil)
 				continue
@@ -183,7 +191,7 @@ func (t *Tracker) do(tell func(*state) []*pendingChange) {
 			t.opts.Sink.Record(o, func(end ownership.Outcome) {
 				t.mu.Lock()
 				defer t.mu.Unlock()
-				t.state.settle(m, end)
+				t.state.settle(m, i, end)
 			})
 		}
 	}

@@ -23,8 +23,9 @@ type verdicts struct {
 	found    []string
 	// entries are those of the records, by object.
 	entries map[string][]entry
-	// users counts the entries with a user, among all takeovers.
-	users, of int
+	// users counts the entries with a user, unknown those of takeovers that do not say so,
+	// among all entries.
+	users, unknown, of int
 }
 
 func (v *verdicts) complain(l life, format string, args ...any) {
@@ -136,6 +137,9 @@ func (v *verdicts) entry(l life, e entry) {
 		v.complainOf(l, e.Path, "%s at %s: by the user %q, was %q", e.Path, last, e.User, user)
 	}
 	v.of++
+	if e.Kind == lost && c.kind == taken {
+		v.unknown++
+	}
 	if e.User != "" {
 		v.users++
 	}

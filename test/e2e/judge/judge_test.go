@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,6 +50,13 @@ type court struct {
 
 	replicas []func() *companion.Replica
 	log      log
+	// began and ended are the time of the writes, and dead is how much of it no replica ran,
+	// or no API server.
+	began, ended time.Time
+	dead         time.Duration
+	down         atomic.Bool
+	// relists is how long it may take, after the API server was away, to list all again.
+	relists time.Duration
 }
 
 func newCourt(t *testing.T) *court {
@@ -208,6 +216,9 @@ func TestServerKilled(t *testing.T) {
 	circle.Long(t) // A quarter of an hour, at the pace of the chart's defaults.
 	c := newCourt(t)
 	server := func() {
+		c.relists += 5 * time.Second
+		c.down.Store(true)
+		defer c.down.Store(false)
 		if err := c.KillAPIServer(); err != nil {
 			t.Error(err)
 		}
@@ -232,8 +243,20 @@ func (c *court) disturb(t *testing.T, seed uint64, disturbances ...func()) {
 			disturb()
 		}
 	})
+	c.began = time.Now()
+	watching, stop := context.WithCancel(t.Context())
+	disturber.Go(func() {
+		for last := time.Now(); watching.Err() == nil; time.Sleep(50 * time.Millisecond) {
+			if now := time.Now(); c.down.Load() || len(c.webhook.Running()) == 0 {
+				c.dead += now.Sub(last)
+			}
+			last = time.Now()
+		}
+	})
 	c.load.run(t, c.config, (len(disturbances)+2)*objects(), seed)
+	stop()
 	disturber.Wait()
+	c.ended = time.Now()
 }
 
 // ignored is how many calls the API server made that had no answer in time.
@@ -291,8 +314,30 @@ func (c *court) judge(t *testing.T, calm bool) {
 		}
 		t.Error(complaint)
 	}
-	t.Logf("%d writes, %d takeovers of %d objects; %d gaps declared; %d of %d entries name their user",
-		c.load.done.Load(), takeovers, len(lives), len(v.gaps), v.users, v.of)
+	declared := v.declared(c.began, c.ended)
+	t.Logf("%d writes, %d takeovers of %d objects in %s, %s of it without a replica or a server; %d gaps declared, %s of it; of %d entries, %d do not name their user, and %d are takeovers recorded as lost; %d calls had no answer",
+		c.load.done.Load(), takeovers, len(lives), c.ended.Sub(c.began).Round(time.Second), c.dead.Round(time.Second),
+		len(v.gaps), declared.Round(time.Second), v.of, v.of-v.users, v.unknown, c.ignored(t))
+	if beyond, most := declared-c.dead, c.ended.Sub(c.began)/10+c.relists; c.ended.After(c.began) && beyond > most {
+		t.Errorf("declared beyond that time: %s, at most %s", beyond, most)
+	}
+	if 10*(v.of-v.users) > v.of || 20*v.unknown > v.of {
+		t.Errorf("of %d entries, %d do not name their user, and %d are takeovers recorded as lost", v.of, v.of-v.users, v.unknown)
+	}
+}
+
+// declared is how much of a time is in declared gaps.
+func (v *verdicts) declared(from, to time.Time) (sum time.Duration) {
+	for _, g := range v.gaps {
+		if g.From.Before(from) {
+			g.From = from
+		}
+		if g.To.After(to) {
+			g.To = to
+		}
+		sum += max(0, g.To.Sub(g.From))
+	}
+	return sum
 }
 
 // idleFor is how long all replicas must have nothing left to record before a fault counts

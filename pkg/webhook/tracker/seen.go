@@ -1,0 +1,139 @@
+package tracker
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+)
+
+const (
+	// maxSeen and maxTold are how many bytes the leader's and another replica's notes may
+	// take. A ConfigMap has a megabyte, and for a moment those of an earlier leader and of
+	// replicas that ended, too.
+	maxSeen, maxTold = 400 << 10, 100 << 10
+	// maxNotes is how many notes the leader begins to encode.
+	maxNotes = 10_000
+	// maxDecoded bounds what is read of them.
+	maxDecoded = 64 << 20
+)
+
+// unrecorded is an occurrence that is not recorded yet.
+type unrecorded struct {
+	ownership.Occurrence
+	// since is when it may have happened, at the earliest.
+	since time.Time
+}
+
+// note is what was seen of one object and is not recorded yet. Notes are kept beside the
+// checkpoint, so that it need not wait for the records.
+type note struct {
+	Object  ownership.Object `json:"object"`
+	Changes []noted          `json:"changes"`
+}
+
+// noted is one occurrence.
+type noted struct {
+	Path            string             `json:"path"`
+	Before          []ownership.Holder `json:"from"`
+	After           []ownership.Holder `json:"to"`
+	Kind            ownership.Kind     `json:"kind"`
+	Why             ownership.Why      `json:"why,omitempty"`
+	Forced          bool               `json:"forced,omitempty"`
+	Gap             bool               `json:"gap,omitempty"`
+	User            string             `json:"user,omitempty"`
+	ResourceVersion string             `json:"version"`
+	Time            time.Time          `json:"time"`
+	Since           time.Time          `json:"since"`
+}
+
+// encodeSeen encodes occurrences, each once, with its user if it is known.
+func encodeSeen(occurrences []unrecorded) ([]byte, error) {
+	type key struct {
+		uid           types.UID
+		path, version string
+		gap           bool
+	}
+	notes, of, at := []*note{}, map[types.UID]*note{}, map[key]int{}
+	for _, o := range occurrences {
+		n := noted{
+			Path: o.Path.String(), Before: holdersOf(o.Before), After: holdersOf(o.After), Kind: o.Kind, Why: o.Why,
+			Forced: o.Forced, Gap: o.Gap, User: o.User, ResourceVersion: o.ResourceVersion, Time: o.Time.UTC(), Since: o.since.UTC(),
+		}
+		list := of[o.Object.UID]
+		if list == nil {
+			list = &note{Object: o.Object}
+			notes, of[o.Object.UID] = append(notes, list), list
+		}
+		k := key{o.Object.UID, n.Path, n.ResourceVersion, n.Gap}
+		if i, ok := at[k]; ok {
+			if list.Changes[i].User == "" {
+				list.Changes[i] = n
+			}
+			continue
+		}
+		at[k] = len(list.Changes)
+		list.Changes = append(list.Changes, n)
+	}
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if err := json.NewEncoder(w).Encode(notes); err != nil {
+		return nil, err
+	}
+	err := w.Close()
+	return out.Bytes(), err
+}
+
+// decodeSeen decodes them, object by object.
+func decodeSeen(content []byte) ([]unrecorded, error) {
+	if len(content) == 0 {
+		return nil, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	var notes []note
+	if err := json.NewDecoder(io.LimitReader(r, maxDecoded)).Decode(&notes); err != nil {
+		return nil, err
+	}
+	var out []unrecorded
+	for _, n := range notes {
+		for _, c := range n.Changes {
+			path, err := fieldpath.ParsePath(c.Path)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", n.Object.Name, err)
+			}
+			out = append(out, unrecorded{ownership.Occurrence{
+				Object:     n.Object,
+				Transition: ownership.Transition{Path: path, Before: ownersOf(c.Before), After: ownersOf(c.After), Kind: c.Kind, Why: c.Why, Forced: c.Forced},
+				Occasion:   ownership.Occasion{ResourceVersion: c.ResourceVersion, Time: c.Time, User: c.User, Gap: c.Gap, Noted: true},
+			}, c.Since})
+		}
+	}
+	return out, nil
+}
+
+func holdersOf(owners []managedfields.Owner) []ownership.Holder {
+	out := make([]ownership.Holder, len(owners))
+	for i, o := range owners {
+		out[i] = ownership.Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}
+	}
+	return out
+}
+
+func ownersOf(holders []ownership.Holder) []managedfields.Owner {
+	out := make([]managedfields.Owner, len(holders))
+	for i, h := range holders {
+		out[i] = managedfields.Owner{Manager: h.Manager, Operation: h.Operation, Subresource: h.Subresource, APIVersion: h.APIVersion}
+	}
+	return out
+}
