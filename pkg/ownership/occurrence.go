@@ -1,9 +1,12 @@
 package ownership
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
 // Hint is what admission knows of a write that would change owners: its user and, since
@@ -15,6 +18,10 @@ type Hint struct {
 	ResourceVersion string
 	// Owners of the object after the write, if it is committed as admitted.
 	Owners Owners
+	// Scaled is set for a write through the subresource scale, whose review has no owners:
+	// it changes the owners of the number of replicas, for Manager if that is known.
+	Scaled  bool
+	Manager string
 	// Verdicts on the transitions that lead there, without the owners that are not tracked
 	// on either side.
 	Verdicts Verdicts
@@ -29,6 +36,19 @@ type Hint struct {
 func (h Hint) Size() int {
 	return hintSize + h.Owners.Size() + h.Verdicts.Size() + len(h.User) + len(h.UID) + len(h.Request)
 }
+
+// Fits reports whether a change from the hint's version, to these owners, may be its write.
+func (h Hint) Fits(to Owners, transitions []Transition) bool {
+	if !h.Scaled {
+		return h.Owners.Equal(to)
+	}
+	return len(transitions) == 1 && slices.ContainsFunc(transitions[0].Gained(), func(o managedfields.Owner) bool {
+		return o.Subresource == Scale && (h.Manager == "" || o.Manager == h.Manager)
+	})
+}
+
+// Scale is the subresource of the number of replicas.
+const Scale = "scale"
 
 // hintSize is the size of a hint without its contents.
 const hintSize = 400

@@ -7,7 +7,9 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
@@ -58,6 +60,8 @@ type Options struct {
 type Parts struct {
 	// Hints go to the watcher, which learns what becomes of a write.
 	Hints admission.HintSink
+	// Live knows the kind and the owners of an object.
+	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
 	// Deprecations are warned of.
 	Deprecations admission.Deprecations
 	// Definitions hears of all custom kinds, now and later.

@@ -91,7 +91,7 @@ func newParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	}
 	parts := Parts{
 		Deprecations: catalogue, Definitions: catalogue,
-		Hints: h.tracker, Runners: []Runner{h}, Ready: []func() bool{h.tracker.Ready}, Lead: h.lead,
+		Hints: h.tracker, Live: h.tracker.Named, Runners: []Runner{h}, Ready: []func() bool{h.tracker.Ready}, Lead: h.lead,
 	}
 	g := newGuard(client, opts, setup)
 	parts.SelfSigned = g.certificate

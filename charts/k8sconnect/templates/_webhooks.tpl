@@ -8,16 +8,20 @@
     service: {namespace: {{ .Release.Namespace }}, name: {{ include "k8sconnect.name" . }}, port: 443}
   {{- include "k8sconnect.entry" . | nindent 2 }}
   rules:
-    # "*" names no subresources: neither status nor scale.
-    - {apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], scope: "*", operations: [UPDATE]}
+    # "*" names no subresources.
+    - {apiGroups: ["*"], apiVersions: ["*"], resources: ["*", "*/scale"], scope: "*", operations: [UPDATE]}
   matchConditions:
     {{- include "k8sconnect.conditions" . | nindent 4 }}
     # The API server itself finds out whether any owner's fields are others than
     # before: an update by who owns the fields already costs no call. Owners change
-    # their order with the time of their last write, so that order says nothing.
+    # their order with the time of their last write, so that order says nothing. The
+    # object of scale has no owners, and one number.
     - name: owners-changed
       expression: >-
         object != null && oldObject != null &&
+        request.?subResource.orValue('') == 'scale'
+        ? object.?spec.?replicas.orValue(0) != oldObject.?spec.?replicas.orValue(0)
+        : object != null && oldObject != null &&
         [{{ include "k8sconnect.owners" "oldObject" }}].exists(before,
         [{{ include "k8sconnect.owners" "object" }}].exists(after,
         size(before) != size(after) || after.exists(owner, !(owner in before))))

@@ -5,6 +5,9 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
 // Where the API server asks. The webhook configuration names these paths.
@@ -19,6 +22,9 @@ const (
 type Options struct {
 	// Hints go to the watcher, which learns what becomes of a write; nil sends none.
 	Hints HintSink
+	// Live returns the kind and the owners of an object, and at which version; nil knows
+	// none.
+	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
 	// Deprecations are warned of; nil is none.
 	Deprecations Deprecations
 	// Draining reports whether connections are to go elsewhere; nil is never.
@@ -42,7 +48,7 @@ func New(opts Options) (map[string]http.Handler, error) {
 	log, room := newComplaints(opts.Log), &intake{}
 	handlers := map[string]http.Handler{}
 	for path, evaluate := range map[string]evaluator{
-		OwnershipPath:   takings{hints: opts.Hints, deprecations: opts.Deprecations, count: count}.evaluate,
+		OwnershipPath:   takings{hints: opts.Hints, live: opts.Live, deprecations: opts.Deprecations, count: count}.evaluate,
 		DeprecationPath: notices{deprecations: opts.Deprecations}.evaluate,
 		ReachPath:       echo,
 	} {

@@ -75,6 +75,7 @@ type request struct {
 	UID         types.UID                `json:"uid"`
 	Kind        metav1.GroupVersionKind  `json:"kind"`
 	RequestKind *metav1.GroupVersionKind `json:"requestKind"`
+	SubResource string                   `json:"subResource"`
 	Operation   admissionv1.Operation    `json:"operation"`
 	UserInfo    struct {
 		Username string `json:"username"`

@@ -1,13 +1,16 @@
 package admission
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
@@ -23,6 +26,8 @@ type takings struct {
 	hints        HintSink     // nil sends none
 	deprecations Deprecations // nil is none
 	count        *metrics
+	// live is [Options.Live].
+	live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
 }
 
 func (j takings) evaluate(r *request) (out findings, err error) {
@@ -32,6 +37,9 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 	was, is := r.OldObject.metadata, r.Object.metadata
 	if err := errors.Join(r.OldObject.err, r.Object.err); err != nil {
 		return out, err
+	}
+	if r.SubResource == ownership.Scale {
+		return j.scaled(r, was, is)
 	}
 	// Warnings and hints leave out the same owners as the records.
 	before, after := ownership.Tracked(was.ManagedFields), ownership.Tracked(is.ManagedFields)
@@ -64,6 +72,47 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 	texts, err := j.fields(r)
 	out.warnings = append(out.warnings, fieldWarnings(name, texts)...)
 	return out, err
+}
+
+// unnamed stands for a manager that a review does not name: kubectl scale leaves it to the API
+// server, which takes it from the user agent.
+const unnamed = "your client"
+
+// scaled evaluates a write through the subresource scale. Its objects have the identity and
+// the version of what is scaled, and no owners: those before are the tracker's.
+func (j takings) scaled(r *request, was, is metadata) (out findings, err error) {
+	if !r.DryRun {
+		j.hint(ownership.Hint{
+			UID: is.UID, ResourceVersion: was.ResourceVersion, Scaled: true, Manager: r.Options.FieldManager,
+			User: ownership.FitUser(r.UserInfo.Username), Request: r.UID, Time: time.Now(),
+		})
+	}
+	if j.live == nil {
+		return out, nil
+	}
+	kind, before, version, ok := j.live(is.UID)
+	if !ok || version != was.ResourceVersion {
+		return out, nil
+	}
+	entries, err := before.Entries()
+	if err != nil {
+		return out, err
+	}
+	t := ownership.Transition{Path: fieldpath.Field("spec", "replicas"), Kind: ownership.Taken, After: []managedfields.Owner{
+		{Manager: cmp.Or(r.Options.FieldManager, unnamed), Operation: managedfields.Update, Subresource: ownership.Scale},
+	}}
+	for _, e := range entries {
+		itself := r.Options.FieldManager == "" && e.Owner.Subresource == ownership.Scale // It may be.
+		if fieldpath.Has(e.Fields, t.Path) && !itself {
+			t.Before = append(t.Before, e.Owner)
+		}
+	}
+	transitions := []ownership.Transition{t}
+	if !r.DryRun && len(t.Before) > 0 {
+		out.audit = auditOf(transitions)
+	}
+	out.warnings = ownersWarnings(nameOf(kind, is), takeovers(transitions))
+	return out, nil
 }
 
 // fields returns the notices for deprecated fields that the new object has and the old

@@ -24,7 +24,8 @@ const (
 // too old.
 //
 // A hint is joined to a change of the same object, from exactly the version that
-// admission saw, to exactly the owners that it expected. There is no weaker rule to fall
+// admission saw, to exactly the owners that it expected; of a write through scale, of which
+// it saw no owners, to a change by that subresource alone. There is no weaker rule to fall
 // back on: a wrong user is worse than none. So a write that was refused after admission,
 // or retried, leaves a hint that expires (edge case 72).
 type hints struct {
@@ -57,13 +58,12 @@ func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	return dropped
 }
 
-// take returns the hint for a change of an object, from a version to owners, and whether
-// there is one. If two users sent the same change at the same time, only one was
+// take returns the hint for a change of an object, and whether there is one. If two users sent the same change at the same time, only one was
 // committed, and it is unknown which: the hint then has no user, and no verdicts if
 // theirs differ.
-func (h *hints) take(uid types.UID, from string, to ownership.Owners) (found ownership.Hint, ok bool) {
+func (h *hints) take(uid types.UID, from string, to ownership.Owners, transitions []ownership.Transition) (found ownership.Hint, ok bool) {
 	for _, hint := range h.of[uid] {
-		if hint.ResourceVersion != from || !hint.Owners.Equal(to) {
+		if hint.ResourceVersion != from || !hint.Fits(to, transitions) {
 			continue
 		}
 		if !ok {

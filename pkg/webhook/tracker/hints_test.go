@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -52,5 +53,32 @@ func TestQueueBounded(t *testing.T) {
 	}
 	if taken > 64 || taken < 60 {
 		t.Errorf("%d hints of a megabyte are queued", taken)
+	}
+}
+
+// The hint of a write through scale is joined to a change by that subresource alone, from
+// the very version, by its manager if that is known.
+func TestScaledHint(t *testing.T) {
+	by := func(manager, subresource string) []ownership.Transition {
+		return []ownership.Transition{{After: []managedfields.Owner{{Manager: manager, Operation: "Update", Subresource: subresource}}}}
+	}
+	two := append(by("kubectl", "scale"), by("kubectl", "scale")...)
+	for name, tt := range map[string]struct {
+		manager, from string
+		transitions   []ownership.Transition
+		want          bool
+	}{
+		"scaled":                     {"", "7", by("kubectl", "scale"), true},
+		"scaled by its manager":      {"kubectl", "7", by("kubectl", "scale"), true},
+		"scaled by another":          {"kubectl", "7", by("hpa", "scale"), false},
+		"from another version":       {"", "8", by("kubectl", "scale"), false},
+		"a write of the object":      {"", "7", by("kubectl", ""), false},
+		"more than a scale can take": {"", "7", two, false},
+	} {
+		var h hints
+		h.add(ownership.Hint{UID: "1", ResourceVersion: "7", User: "alice", Scaled: true, Manager: tt.manager}, noon)
+		if found, ok := h.take("1", tt.from, ownership.Owners{}, tt.transitions); ok != tt.want || ok && found.User != "alice" {
+			t.Errorf("%s: %t", name, ok)
+		}
 	}
 }

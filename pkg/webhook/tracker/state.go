@@ -143,16 +143,16 @@ func (s *state) join(m *pendingChange) bool {
 	if m.apart {
 		return false
 	}
-	hint, ok := s.hints.take(m.uid, m.from, m.to)
+	transitions := make([]ownership.Transition, len(m.occurrences))
+	for i, o := range m.occurrences {
+		transitions[i] = o.Transition
+	}
+	hint, ok := s.hints.take(m.uid, m.from, m.to, transitions)
 	if !ok {
 		return false
 	}
 	s.counts.joined++
 	m.joined = true
-	transitions := make([]ownership.Transition, len(m.occurrences))
-	for i, o := range m.occurrences {
-		transitions[i] = o.Transition
-	}
 	hint.Verdicts.On(transitions)
 	for i := range m.occurrences {
 		m.occurrences[i].Transition, m.occurrences[i].User = transitions[i], hint.User

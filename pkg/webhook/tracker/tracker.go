@@ -167,14 +167,20 @@ func (t *Tracker) Ready() bool { return t.ready.Load() }
 // Live returns the owners of an object, without those of its status, and the
 // version at which it was seen.
 func (t *Tracker) Live(uid types.UID) (owners ownership.Owners, resourceVersion string, ok bool) {
+	_, owners, resourceVersion, ok = t.Named(uid)
+	return owners, resourceVersion, ok
+}
+
+// Named is Live, with the kind of the object.
+func (t *Tracker) Named(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, w := range t.state.resources {
 		if o, ok := w.objects[uid]; ok {
-			return o.owners, o.version, true
+			return w.name, o.owners, o.version, true
 		}
 	}
-	return ownership.Owners{}, "", false
+	return "", ownership.Owners{}, "", false
 }
 
 // do reports something to the state, and passes the results to the sink.

@@ -69,10 +69,12 @@ func (c *client) awaitTaken(t *testing.T, o *unstructured.Unstructured, want tak
 	}
 }
 
+// autoscaler is the user of the controller.
+const autoscaler = "system:serviceaccount:kube-system:horizontal-pod-autoscaler"
+
 // Edge case 71: the autoscaler takes fields through /scale, which no admission webhook
-// sees with its owners. The takeover is in the record nevertheless, with the controller's
-// manager, and without a user, since none is certain. A client that takes it back gets a
-// warning.
+// sees with its owners. The takeover is in the record, with the controller's manager and
+// user. A client that takes it back gets a warning.
 func TestAutoscaler(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "autoscaled")
@@ -86,7 +88,7 @@ spec:
   minReplicas: 3 # It needs no metrics to get there.
   maxReplicas: 5
   metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]`, "setup")
-	c.awaitTaken(t, o, taking{Path: ".spec.replicas", From: "flux", To: "kube-controller-manager (scale)"})
+	c.awaitTaken(t, o, taking{".spec.replicas", "flux", "kube-controller-manager (scale)", autoscaler})
 	if err := c.Resource(autoscalers).Namespace("autoscaled").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -99,15 +101,18 @@ spec:
 	c.awaitTaken(t, o, taking{".spec.replicas", "kube-controller-manager (scale)", "flux", "kubernetes-admin"})
 }
 
-// Edge case 71, by hand: kubectl scale takes, and no user is recorded, least of all that
-// of the previous write. A user who takes it back by force is recorded by name.
+// Edge case 71, by hand: who scales is warned and recorded by name, as is who takes it back
+// by force.
 func TestKubectlScale(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "scaled")
 	alice := newClient(t, "alice")
 	o := alice.apply(t, deployments, web("scaled", "1"), "flux")
-	c.kubectl(t, "scale", "deployment/web", "--namespace", "scaled", "--replicas=2")
-	c.awaitTaken(t, o, taking{Path: ".spec.replicas", From: "flux", To: "kubectl (scale)"})
+	said := c.kubectl(t, "scale", "deployment/web", "--namespace", "scaled", "--replicas=2")
+	if want := "Warning: Deployment/scaled/web: .spec.replicas taken from flux by your client (scale)"; !strings.Contains(said, want) {
+		t.Errorf("kubectl scale said %q, want %q", said, want)
+	}
+	c.awaitTaken(t, o, taking{".spec.replicas", "flux", "kubectl (scale)", "kubernetes-admin"})
 	alice.apply(t, deployments, web("scaled", "3"), "argo")
 	if diff := cmp.Diff([]string{"Deployment/scaled/web: .spec.replicas taken from kubectl (scale) by argo"}, alice.told()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
