@@ -22,7 +22,11 @@ import (
 // handles it.
 func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	misses := v.Misses()
-	found := append(v.references(u), v.owned(u)...)
+	if missing := v.references(u); len(missing) > 0 {
+		v.NeedNoWarnings(u)
+		return missing
+	}
+	found := v.owned(u)
 	looked := v.Misses() == misses
 	said := saying(u)
 	for i := range said {
