@@ -17,14 +17,13 @@ const (
 	HTML = "html"
 )
 
-// Formats of the objects themselves, not of a report about them. The last two are
+// Formats of the objects themselves, not of a report about them. The last is
 // followed by = and a template as kubectl takes it.
 const (
 	Objects      = "objects"
 	ObjectsJSON  = "objects=json"
 	ObjectsKYAML = "objects=kyaml"
 	JSONPath     = "jsonpath"
-	GoTemplate   = "go-template"
 )
 
 // Manifests is the format that prints the manifests themselves, in order, and applies
@@ -34,7 +33,7 @@ const Manifests = "manifests"
 // IsOfObjects reports whether a format prints the objects themselves.
 func IsOfObjects(format string) bool {
 	return format == Objects || format == ObjectsJSON || format == ObjectsKYAML ||
-		strings.HasPrefix(format, JSONPath+"=") || strings.HasPrefix(format, GoTemplate+"=")
+		strings.HasPrefix(format, JSONPath+"=")
 }
 
 // WantsObjects reports whether a format of wait prints the objects themselves.

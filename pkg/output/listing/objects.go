@@ -3,13 +3,11 @@ package listing
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/jsonpath"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/gotemplate"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/encode"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -41,10 +39,6 @@ func objectFormat(b output.Base) (objectWriter, error) {
 		write, err := objectPath(b, text)
 		return objectWriter{write: write}, err
 	}
-	if text, ok := strings.CutPrefix(b.Format, output.GoTemplate+"="); ok {
-		write, err := objectTemplate(b, text)
-		return objectWriter{write: write}, err
-	}
 	return objectWriter{}, nil
 }
 
@@ -74,49 +68,40 @@ func objectPath(b output.Base, text string) (func(*unstructured.Unstructured) (s
 	if err := path.Parse(braced(text)); err != nil {
 		return nil, fmt.Errorf("jsonpath: %w", err)
 	}
-	write := bounded(func(out io.Writer, u *unstructured.Unstructured) error {
-		return path.Execute(gotemplate.Bounded(out), u.Object)
-	})
+	spare := maxText
 	return func(u *unstructured.Unstructured) (string, error) {
-		found, err := write(u)
-		if err != nil {
+		made := limited{left: maxText}
+		if err := path.Execute(&made, u.Object); err != nil {
 			return "", err
 		}
-		return forScreen(b, strings.TrimSuffix(found, "\n")+"\n"), nil
+		if spare += maxTextEach - made.Len(); spare < 0 {
+			return "", errTooMuch
+		}
+		return forScreen(b, strings.TrimSuffix(made.String(), "\n")+"\n"), nil
 	}, nil
 }
 
-// objectTemplate returns what writes an object by a template, which breaks its lines
-// itself.
-func objectTemplate(b output.Base, text string) (func(*unstructured.Unstructured) (string, error), error) {
-	parsed, err := gotemplate.Parse("output", text)
-	if err != nil {
-		return nil, fmt.Errorf("go-template: %w", err)
-	}
-	write := bounded(func(out io.Writer, u *unstructured.Unstructured) error {
-		return parsed.Execute(out, u.Object, b.Over)
-	})
-	return func(u *unstructured.Unstructured) (string, error) {
-		made, err := write(u)
-		return forScreen(b, made), err
-	}, nil
+const (
+	// maxText is how much text a template may make of one object, and of all objects
+	// together beyond maxTextEach for each: all of it is held until the run is over.
+	maxText     = 64 << 20
+	maxTextEach = 1 << 20
+)
+
+var errTooMuch = fmt.Errorf("the template produces more than %d MiB of text", maxText>>20)
+
+// limited is a buffer that takes no more than so many bytes.
+type limited struct {
+	bytes.Buffer
+	left int
 }
 
-// bounded limits the text for all objects together beyond their own size, because all of
-// it is held until the run is over.
-func bounded(execute func(io.Writer, *unstructured.Unstructured) error) func(*unstructured.Unstructured) (string, error) {
-	const perObject = 1 << 20
-	spare := gotemplate.MaxText
-	return func(u *unstructured.Unstructured) (string, error) {
-		var made bytes.Buffer
-		if err := execute(&made, u); err != nil {
-			return "", err
-		}
-		if spare += perObject - made.Len(); spare < 0 {
-			return "", fmt.Errorf("the template produces more text than %d MiB and another for each object", gotemplate.MaxText>>20)
-		}
-		return made.String(), nil
+// Write implements io.Writer.
+func (l *limited) Write(p []byte) (int, error) {
+	if l.left -= len(p); l.left < 0 {
+		return 0, errTooMuch
 	}
+	return l.Buffer.Write(p)
 }
 
 // forScreen escapes what a terminal would take for a command. A script gets the text

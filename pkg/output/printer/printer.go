@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,8 +45,12 @@ func newPrinter(o output.Options, s *output.State, choose func(output.Base, *pro
 		return nil, err
 	}
 	if chosen == nil {
-		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s, %s, %s, %s or %s",
+		err := fmt.Errorf("unknown output format %q: use %s, %s, %s, %s, %s, %s or %s",
 			o.Format, output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit)
+		if strings.HasPrefix(o.Format, "go-template") || strings.HasPrefix(o.Format, "custom-columns") { // of kubectl
+			return nil, &object.HintedError{Err: err, Advice: "-o jsonpath=TEMPLATE, or -o json with jq"}
+		}
+		return nil, err
 	}
 	return &Printer{
 		state:    s,
