@@ -3,8 +3,6 @@ package e2e_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
 // A user who may get but not list is served object by object.
@@ -36,10 +34,10 @@ func TestWithoutList(t *testing.T) {
 // The run's id is in the output and at the beginning of each request's audit id,
 // so that the audit log can be laid beside it.
 func TestAuditID(t *testing.T) {
-	t.Parallel() // It has a cluster of its own.
-	c := cluster.ForTest(t, cluster.Options{AuditLog: "audit.log"})
+	t.Parallel() // It keeps to its namespace.
+	c := shared.Cluster(t)
 	c.OwnOnly(t)
-	r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", "default", "-f", file(t, configMaps(3, 1, "1")), "-o", "json").ends(t, 0)
+	r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", namespace(t, c), "-f", file(t, configMaps(3, 1, "1")), "-o", "json").ends(t, 0)
 	id := r.report(t).Run
 	if id == "" {
 		t.Fatalf("no run id: %s", r)

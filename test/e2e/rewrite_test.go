@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -56,7 +56,7 @@ func newRewriter(t *testing.T, rewrite func(image string, call int64) string) *r
 }
 
 // install makes the API server call the webhook for the ConfigMaps of a namespace.
-func (w *rewriter) install(t *testing.T, api *server, namespace string) {
+func (w *rewriter) install(t *testing.T, c *cluster.Cluster, api *server, namespace string) {
 	t.Helper()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.Certificate().Raw})
 	u := &unstructured.Unstructured{Object: map[string]any{
@@ -85,21 +85,20 @@ func (w *rewriter) install(t *testing.T, api *server, namespace string) {
 	if _, err := api.apply(t.Context(), u, "setup", true, false); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		_ = exec.Command(c.Binary("kubectl"), "--kubeconfig", c.KubeconfigPath, "delete", "mutatingwebhookconfiguration", namespace).Run()
+	})
 	// The API server hears of it a moment later.
 	probe := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"image": "probe"},
 		"metadata": map[string]any{"name": "probe", "namespace": namespace},
 	}}
-	for range 1000 {
+	until(t, "the API server calls the webhook", func() bool {
 		if _, err := api.apply(t.Context(), probe, "setup", true, true); err != nil {
 			t.Fatal(err)
 		}
-		if w.calls.Load() > 0 {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("the API server does not call the webhook")
+		return w.calls.Load() > 0
+	})
 }
 
 // call runs the plugin on the manifest of a ConfigMap with that image.
@@ -121,19 +120,18 @@ func (w *rewriter) call(t *testing.T, c *cluster.Cluster, namespace, image strin
 // value differs from the manifest's forever. That is reported, it is not a difference,
 // and nothing loops.
 func TestRewritten(t *testing.T) {
-	t.Parallel() // It has a cluster of its own.
-	c := cluster.ForTest(t, cluster.Options{})
+	t.Parallel() // It keeps to its namespace.
+	c := shared.Cluster(t)
 	c.OwnOnly(t)
 	api, err := newServer(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const namespace = "rewritten"
-	api.namespace(t.Context(), namespace)
+	namespace := namespace(t, c)
 	w := newRewriter(t, func(image string, _ int64) string {
 		return "mirror.example/" + strings.TrimPrefix(image, "mirror.example/")
 	})
-	w.install(t, api, namespace)
+	w.install(t, c, api, namespace)
 
 	expect := func(want int, says string, status int, out string) {
 		t.Helper()
@@ -181,17 +179,16 @@ func TestRewritten(t *testing.T) {
 // A webhook that never writes the same value twice does not make us wait: each run ends,
 // and says what is happening.
 func TestNeverSettles(t *testing.T) {
-	t.Parallel() // It has a cluster of its own.
-	c := cluster.ForTest(t, cluster.Options{})
+	t.Parallel() // It keeps to its namespace.
+	c := shared.Cluster(t)
 	c.OwnOnly(t)
 	api, err := newServer(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const namespace = "restless"
-	api.namespace(t.Context(), namespace)
+	namespace := namespace(t, c)
 	w := newRewriter(t, func(_ string, call int64) string { return fmt.Sprint("call-", call) })
-	w.install(t, api, namespace)
+	w.install(t, c, api, namespace)
 	for _, verb := range []string{"apply", "diff", "apply", "diff"} {
 		before := w.calls.Load()
 		status, out := w.call(t, c, namespace, "app:1", verb)

@@ -42,9 +42,7 @@ const (
 // at the peak, measured for a whole process that lists them from a server. The server is
 // generated, and runs in another process; requests, decoding and all are the webhook's own.
 func TestSize(t *testing.T) {
-	if testing.Short() {
-		t.Skip("lists 100,000 objects")
-	}
+	circle.Full(t)
 	for name, streams := range map[string]bool{"streamed": true, "paged": false} {
 		t.Run(name, func(t *testing.T) { measure(t, generated{100_000, streams}, 300) })
 	}

@@ -16,6 +16,7 @@ import (
 	admission "k8s.io/api/admission/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
@@ -134,6 +135,7 @@ func TestBootstrap(t *testing.T) {
 
 // The same with what the projects publish, where the corpus of real manifests is there.
 func TestBootstrapOfRealAddons(t *testing.T) {
+	circle.Full(t)
 	dir, ok := corpus()
 	if !ok {
 		t.Skip("no corpus of real manifests here; set CORPUS. TestBootstrap runs the story with samples of our own")
