@@ -65,8 +65,9 @@ func run(args []string) error {
 			running = row(m[2])
 		}
 	}
-	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("%w\n%s", err, &said)
+	failed := cmd.Wait()
+	if failed != nil {
+		fmt.Fprint(os.Stderr, &said)
 	}
 	delete(spent, "")
 	about, err := comments()
@@ -80,7 +81,7 @@ func run(args []string) error {
 	for _, name := range slices.SortedFunc(maps.Keys(spent), func(a, b string) int { return cmp.Compare(spent[b], spent[a]) }) {
 		fmt.Printf("| %.1f | %s | %s | %s |\n", spent[name], filepath.Base(dir), name, about[name])
 	}
-	return nil
+	return failed
 }
 
 // row is the test that a subtest counts for: each script counts for itself.
