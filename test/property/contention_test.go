@@ -29,6 +29,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
@@ -243,9 +244,7 @@ func settled(t *testing.T) *crdserver.Server {
 // Pods come up, fails no verb, although each guarded write meets a newer version meanwhile.
 func TestBurstOfStatuses(t *testing.T) {
 	paces := []time.Duration{latency, 3 * latency, latency / 5}
-	if testing.Short() {
-		paces = paces[:1]
-	}
+	paces = paces[:circle.Of(1, 3, 3)]
 	for name, prepare := range guarded() {
 		for _, every := range paces {
 			t.Run(fmt.Sprintf("%s, every %s", name, every), func(t *testing.T) {
@@ -271,6 +270,9 @@ func TestEndlessStatuses(t *testing.T) {
 	const patient = 3 * time.Minute
 	for name, prepare := range guarded() {
 		t.Run(name, func(t *testing.T) {
+			if name != "apply that takes" {
+				circle.Full(t)
+			}
 			synctest.Test(t, func(t *testing.T) {
 				s := settled(t)
 				do := prepare(t, s)

@@ -20,6 +20,7 @@ import (
 	door "github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
@@ -368,7 +369,7 @@ func TestNewKind(t *testing.T) {
 // Edge case 18, many times over: a definition, and right behind it, from another
 // process, an object.
 func TestNewKindOfAnotherRun(t *testing.T) {
-	const runs = 30
+	runs := circle.Of(6, 30, 30)
 	c := shared.Cluster(t)
 	first := visit(t, c.KubeconfigPath, door.Options{})
 	ns := namespaceFor(t, first)
