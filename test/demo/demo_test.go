@@ -70,6 +70,7 @@ func TestDemoOfflineAndCold(t *testing.T) {
 
 // Whenever and however the demo is interrupted, no process of it continues.
 func TestDemoInterrupted(t *testing.T) {
+	circle.Full(t)
 	for _, test := range []struct {
 		when  string // short: it is part of a socket's path, of which Linux takes 107 bytes
 		until func(*demo) bool
@@ -89,9 +90,6 @@ func TestDemoInterrupted(t *testing.T) {
 		{when: "scaled", until: says("deployment.apps/web scaled"), signal: syscall.SIGHUP, group: true},
 	} {
 		t.Run(test.when, func(t *testing.T) {
-			if test.when != "make" {
-				circle.Full(t)
-			}
 			env := []string{"GOPROXY=off"}
 			if test.cold {
 				env = append(env, emptyCache(t)...)

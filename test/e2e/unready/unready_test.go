@@ -37,6 +37,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command/commandtest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
@@ -51,8 +52,13 @@ func TestMain(m *testing.M) {
 
 func TestUnready(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{Nodes: 2})
+	all, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := []string{"testdata/containers.txtar", "testdata/schedule.txtar", "testdata/volumes.txtar"}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
+		Files:               circle.Of(most, all, all),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               func(env *testscript.Env) error { return setup(t.Context(), env, c) },
