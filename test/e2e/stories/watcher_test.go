@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
@@ -76,8 +77,9 @@ func TestWatcher(t *testing.T) {
 		}
 	}
 
-	// Four hundred objects without a generation, twenty megabytes together.
-	const many, each = 400, 50_000
+	// Objects without a generation: in the second circle, twenty megabytes together.
+	many := circle.Of(40, 400, 400)
+	const each = 50_000
 	var text strings.Builder
 	for i := range many {
 		fmt.Fprintf(&text, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c-%d, namespace: watched, labels: {watched: 'yes'}}, data: {n: '0', much: %s}}\n", i, strings.Repeat("x", each))
