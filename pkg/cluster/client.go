@@ -54,6 +54,10 @@ type Options struct {
 	//
 	// These functions are never called concurrently.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration)
+	// Credentials is the program that gives credentials without asking the user; empty for none.
+	// OnCredentials is called, repeatedly, while it has given none since then.
+	Credentials   string
+	OnCredentials func(since time.Time)
 	// OnPolling is called, once for each kind and namespace, if objects are read again
 	// and again instead of watched, because we may not do what verb says.
 	OnPolling func(kind object.Kind, namespace, verb string)

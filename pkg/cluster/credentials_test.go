@@ -15,6 +15,30 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
+// A program that waits for ever is named, again and again, and ends the request when the time for
+// the server is over: client-go itself would wait with it.
+func TestCredentialsThatDoNotCome(t *testing.T) {
+	var told atomic.Int64
+	c, err := New(Options{
+		REST: &rest.Config{Host: "https://[::1]:1", ExecProvider: &api.ExecConfig{
+			Command: "sh", Args: []string{"-c", "sleep 3"}, APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: api.NeverExecInteractiveMode,
+		}},
+		CacheDir: t.TempDir(), ServerTimeout: 400 * time.Millisecond,
+		Credentials: "sh", OnCredentials: func(time.Time) { told.Add(1) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Version(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "sh gave no credentials in 400ms") || told.Load() == 0 {
+		t.Errorf("told %d times: %v", told.Load(), err)
+	}
+	var hinted interface{ Hint() string }
+	if !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "login") {
+		t.Errorf("its hint does not speak of a login: %v", err)
+	}
+}
+
 // A login that is due is the usual reason why nothing works in the morning. It is no
 // matter of the server's address, and waiting for the server does not help.
 func TestNoCredentials(t *testing.T) {

@@ -29,7 +29,7 @@ func New(o Options) (*Client, error) {
 		rest: client,
 		requests: request.New(client, request.Options{
 			Timeout: o.ServerTimeout, Outage: o.Outage, Concurrency: o.Concurrency,
-			Telling: &telling, OnRetry: o.OnRetry, OnStall: o.OnStall,
+			Telling: &telling, OnRetry: o.OnRetry, OnStall: o.OnStall, Credentials: o.Credentials, OnCredentials: o.OnCredentials,
 		}),
 		clock: clock,
 	}

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
@@ -60,6 +63,10 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 		OnStall: func(ref object.Ref, since time.Time, within time.Duration) {
 			emit(event.Waiting{Ref: ref, For: "an answer; the API server itself is healthy", Since: since, Within: within})
 		},
+		Credentials: credentials(config),
+		OnCredentials: func(since time.Time) {
+			emit(event.Waiting{For: "credentials from " + credentials(config), Since: since})
+		},
 		OnPolling: func(kind object.Kind, namespace, verb string) {
 			emit(event.Warned{Text: lacks(kind, namespace, verb)})
 		},
@@ -68,6 +75,16 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 		return nil, err
 	}
 	return client, c.expectedCluster(ctx, client)
+}
+
+// credentials returns the program of the kubeconfig that gives credentials; empty for none, and
+// for one that may ask the user, as client-go decides that.
+func credentials(config *rest.Config) string {
+	exec := config.ExecProvider
+	if exec == nil || exec.InteractiveMode != clientcmdapi.NeverExecInteractiveMode && term.IsTerminal(int(os.Stdin.Fd())) {
+		return ""
+	}
+	return exec.Command
 }
 
 // OpenEarly begins to open the connection to the cluster, for a run that has something else

@@ -163,9 +163,9 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	defer end(nil)
 	go s.listen(ctx, r, a, end)
 	began := time.Now()
-	err = send(ctx)
+	err = s.carry(ctx, a, send)
 	took = time.Since(began)
-	if ended := context.Cause(ctx); err != nil && (errors.As(ended, new(*stalledError)) || errors.As(ended, new(*lostError))) {
+	if ended := context.Cause(ctx); err != nil && (errors.As(ended, new(*stalledError)) || errors.As(ended, new(*lostError)) || errors.As(ended, new(*credentialsError))) {
 		err = ended
 	}
 	if _, sent := a.quietSince(); !sent && ctx.Err() == nil {

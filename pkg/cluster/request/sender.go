@@ -39,6 +39,10 @@ type Options struct {
 	Telling *sync.Mutex
 	// OnRetry hears of requests that are tried again.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
+	// Credentials is the program that gives credentials without asking the user; empty for none.
+	// OnCredentials is called, repeatedly, while it has given none since then.
+	Credentials   string
+	OnCredentials func(since time.Time)
 	// OnStall is called for silent requests.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration)
 }
@@ -46,11 +50,13 @@ type Options struct {
 // Sender sends the requests of one run. It may be used from many goroutines.
 type Sender struct {
 	rest *rest.RESTClient
-	// timeout is how long to keep trying, hooks if only a webhook is at fault, attempt the bound on a single request; 0 if the
-	// configuration has one.
+	// timeout is how long to keep trying, hooks if only a webhook is at fault, attempt the bound
+	// on a single request; 0 if the configuration has one.
 	timeout, hooks, attempt time.Duration
 	onRetry                 func(object.Ref, error, time.Duration, time.Duration)
 	onStall                 func(object.Ref, time.Time, time.Duration)
+	credentials             string
+	onCredentials           func(since time.Time)
 
 	availability *availability
 	budget       *retryBudget
@@ -78,6 +84,14 @@ func New(client *rest.RESTClient, o Options) *Sender {
 				o.Telling.Lock()
 				defer o.Telling.Unlock()
 				o.OnStall(ref, since, within)
+			}
+		},
+		credentials: o.Credentials,
+		onCredentials: func(since time.Time) {
+			if o.OnCredentials != nil {
+				o.Telling.Lock()
+				defer o.Telling.Unlock()
+				o.OnCredentials(since)
 			}
 		},
 		budget:  newRetryBudget(max(o.Timeout, o.Outage)),

@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
@@ -15,10 +16,12 @@ func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.
 	if r.Patience != "" {
 		within = min(within, s.timeout)
 	}
+	began := time.Now()
 	for in := most; pause.For(ctx, in) == nil; {
 		in = most
 		since, sent := a.quietSince()
 		if !sent {
+			s.awaitsCredentials(began, end)
 			continue
 		}
 		if quiet := time.Since(since); quiet < most {
@@ -35,6 +38,38 @@ func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.
 			s.onStall(r.Ref, since, within)
 		}
 	}
+}
+
+// awaitsCredentials reports that a request has not been sent since then, because a program has
+// not given credentials, and ends it when the time for the server is over.
+func (s *Sender) awaitsCredentials(began time.Time, end context.CancelCauseFunc) {
+	if s.credentials == "" {
+		return
+	}
+	if s.timeout > 0 && time.Since(began) >= s.hooks {
+		end(&credentialsError{fmt.Errorf("%s gave no credentials in %s", s.credentials, s.hooks)})
+		return
+	}
+	s.onCredentials(began)
+}
+
+// carry sends a request. client-go waits for a program that gives credentials whatever the
+// context says, so a request that ends before it was sent is left to itself.
+func (s *Sender) carry(ctx context.Context, a *attempt, send func(context.Context) error) error {
+	if s.credentials == "" {
+		return send(ctx)
+	}
+	done := make(chan error, 1)
+	go func() { done <- send(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	if _, sent := a.quietSince(); sent {
+		return <-done
+	}
+	return context.Cause(ctx)
 }
 
 // losesPatience reports whether a request that has been silent since then is to be ended:
