@@ -53,7 +53,7 @@ type Options struct {
 	// OnRetry.
 	//
 	// These functions are never called concurrently.
-	OnStall func(ref object.Ref, since time.Time, within time.Duration)
+	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
 	// Credentials is the program that gives credentials without asking the user; empty for none.
 	// OnCredentials is called, repeatedly, while it has given none since then.
 	Credentials   string

@@ -118,7 +118,7 @@ func (t *told) options(o Options) Options {
 		defer t.mu.Unlock()
 		t.retries = append(t.retries, retry{ref, err, in, left})
 	}
-	o.OnStall = func(ref object.Ref, since time.Time, within time.Duration) {
+	o.OnStall = func(ref object.Ref, since time.Time, within time.Duration, _ error) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.silences = append(t.silences, hangs{ref, time.Since(since), within})

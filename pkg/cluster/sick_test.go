@@ -123,3 +123,18 @@ func TestSickForAMoment(t *testing.T) {
 
 // sickGroup is one of Kubernetes' own groups, for which the cache is trusted, or another.
 func sickGroup(i int) string { return fmt.Sprintf("g%d.%s", i, []string{"example.com", "k8s.io"}[i%2]) }
+
+// A server that is not ready says itself which of its checks fail.
+func TestNotReadyInItsOwnWords(t *testing.T) {
+	for said, want := range map[string]string{
+		"[+]ping ok\n[-]etcd failed: reason withheld\n[+]log ok\nreadyz check failed\n": "the API server is there, but not ready: etcd failed",
+		"[-]etcd failed: reason withheld\n[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\n": "the API server is there, but not ready: " +
+			"etcd, poststarthook/rbac/bootstrap-roles failed",
+		"": "the API server is starting (it answers /readyz with 500)",
+	} {
+		c, _, _ := newFake(t, func(int, *http.Request) (*http.Response, error) { return text2response(500, "text/plain", said), nil })
+		if err := c.requests.Ready(t.Context()); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %q", said, err, want)
+		}
+	}
+}

@@ -60,8 +60,12 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 			}
 			emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), In: in, Left: left, Of: of})
 		},
-		OnStall: func(ref object.Ref, since time.Time, within time.Duration) {
-			emit(event.Waiting{Ref: ref, For: "an answer; the API server itself is healthy", Since: since, Within: within})
+		OnStall: func(ref object.Ref, since time.Time, within time.Duration, why error) {
+			state := "the API server itself is healthy"
+			if why != nil {
+				state = why.Error()
+			}
+			emit(event.Waiting{Ref: ref, For: "an answer; " + state, Since: since, Within: within})
 		},
 		Credentials: credentials(config),
 		OnCredentials: func(since time.Time) {

@@ -46,12 +46,13 @@ type availability struct {
 	gone *UnreachableError
 }
 
-// probe is one question to the server, shared by all who have it. away is valid when done
-// is closed.
+// probe is one question to the server, shared by all who have it. away, and why the server is
+// not well, are valid when done is closed.
 type probe struct {
 	began time.Time
 	done  chan struct{}
 	away  bool
+	why   error
 }
 
 // search is one look for the server.

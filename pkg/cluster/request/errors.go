@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -94,10 +95,35 @@ func (e *credentialsError) Hint() string {
 }
 
 // startingError says that the server is there, but not ready.
-type startingError struct{ code int32 }
+type startingError struct {
+	code int32
+	// failing are the checks that fail, by the server's own account.
+	failing []string
+}
 
 func (e *startingError) Error() string {
+	if len(e.failing) > 0 {
+		return fmt.Sprintf("the API server is there, but not ready: %s failed", strings.Join(e.failing, ", "))
+	}
 	return fmt.Sprintf("the API server is starting (it answers /readyz with %d)", e.code)
+}
+
+// failingChecks reads the checks that fail from an answer of /readyz: lines that begin with [-].
+func failingChecks(err error) []string {
+	var failing []string
+	details := StatusOf(err).Details
+	if details == nil {
+		return nil
+	}
+	for _, cause := range details.Causes {
+		for line := range strings.Lines(cause.Message) {
+			if check, found := strings.CutPrefix(line, "[-]"); found {
+				check, _, _ = strings.Cut(check, " failed")
+				failing = append(failing, strings.TrimSpace(check))
+			}
+		}
+	}
+	return failing
 }
 
 // Starting distinguishes a server that is not ready from one that does not answer.

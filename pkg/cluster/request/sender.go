@@ -43,8 +43,9 @@ type Options struct {
 	// OnCredentials is called, repeatedly, while it has given none since then.
 	Credentials   string
 	OnCredentials func(since time.Time)
-	// OnStall is called for silent requests.
-	OnStall func(ref object.Ref, since time.Time, within time.Duration)
+	// OnStall is called for silent requests; why says what is wrong with the server, nil if it
+	// is healthy.
+	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
 }
 
 // Sender sends the requests of one run. It may be used from many goroutines.
@@ -54,7 +55,7 @@ type Sender struct {
 	// on a single request; 0 if the configuration has one.
 	timeout, hooks, attempt time.Duration
 	onRetry                 func(object.Ref, error, time.Duration, time.Duration)
-	onStall                 func(object.Ref, time.Time, time.Duration)
+	onStall                 func(object.Ref, time.Time, time.Duration, error)
 	credentials             string
 	onCredentials           func(since time.Time)
 
@@ -79,11 +80,11 @@ func New(client *rest.RESTClient, o Options) *Sender {
 				o.OnRetry(ref, err, in, left)
 			}
 		},
-		onStall: func(ref object.Ref, since time.Time, within time.Duration) {
+		onStall: func(ref object.Ref, since time.Time, within time.Duration, why error) {
 			if o.OnStall != nil {
 				o.Telling.Lock()
 				defer o.Telling.Unlock()
-				o.OnStall(ref, since, within)
+				o.OnStall(ref, since, within, why)
 			}
 		},
 		credentials: o.Credentials,
@@ -149,7 +150,7 @@ func (s *Sender) health(ctx context.Context) (health, error) {
 	case err == nil, code == http.StatusUnauthorized, code == http.StatusNotFound:
 		return ready, nil
 	case code == http.StatusForbidden, code == http.StatusInternalServerError, code == http.StatusTooManyRequests:
-		return starting, &startingError{code}
+		return starting, &startingError{code, failingChecks(err)}
 	default:
 		return away, CauseOf(err)
 	}

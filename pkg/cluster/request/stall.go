@@ -28,14 +28,14 @@ func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.
 			in = most - quiet
 			continue
 		}
-		switch away := s.availability.stalled(ctx); {
+		switch away, why := s.availability.stalled(ctx); {
 		case ctx.Err() != nil:
 		case away:
 			end(&stalledError{since})
 		case r.Patience != "" && s.losesPatience(r, since):
 			end(Broken(ErrNoAnswerInTime))
 		case !r.Quiet && !r.ahead():
-			s.onStall(r.Ref, since, within)
+			s.onStall(r.Ref, since, within, why)
 		}
 	}
 }
@@ -79,12 +79,12 @@ func (s *Sender) losesPatience(r Request, since time.Time) bool {
 	return s.budget.spentSince(failure{patience: r.Patience}, since) >= s.timeout || time.Since(since) >= s.timeout/2
 }
 
-// stalled asks whether the server is away.
-func (o *availability) stalled(ctx context.Context) bool {
+// stalled asks whether the server is away, and what is wrong if it is not well.
+func (o *availability) stalled(ctx context.Context) (bool, error) {
 	o.mu.Lock()
 	if o.gone != nil || o.search != nil && !o.search.since.IsZero() {
 		defer o.mu.Unlock()
-		return true
+		return true, nil
 	}
 	p := o.probe
 	if p == nil || time.Since(p.began) > max(fresh, o.stallAfter()/2) {
@@ -92,17 +92,17 @@ func (o *availability) stalled(ctx context.Context) bool {
 		o.probe = p
 		go func() {
 			// It serves other requests too, and may outlive this one.
-			health, _ := o.askIn(context.WithoutCancel(ctx), o.stallAfter())
-			p.away = health == away
+			health, err := o.askIn(context.WithoutCancel(ctx), o.stallAfter())
+			p.away, p.why = health == away, err
 			close(p.done)
 		}()
 	}
 	o.mu.Unlock()
 	select {
 	case <-p.done:
-		return p.away
+		return p.away, p.why
 	case <-ctx.Done():
-		return false
+		return false, nil
 	}
 }
 
