@@ -169,7 +169,7 @@ func TestWarnings(t *testing.T) {
 		event.Applied{Ref: config("a"), Action: event.Created},
 		event.Applied{Ref: config("b"), Action: event.Created},
 	}
-	const want = "warning: configmap/a -n prod: old\nwarning: configmap/b -n prod: old\nwarning: configmap/nowhere -n prod: old\n"
+	const want = "warning: 3 objects: old: configmap/a -n prod, configmap/b -n prod, configmap/nowhere -n prod\n"
 	for _, format := range []string{output.Table, output.JSON, output.Stream} {
 		got := run(t, printer.ForApply, output.Options{Format: format}, events)
 		if diff := cmp.Diff(want, got.err); diff != "" {

@@ -32,7 +32,7 @@ type Reporter struct {
 	// find the phases in the stream.
 	headings bool
 
-	warnings output.PlanOrdered[string]
+	warnings output.PlanOrdered[said]
 	warned   map[warning]bool
 
 	blocked   *pending // why the run is held up; nil while it works
@@ -54,6 +54,12 @@ type Reporter struct {
 type warning struct {
 	key  object.Key
 	text string
+}
+
+// said is what is shown of a warning: hints have lines of their own.
+type said struct {
+	of          object.Ref
+	text, hints string
 }
 
 // New returns the reporter of a run.
@@ -137,20 +143,17 @@ func (c *Reporter) warn(e event.Warned, hints ...string) {
 		return
 	}
 	c.warned[w] = true
-	said := text.Printable(e.Text)
-	if e.Ref != (object.Ref{}) {
-		said = text.Printable(e.Ref.String() + ": " + e.Text)
-	}
+	one := said{of: e.Ref, text: text.Printable(e.Text)}
 	for _, hint := range hints {
 		if hint != "" {
-			said += "\n  hint: " + text.Printable(hint)
+			one.hints += "\n  hint: " + text.Printable(hint)
 		}
 	}
 	if e.Ref == (object.Ref{}) {
-		c.note(c.warning(said))
+		c.note(c.warning(one.text + one.hints))
 		return
 	}
-	c.warnings.Add(c.state.Place(e.Ref), said)
+	c.warnings.Add(c.state.Place(e.Ref), one)
 }
 
 // remark is warn for forecasts, with what to do below it.
@@ -164,10 +167,27 @@ func (c *Reporter) leftOut(e event.LeftOut) {
 	c.screen.Note("left out: " + strings.Join(text, "\n  ") + "\n")
 }
 
-// Flush writes the warnings of the phase that is over.
+// Flush writes the warnings of the phase that is over: one that several objects share once, with
+// their number and names.
 func (c *Reporter) Flush() {
-	for _, text := range c.warnings.Drain() {
-		c.note(c.warning(text))
+	type shared struct{ text, hints string }
+	var order []shared
+	of := map[shared][]string{}
+	for _, one := range c.warnings.Drain() {
+		s := shared{one.text, one.hints}
+		if of[s] == nil {
+			order = append(order, s)
+		}
+		of[s] = append(of[s], text.Printable(one.of.String()))
+	}
+	const shown = 50
+	for _, s := range order {
+		names := of[s]
+		if len(names) == 1 {
+			c.note(c.warning(names[0] + ": " + s.text + s.hints))
+			continue
+		}
+		c.note(c.warning(fmt.Sprintf("%s: %s: %s%s", text.Count(len(names), "object"), s.text, text.List(names, shown), s.hints)))
 	}
 }
 
