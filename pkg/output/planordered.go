@@ -1,6 +1,9 @@
 package output
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // PlanOrdered collects values as they come and returns them in the order of the plan.
 // Those of one object keep the order in which they came.
@@ -19,12 +22,17 @@ func (p *PlanOrdered[T]) Add(at Place, value T) {
 }
 
 // Drain returns everything that was added so far, once.
-func (p *PlanOrdered[T]) Drain() []T {
+func (p *PlanOrdered[T]) Drain() []T { return p.DrainTo(math.MaxInt) }
+
+// DrainTo is Drain for what belongs to this phase, or an earlier one.
+func (p *PlanOrdered[T]) DrainTo(phase int) []T {
+	later := slices.DeleteFunc(slices.Clone(p.items), func(it item[T]) bool { return it.at.Phase <= phase })
+	p.items = slices.DeleteFunc(p.items, func(it item[T]) bool { return it.at.Phase > phase })
 	slices.SortStableFunc(p.items, func(a, b item[T]) int { return a.at.compare(b.at) })
 	values := make([]T, len(p.items))
 	for i, it := range p.items {
 		values[i] = it.value
 	}
-	p.items = nil
+	p.items = later
 	return values
 }

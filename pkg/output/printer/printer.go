@@ -100,7 +100,8 @@ func (p *Printer) Close(ctx context.Context) error {
 	p.redraw.stop()
 
 	p.screen.Clear()
-	p.Flush()
+	p.reporter.End()
+	p.results.Flush()
 	var err error
 	if p.state.Begun { // Else the run ended before there was anything to print of it.
 		err = p.results.Finish(ctx)

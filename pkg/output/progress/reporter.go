@@ -3,6 +3,7 @@ package progress
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -169,11 +170,17 @@ func (c *Reporter) leftOut(e event.LeftOut) {
 
 // Flush writes the warnings of the phase that is over: one that several objects share once, with
 // their number and names.
-func (c *Reporter) Flush() {
+// What the server said of later phases, whose objects may have been read ahead, waits for them.
+func (c *Reporter) Flush() { c.flush(c.state.Current) }
+
+// End writes the warnings that are left.
+func (c *Reporter) End() { c.flush(math.MaxInt) }
+
+func (c *Reporter) flush(phase int) {
 	type shared struct{ text, hints string }
 	var order []shared
 	of := map[shared][]string{}
-	for _, one := range c.warnings.Drain() {
+	for _, one := range c.warnings.DrainTo(phase) {
 		s := shared{one.text, one.hints}
 		if of[s] == nil {
 			order = append(order, s)
