@@ -94,12 +94,22 @@ func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, re
 }
 
 // waitsForAdopted reports whether adopted managers hold everything that is left behind in
-// the lists that the refusal names.
+// the lists that the refusal names, or near one of the fields.
 func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
-	_, owners := p.leftBehindBy(in, Causes(refusal))
-	return len(owners) > 0 && !slices.ContainsFunc(owners, func(name string) bool {
-		return !slices.ContainsFunc(in.Adoption.Adopted, func(o managedfields.Owner) bool { return o.Manager == name })
-	})
+	areAdopted := func(owners []string) bool {
+		return len(owners) > 0 && !slices.ContainsFunc(owners, func(name string) bool {
+			return !slices.ContainsFunc(in.Adoption.Adopted, func(o managedfields.Owner) bool { return o.Manager == name })
+		})
+	}
+	if _, owners := p.leftBehindBy(in, Causes(refusal)); areAdopted(owners) {
+		return true
+	}
+	for _, owners := range p.leftNear(in, Causes(refusal)) {
+		if areAdopted(owners) {
+			return true
+		}
+	}
+	return false
 }
 
 // waitsForLeftovers reports whether everything that the server refuses lies in unions that

@@ -30,7 +30,7 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 	causes := Causes(err)
 	advice := p.leftBehind(in, causes)
 	if advice == "" {
-		advice = p.unstated(in, causes)
+		advice = p.unstated(ctx, server, in, causes)
 	}
 	if advice == "" {
 		advice = p.immutable(ctx, server, in, causes)

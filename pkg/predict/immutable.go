@@ -2,7 +2,6 @@ package predict
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,42 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
 )
-
-// unstated explains a field that the server refuses and the manifest does not state: it is
-// there because others own it. Leftovers of the server itself are not explained: removing
-// them is our job.
-func (p Predictor) unstated(in *Prediction, causes []metav1.StatusCause) string {
-	entries, err := managedfields.Entries(in.Live)
-	if err != nil {
-		return ""
-	}
-	others := managedfields.Others(entries, p.Manager)
-	for _, cause := range causes {
-		path, err := fieldpath.ParsePath("." + cause.Field)
-		if err != nil {
-			continue
-		}
-		if key, ok := path.ByKey(in.Live.Object); ok {
-			path = key
-		}
-		if _, stated := path.Get(in.Body.Object); stated {
-			continue
-		}
-		var names []string
-		for _, owner := range managedfields.HoldersOf(others, path) {
-			names = append(names, owner.Manager)
-		}
-		slices.Sort(names)
-		if names = slices.Compact(names); len(names) > 0 {
-			return fmt.Sprintf("%s is not in the manifest, and stays because %s owns it; --adopt-from=%s makes it yours, "+
-				"so that it goes, or remove it by hand", path, strings.Join(names, " and "), strings.Join(names, ","))
-		}
-	}
-	return ""
-}
 
 // immutable explains a refusal by which the server says that a field of an existing object
 // cannot change (edge case 29). It only advises, and proposes to delete the object only if
