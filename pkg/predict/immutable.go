@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
@@ -36,16 +37,80 @@ func cannotChange(fields []string, kind string) string {
 	return strings.Join(fields, ", ") + " cannot be changed on an existing " + kind
 }
 
-// immutableFields returns, sorted, the fields that the server calls immutable.
+// immutableFields returns, sorted, the fields that the server calls immutable: where it names
+// what is around them, those in it that differ.
 func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
+	const most = 3
 	var fields []string
 	for _, cause := range causes {
-		if isImmutable(in, cause) {
-			fields = append(fields, "."+cause.Field)
+		if !isImmutable(in, cause) {
+			continue
 		}
+		found := []string{"." + cause.Field}
+		if path, stated, live, ok := valuesAt(in, cause.Field); ok {
+			d := differing{kind: in.Item.GVK.GroupKind(), manifest: in.Body.Object}
+			d.walk(path, stated, live)
+			if len(d.paths) > 0 && len(d.paths) <= most {
+				found = d.paths
+			}
+		}
+		fields = append(fields, found...)
 	}
 	slices.Sort(fields)
 	return slices.Compact(fields)
+}
+
+// differing are the paths at which a manifest states another value than the live one.
+type differing struct {
+	kind     schema.GroupKind
+	manifest map[string]any
+	paths    []string
+}
+
+func (d *differing) walk(path fieldpath.Path, stated, live any) {
+	switch v := stated.(type) {
+	case map[string]any:
+		if l, ok := live.(map[string]any); ok && !isSelector(path) {
+			for name, below := range v {
+				d.walk(path.Child(fieldpath.FieldElement(name)), below, l[name])
+			}
+			return
+		}
+	case []any:
+		if l, ok := live.([]any); ok && len(l) == len(v) {
+			for i, below := range v {
+				d.walk(path.Child(fieldpath.Element{Index: &i}), below, l[i])
+			}
+			return
+		}
+	}
+	if !within(stated, live) && !sameText(stated, live) && !convention.IsChangeable(d.kind, path) {
+		if key, ok := path.ByKey(d.manifest); ok {
+			path = key
+		}
+		d.paths = append(d.paths, path.String())
+	}
+}
+
+// isSelector reports whether a path is that of a selector, which is one value.
+func isSelector(path fieldpath.Path) bool {
+	name := path[len(path)-1].FieldName
+	return name != nil && *name == "selector"
+}
+
+// valuesAt returns the path that the server names, and its value in the manifest and in the
+// live object; false where one of them has none.
+func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live any, ok bool) {
+	path, err := fieldpath.ParsePath("." + field)
+	if err != nil {
+		return nil, nil, nil, false
+	}
+	if key, ok := path.ByKey(in.Body.Object); ok {
+		path = key
+	}
+	stated, is := path.Get(in.Body.Object)
+	live, was := path.Get(in.Live.Object)
+	return path, stated, live, is && was
 }
 
 // isImmutable reports whether the server says that a field cannot be changed. There is no
@@ -66,16 +131,8 @@ func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 // changes reports whether the manifest states another value of a field that the live
 // object has.
 func changes(in *Prediction, field string) bool {
-	path, err := fieldpath.ParsePath("." + field)
-	if err != nil {
-		return false
-	}
-	if key, ok := path.ByKey(in.Body.Object); ok {
-		path = key
-	}
-	stated, is := path.Get(in.Body.Object)
-	live, was := path.Get(in.Live.Object)
-	return is && was && !within(stated, live)
+	_, stated, live, ok := valuesAt(in, field)
+	return ok && !within(stated, live)
 }
 
 // within reports whether everything in a value is also in another one.
