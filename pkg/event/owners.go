@@ -75,7 +75,13 @@ func (c Coverage) From(since time.Time) Coverage {
 		return c
 	}
 	c.Since = since
-	c.Gaps = slices.DeleteFunc(slices.Clone(c.Gaps), func(g Gap) bool { return !g.To.After(since) })
+	return c.For(since)
+}
+
+// For returns the coverage of an object that was created at a time: a gap that ended before
+// is none of its history.
+func (c Coverage) For(created time.Time) Coverage {
+	c.Gaps = slices.DeleteFunc(slices.Clone(c.Gaps), func(g Gap) bool { return !g.To.After(created) })
 	return c
 }
 

@@ -355,6 +355,21 @@ func TestHistoryWhole(t *testing.T) {
 	}
 }
 
+// A gap that ended before the object was created is none of its history.
+func TestGapsBeforeBirth(t *testing.T) {
+	for created, want := range map[string]int{"2026-01-02T00:30:00Z": 1, "2026-01-02T01:00:00Z": 0, "2026-01-03T00:00:00Z": 0} {
+		young := strings.Replace(configMap, "metadata:\n", "metadata:\n  creationTimestamp: '"+created+"'\n", 1)
+		e := owners.Engine{Reader: fakeReader{objects: []string{young, record, tracker}}, History: true, Now: noted}
+		got, err := told(t, e, ref("ConfigMap", "prod", "web"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(got[0].History.Coverage.Gaps); n != want {
+			t.Errorf("created at %s: %d gaps", created, n)
+		}
+	}
+}
+
 // Edge case 35: an object that cannot be shown does not hide the others.
 func TestSeveral(t *testing.T) {
 	e := owners.Engine{Reader: fakeReader{objects: []string{configMap, node}}}

@@ -52,6 +52,7 @@ func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event
 	if unknown != nil {
 		coverage.Unknown = unknown.Error()
 	}
+	coverage = coverage.For(u.GetCreationTimestamp().Time)
 	h := &event.History{Dropped: record.Dropped, Lost: record.Lost, Coverage: coverage}
 	for _, entry := range record.Entries {
 		if about(entry.Path, owned) {
