@@ -56,6 +56,10 @@ func run(ctx context.Context, root string, check bool) error {
 	if err != nil {
 		return err
 	}
+	oldest, err := oldestServer(filepath.Join(root, "charts", "k8sconnect", "Chart.yaml"))
+	if err != nil {
+		return err
+	}
 	fields, err := documented(newest(mods).dir)
 	if err != nil {
 		return err
@@ -63,7 +67,7 @@ func run(ctx context.Context, root string, check bool) error {
 	files := []file{
 		{"pkg/webhook/deprecation/builtin.txt", table.text(mods)},
 		{"pkg/webhook/deprecation/testdata/documented.txt", fieldsText(fields, newest(mods))},
-		{"charts/k8sconnect/files/deprecated.yaml", table.chart()},
+		{"charts/k8sconnect/files/deprecated.yaml", table.chart(oldest)},
 	}
 	if check {
 		return compare(root, files)
