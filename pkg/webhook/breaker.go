@@ -18,9 +18,6 @@ import (
 	typedadmission "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 )
 
-// tryEvery is how often it is tried whether calls come back.
-const tryEvery = 10 * time.Second
-
 // breaker limits the webhook configuration to calls that are worthwhile (edge case 102).
 // While calls do not come back, it stops the API server from calling, because each write
 // would wait for the time-out. It keeps trying, and lets the API server call again when
@@ -63,7 +60,7 @@ func (b *breaker) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(tryEvery):
+		case <-time.After(b.circuit.pause()):
 		}
 		if b.ready() {
 			b.say(ctx, b.step(ctx))

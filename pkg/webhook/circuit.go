@@ -3,6 +3,7 @@ package webhook
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -11,6 +12,11 @@ import (
 )
 
 const (
+	// tryEvery is how often it is tried whether calls come back, and tryAgain how soon after
+	// a try that was no reason to suspend calls yet, or none to resume them: until then,
+	// each write may wait for the time-out.
+	tryEvery = 10 * time.Second
+	tryAgain = time.Second
 	// suspendAfter is how many calls in a row have to be lost before calls are suspended:
 	// one may be lost by chance, three are not.
 	suspendAfter = 3
@@ -38,6 +44,14 @@ func (c *circuit) tried(came bool) {
 	if c.lost++; c.lost >= suspendAfter {
 		c.suspended = true
 	}
+}
+
+// pause is how long to wait for the next try.
+func (c *circuit) pause() time.Duration {
+	if c.suspended && c.back > 0 || !c.suspended && c.lost > 0 {
+		return tryAgain
+	}
+	return tryEvery
 }
 
 // customEntry is the entry of the webhook configuration for custom resources. The chart

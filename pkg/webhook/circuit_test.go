@@ -28,7 +28,12 @@ func TestCircuit(t *testing.T) {
 		var c circuit
 		got := ""
 		for _, try := range tries {
+			before := c.suspended
 			c.tried(try == '+')
+			// What may change the decision is tried again at once.
+			if soon := c.pause() == tryAgain; soon != (c.suspended == (try == '+')) || before != c.suspended && soon {
+				t.Errorf("%s: suspended %t, the next try after %s", tries, c.suspended, c.pause())
+			}
 			got += map[bool]string{false: ".", true: "s"}[c.suspended]
 		}
 		if got != want {

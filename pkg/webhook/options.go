@@ -16,6 +16,9 @@ import (
 // defaultLease is the lease by which replicas elect the leader.
 const defaultLease = "k8sconnect-webhook"
 
+// defaultPort is the port to serve admission on.
+const defaultPort = 9443
+
 // Options of the webhook. The zero value serves admission on all addresses at
 // port 9443, metrics at 8080, no health checks, and leads without asking.
 type Options struct {

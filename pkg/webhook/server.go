@@ -6,7 +6,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
@@ -120,21 +121,21 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 	if err := registry.Register(newExpiry(s.opts.CertDir)); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	server := ctrlwebhook.NewServer(ctrlwebhook.Options{
-		Host: s.opts.Host, Port: s.opts.Port, CertDir: s.opts.CertDir,
-		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
-			c.MinVersion = tls.VersionTLS12
-			if s.opts.ClientCA != "" {
-				clients{authority: s.opts.ClientCA, names: s.opts.ClientNames}.require(c)
-			}
-		}},
-	})
+	mux := http.NewServeMux()
 	for path, handler := range handlers {
 		if parts.Behind == nil {
-			server.Register(path, handler)
+			mux.Handle(path, handler)
 		} else {
-			server.Register(path+"/", parts.Behind(handler))
+			mux.Handle(path+"/", parts.Behind(handler))
 		}
+	}
+	s.certificate = parts.SelfSigned
+	server := &listener{
+		address: net.JoinHostPort(s.opts.Host, strconv.Itoa(cmp.Or(s.opts.Port, defaultPort))), certDir: s.opts.CertDir, certificate: parts.SelfSigned,
+		tls: &tls.Config{MinVersion: tls.VersionTLS12}, handler: mux,
+	}
+	if s.opts.ClientCA != "" {
+		clients{authority: s.opts.ClientCA, names: s.opts.ClientNames}.require(server.tls)
 	}
 	lock, err := newLease(config, cmp.Or(s.opts.Lease, defaultLease), release{s.opts.Release, s.opts.Namespace})
 	if err != nil {
@@ -146,7 +147,6 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 		Cache:                               cache.Options{ByObject: map[client.Object]cache.ByObject{definition(): {Transform: keepVersions}}},
 		HealthProbeBindAddress:              s.opts.Health,
 		Metrics:                             metricsserver.Options{BindAddress: s.opts.Metrics},
-		WebhookServer:                       server,
 		LeaderElection:                      s.opts.LeaderElect,
 		LeaderElectionResourceLockInterface: lock,
 		LeaderElectionReleaseOnCancel:       true,
@@ -156,25 +156,11 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 		return err
 	}
 	lock.LockConfig.EventRecorder = s.manager.GetEventRecorderFor(lock.Identity()) //nolint:staticcheck // The lock takes this kind.
-	return errors.Join(
-		s.addServer(server, parts.SelfSigned),
-		s.addChecks(server.StartedChecker(), parts.Ready),
-		s.addRunners(parts),
-	)
-}
-
-// addServer adds the server, which cannot start before it has a certificate.
-func (s *Server) addServer(server ctrlwebhook.Server, certificate *SelfSigned) error {
-	if certificate == nil {
-		return s.manager.Add(server)
+	errs := []error{s.manager.Add(server), s.addChecks(server.check, parts.Ready), s.addRunners(parts)}
+	if parts.SelfSigned != nil {
+		errs = append(errs, parts.SelfSigned.add(s.manager))
 	}
-	s.certificate = certificate
-	return errors.Join(certificate.add(s.manager), s.manager.Add(everywhere(func(ctx context.Context) error {
-		if certificate.wait(ctx) != nil {
-			return nil
-		}
-		return server.Start(ctx)
-	})))
+	return errors.Join(errs...)
 }
 
 func (s *Server) addChecks(started healthz.Checker, ready []func() bool) error {
