@@ -78,7 +78,8 @@ func TestValuesThatTemplatesRefuse(t *testing.T) {
 	for set, want := range map[string]string{
 		"metricsPort=10250":                "metricsPort and healthPort must differ", // one port for two listeners
 		"healthPort=8080":                  "metricsPort and healthPort must differ", // one port for two others
-		"terminationGracePeriodSeconds=14": "shutdownDelaySeconds",                   // an end before what was seen is kept
+		"global.registry=x":                "global.registry",
+		"terminationGracePeriodSeconds=14": "shutdownDelaySeconds", // an end before what was seen is kept
 	} {
 		_, err := h.Try(t.Context(), "template", "release", Dir(t), "--kube-version", "1.37", "--set", set)
 		if err == nil {

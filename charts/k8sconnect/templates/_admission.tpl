@@ -13,6 +13,10 @@ namespaceSelector:
     - key: kubernetes.io/metadata.name
       operator: NotIn
       values: {{ include "k8sconnect.excludedNamespaces" . }}
+    # Whoever may label a namespace or an object decides whether it is asked about.
+    - key: k8sconnect.io/exempt
+      operator: NotIn
+      values: ["true"]
 {{- end -}}
 
 {{/* The conditions of both. The second says again what the selector says, because it
@@ -22,6 +26,9 @@ namespaceSelector:
   expression: >-
     !((request.kind.group == '' ? request.kind.kind : request.kind.kind + '.' + request.kind.group)
     in {{ include "k8sconnect.excludedKinds" . }})
+- name: not-exempt
+  expression: >-
+    object.?metadata.?labels[?'k8sconnect.io/exempt'].orValue('') != 'true'
 - name: not-an-excluded-namespace
   expression: >-
     !(request.?namespace.orValue('') in {{ include "k8sconnect.excludedNamespaces" . }})

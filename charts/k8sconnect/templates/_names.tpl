@@ -19,8 +19,9 @@
 {{- end -}}
 
 {{- define "k8sconnect.image" -}}
+{{- $registry := dig "imageRegistry" "" (.Values.global | default dict) -}}
 {{- with .Values.image -}}
-{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{ if $registry }}{{ $registry }}/{{ regexReplaceAll "^[^/]*[.:][^/]*/" .repository "" }}{{ else }}{{ .repository }}{{ end }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
 {{- end -}}
 {{- end -}}
 

@@ -106,6 +106,14 @@ func TestCalls(t *testing.T) {
 		"create-of-a-custom-kind": { // no version of it is known to be deprecated
 			write: func(t *testing.T, _, name string) { s.apply(t, birds, fmt.Sprintf(bird, name, 2), "one") },
 		},
+		"taken-of-an-exempt-object": {
+			before: func(t *testing.T, ns, name string) {
+				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
+			},
+			write: func(t *testing.T, ns, name string) {
+				s.apply(t, configMaps, strings.Replace(configMap(ns, name, "a: '2'"), "metadata: {", `metadata: {labels: {k8sconnect.io/exempt: "true"}, `, 1), "two")
+			},
+		},
 		"same-owner-applies": {
 			before: func(t *testing.T, ns, name string) {
 				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
@@ -201,16 +209,19 @@ func TestCalls(t *testing.T) {
 				}
 			},
 		},
-		"scale": { // edge case 71: its reviews carry no owners, so the watch has to see it
+		"scale": { // edge case 71: its reviews carry no owners, but who sent them; once for the same number
 			before: func(t *testing.T, _, name string) { s.apply(t, deployments, deployment(name, ""), "one") },
 			write: func(t *testing.T, ns, name string) {
-				_, err := s.typed.AppsV1().Deployments(ns).UpdateScale(t.Context(), name,
-					&autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: autoscalingv1.ScaleSpec{Replicas: 1}},
-					metav1.UpdateOptions{FieldManager: "two"})
-				if err != nil {
-					t.Fatal(err)
+				for range 2 {
+					_, err := s.typed.AppsV1().Deployments(ns).UpdateScale(t.Context(), name,
+						&autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: autoscalingv1.ScaleSpec{Replicas: 1}},
+						metav1.UpdateOptions{FieldManager: "two"})
+					if err != nil {
+						t.Fatal(err)
+					}
 				}
 			},
+			ownership: 1,
 		},
 		"status": {
 			before: func(t *testing.T, ns, name string) { s.apply(t, birds, fmt.Sprintf(bird, name, 2), "one") },
