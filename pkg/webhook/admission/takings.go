@@ -102,7 +102,7 @@ func (j takings) scaled(r *request, was, is metadata) (out findings, err error) 
 		{Manager: cmp.Or(r.Options.FieldManager, unnamed), Operation: managedfields.Update, Subresource: ownership.Scale},
 	}}
 	for _, e := range entries {
-		itself := r.Options.FieldManager == "" && e.Owner.Subresource == ownership.Scale // It may be.
+		itself := r.Options.FieldManager == "" && e.Subresource == ownership.Scale // It may be.
 		if fieldpath.Has(e.Fields, t.Path) && !itself {
 			t.Before = append(t.Before, e.Owner)
 		}
