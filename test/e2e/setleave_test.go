@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
@@ -30,6 +31,9 @@ func TestMemberThatLeavesInTheLastMoment(t *testing.T) {
 	} {
 		for _, verb := range []string{"prune", "delete"} {
 			t.Run(name+"/"+verb, func(t *testing.T) {
+				if verb == "delete" && name != "claimed" {
+					circle.Full(t)
+				}
 				ns := namespace(t, c)
 				all := configMaps(3, 1, "1")
 				k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, all))...).ends(t, 0)
