@@ -128,8 +128,12 @@ func TestVaultMasksParts(t *testing.T) {
 // Values that contain each other, and numbers in every notation: nothing is left of either.
 func TestTextOfNestedValues(t *testing.T) {
 	for _, data := range []map[string]any{
-		{"year": "2024", "pin": 20240117}, {"year": "2024", "pin": int64(20240117)}, {"year": "2024", "pin": 20240117.0},
-		{"year": "8765", "pin": 9876543210.0}, {"a": "abcdef", "b": "defghi"}, {"a": "abcd", "b": "abcdefgh", "c": "gh"},
+		{"year": "2024", "pin": 20240117},
+		{"year": "2024", "pin": int64(20240117)},
+		{"year": "2024", "pin": 20240117.0},
+		{"year": "8765", "pin": 9876543210.0},
+		{"a": "abcdef", "b": "defghi"},
+		{"a": "abcd", "b": "abcdefgh", "c": "gh"},
 	} {
 		u := &unstructured.Unstructured{Object: aSecret("pin")}
 		u.Object["stringData"] = data

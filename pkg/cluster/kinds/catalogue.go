@@ -101,7 +101,7 @@ func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 
 // untold reports whether the server of a version of the group does not answer.
 func (t catalogue) untold(group string) bool {
-	for gv := range t.view.served.failed {
+	for gv := range t.view.failed {
 		if gv.Group == group {
 			return true
 		}
