@@ -5,6 +5,7 @@ import (
 
 	"sigs.k8s.io/kustomize/api/krusty"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -44,7 +45,7 @@ func (r *recorder) fault(path string, err error, secrets Secrets) error {
 	said := secrets.Text(text.OneLine(secrets.Text(err.Error())))
 	hint := ""
 	if r.has("helmCharts") {
-		hint = "to inflate charts: kubectl kustomize --enable-helm DIR | kubectl k8sconnect apply -f -"
+		hint = "to inflate charts: " + command.Kubectl("kustomize", "--enable-helm", "DIR") + " | " + command.Kubectl("k8sconnect", "apply", "-f", "-")
 	}
 	return &inputError{where: publicURLs(path), text: publicURLs(said), hint: hint}
 }

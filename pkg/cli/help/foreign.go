@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"github.com/spf13/pflag"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 )
 
 // ForeignHint says what to do instead of a flag that kubectl has and we do not; empty if
@@ -25,15 +27,15 @@ func ForeignHint(err error) string {
 	case "all":
 		return "every object in the input is meant; delete and wait have --all for all objects of a type"
 	case "grace-period":
-		return "kubectl k8sconnect delete --grace-period=SECONDS; apply deletes nothing but what is pruned or recreated"
+		return command.Kubectl("k8sconnect", "delete", "--grace-period=SECONDS") + "; apply deletes only objects that are pruned or recreated"
 	case "template":
 		return "-o jsonpath=TEMPLATE, or -o json with jq"
 	case "show-managed-fields":
-		return "kubectl k8sconnect owners shows each field with its owner; kubectl get --show-managed-fields shows them as they are stored"
+		return command.Kubectl("k8sconnect", "owners") + " shows each field with its owner; " + command.Kubectl("get", "--show-managed-fields") + " shows them as they are stored"
 	case "subresource":
 		return "subresources are not applied here; kubectl apply --server-side --subresource=status does that"
 	case "enable-helm", "load-restrictor", "helm-command":
-		return "kubectl kustomize --" + unknown.GetSpecifiedName() + " … DIR | kubectl k8sconnect apply -f -"
+		return "kubectl kustomize --" + unknown.GetSpecifiedName() + " … DIR | " + command.Kubectl("k8sconnect", "apply", "-f", "-")
 	case "raw":
 		return "kubectl delete --raw sends a request to a path of the API server; no object is named by it"
 	case "prune-allowlist":

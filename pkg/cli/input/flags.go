@@ -85,7 +85,7 @@ func (f *Flags) ToOptions(streams genericiooptions.IOStreams) (Options, error) {
 		return Options{}, errors.New("nothing to read: give -f FILENAME or -k DIRECTORY")
 	}
 	hooks, err := hooksOf(f.helmHooks)
-	if f.duplicates != "error" && f.duplicates != "last" {
+	if !slices.Contains([]string{"", "error", "last"}, f.duplicates) {
 		err = errors.Join(err, fmt.Errorf("--duplicates must be error or last, not %q", f.duplicates))
 	}
 	return Options{
