@@ -12,6 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	harness "github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
@@ -184,6 +185,7 @@ func TestStuckGroupVersionUnreadable(t *testing.T) {
 // server that starts reads all objects of the kinds that it has a cache for before it
 // calls itself ready; of this kind, it has none here.)
 func TestStuckUndecryptable(t *testing.T) {
+	circle.Full(t)
 	t.Parallel() // It has a cluster of its own.
 	encryption := filepath.Join(t.TempDir(), "encryption.yaml")
 	key := func(secret string) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
@@ -71,6 +72,7 @@ func TestStuckNotPermitted(t *testing.T) {
 
 // Edge case 58: a namespace with many objects is slow, not stuck.
 func TestStuckSlow(t *testing.T) {
+	circle.Full(t)
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, configMaps(2000, 1, "1"))).ends(t, 0)
@@ -96,6 +98,7 @@ func TestStuckSlow(t *testing.T) {
 // Two hundred objects of twenty kinds that one webhook holds back are one root and a
 // number, for a number of requests that has to do with kinds, not with objects.
 func TestStuckSurvey(t *testing.T) {
+	circle.Full(t)
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	group := ns + ".example.com"
