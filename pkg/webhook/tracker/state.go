@@ -294,7 +294,9 @@ func (s *state) passed(c Checkpoint) {
 		if m.watched != nil {
 			at, ok = c.Resources[m.resource.GroupResource().String()]
 		}
-		return ok && !newer(m.version, at.Version)
+		// The position that this replica itself could not begin at says nothing of its gap:
+		// of an etcd that was restored, it is ahead of everything.
+		return ok && at.Version != m.promised.Version && !newer(m.version, at.Version)
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
@@ -120,7 +119,6 @@ func TestCompacted(t *testing.T) {
 // A checkpoint from a history that was undone is noticed at once: nothing hangs, and what
 // is unknown is declared.
 func TestFuture(t *testing.T) {
-	circle.Full(t) // Not declared since the checkpoint follows what was seen: to be mended.
 	w := newWorld(t, cluster.Options{})
 	w.claim(t, "a", "b")
 	first := w.track(t, true)
