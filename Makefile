@@ -79,8 +79,10 @@ krew-manifest: krew-ready release ## write krew-manifest.yaml for VERSION=vX.Y.Z
 	cp '$(DIST)'/krew-manifest.yaml krew-manifest.yaml
 
 .PHONY: krew-test
-krew-test: ## install the archive of this machine's platform by krew (KREW=path) and call it through kubectl
-	@sh test/release/krew.sh '$(KREW)' '$(DIST)'
+krew-test: $(BIN)/krew ## build this commit's archive for this machine, install it by krew, and call it through kubectl
+	@dist=$$(mktemp -d) && trap 'rm -rf "$$dist"' EXIT && \
+	  $(MAKE) --no-print-directory release DIST="$$dist" PLATFORMS="$$($(GO) env GOOS)/$$($(GO) env GOARCH)" RELEASE_TOO= && \
+	  sh test/release/krew.sh $(TOOLS)/krew "$$dist"
 
 .PHONY: images
 images: ## both container images for all platforms into dist/: OCI layouts, and archives for docker load
@@ -211,6 +213,9 @@ $(BIN)/jq: test/tools/jq/go.mod test/tools/jq/go.sum
 
 $(BIN)/helm: test/tools/helm/go.mod test/tools/helm/go.sum
 	$(GO) build -C test/tools/helm -trimpath -ldflags '-s -w' -o $(TOOLS)/helm helm.sh/helm/v4/cmd/helm
+
+$(BIN)/krew: test/tools/krew/go.mod test/tools/krew/go.sum
+	$(GO) build -C test/tools/krew -trimpath -ldflags '-s -w' -o $(TOOLS)/krew sigs.k8s.io/krew/cmd/krew
 
 $(BIN)/crane: test/tools/images/go.mod test/tools/images/go.sum
 	$(GO) build -C test/tools/images -trimpath -ldflags '-s -w' -o $(TOOLS)/crane github.com/google/go-containerregistry/cmd/crane

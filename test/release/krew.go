@@ -23,7 +23,7 @@ metadata:
 spec:
   version: %s
   homepage: %s
-  shortDescription: Server-side apply that explains conflicts before it writes
+  shortDescription: Server-side apply that explains conflicts
   description: |
     Applies, diffs, waits for and deletes sets of manifests by server-side apply,
     and shows who owns which field.

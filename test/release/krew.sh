@@ -1,11 +1,11 @@
 #!/bin/sh
-# Has krew itself install the archive that make release made for this machine, calls the
-# plugin by kubectl, and goes the step to completion that the manifest's caveats name.
+# krew itself installs the archive that make release made for this machine, kubectl calls the
+# plugin, and completion is set up as the manifest's caveats say.
 #
-#   sh test/release/krew.sh KREW [FOLDER]
+#   sh test/release/krew.sh KREW FOLDER
 set -eu
-krew=${1:?make krew-test needs KREW=path of the program krew (kubectl-krew)}
-dist=${2:-dist}
+krew=$1
+dist=$2
 cd "$(dirname "$0")/../.."
 
 version=$(test/release/stamp.sh | head -n 1)
@@ -29,7 +29,7 @@ case $told in
   *) echo "krew-test: it is not $version" >&2; exit 1 ;;
 esac
 
-sh -c "$(grep 'ln -sf' dist/krew-manifest.yaml)"
+sh -c "$(grep 'ln -sf' "$dist"/krew-manifest.yaml)"
 completed=$(KUBECONFIG=/dev/null kubectl __complete k8sconnect app 2>/dev/null | head -n 1)
 case $completed in
   apply*) echo "kubectl completes: $completed" ;;
