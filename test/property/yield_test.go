@@ -15,6 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
 // Whatever is yielded keeps its value, whatever its owner and its surroundings (edge case
@@ -88,15 +89,27 @@ func (h *history) yields(t *testing.T, p fieldpath.Path) outcome {
 	}
 	// A field that does not exist may get the server's default, once its parent comes.
 	if was, had := p.Get(h.live.Object); had && !sameAt(p, h.live, answer) {
-		if h.severalVersions() {
-			// The server does not put together what the owners of several versions keep.
-			// Here the prediction refuses (TestYieldedIsKept).
+		// The server does not put together what the owners of several versions keep, and
+		// empties a parent of which nothing is left but empty values, whatever is stated.
+		// Here the prediction refuses (TestYieldedIsKept).
+		if h.severalVersions() || h.losesStated(t, body, p, was) {
 			return lostByServer
 		}
 		is, _ := p.Get(answer.Object)
 		t.Errorf("%s was %v, and yielded it is %v\nsent %v", p, was, is, body.Object)
 	}
 	return kept
+}
+
+// losesStated reports whether the server loses a value although the manifest states it.
+func (h *history) losesStated(t *testing.T, body *unstructured.Unstructured, p fieldpath.Path, was any) bool {
+	stated := body.DeepCopy()
+	fieldpath.Put(stated.Object, p, was)
+	if _, is := p.Get(stated.Object); !is {
+		return false
+	}
+	answer, err := h.ask(t, stated, true)
+	return err == nil && !sameAt(p, h.live, answer)
 }
 
 func sameAt(p fieldpath.Path, a, b *unstructured.Unstructured) bool {
@@ -142,6 +155,28 @@ func TestYieldedIsKept(t *testing.T) {
 	t.Logf("%d applied, %d refused", kept, refused)
 	if cases >= 300 && kept < cases/2 {
 		t.Errorf("%d of %d are too few to prove anything", kept, cases)
+	}
+}
+
+// The server empties a parent of which an apply leaves nothing but empty values, a yielded one
+// among them, whatever the manifest states of it: such an apply is refused.
+func TestYieldedEmptyList(t *testing.T) {
+	server, err := crdserver.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	thing := func(spec map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.com/v2", "kind": "Thing", "metadata": map[string]any{"name": "x", "namespace": "shop"}, "spec": spec,
+		}}
+	}
+	if _, err := applied(t, server, thing(map[string]any{"list": []any{}, "nums": []any{int64(1)}}), predict.Predictor{Manager: us}); err != nil {
+		t.Fatal(err)
+	}
+	p := predict.Predictor{Manager: us, Yield: []predict.Choice{{Path: fieldpath.Pattern{fieldpath.FieldElement("spec"), fieldpath.FieldElement("list")}}}}
+	did, err := applied(t, server, thing(map[string]any{"list": []any{map[string]any{"name": "a"}}}), p)
+	if _, is := errors.AsType[*predict.YieldError](did.Err); err == nil || !is {
+		t.Errorf("ended with %v, %v", did.Err, err)
 	}
 }
 
