@@ -221,6 +221,21 @@ func (s *sink) expect(t *testing.T, want ...string) {
 	}
 }
 
+// expectEach waits for these lines, each at least once, and for no others.
+func (s *sink) expectEach(t *testing.T, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	var diff string
+	eventually(t, "told each", func() bool {
+		got := slices.Compact(s.lines(work))
+		diff = cmp.Diff(want, got)
+		return len(got) >= len(want)
+	})
+	if diff != "" {
+		t.Fatalf("reported (-want +got):\n%s", diff)
+	}
+}
+
 func read(t *testing.T, yaml string) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}
