@@ -48,11 +48,26 @@ func (c *Client) permitted(ctx context.Context, kind object.Kind, user, verb str
 	err = do(ctx, func(ctx context.Context) error {
 		body, err := request.Read(ctx, c.rest.Post().AbsPath("/apis/authorization.k8s.io/v1", resource).Body(question))
 		if err == nil {
-			allowed, err = answer.Review(body, review.Kind)
+			allowed, err = decision(body, review.Kind)
 		}
 		return err
 	})
 	return allowed, err
+}
+
+// decision reads the answer to a question for a permission.
+func decision(body []byte, kind string) (allowed bool, err error) {
+	var review struct {
+		metav1.TypeMeta
+		Status *struct{ Allowed *bool }
+	}
+	switch err := json.Unmarshal(body, &review); {
+	case err != nil:
+		return false, answer.Garbled(body)
+	case review.Kind != kind, review.Status == nil, review.Status.Allowed == nil:
+		return false, answer.Wrong("it is not a %s with a status", kind)
+	}
+	return *review.Status.Allowed, nil
 }
 
 // groupsOf returns the groups that the API server gives a user by its name: those

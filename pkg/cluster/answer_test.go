@@ -56,7 +56,6 @@ func wrongAnswers() map[string]string {
 		"a list of a list":    `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`,
 		"a list of another":   `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`,
 		"a list, no version":  `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":[]}`,
-		"a list, no items":    `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"}}`,
 		"a list of no one":    `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{}]}`,
 		"half a list":         `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[`,
 		"a list, almost":      `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]`,

@@ -69,7 +69,7 @@ func fieldsOf(text []byte, kind object.Kind, namespace string) (ObjectFields, er
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(text, &item); err != nil {
-		return ObjectFields{}, answer.Cut(err)
+		return ObjectFields{}, answer.Garbled(text)
 	}
 	out := ObjectFields{
 		Ref:    object.Ref{GVK: kind.GVK, Namespace: item.Metadata.Namespace, Name: item.Metadata.Name},

@@ -118,6 +118,8 @@ func (r *reading) each(ctx context.Context, left map[string]int) {
 const (
 	// pageSpare is how many more objects than we need one page may hold.
 	pageSpare = 500
+	// pageLimit is how many objects a page may hold in any case, because its text is in memory.
+	pageLimit = 10_000
 	// farMore is how many objects we read past for one that we need, before reading each
 	// by itself is less work.
 	farMore = 20
@@ -125,11 +127,11 @@ const (
 
 // list reads what is selected page by page, visits the wanted objects and removes them from
 // left. It returns false if the remaining ones are better read one by one. Most sets are
-// one page; the second is all the rest.
+// one page.
 func (r *reading) list(ctx context.Context, sel object.Selection, left map[string]int) (whole bool, err error) {
 	whole = true
 	l := &listwatch.List{
-		Kind: r.kind, Size: 2*len(left) + pageSpare, AnyTime: true,
+		Kind: r.kind, Size: min(2*len(left)+pageSpare, pageLimit), AnyTime: true,
 		Build: func() *rest.Request { return listwatch.Collection(r.client.rest, r.kind, sel) },
 		Do: func(ctx context.Context, send func(context.Context) error) error {
 			return r.client.requests.Do(ctx, request.Request{
@@ -145,7 +147,7 @@ func (r *reading) list(ctx context.Context, sel object.Selection, left map[strin
 				return 0, false
 			}
 			whole = page.RemainingItemCount != nil && *page.RemainingItemCount <= int64(farMore*len(left))
-			return 0, whole
+			return pageLimit, whole
 		},
 	}
 	_, err = l.Read(ctx)

@@ -289,8 +289,11 @@ func TestLiveErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
-					if req.URL.Path == "/apis" || req.URL.Path == "/api/v1" {
+					switch req.URL.Path {
+					case "/apis":
 						return discovered(req), nil
+					case "/api":
+						return groups(group("", serving("v1", "Pod", "pods"))), nil
 					}
 					return tt.answer(), nil
 				})

@@ -132,9 +132,7 @@ func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 		return false, err
 	}
 	ask := func() *rest.Request { return c.existence(kind, ref) }
-	_, err = c.answered(ctx, kind, request.Request{Ref: ref}, ask, func(body []byte) (*unstructured.Unstructured, error) {
-		return answer.Metadata(body, kind, ref)
-	})
+	_, err = c.object(ctx, kind, request.Request{Ref: ref}, ask)
 	if apierrors.IsNotFound(err) || surelyUnserved(err) {
 		return false, nil
 	}

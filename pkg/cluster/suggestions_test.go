@@ -26,14 +26,12 @@ const (
 func TestKindIsGone(t *testing.T) {
 	// What is found where; everything else is not.
 	const (
-		group, groups   = `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[%s]},{"name":"apps"}]}`, "/apis"
-		v1, v2          = `{"groupVersion":"example.com/v1","version":"v1"}`, `{"groupVersion":"example.com/v2","version":"v2"}`
-		listV1, listV2  = "/apis/example.com/v1", "/apis/example.com/v2"
-		objects, within = "/apis/example.com/v1/widgets", "/apis/example.com/v1/namespaces/default/widgets"
+		group, groups  = `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[%s]},{"name":"apps"}]}`, "/apis"
+		v1, v2         = `{"groupVersion":"example.com/v1","version":"v1"}`, `{"groupVersion":"example.com/v2","version":"v2"}`
+		listV1, listV2 = "/apis/example.com/v1", "/apis/example.com/v2"
 	)
 	widgetsIn := func(v string) string { return fmt.Sprintf(widgetsList, "example.com/"+v) }
 	noneIn := func(v string) string { return fmt.Sprintf(emptyList, "example.com/"+v) }
-	const page = `{"kind":"PartialObjectMetadataList","items":[]}`
 	gone := map[string]map[string]string{
 		"with its group":         {groups: fmt.Sprintf(group, "")},
 		"with its version":       {groups: fmt.Sprintf(group, v2), listV2: noneIn("v2")},
@@ -47,12 +45,7 @@ func TestKindIsGone(t *testing.T) {
 		"in another version":        {groups: fmt.Sprintf(group, v2), listV2: widgetsIn("v2")},
 		"no groups":                 {},
 	}
-	// The objects were not requested by their own path, as a watch does.
-	unlisted := map[string]map[string]string{
-		"found everywhere":     {groups: fmt.Sprintf(group, ""), objects: page},
-		"found in a namespace": {groups: fmt.Sprintf(group, v1), listV1: noneIn("v1"), within: page},
-	}
-	check := func(name string, found map[string]string, want bool, doubt bool) {
+	check := func(name string, found map[string]string, want bool) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -62,12 +55,6 @@ func TestKindIsGone(t *testing.T) {
 					return text2response(http.StatusNotFound, "text/plain", "404 page not found"), nil
 				})
 				gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
-				if doubt {
-					if err := c.Doubt(t.Context(), gvk, "default"); (err == nil) != want {
-						t.Errorf("doubted for %v", err)
-					}
-					return
-				}
 				kind := object.Kind{GVK: gvk, Resource: "widgets", Namespaced: true}
 				err := c.Watch(t.Context(), kind, object.Selection{Namespace: "default"}, func(object.Change) {})
 				if !meta.IsNoMatchError(err) || (errors.Unwrap(err) == nil) != want {
@@ -81,17 +68,10 @@ func TestKindIsGone(t *testing.T) {
 		})
 	}
 	for name, found := range gone {
-		check(name, found, true, false)
-		check("doubt, "+name, found, true, true)
+		check(name, found, true)
 	}
 	for name, found := range unsure {
-		check(name, found, false, false)
-		if name != "listed itself" && name != "in another version" { // They are reported before there is any doubt.
-			check("doubt, "+name, found, false, true)
-		}
-	}
-	for name, found := range unlisted {
-		check("doubt, "+name, found, false, true)
+		check(name, found, false)
 	}
 }
 

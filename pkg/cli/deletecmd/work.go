@@ -127,16 +127,15 @@ func (o *deleteOptions) unserved(ctx context.Context, client *cluster.Client, ph
 // surelyNone returns why there may be an object of a kind that is not served in any
 // version; nil if there can be none.
 func surelyNone(ctx context.Context, client *cluster.Client, ref object.Ref) error {
-	gvk := ref.GVK
-	_, err := client.Kind(ctx, gvk)
+	_, err := client.Kind(ctx, ref.GVK)
 	missing, ok := errors.AsType[*cluster.NoKindError](err)
 	if err == nil || !ok || missing.Err != nil {
 		return err
 	}
-	if _, err = client.Elsewhere(ctx, gvk); err != nil {
-		return err
+	if err = client.Gone(ctx, ref.GVK); errors.As(err, &missing) && missing.Err == nil {
+		return nil
 	}
-	return client.Doubt(ctx, gvk, ref.Namespace)
+	return err
 }
 
 // setsOf groups targets by kind and namespace.

@@ -111,28 +111,3 @@ func guessed(typ string) object.Kind {
 	}
 	return object.Kind{GVK: gvk, Namespaced: true}
 }
-
-// doubting is a source for a wait that ends when objects are gone: that the server serves
-// no kind of theirs is looked into before it is believed.
-type doubting struct {
-	*cluster.Client
-	targets []wait.Target
-}
-
-// Resource implements wait.Source.
-func (d doubting) Resource(ctx context.Context, text string) (object.Kind, error) {
-	kind, err := d.Client.Resource(ctx, text)
-	missing, ok := errors.AsType[*cluster.NoTypeError](err)
-	if !ok || missing.Err != nil {
-		return kind, err
-	}
-	for _, t := range d.targets {
-		if t.Type != text || t.Kind.GVK.Version == "" {
-			continue
-		}
-		if missing.Err = d.Doubt(ctx, t.Kind.GVK, t.Namespace); missing.Err != nil {
-			break
-		}
-	}
-	return kind, err
-}

@@ -193,14 +193,11 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 		o.engine.Timeout = max(time.Millisecond, o.timeout-time.Since(began))
 	}
 	running := images.Reporting(o.out.Print)
-	o.engine.Source, o.engine.Emit = client, running.Take
+	o.engine.Emit = running.Take
 	o.hanging.Onto(&o.engine, client, c.Vault.Text)
 	await.Bound(&o.engine, o.limits, awaited, o.out.Print)
 	o.engine.Absent = target.WhyAbsent(client)
-	if o.waitsFor(condition.Delete) {
-		o.engine.Source = doubting{client, awaited}
-	}
-	o.engine.Source = await.Ruled{Source: o.engine.Source, Client: client, Rules: o.rules}
+	o.engine.Source = await.Ruled{Source: client, Client: client, Rules: o.rules}
 	err = o.engine.Run(ctx, awaited)
 	running.Tell(ctx, client.NoRetry())
 	return err

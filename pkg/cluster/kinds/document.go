@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
 )
 
 // document is what a server publishes of a group version: schemas that refer to one another
@@ -36,19 +38,16 @@ func cut(text []byte) (*document, error) {
 	if len(text) == 0 {
 		return out, nil
 	}
-	// As encoding/json does, it overlooks what a server may have written twice, or in another
-	// encoding. Neither that nor json.Unmarshal is used: the one reads a text twice to find
-	// out where a schema ends, the other copies it, and there are megabytes of them.
-	from := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	return out, eachMember(from, func(name string) error {
+	from := answer.Decoder(text)
+	return out, answer.Members(from, func(name string) error {
 		if name != "components" {
 			return skip(from)
 		}
-		return eachMember(from, func(name string) error {
+		return answer.Members(from, func(name string) error {
 			if name != "schemas" {
 				return skip(from)
 			}
-			return eachMember(from, func(name string) error {
+			return answer.Members(from, func(name string) error {
 				one, err := from.ReadValue()
 				end := int(from.InputOffset())
 				out.texts[name] = text[end-len(one) : end]
@@ -56,25 +55,6 @@ func cut(text []byte) (*document, error) {
 			})
 		})
 	})
-}
-
-// eachMember calls read for each member of the object that comes next, which has to read its
-// value. What is no object has no members.
-func eachMember(from *jsontext.Decoder, read func(name string) error) error {
-	if from.PeekKind() != '{' {
-		return skip(from)
-	}
-	_, err := from.ReadToken()
-	for err == nil && from.PeekKind() == '"' {
-		var name jsontext.Token
-		if name, err = from.ReadToken(); err == nil {
-			err = read(name.String())
-		}
-	}
-	if err == nil {
-		_, err = from.ReadToken() // the end of the object, or what is wrong there
-	}
-	return err
 }
 
 // skip reads a value as a whole; SkipValue reads it token by token, which takes longer.

@@ -19,10 +19,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// fill asks the server for everything that it serves: for the core and for the groups at
-// once. Until both have answered, the cache has what it had. asked is as in
+// fill puts everything that the server serves into the cache. asked is as in
 // [request.Request].
 func (d *Discovery) fill(ctx context.Context, asked <-chan struct{}) error {
+	_, err := d.everything(ctx, asked)
+	return err
+}
+
+// everything asks the server for everything that it serves: for the core and for the groups
+// at once. Until both have answered, the cache has what it had.
+func (d *Discovery) everything(ctx context.Context, asked <-chan struct{}) (*served, error) {
 	question := d.cache.ask()
 	var core, groups served
 	all, within := errgroup.WithContext(ctx)
@@ -35,14 +41,14 @@ func (d *Discovery) fill(ctx context.Context, asked <-chan struct{}) error {
 		})
 	}
 	if err := all.Wait(); err != nil {
-		return ofServer(err)
+		return nil, ofServer(err)
 	}
 	said := join(core, groups)
 	if !said.whole {
 		d.listEach(ctx, &said)
 	}
 	d.cache.answer(question, &said)
-	return nil
+	return &said, nil
 }
 
 // part asks for a part of everything.

@@ -16,8 +16,8 @@ import (
 // which release of Kubernetes it was removed, and in which versions this server has it.
 // It returns a *NoKindError, or an *UntoldKindError if the server lists the group version
 // but does not find it, as when something else answers for the server behind an API, or the
-// error of asking for the kind. It costs three or four requests, and more while the server's answers differ, so call it only
-// for a kind that is missing for good.
+// error of asking for the kind. It asks for everything that the server serves, until its answers agree, so call it only for
+// a kind that is missing for good.
 func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	none := &NoKindError{GVK: gvk}
 	_, err := d.Kind(ctx, gvk)
@@ -31,9 +31,9 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	notice := d.deprecated(ctx, gvk)
 	use := d.servedSuccessor(ctx, notice.Use)
 	if use.Empty() {
-		served, err := d.elsewhere(ctx, gvk)
-		if errors.As(err, new(*UntoldKindError)) {
-			return err
+		served, err := d.servedElsewhere(ctx, gvk)
+		if ctx.Err() == nil && errors.As(err, new(*contradiction)) {
+			return &UntoldKindError{GVK: gvk, Err: err}
 		}
 		if err != nil {
 			return none // What is known already is still reported.
@@ -65,27 +65,6 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	}
 	none.Err = &object.HintedError{Err: errors.New(strings.Join(said, "; ")), Advice: hint}
 	return none
-}
-
-// elsewhere returns another version in which the server serves a kind; empty if there is
-// none. What the server says in several places lags behind a definition that was just
-// applied, so it is asked until its answers agree. If they never do, the error is an
-// *UntoldKindError.
-func (d *Discovery) elsewhere(ctx context.Context, gvk schema.GroupVersionKind) (schema.GroupVersion, error) {
-	var said error
-	served, err := d.agreed(ctx, func() (schema.GroupVersion, error) {
-		l, err := d.listed(ctx, gvk.GroupVersion())
-		if err != nil {
-			return schema.GroupVersion{}, err
-		}
-		var other schema.GroupVersion
-		other, said = d.otherVersion(ctx, gvk, l.found)
-		return other, said
-	})
-	if ctx.Err() == nil && errors.As(said, new(*contradiction)) {
-		return schema.GroupVersion{}, &UntoldKindError{GVK: gvk, Err: said}
-	}
-	return served, err
 }
 
 // deprecated returns what this server's release knows about a deprecated kind of

@@ -101,12 +101,11 @@ func (w *watching) watch(ctx context.Context) error {
 
 // torn interprets the unannounced end of a stream.
 func (w *watching) torn(body *stream, err error) error {
-	var wrong *answer.WrongError
 	switch {
 	case body.Err() != nil:
 		return request.Broken(context.Cause(body))
-	case errors.As(answer.Cut(err), &wrong):
-		w.unreadable(wrong)
+	case errors.As(err, new(*json.SyntaxError)), errors.As(err, new(*json.UnmarshalTypeError)):
+		w.unreadable(answer.Wrong("it cannot be read: %v", err))
 		return errTooOld
 	default:
 		return err

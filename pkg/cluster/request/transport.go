@@ -91,9 +91,7 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 	a.retryAfter = retryAfter(resp.Header.Get("Retry-After"))
 	resp.Header.Del("Retry-After")
 	resp.Body = &body{ReadCloser: resp.Body, ctx: ctx}
-	if a.said, err = answer.Refusal(t.base, req.URL.Path, resp); err == nil {
-		err = answer.Catalogue(t.base, req.URL.Path, resp)
-	}
+	a.said, err = answer.Catalogue(t.base, req.URL.Path, resp)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, &lostError{errCutShort}

@@ -1,3 +1,8 @@
+// Package answer distinguishes an answer of an API server from what a proxy, a gateway or
+// a cache puts in its place: a success is no proof (edge case 85). It decodes objects and
+// lists, and rejects those that do not match the request.
+//
+// It sends nothing and remembers nothing.
 package answer
 
 import (
@@ -6,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -31,21 +35,9 @@ const Hint = "something on the way may cut it off or answer in its place: a prox
 // Wrong returns a *WrongError that describes the answer.
 func Wrong(format string, args ...any) error { return &WrongError{fmt.Sprintf(format, args...)} }
 
-// Object reads an answer that is to be an object of the kind by the name and in
-// the namespace of ref.
+// Object reads an answer that is to be an object of the kind by the name and in the
+// namespace of ref, or its metadata alone.
 func Object(body []byte, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error) {
-	u, err := Any(body)
-	if err != nil {
-		return nil, err
-	}
-	if u.GroupVersionKind() != kind.GVK {
-		return nil, Wrong("it is %s, not a %s", Describe(u), kind.GVK.Kind)
-	}
-	return u, Check(u, kind, ref)
-}
-
-// Metadata is Object for an answer that may be the object's metadata alone.
-func Metadata(body []byte, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error) {
 	u, err := Any(body)
 	if err != nil {
 		return nil, err
@@ -78,15 +70,19 @@ func Garbled(body []byte) error {
 // Describe describes an unexpected answer.
 func Describe(u *unstructured.Unstructured) string {
 	text, _, _ := unstructured.NestedString(u.Object, "message")
+	return describe(metav1.TypeMeta{Kind: u.GetKind(), APIVersion: u.GetAPIVersion()}, text)
+}
+
+func describe(t metav1.TypeMeta, message string) string {
 	switch {
-	case u.GetKind() == "Status" && text != "":
-		return fmt.Sprintf("a Status (%s)", text)
-	case u.GetKind() == "":
+	case t.Kind == "Status" && message != "":
+		return "a Status (" + message + ")"
+	case t.Kind == "":
 		return "an object without kind"
-	case u.GetAPIVersion() == "":
-		return "a " + u.GetKind() + " without apiVersion"
+	case t.APIVersion == "":
+		return "a " + t.Kind + " without apiVersion"
 	default:
-		return "a " + u.GetKind() + " in " + u.GetAPIVersion()
+		return "a " + t.Kind + " in " + t.APIVersion
 	}
 }
 
@@ -100,41 +96,8 @@ func Check(u *unstructured.Unstructured, kind object.Kind, ref object.Ref) error
 		return Wrong("it is the %s %s, not %s", kind.GVK.Kind, u.GetName(), ref.Name)
 	case kind.Namespaced && (u.GetNamespace() == "" || ref.Namespace != "" && u.GetNamespace() != ref.Namespace):
 		return Wrong("it is the %s %s of namespace %q, not of %q", kind.GVK.Kind, u.GetName(), u.GetNamespace(), ref.Namespace)
-	case u.GetUID() == "" && stored(kind):
+	case u.GetUID() == "" && can(kind, "create", "update", "patch", "delete"): // else it may be computed on each read, as metrics are
 		return Wrong("the %s %s in it has no UID", kind.GVK.Kind, u.GetName())
 	}
 	return nil
-}
-
-// stored reports whether the server stores objects of the kind. Objects that an
-// aggregated API computes on each read, such as metrics, have neither a UID nor a
-// version. A kind of which only the name is known counts as stored.
-func stored(kind object.Kind) bool {
-	return kind.Verbs == nil || slices.ContainsFunc(kind.Verbs, func(verb string) bool {
-		switch verb {
-		case "create", "update", "patch", "delete":
-			return true
-		}
-		return false
-	})
-}
-
-// versioned reports whether lists of the kind state the version to watch from.
-func versioned(kind object.Kind) bool {
-	return kind.Verbs == nil || slices.Contains(kind.Verbs, "watch")
-}
-
-// Review reads the answer to a question for a permission.
-func Review(body []byte, kind string) (allowed bool, err error) {
-	var review struct {
-		metav1.TypeMeta
-		Status *struct{ Allowed *bool }
-	}
-	switch err := json.Unmarshal(body, &review); {
-	case err != nil:
-		return false, Garbled(body)
-	case review.Kind != kind, review.Status == nil, review.Status.Allowed == nil:
-		return false, Wrong("it is not a %s with a status", kind)
-	}
-	return *review.Status.Allowed, nil
 }
