@@ -5,9 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
-	"runtime/debug"
-	"runtime/metrics"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,23 +66,4 @@ func TestStart(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Memory is first collected late, and from then on as the size of the heap demands.
-func TestCollectLate(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(100))
-	collectLate()
-	if got := percent(); got != 1600 {
-		t.Errorf("at first %d %%, want 1600: 64 MiB", got)
-	}
-	for got := percent(); got != 200; got = percent() { // The runtime runs cleanups after a collection, in a goroutine.
-		runtime.GC()
-	}
-}
-
-// percent is GOGC by now.
-func percent() uint64 {
-	s := []metrics.Sample{{Name: "/gc/gogc:percent"}}
-	metrics.Read(s)
-	return s[0].Value.Uint64()
 }

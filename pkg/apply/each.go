@@ -50,12 +50,7 @@ func (e *Engine) finishEach(ctx context.Context, f found, do func(context.Contex
 	for i, planned := range f.absent {
 		f.absent[i] = nil
 		g.Go(func() error {
-			item, err := e.whole(planned)
-			if err != nil {
-				e.fail(ctx, item, err)
-				return nil
-			}
-			if t := e.evaluate(ctx, item, nil); t != nil {
+			if t := e.evaluate(ctx, *planned, nil); t != nil {
 				finish(t)
 			}
 			return nil

@@ -92,9 +92,6 @@ type Engine struct {
 	// how it was or would be made, and whether that changes it. It may be called from many
 	// goroutines; nil if it is not needed.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
-	// Forget packs the manifests of a large plan, and takes each out of the plan once its
-	// object is dealt with. It is for callers that look at none of them from Run on.
-	Forget bool
 	// Ahead reads for the phases, if that has begun before Run; Run closes it.
 	Ahead *ahead.Reader
 	// Emit is called for each event, one at a time.

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -55,7 +54,7 @@ func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 					out.absent = append(out.absent, group[i])
 					return
 				}
-				t := e.classify(ctx, group[i], live, err)
+				t := e.classify(ctx, *group[i], live, err)
 				if t != nil {
 					mu.Lock()
 					defer mu.Unlock()
@@ -87,20 +86,10 @@ var errTerminating error = &predict.RefusedError{
 	Advice: "wait until it is gone, then apply again",
 }
 
-// whole takes the item out of the plan, with its manifest.
-func (e *Engine) whole(planned *plan.Item) (plan.Item, error) {
-	item, err := planned.Whole()
-	if e.Forget {
-		planned.Forget()
-	}
-	return item, err
-}
-
 // classify settles what is to be done about an object that is there; nil means that nothing
 // is left.
-func (e *Engine) classify(ctx context.Context, planned *plan.Item, live *unstructured.Unstructured, err error) *target {
-	item, broken := e.whole(planned)
-	if err = cmp.Or(broken, err); err != nil {
+func (e *Engine) classify(ctx context.Context, item plan.Item, live *unstructured.Unstructured, err error) *target {
+	if err != nil {
 		e.fail(ctx, item, predict.DeniedRead(item, err))
 		return nil
 	}

@@ -40,10 +40,7 @@ func (e *Engine) resolve(ctx context.Context, items []plan.Item) []*plan.Item {
 			e.finish(event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Created, Reason: known.err.Error()})
 			continue
 		}
-		resolved, err := e.whole(item)
-		if err == nil {
-			err = known.err
-		}
+		resolved, err := *item, known.err
 		if err == nil {
 			resolved, err = resolved.Resolve(known.kind, e.Scope)
 		}

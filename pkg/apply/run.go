@@ -18,11 +18,6 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	for i, ph := range p.Phases {
 		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items), Refs: ph.Refs()}
 	}
-	if e.Forget {
-		if err := p.Pack(); err != nil {
-			return err
-		}
-	}
 	e.emit(planned)
 	if e.ahead, e.Ahead = e.Ahead, nil; e.ahead == nil {
 		e.ahead = ahead.Start(ctx, e.Server, p)

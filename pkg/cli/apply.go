@@ -63,11 +63,6 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	}
 	until, _ := ctx.Deadline()
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
-	if o.engine.Forget = !foresight.concerned && o.set.Name == "" && o.rules == nil; !o.engine.Forget {
-		if err := p.Unpack(); err != nil {
-			return err
-		}
-	}
 	leavers := sets.Leavers{Leave: o.set.Leave}
 	o.engine.Seen = foresight.see
 	if o.set.Name == "" {

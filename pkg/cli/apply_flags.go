@@ -179,7 +179,6 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 		out:         out,
 	}
 	o.input.Files.Empty, o.input.Offline = set.Prune, o.printed
-	o.input.Files.Pack = !o.printed && set.Name == ""
 	if !f.live.CanAsk(in) {
 		o.ask = nil
 	}

@@ -103,7 +103,6 @@ func (f *diffFlags) toOptions(in verb.Invocation) (*diffOptions, error) {
 		out:    out,
 	}
 	o.input.Files.Empty = set.Prune
-	o.input.Files.Pack = set.Name == ""
 	return o, errors.Join(inErr, settingsErr, predictorErr, setErr, serverSideErr(f.serverSide), printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
 }
 
@@ -162,11 +161,6 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connec
 	o.engine.Ahead = o.input.Ahead()
 	o.engine.Server, o.engine.Emit = client, o.emit
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
-	if o.engine.Forget = !foresight.concerned && o.set.Name == "" && o.rules == nil; !o.engine.Forget {
-		if err := p.Unpack(); err != nil {
-			return err
-		}
-	}
 	leavers := sets.Leavers{Leave: o.set.Leave}
 	o.engine.Seen = foresight.see
 	if o.set.Name == "" {

@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,9 +57,6 @@ type Engine struct {
 	// how it would be, and whether that changes it. It may be called from many goroutines;
 	// nil if it is not needed.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
-	// Forget packs the manifests of a large plan, and takes each out of the plan once its
-	// object is compared. It is for callers that look at none of them from Run on.
-	Forget bool
 	// Ahead reads for the phases, if that has begun before Run; Run closes it.
 	Ahead *ahead.Reader
 	// Emit is called for each event, one at a time.
@@ -86,11 +82,6 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
 	for i, ph := range p.Phases {
 		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items), Refs: ph.Refs()}
-	}
-	if e.Forget {
-		if err := p.Pack(); err != nil {
-			return err
-		}
 	}
 	e.emit(planned)
 	if e.ahead, e.Ahead = e.Ahead, nil; e.ahead == nil {
@@ -120,12 +111,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 	for i := range ph.Items {
 		item := &ph.Items[i]
 		if item.Kind.Resource == "" {
-			whole, err := item.Whole()
-			if err != nil {
-				e.cannotTell(ctx, whole, err)
-				continue
-			}
-			e.unserved(ctx, whole)
+			e.unserved(ctx, *item)
 			continue
 		}
 		groups[item.GVK] = append(groups[item.GVK], item)
@@ -141,11 +127,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 				refs[i] = item.Ref
 			}
 			e.ahead.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
-				item, broken := group[i].Whole()
-				e.look(ctx, &asks, item, live, cmp.Or(broken, err))
-				if e.Forget { // What is left to ask has the manifest, too.
-					group[i].Forget()
-				}
+				e.look(ctx, &asks, *group[i], live, err)
 			})
 		})
 	}

@@ -202,13 +202,5 @@ func (r *reader) object(fields map[string]any, path []any) {
 	if hook, isHook := hookOf(one.Manifest); isHook {
 		one.hook = &hook
 	}
-	if r.pack && r.objects.Add(1) > large {
-		packed, err := one.Pack()
-		if err != nil {
-			r.fault(path, err.Error(), "")
-			return
-		}
-		one.Manifest = packed
-	}
 	r.found = append(r.found, one)
 }

@@ -35,9 +35,6 @@ type Options struct {
 	// AsIs leaves objects as a server returned them, with what only it can have written:
 	// their status, for one. They are for looking at, not for writing.
 	AsIs bool
-	// Pack leaves the objects of a large input packed, all but the first few thousand: for
-	// callers that need little more than their names at once.
-	Pack bool
 	// Hooks says what to do with Helm's hooks.
 	Hooks Hooks
 	// Glance is called before a large input is decoded, with the objects that it will

@@ -32,7 +32,7 @@ func Read(ctx context.Context, o Options) (Result, error) {
 		o.Secrets = noSecrets{}
 	}
 	inputs, expandErr := expand(o)
-	files, decodeErr := decode(ctx, inputs, &reading{secrets: o.Secrets, selector: selector, asIs: o.AsIs, pack: o.Pack}, o.Glance)
+	files, decodeErr := decode(ctx, inputs, &reading{secrets: o.Secrets, selector: selector, asIs: o.AsIs}, o.Glance)
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}

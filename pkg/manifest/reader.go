@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -10,21 +9,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// large is from how many objects on the rest of an input is packed.
-const large = 5_000
-
 // reading is how the documents of an input are read.
 type reading struct {
 	secrets  Secrets
 	selector labels.Selector
 	// asIs: what a server wrote stays.
 	asIs bool
-	// pack leaves the objects of a large input packed; objects counts them.
-	pack    bool
-	objects atomic.Int64
 }
 
-// found is an object with its warning, and what it was looked at for before it was packed.
+// found is an object with its warning, and what its labels and annotations say.
 type found struct {
 	object.Manifest
 	warning string

@@ -27,32 +27,9 @@ func (s Source) String() string {
 // Manifest is one object as its author wrote it, and where. The object has no
 // default, no namespace and nothing of the server's added.
 type Manifest struct {
-	// Object is nil where it is packed.
 	Object *unstructured.Unstructured
 	Source Source
-	ref    Ref // of what is packed
-	packed Packed
 }
 
 // Ref returns the reference of the object, with its namespace as it is written.
-func (m Manifest) Ref() Ref {
-	if m.Object == nil {
-		return m.ref
-	}
-	return RefOf(m.Object)
-}
-
-// Pack returns the manifest with its object packed.
-func (m Manifest) Pack() (Manifest, error) {
-	if m.Object == nil {
-		return m, nil
-	}
-	packed, err := Pack(m.Object)
-	if err != nil {
-		return m, err
-	}
-	return Manifest{Source: m.Source, ref: RefOf(m.Object).shared(), packed: packed}, nil
-}
-
-// Packed returns the object where it is packed; empty where it is not.
-func (m Manifest) Packed() Packed { return m.packed }
+func (m Manifest) Ref() Ref { return RefOf(m.Object) }

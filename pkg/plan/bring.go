@@ -77,7 +77,7 @@ func (b *builder) rolesNaming(group string) map[object.Key]bool {
 		if !isRole(n.GVK.GroupKind()) {
 			continue
 		}
-		for _, rule := range mapsOf(n.fields()["rules"]) {
+		for _, rule := range mapsOf(n.Object.Object["rules"]) {
 			groups, _ := rule["apiGroups"].([]any)
 			if slices.Contains(groups, any(group)) {
 				roles[n.Key()] = true
@@ -95,7 +95,7 @@ func (b *builder) accounts(roles map[object.Key]bool) map[object.Key]bool {
 		if n.GVK.Group != rbacGroup || !strings.HasSuffix(n.GVK.Kind, "Binding") || !roles[roleOf(n.Item)] {
 			continue
 		}
-		for _, subject := range mapsOf(n.fields()["subjects"]) {
+		for _, subject := range mapsOf(n.Object.Object["subjects"]) {
 			namespace := text(subject, "namespace")
 			if namespace == "" {
 				namespace = n.Namespace

@@ -75,7 +75,7 @@ func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*b
 
 // add settles one manifest and adds it to the set unless it is there already.
 func (b *builder) add(m object.Manifest) []error {
-	it := Item{Ref: m.Ref(), Source: m.Source, Object: m.Object, packed: m.Packed()}
+	it := Item{Ref: m.Ref(), Source: m.Source, Object: m.Object}
 	it, err := it.settle(b.kind(it.GVK), b.options)
 	if err != nil {
 		return []error{err}

@@ -39,10 +39,7 @@ func mapsOf(list any) []map[string]any {
 
 // annotation returns one annotation, even if others are malformed.
 func annotation(it Item, key string) string {
-	if !it.MayMention(key) {
-		return ""
-	}
-	metadata, _ := it.fields()["metadata"].(map[string]any)
+	metadata, _ := it.Object.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	return text(annotations, key)
 }
@@ -61,7 +58,7 @@ func podSpec(it Item) (map[string]any, bool) {
 	default:
 		return nil, false
 	}
-	pod, ok, _ := unstructured.NestedFieldNoCopy(it.fields(), at...)
+	pod, ok, _ := unstructured.NestedFieldNoCopy(it.Object.Object, at...)
 	spec, isMap := pod.(map[string]any)
 	return spec, ok && isMap
 }
@@ -71,7 +68,7 @@ func isRole(gk groupKind) bool {
 }
 
 func roleOf(it Item) object.Key {
-	ref, _ := it.fields()["roleRef"].(map[string]any)
+	ref, _ := it.Object.Object["roleRef"].(map[string]any)
 	key := object.Key{Group: rbacGroup, Kind: text(ref, "kind"), Name: text(ref, "name")}
 	if key.Kind == "Role" {
 		key.Namespace = it.Namespace

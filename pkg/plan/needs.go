@@ -21,7 +21,7 @@ func (b *builder) references(it Item) []object.Key {
 		keys = append(keys, roleOf(it))
 	case groupKind{Kind: "Pod"}:
 		// Admission refuses a pod whose account or classes do not exist.
-		spec, _ := it.fields()["spec"].(map[string]any)
+		spec, _ := it.Object.Object["spec"].(map[string]any)
 		keys = append(keys,
 			object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: text(spec, "serviceAccountName")},
 			object.Key{Group: "scheduling.k8s.io", Kind: "PriorityClass", Name: text(spec, "priorityClassName")},
@@ -29,7 +29,7 @@ func (b *builder) references(it Item) []object.Key {
 		)
 	case groupKind{Kind: "Secret"}:
 		// The token controller deletes a token whose account does not exist.
-		if text(it.fields(), "type") == "kubernetes.io/service-account-token" {
+		if text(it.Object.Object, "type") == "kubernetes.io/service-account-token" {
 			account := annotation(it, "kubernetes.io/service-account.name")
 			keys = append(keys, object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: account})
 		}

@@ -61,10 +61,8 @@ type Item struct {
 	object.Ref
 	Source object.Source
 	// Object is the manifest as it will be sent. It shares its values with the
-	// manifest: callers that change it make a copy. It is nil while the manifest is
-	// packed, as those of a large input may be: see [Item.Whole].
+	// manifest: callers that change it make a copy.
 	Object *unstructured.Unstructured
-	packed object.Packed // the manifest in the place of Object
 	// Kind as the cluster serves it. Its Resource is empty if the cluster does not
 	// serve it yet; all of it is empty if no definition in the set has it either.
 	Kind object.Kind

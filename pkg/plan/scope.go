@@ -38,15 +38,13 @@ func (it Item) settle(kind object.Kind, o Options) (Item, error) {
 			hint: "without -n, the namespace in the manifest is used",
 		}
 	}
-	if it.Object != nil {
-		it.Object = inNamespace(it.Object, it.Namespace)
-	}
+	it.Object = inNamespace(it.Object, it.Namespace)
 	return it, nil
 }
 
 // fieldsIn returns what the manifest would say in a namespace.
 func (it Item) fieldsIn(namespace string) map[string]any {
-	return inNamespace(&unstructured.Unstructured{Object: it.fields()}, namespace).Object
+	return inNamespace(it.Object, namespace).Object
 }
 
 func (o Options) namespace() string {
@@ -94,7 +92,7 @@ func definitionsOf(manifests []object.Manifest) map[groupKind]definition {
 			continue
 		}
 		ref.Namespace = ""
-		spec, _ := Item{Object: m.Object, packed: m.Packed()}.fields()["spec"].(map[string]any)
+		spec, _ := m.Object.Object["spec"].(map[string]any)
 		names, _ := spec["names"].(map[string]any)
 		gk := groupKind{Group: text(spec, "group"), Kind: text(names, "kind")}
 		if gk.Kind == "" || gk.Group == "" {

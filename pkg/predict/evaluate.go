@@ -108,13 +108,6 @@ func (p Predictor) define(in *Prediction) {
 // Check returns an error if what the item itself says about ownership is wrong. It asks no
 // server.
 func (p Predictor) Check(item plan.Item) error {
-	if p.untouched(item) {
-		return nil
-	}
-	item, err := item.Whole()
-	if err != nil {
-		return err
-	}
 	if _, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation]); err != nil {
 		return fmt.Errorf("%s: %s: %w", item.Source, item.Ref, err)
 	}

@@ -91,13 +91,6 @@ func (p Predictor) Misses(items []plan.Item) []Miss {
 	hit, open := map[string]bool{}, map[string]said{}
 	near := map[string]fieldpath.Path{}
 	for _, item := range items {
-		if p.untouched(item) {
-			continue
-		}
-		item, err := item.Whole()
-		if err != nil {
-			continue // Check reports it.
-		}
 		for _, s := range p.said(item) {
 			body := convention.WithoutStringData(item.Object).Object
 			if s.isStated(body) {

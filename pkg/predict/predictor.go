@@ -142,12 +142,6 @@ func (p Predictor) takerByName(choices []Choice, item plan.Item, path fieldpath.
 	return choices[i], true
 }
 
-// untouched reports whether no choice is about the item, and it makes none itself. That is
-// known of a packed manifest without reading it.
-func (p Predictor) untouched(item plan.Item) bool {
-	return len(p.Take)+len(p.Yield)+len(p.Recreate) == 0 && !item.MayMention(YieldAnnotation) && !item.MayMention(RecreateAnnotation)
-}
-
 // Locator finds a manifest's field in its file. It returns the field's source and its
 // value as written, unquoted; or the given source and no value if the field cannot be
 // found.

@@ -95,11 +95,7 @@ func (r *results) growthTargets() []target {
 		{what: title + ", again, of the paged LIST", measured: r.find(title, workAgain, toolPlugin, 0).median(seconds) / r.limit(largest, workAgain), bound: 2.5, unit: "×"},
 	}
 	for _, work := range growthWorks() {
-		bound := 450.0
-		if work == workWait || work == workDelete {
-			bound = 300
-		}
-		all = append(all, target{what: title + ", " + work + ", memory", measured: r.find(title, work, toolPlugin, 0).median(peakMB), bound: bound, unit: " MB"})
+		all = append(all, target{what: title + ", " + work + ", memory", measured: r.find(title, work, toolPlugin, 0).median(peakMB), bound: 1000, unit: " MB"})
 	}
 	return all
 }

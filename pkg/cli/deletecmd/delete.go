@@ -139,7 +139,6 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 		limits: limits, run: print.Run, out: out, warnings: f.warnings(),
 		explain: f.explain || f.finalizer != "",
 	}
-	o.targets.Files.Files.Pack = true // Names are all that is needed.
 	if f.finalizer != "" {
 		o.engine.Confirm = f.confirmation(out, in.Streams)
 	}

@@ -80,7 +80,6 @@ func (o *deleteOptions) phases(ctx context.Context, c *connection.Connection, cl
 		if err != nil {
 			return nil, err
 		}
-		p.Forget()
 		if err := o.targets.Files.InServedVersions(ctx, client, p, o.out.Print); err != nil {
 			return nil, err
 		}

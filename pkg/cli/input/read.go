@@ -55,7 +55,6 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 	if err != nil {
 		return err
 	}
-	makeRoom(len(result.Objects))
 	sayLeftOut(result, streams)
 	o.Manifests, o.warnings, o.invalid, o.hooks = result.Objects, result.Warnings, result.Invalid, result.Hooks
 	o.unselected = result.Unselected
@@ -65,7 +64,7 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 // ReadAsIs reads the manifests with everything that a server once wrote into them, for a
 // verb that asks no server.
 func (o *Options) ReadAsIs(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) ([]object.Manifest, error) {
-	o.Files.Secrets, o.Files.AsIs, o.Files.Pack = c.Vault, true, false
+	o.Files.Secrets, o.Files.AsIs = c.Vault, true
 	result, err := manifest.Read(ctx, o.Files)
 	if err != nil {
 		return nil, err

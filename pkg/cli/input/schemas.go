@@ -63,8 +63,8 @@ func likelyAsked(p *plan.Plan) []schema.GroupVersion {
 	}
 	likely := sets.New[schema.GroupVersion]()
 	for _, item := range untold(p) {
-		if item.Object == nil || likely.Has(item.GVK.GroupVersion()) {
-			continue // It is packed, as those of large sets are, to which a round trip is nothing.
+		if likely.Has(item.GVK.GroupVersion()) {
+			continue
 		}
 		for name, v := range item.Object.Object {
 			if name != "metadata" && hasListOfMaps(v) {

@@ -44,7 +44,6 @@ func (o *waitOptions) within(ctx context.Context, began time.Time, missing strin
 
 // planned are the objects of manifests.
 func (o *waitOptions) planned(p *plan.Plan) []wait.Target {
-	p.Forget()
 	var all []wait.Target
 	for _, ph := range p.Phases {
 		for _, it := range ph.Items {

@@ -122,7 +122,6 @@ func (f *waitFlags) toOptions(in verb.Invocation) (*waitOptions, error) {
 		rules:   rules,
 		isLocal: f.local,
 	}
-	o.targets.Files.Files.Pack = true // Names are all that is needed.
 	var existenceErr error
 	if in.Cmd.Flags().Changed("existence-timeout") {
 		o.engine.Existence = &f.existence
