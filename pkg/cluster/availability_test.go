@@ -66,8 +66,8 @@ func TestOutage(t *testing.T) {
 				}
 				// Only those of the first round failed; no other request was sent in
 				// between.
-				if n := f.count("GET /api"); n <= 200 || n > 200+startLimit {
-					t.Errorf("%d requests, want 200 and at most %d that failed", n, startLimit)
+				if n := f.count("GET /api"); n <= 200 || n > 200+request.MaxConcurrency {
+					t.Errorf("%d requests, want 200 and at most %d that failed", n, request.MaxConcurrency)
 				}
 				if len(says.retries) != f.count("GET /readyz")-1 {
 					t.Errorf("reported %d times, looked %d times", len(says.retries), f.count("GET /readyz"))
@@ -95,7 +95,7 @@ func TestOneBrokenConnection(t *testing.T) {
 			return ok(req), nil
 		})
 		time.AfterFunc(time.Second, func() { close(broke) })
-		if err := errors.Join(getMany(t.Context(), c, startLimit)...); err != nil {
+		if err := errors.Join(getMany(t.Context(), c, request.MaxConcurrency)...); err != nil {
 			t.Fatal(err)
 		}
 		if len(says.retries) != 1 || says.retries[0].ref == (object.Ref{}) || f.count("GET /readyz") != 1 {

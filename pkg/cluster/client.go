@@ -25,8 +25,7 @@ type Options struct {
 	// Outage is how long to do so, if that is longer, unless the server is well and only a
 	// webhook that it has to ask does not answer.
 	Outage time.Duration
-	// Concurrency bounds the parallel requests; 0 means 96. Their number depends on what
-	// the server can handle.
+	// Concurrency bounds the parallel requests; 0 means 96.
 	Concurrency int
 	// Run is sent with each request, as the beginning of its Audit-ID, so that the
 	// server's audit log can be matched with the output of a run.

@@ -78,8 +78,6 @@ func (f *fake) count(prefix string) int {
 
 // What a client promises, said once more.
 const (
-	// startLimit is how many requests are let through at once at first.
-	startLimit = 48
 	// attemptLimit is how long one request may take.
 	attemptLimit = 2 * time.Minute
 	// settling is how long a server that is back may take to get ready.

@@ -18,14 +18,14 @@ import (
 )
 
 // worthList is the number of objects in one namespace from which on one list is read
-// instead of each object by itself: fewer are sent in parallel even at first, and take no
+// instead of each object by itself: fewer are sent in parallel, and take no
 // longer.
 const worthList = 6
 
 // apart is the number of definitions up to which each is read by a list of its own name. A
 // cluster has many that a set does not need, of up to half a megabyte each; and for such a
 // list the server takes what its cache has, while for a get it decodes what etcd has. So many
-// are sent in parallel even at first, with room for what else a run reads, unless the user
+// are sent in parallel, with room for what else a run reads, unless the user
 // allows few.
 const apart = 32
 

@@ -102,15 +102,3 @@ func mayPass(s metav1.Status, r Request) bool {
 	}
 	return !r.Guarded && !hasCause(s, metav1.CauseTypeFieldManagerConflict)
 }
-
-// pressure is what the end of a request says to the limiter.
-func pressure(err error, r Request) signal {
-	switch s := StatusOf(err); {
-	case s.Code == http.StatusTooManyRequests, s.Code == http.StatusServiceUnavailable, s.Code == http.StatusGatewayTimeout:
-		return tooMuch
-	case err != nil && s.Code == 0, s.Code >= http.StatusInternalServerError, r.Bulk:
-		return nothing
-	default:
-		return answered
-	}
-}

@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
-// Do sends one request by send, as often as it takes: at the pace the server allows, with
+// Do sends one request by send, as often as it takes: when there is a slot for it, with
 // retries if the obstacle may pass, and after waiting if the server is away. The request
 // must be safe to repeat, because an answer that is lost may belong to a request that was
 // carried out.
@@ -80,7 +80,6 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 			tell = tell || found.first || errors.Is(err, context.DeadlineExceeded)
 			err = CauseOf(err)
 			if found.wasAway { // That was not about this request.
-				s.limiter.restart()
 				spent, failures, pauses = 0, 0, backoff()
 				continue
 			}
@@ -137,11 +136,10 @@ func untilAsked(ctx context.Context, r Request) error {
 // try sends the request once, when it is its turn. asked is the pause that the
 // server asks for.
 func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) error) (asked, took time.Duration, err error) {
-	if err := s.limiter.acquire(ctx); err != nil {
-		return 0, 0, err
+	if s.slots.Acquire(ctx, 1) != nil {
+		return 0, 0, context.Cause(ctx)
 	}
-	load := nothing
-	defer func() { s.limiter.release(load, took) }()
+	defer s.slots.Release(1)
 	if err := s.availability.wait(ctx); err != nil {
 		return 0, 0, err
 	}
@@ -179,9 +177,6 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	}
 	if _, sent := a.quietSince(); sent && r.Patience != "" && (err == nil || Classify(err, r) == Final) {
 		s.budget.over(failure{patience: r.Patience})
-	}
-	if !r.ahead() { // What is needed says by itself what the server can take.
-		load = pressure(err, r)
 	}
 	return a.retryAfter, took, err
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -19,6 +20,9 @@ const (
 	// MaxConcurrency is below the 100 streams that the API server allows on one
 	// HTTP/2 connection.
 	MaxConcurrency = 96
+	// narrow is how many requests may be in progress before many small ones take no longer
+	// than a large one.
+	narrow = 12
 	// attemptLimit is how long one request may take if the user sets no limit
 	// (--request-timeout): twice the minute after which the API server itself ends a
 	// request, so it is exceeded only if no server is working on it.
@@ -61,7 +65,9 @@ type Sender struct {
 
 	availability *availability
 	budget       *retryBudget
-	limiter      *limiter
+	// slots are for the requests in progress; concurrency is how many there are.
+	slots       *semaphore.Weighted
+	concurrency int
 }
 
 // New returns a sender for requests of client.
@@ -95,8 +101,9 @@ func New(client *rest.RESTClient, o Options) *Sender {
 				o.OnCredentials(since)
 			}
 		},
-		budget:  newRetryBudget(max(o.Timeout, o.Outage)),
-		limiter: newLimiter(o.Concurrency),
+		budget:      newRetryBudget(max(o.Timeout, o.Outage)),
+		slots:       semaphore.NewWeighted(int64(o.Concurrency)),
+		concurrency: o.Concurrency,
 	}
 	if client.Client.Timeout == 0 {
 		s.attempt = attemptLimit
@@ -112,8 +119,8 @@ func New(client *rest.RESTClient, o Options) *Sender {
 // included. The clock learns from every answer.
 func Prepare(config *rest.Config, from Origin, warnings *Warnings, clock *Clock) *rest.Config {
 	c := rest.CopyConfig(config)
-	// The server has priority and fairness (KEP-1040), and we have a limiter: a rate
-	// would only be a guess.
+	// The server has priority and fairness (KEP-1040), and says when it is busy: a rate would
+	// only be a guess.
 	c.QPS, c.RateLimiter = -1, nil
 	c.GroupVersion = nil
 	c.ContentType, c.AcceptContentTypes = "application/json", "application/json"
@@ -158,7 +165,7 @@ func (s *Sender) health(ctx context.Context) (health, error) {
 
 // Narrow reports whether so few requests may ever be in progress at once that many small ones
 // take longer than a large one.
-func (s *Sender) Narrow() bool { return s.limiter.narrow() }
+func (s *Sender) Narrow() bool { return s.concurrency < narrow }
 
 // Ready asks the server whether it is ready to answer, and returns why not.
 func (s *Sender) Ready(ctx context.Context) error {
