@@ -7,6 +7,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 )
 
 // A server that is well and does not answer one question about what it serves, or of what
@@ -55,6 +59,35 @@ func TestSilentCatalogue(t *testing.T) {
 						if limit > 0 && s.within > max(limit, attemptLimit) || s.since > s.within {
 							t.Errorf("told that it is waited for %s of %s, and the limit is %s", s.since, s.within, limit)
 						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// A server that has answered with an error, and then no longer answers until the time is
+// over, is reported with that error.
+func TestCutOffAfterAnswers(t *testing.T) {
+	for _, path := range []string{"/apis", "/apis/example.com/v1", "/openapi/v3"} {
+		for answers := 2; answers < 6; answers++ { // One of them may be to a question that is asked once.
+			t.Run(fmt.Sprintf("%s, %d answers", path, answers), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					now, asked := time.Now(), 0
+					s := &thingServer{served: now, there: now, sick: func(p string) bool { return p == path }, from: now, to: now.Add(time.Hour)}
+					s.fault = func(req *http.Request) (*http.Response, error) {
+						if asked++; asked > answers {
+							return hang(req)
+						}
+						return failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
+					}
+					c, f, _ := newFakeFor(t, 3*time.Second, func(_ int, req *http.Request) (*http.Response, error) { return s.published(req) })
+					_, err := c.Kind(t.Context(), things.GVK)
+					if err == nil {
+						_, err = c.Schema(t.Context(), things)
+					}
+					if request.StatusOf(err).Code != 503 && !strings.Contains(fmt.Sprint(err), "answers 503") {
+						t.Errorf("%v, want what the server answered: %v", err, f.seen)
 					}
 				})
 			})

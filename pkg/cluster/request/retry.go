@@ -36,6 +36,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		spent  time.Duration // on trying again
 		failed *failure      // what the latest failure was
 		lost   bool          // a try may have been carried out
+		said   error         // what the server answered last
 	)
 	if r.ahead() && s.Narrow() {
 		if err := untilAsked(ctx, r); err != nil { // It would keep what is needed from being sent.
@@ -80,7 +81,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 			tell = tell || found.first || errors.Is(err, context.DeadlineExceeded)
 			err = CauseOf(err)
 			if found.wasAway { // That was not about this request.
-				spent, failures, pauses = 0, 0, backoff()
+				spent, failures, pauses, said = 0, 0, backoff(), nil
 				continue
 			}
 		case Busy:
@@ -98,6 +99,9 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		if asked > 0 {
 			err = &wishError{err: err, wait: asked}
 		}
+		if class != Lost {
+			said = err
+		}
 		in := pauses.Step()
 		most := s.timeout
 		if OfWebhook(err) {
@@ -106,6 +110,9 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		left := most - max(spent, s.budget.spent(*failed))
 		if r.Patience != "" {
 			left = min(left, s.timeout-s.budget.spent(failure{patience: r.Patience}))
+		}
+		if in > left && said != nil && errors.Is(err, ErrNoAnswerInTime) { // This try was cut off, and says less.
+			return s.gaveUp(said, Busy)
 		}
 		if in > left {
 			return s.gaveUp(err, class)
