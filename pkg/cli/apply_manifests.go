@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/listing"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/document"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
@@ -48,7 +48,7 @@ func (o manifests) print(ctx context.Context, c *connection.Connection, streams 
 	if err != nil {
 		return err, o.out.Close(ctx)
 	}
-	phases := make([]listing.ManifestPhase, len(p.Phases))
+	phases := make([]document.ManifestPhase, len(p.Phases))
 	for i, ph := range p.Phases {
 		phases[i].Name = ph.Name
 		for _, item := range ph.Items {
@@ -58,7 +58,7 @@ func (o manifests) print(ctx context.Context, c *connection.Connection, streams 
 			}
 		}
 	}
-	return nil, errors.Join(listing.WriteManifests(mask.Bare(streams.Out), phases), o.out.Close(ctx))
+	return nil, errors.Join(document.WriteManifests(mask.Bare(streams.Out), phases), o.out.Close(ctx))
 }
 
 // isSecret reports whether an item is a Secret that holds something.

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config/argocd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 func newConfig(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
@@ -76,10 +76,10 @@ func (o *configImport) Execute(_ context.Context, in verb.Invocation) error {
 	}
 	width, _ := verb.Terminal(in.Streams.ErrOut)
 	for _, note := range out.Notes {
-		fmt.Fprintln(in.Streams.ErrOut, layout.Fit("note: ", note, width))
+		fmt.Fprintln(in.Streams.ErrOut, format.Fit("note: ", note, width))
 	}
 	for _, left := range out.Left {
-		fmt.Fprintln(in.Streams.ErrOut, layout.Fit("no rule for ", left, width))
+		fmt.Fprintln(in.Streams.ErrOut, format.Fit("no rule for ", left, width))
 	}
 	if out.Rules() > 0 {
 		text, err := out.YAML()

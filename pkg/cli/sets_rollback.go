@@ -29,7 +29,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
@@ -204,7 +204,7 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 	width, _ := verb.Terminal(in.Streams.ErrOut)
 	tell := func(e event.Event) {
 		if w, ok := e.(event.Warned); ok {
-			fmt.Fprintln(in.Streams.ErrOut, layout.Fit("warning: ", w.Ref.String()+": "+w.Text, width))
+			fmt.Fprintln(in.Streams.ErrOut, format.Fit("warning: ", w.Ref.String()+": "+w.Text, width))
 		}
 	}
 	client, err := in.Connect(ctx, in.NewRun(), 0, tell)
@@ -244,7 +244,7 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 		return history.Run{}, nil, fmt.Errorf("%s: %w", o.parent, err)
 	}
 	o.number = max(newest.Place.Number, last.Place.Number)
-	fmt.Fprintln(in.Streams.ErrOut, layout.Fit("back to run ", fmt.Sprintf("%s of %s, by %s", to.ID, to.Started.Format(time.RFC3339), to.Who), width))
+	fmt.Fprintln(in.Streams.ErrOut, format.Fit("back to run ", fmt.Sprintf("%s of %s, by %s", to.ID, to.Started.Format(time.RFC3339), to.Who), width))
 	manifests, err := keeper.Manifests(ctx, to, o.predictor.Manager)
 	return to, manifests, err
 }

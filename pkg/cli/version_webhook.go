@@ -10,7 +10,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // The labels by which an installed webhook is found, and its version.
@@ -50,10 +50,10 @@ func webhookOf(ctx context.Context, client *cluster.Client) *webhookVersion {
 func (v *webhookVersion) String() string {
 	switch {
 	case v.Installed == nil:
-		return "unknown, " + layout.Plain(v.Unknown)
+		return "unknown, " + format.Plain(v.Unknown)
 	case !*v.Installed:
 		return "not installed"
 	default:
-		return cmp.Or(layout.Plain(v.Version), "installed, version unknown")
+		return cmp.Or(format.Plain(v.Version), "installed, version unknown")
 	}
 }

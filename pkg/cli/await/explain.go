@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/rules"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -37,7 +37,7 @@ func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 	gk, err := askedKind(ctx, in.Connection, o.Kind, o.Rules)
 	if err != nil {
 		width, _ := verb.Terminal(in.Streams.ErrOut)
-		fmt.Fprintln(in.Streams.ErrOut, layout.Fit("the server was not asked, so that annotations of a definition are not looked at: ", err.Error(), width))
+		fmt.Fprintln(in.Streams.ErrOut, format.Fit("the server was not asked, so that annotations of a definition are not looked at: ", err.Error(), width))
 		others = knownKinds(o.Kind, o.Rules)
 		gk, others = others[0], others[1:]
 	}
@@ -47,7 +47,7 @@ func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 		for i, other := range others {
 			names[i] = other.String()
 		}
-		fmt.Fprintf(in.Streams.Out, "  %-8s %s\n", "others", layout.Plain(strings.Join(names, ", ")))
+		fmt.Fprintf(in.Streams.Out, "  %-8s %s\n", "others", format.Plain(strings.Join(names, ", ")))
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func shortNames() map[string]string {
 // may also be a custom resource.
 func explainRule(out io.Writer, gk schema.GroupKind, rules *rules.Set, asked bool) {
 	width, _ := verb.Terminal(out)
-	fmt.Fprintln(out, layout.Plain(gk.String()))
+	fmt.Fprintln(out, format.Plain(gk.String()))
 	about, own := readiness.About(gk)
 	from := "the conventions for kinds without a rule of their own"
 	if own {
@@ -145,7 +145,7 @@ func explainRule(out io.Writer, gk schema.GroupKind, rules *rules.Set, asked boo
 	rule, stated := rules.Of(gk)
 	line := func(name, text string) {
 		if text != "" {
-			fmt.Fprintln(out, layout.Fit(fmt.Sprintf("  %-8s ", name), strings.Join(strings.Fields(text), " "), width))
+			fmt.Fprintln(out, format.Fit(fmt.Sprintf("  %-8s ", name), strings.Join(strings.Fields(text), " "), width))
 		}
 	}
 	if stated {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // Flags are the flags about rules and defaults.
@@ -64,7 +64,7 @@ func (f *Flags) Read(in verb.Invocation, filenames []string, kustomize string) (
 	for _, want := range s.ExpectCluster {
 		in.ExpectCluster(want.From, want.Value)
 	}
-	fmt.Fprintln(in.Streams.ErrOut, layout.Plain("using "+s.String()))
+	fmt.Fprintln(in.Streams.ErrOut, format.Plain("using "+s.String()))
 	return s, s.onto(flags)
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
@@ -134,7 +134,7 @@ func (r *Rules) Explain(w io.Writer) {
 	}
 	width, _ := verb.Terminal(w)
 	for _, d := range r.sorted() {
-		fmt.Fprintln(w, layout.Fit("rules: ", fmt.Sprintf("%s: %s %s by %s", d.Ref, d.Path, d.Outcome, by(d)), width))
+		fmt.Fprintln(w, format.Fit("rules: ", fmt.Sprintf("%s: %s %s by %s", d.Ref, d.Path, d.Outcome, by(d)), width))
 	}
 }
 

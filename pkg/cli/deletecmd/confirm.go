@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
@@ -50,7 +50,7 @@ func (f *deleteFlags) confirmation(out *printer.Printer, streams genericiooption
 		out.Pause(func() {
 			fmt.Fprintln(streams.ErrOut, "Everything that the finalizer's controller would clean up is left behind.")
 			var yes bool
-			yes, err = verb.Ask(ctx, streams, fmt.Sprintf("Remove finalizer %s from %s?", layout.Plain(finalizer), namesOf(refs)))
+			yes, err = verb.Ask(ctx, streams, fmt.Sprintf("Remove finalizer %s from %s?", format.Plain(finalizer), namesOf(refs)))
 			if err == nil && !yes {
 				err = deletion.ErrDeclined
 			}
@@ -63,7 +63,7 @@ func namesOf(refs []object.Ref) string {
 	const shown = 5
 	var names []string
 	for _, ref := range refs[:min(shown, len(refs))] {
-		names = append(names, layout.Plain(ref.String()))
+		names = append(names, format.Plain(ref.String()))
 	}
 	if more := len(refs) - shown; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
@@ -77,7 +77,7 @@ func (o *Options) ReadAsIs(ctx context.Context, c *connection.Connection, stream
 // sayLeftOut says which files hold no object.
 func sayLeftOut(result manifest.Result, streams genericiooptions.IOStreams) {
 	for _, skipped := range result.Skipped {
-		fmt.Fprintf(streams.ErrOut, "skipped %s\n", layout.Plain(skipped.Source.String()+": "+skipped.Reason))
+		fmt.Fprintf(streams.ErrOut, "skipped %s\n", format.Plain(skipped.Source.String()+": "+skipped.Reason))
 	}
 }
 

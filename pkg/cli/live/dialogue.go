@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // Dialogue is what was asked and answered in one run. It is not safe for concurrent use.
@@ -52,7 +52,7 @@ func (d *Dialogue) Decide(all []apply.Contested) [][]apply.Decision {
 	for i, c := range all {
 		for j, conflict := range c.Conflicts {
 			q := question{ref: c.Ref, conflict: conflict, number: total - left + 1, of: total, inPhase: d.Phases > 1}
-			q.refused = phrase.WouldBeRefused(c.Refusal, conflict.Path)
+			q.refused = format.WouldBeRefused(c.Refusal, conflict.Path)
 			left--
 			out[i][j] = d.decide(q)
 		}

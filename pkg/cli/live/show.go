@@ -7,8 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -21,21 +20,21 @@ func (d *Dialogue) shortly(q question) []string {
 	case q.inPhase:
 		head += " in this phase"
 	}
-	head += ": " + phrase.Name(q.ref)
+	head += ": " + format.Name(q.ref)
 	if d.wasAnswered(q) {
 		head += ", which changed since your answer"
 	}
-	owners := phrase.OwnerList(q.conflict.Owners, d.Now())
+	owners := format.OwnerList(q.conflict.Owners, d.Now())
 	if owners == "" {
 		owners = "somebody else"
 	}
 	if q.conflict.SameValue {
-		owners += ", " + phrase.SameValue
+		owners += ", " + format.SameValue
 	}
 	return []string{
 		"", head,
 		"  " + text.Printable(q.conflict.Path.String()), // Never cut: it is to be copied.
-		d.cut("    yours  " + phrase.Value(q.conflict.Yours)),
+		d.cut("    yours  " + format.Value(q.conflict.Yours)),
 		d.cut("    live   " + live(q.conflict)),
 		d.cut("    owner  " + owners),
 	}
@@ -45,12 +44,12 @@ func live(c managedfields.Conflict) string {
 	if !c.HasLive {
 		return "none"
 	}
-	return phrase.Value(c.Live)
+	return format.Value(c.Live)
 }
 
 func (d *Dialogue) cut(line string) string {
-	if width := layout.Columns(d.Width); width > 0 {
-		return layout.Cut(line, width)
+	if width := format.Columns(d.Width); width > 0 {
+		return format.Cut(line, width)
 	}
 	return line
 }
@@ -63,11 +62,11 @@ func (d *Dialogue) wholly(q question) []string {
 	lines = append(lines, whole(q.conflict.Live, q.conflict.HasLive)...)
 	lines = append(lines, "  owned by")
 	for _, o := range q.conflict.Owners {
-		line := "    " + phrase.Owner(o, d.Now())
+		line := "    " + format.Owner(o, d.Now())
 		if o.Time.IsZero() {
 			line += ", at a time that is not known"
 		} else {
-			line += ", since " + phrase.Stamp(o.Time)
+			line += ", since " + format.Stamp(o.Time)
 		}
 		lines = append(lines, line)
 	}
@@ -84,7 +83,7 @@ func whole(v any, has bool) []string {
 	}
 	written, err := yaml.Marshal(v)
 	if err != nil {
-		return []string{"    " + phrase.Value(v)}
+		return []string{"    " + format.Value(v)}
 	}
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(written), "\n"), "\n") {

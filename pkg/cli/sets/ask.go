@@ -8,7 +8,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // Asking returns a function that asks the user to confirm a prune; nil if no user can
@@ -21,12 +21,12 @@ func Asking(streams genericiooptions.IOStreams, pause func(func())) func(context
 		pause(func() {
 			const shown = 20
 			for _, m := range d.Doomed[:min(shown, len(d.Doomed))] {
-				fmt.Fprintln(streams.ErrOut, "  "+layout.Plain(m.Ref.String()))
+				fmt.Fprintln(streams.ErrOut, "  "+format.Plain(m.Ref.String()))
 			}
 			if more := len(d.Doomed) - shown; more > 0 {
 				fmt.Fprintf(streams.ErrOut, "  and %d more\n", more)
 			}
-			yes, err = verb.Ask(ctx, streams, layout.Plain(doubt)+". Go on, and delete them?")
+			yes, err = verb.Ask(ctx, streams, format.Plain(doubt)+". Go on, and delete them?")
 		})
 		return yes, err
 	}

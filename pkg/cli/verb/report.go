@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
@@ -80,7 +80,7 @@ func Status(streams genericiooptions.IOStreams, say func(string) string, err err
 	case errors.Is(err, ErrUnknown):
 		return ExitUnknown
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(streams.ErrOut, "error: interrupted: %s\n", layout.Plain(say(err.Error())))
+		fmt.Fprintf(streams.ErrOut, "error: interrupted: %s\n", format.Plain(say(err.Error())))
 		return ExitUnknown
 	default:
 		reportErrors(streams, say, err)
@@ -121,9 +121,9 @@ func reportErrors(streams genericiooptions.IOStreams, say func(string) string, e
 	all := Flatten(err)
 	width, _ := Terminal(streams.ErrOut)
 	for i, one := range all {
-		fmt.Fprintln(streams.ErrOut, layout.Fit("error: ", say(one.Error()), width))
+		fmt.Fprintln(streams.ErrOut, format.Fit("error: ", say(one.Error()), width))
 		if hint := HintOf(one); hint != "" && (i == len(all)-1 || HintOf(all[i+1]) != hint) {
-			fmt.Fprintln(streams.ErrOut, layout.Fit("  hint: ", say(hint), width))
+			fmt.Fprintln(streams.ErrOut, format.Fit("  hint: ", say(hint), width))
 		}
 	}
 }

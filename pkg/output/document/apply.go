@@ -10,8 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -106,7 +105,7 @@ func joinedOf(j *event.Joined) *joinedEntry {
 func refusedOf(a event.Applied) []contestedPath {
 	list := contestedOf(a.Conflicts)
 	for i, c := range a.Conflicts {
-		list[i].Refused = phrase.WouldBeRefused(a.Err, c.Path)
+		list[i].Refused = format.WouldBeRefused(a.Err, c.Path)
 	}
 	return list
 }
@@ -116,7 +115,7 @@ func refusedOf(a event.Applied) []contestedPath {
 func applySuite(result result[appliedObject], named func(object.Ref) string) junitSuite {
 	suite := junitSuite{Name: "apply", Log: xmlText(slices.Concat(result.Warnings, remarkTexts(result.Remarks)))}
 	for _, o := range result.Objects {
-		c := newCase("apply", o.objectName, o.Source, slices.Concat(layout.Lines(o.Reason), o.Warnings, remarkTexts(o.Remarks), o.Rollback.lines()))
+		c := newCase("apply", o.objectName, o.Source, slices.Concat(format.Lines(o.Reason), o.Warnings, remarkTexts(o.Remarks), o.Rollback.lines()))
 		switch o.Action { //nolint:exhaustive // all others went well
 		case event.InConflict:
 			c.Failure = contestedProblem(o, named(o.ref()))
@@ -139,11 +138,11 @@ func contestedProblem(o appliedObject, named string) *junitProblem {
 	for _, c := range o.Conflicts {
 		live := "(none)"
 		if c.Live != nil {
-			live = phrase.Value(*c.Live)
+			live = format.Value(*c.Live)
 		}
-		line := fmt.Sprintf("%s: yours %s, live %s, owned by %s", c.Path, phrase.Value(c.Yours), live, managers(c.Owners))
+		line := fmt.Sprintf("%s: yours %s, live %s, owned by %s", c.Path, format.Value(c.Yours), live, managers(c.Owners))
 		if c.Same {
-			line += ", " + phrase.SameValue
+			line += ", " + format.SameValue
 		}
 		flag := text.ShellQuote(named + ":" + c.Path)
 		if !c.Refused {
@@ -167,11 +166,11 @@ func contestedProblem(o appliedObject, named string) *junitProblem {
 func managers(owners []ownerEntry) string {
 	names := make([]string, len(owners))
 	for i, o := range owners {
-		names[i] = phrase.Owner(managedfields.Owner{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource}, time.Time{})
+		names[i] = format.Owner(managedfields.Owner{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource}, time.Time{})
 		if o.Time == nil {
 			continue
 		}
-		at := phrase.Stamp(*o.Time)
+		at := format.Stamp(*o.Time)
 		if inside, found := strings.CutSuffix(names[i], ")"); found {
 			names[i] = inside + ", " + at + ")"
 		} else {

@@ -6,7 +6,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 func textsOf(paths []fieldpath.Path) []string {
@@ -69,7 +69,7 @@ func faultOf(err error) *fault {
 	if err == nil {
 		return nil
 	}
-	return &fault{Reason: phrase.Reason(err), Message: err.Error(), Hint: strings.Join(phrase.Hints(err), "\n")}
+	return &fault{Reason: format.Reason(err), Message: err.Error(), Hint: strings.Join(format.Hints(err), "\n")}
 }
 
 func faultsOf(errs []error) []*fault {

@@ -4,7 +4,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // NewDelete returns the document of a delete.
@@ -31,7 +31,7 @@ func NewDelete(b output.Base) output.Results {
 func deleteSuite(result result[stuckObject]) junitSuite {
 	suite := junitSuite{Name: "delete", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
-		c := newCase("delete", o.objectName, o.Source, append(layout.Lines(o.Reason), o.Warnings...))
+		c := newCase("delete", o.objectName, o.Source, append(format.Lines(o.Reason), o.Warnings...))
 		switch o.Action { //nolint:exhaustive // all others went well
 		case event.Remains, event.Failed:
 			c.Failure = stuckProblem(o.Action, o)

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // NewDiff returns the document of a diff.
@@ -94,10 +94,10 @@ func changedLines(changes []changedPath) []string {
 	for _, c := range changes {
 		line := fmt.Sprintf("%s %s", c.Change, c.Path)
 		if c.From != nil {
-			line += ", from " + phrase.Value(*c.From)
+			line += ", from " + format.Value(*c.From)
 		}
 		if c.To != nil {
-			line += ", to " + phrase.Value(*c.To)
+			line += ", to " + format.Value(*c.To)
 		}
 		text = append(text, line)
 	}

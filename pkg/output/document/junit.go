@@ -7,8 +7,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -59,7 +58,7 @@ func (s *junitSuite) add(c junitCase) {
 func newCase(verb string, o objectName, file string, warnings []string) junitCase {
 	return junitCase{
 		Class: text.Printable(verb + "." + o.APIVersion),
-		Name:  phrase.Name(o.ref()),
+		Name:  format.Name(o.ref()),
 		File:  text.Printable(file),
 		Log:   xmlText(warnings),
 	}
@@ -71,7 +70,7 @@ func problem(action event.Action, err *fault, details []string) *junitProblem {
 	p := &junitProblem{Type: string(action), Message: string(action)}
 	if err != nil {
 		text = append([]string{err.Message, err.Hint}, details...)
-		if all := layout.Lines(err.Message); len(all) > 0 {
+		if all := format.Lines(err.Message); len(all) > 0 {
 			p.Message = all[0]
 		}
 	}
@@ -84,7 +83,7 @@ func problem(action event.Action, err *fault, details []string) *junitProblem {
 func xmlText(texts []string) string {
 	var all []string
 	for _, text := range texts {
-		all = append(all, layout.Lines(text)...)
+		all = append(all, format.Lines(text)...)
 	}
 	return strings.Join(all, "\n")
 }

@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/encode"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // result is the document of a run whose objects are of one type.
@@ -118,12 +119,12 @@ func writeResult[T any](b output.Base, r result[T], suite func(result[T]) junitS
 
 // writeDocument writes a value as JSON, YAML or KYAML.
 func writeDocument(b output.Base, v any) error {
-	write := func(v any) ([]byte, error) { return encode.JSON(v, "  ") }
+	write := func(v any) ([]byte, error) { return format.JSON(v, "  ") }
 	switch b.Format {
 	case output.YAML:
-		write = encode.YAML
+		write = format.YAML
 	case output.KYAML:
-		write = encode.KYAML
+		write = format.KYAML
 	}
 	text, err := write(v)
 	if err != nil {
@@ -147,4 +148,54 @@ func (s summary) MarshalJSON() ([]byte, error) {
 		parts[i] = fmt.Sprintf("%q:%d", action, s.tally[action])
 	}
 	return []byte("{" + strings.Join(parts, ",") + "}"), nil
+}
+
+// hookEntry is one of Helm's hooks in JSON.
+type hookEntry struct {
+	objectName
+	Source string   `json:"source,omitempty"`
+	Hooks  []string `json:"hooks"`
+}
+
+func hooksOf(hooks []event.Hook) []hookEntry {
+	var entries []hookEntry
+	for _, h := range hooks {
+		on := h.On
+		if on == nil {
+			on = []string{}
+		}
+		entries = append(entries, hookEntry{objectName: nameOf(h.Ref), Source: sourceOf(h.Source), Hooks: on})
+	}
+	return entries
+}
+
+// imageEntry is one image that a container of a workload's Pods runs.
+type imageEntry struct {
+	Container string       `json:"container"`
+	Image     string       `json:"image"`
+	ImageID   string       `json:"imageID"`
+	Pods      []runningPod `json:"pods"`
+}
+
+type runningPod struct {
+	Name  string     `json:"name"`
+	Node  string     `json:"node,omitempty"`
+	Since *time.Time `json:"since,omitempty"`
+}
+
+func imagesOf(runs event.Runs) []imageEntry {
+	var entries []imageEntry
+	for _, i := range runs.Images {
+		e := imageEntry{Container: i.Container, Image: i.Image, ImageID: i.ID}
+		for _, p := range i.Pods {
+			pod := runningPod{Name: p.Name, Node: p.Node}
+			if !p.Since.IsZero() {
+				since := p.Since.UTC()
+				pod.Since = &since
+			}
+			e.Pods = append(e.Pods, pod)
+		}
+		entries = append(entries, e)
+	}
+	return entries
 }

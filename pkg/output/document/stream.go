@@ -6,7 +6,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/encode"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // stream writes each event when it comes: one JSON object a line, as specified
@@ -143,7 +143,7 @@ func (s *stream) Finish(context.Context) error {
 
 func (s *stream) write(line streamLine) {
 	line.Time = s.Now().UTC().Format("2006-01-02T15:04:05.000Z07:00")
-	text, err := encode.JSON(line, "")
+	text, err := format.JSON(line, "")
 	if err != nil {
 		if s.failure == nil {
 			s.failure = fmt.Errorf("write %s to the stream: %w", line.Type, err)

@@ -7,8 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // NewWait returns the document of a wait.
@@ -39,7 +38,7 @@ func NewWait(b output.Base) output.Results {
 func waitSuite(result result[waitedObject]) junitSuite {
 	suite := junitSuite{Name: "wait", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
-		c := newCase("wait", o.objectName, "", slices.Concat(layout.Lines(o.Reason), o.Warnings, remarkTexts(o.Remarks)))
+		c := newCase("wait", o.objectName, "", slices.Concat(format.Lines(o.Reason), o.Warnings, remarkTexts(o.Remarks)))
 		details := append(conditionTexts(o.Conditions), causeTexts(o.Causes)...)
 		switch o.Result { //nolint:exhaustive // all others went well
 		case event.Failed, event.TimedOut:
@@ -65,7 +64,7 @@ func conditionTexts(conditions []conditionEntry) []string {
 				text = append(text, absent+" is absent")
 			}
 			for _, expr := range slices.Sorted(maps.Keys(c.Values)) {
-				text = append(text, expr+" is "+phrase.Value(c.Values[expr]))
+				text = append(text, expr+" is "+format.Value(c.Values[expr]))
 			}
 		}
 	}

@@ -9,9 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/document"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/listing"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/owned"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/page"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/html"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/progress"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/table"
 )
@@ -30,9 +28,9 @@ func ForApply(o output.Options) (*Printer, error) {
 		case b.Format == output.Manifests:
 			return noResults{}, nil
 		case output.IsOfObjects(b.Format):
-			return listing.NewAppliedObjects(b, asTable(b.Beside()))
+			return document.NewAppliedObjects(b, asTable(b.Beside()))
 		case b.Format == output.Name:
-			return listing.NewAppliedNames(b, asTable(b.Beside())), nil
+			return document.NewAppliedNames(b, asTable(b.Beside())), nil
 		default:
 			return report(b, asTable, document.NewApply, output.ApplyActions()), nil
 		}
@@ -69,9 +67,9 @@ func ForWait(o output.Options) (*Printer, error) {
 		}
 		switch {
 		case output.IsOfObjects(b.Format):
-			return listing.NewMetObjects(b, unmet(b.Beside()))
+			return document.NewMetObjects(b, unmet(b.Beside()))
 		case b.Format == output.Name:
-			return listing.NewMetNames(b, unmet(b.Beside())), nil
+			return document.NewMetNames(b, unmet(b.Beside())), nil
 		default:
 			return report(b, referring(o, b.Format, told, table.NewWait), document.NewWait, output.WaitActions()), nil
 		}
@@ -114,7 +112,7 @@ func ForDelete(o output.Options) (*Printer, error) {
 			referring = func(b output.Base) output.Results { return table.NewDelete(b, nil) }
 		}
 		if b.Format == output.Name {
-			return listing.NewDeletedNames(b, referring(b.Beside())), nil
+			return document.NewDeletedNames(b, referring(b.Beside())), nil
 		}
 		return report(b, referring, document.NewDelete, output.DeleteActions()), nil
 	})
@@ -141,9 +139,9 @@ func ForOwners(o output.Options) (*Printer, error) {
 		case output.JSON:
 			return document.NewOwners(b), nil
 		case output.YAML:
-			return owned.NewCommented(b), nil
+			return table.NewCommented(b), nil
 		default:
-			return owned.NewTable(b), nil
+			return table.NewOwners(b), nil
 		}
 	})
 }
@@ -160,9 +158,9 @@ func ForSurvey(o output.Options) (*Printer, error) {
 		case output.JSON, output.YAML, output.KYAML:
 			return document.NewSurvey(b), nil
 		case output.HTML:
-			return page.NewSurvey(b), nil
+			return html.NewSurvey(b), nil
 		default:
-			return owned.NewSurvey(b), nil
+			return table.NewSurvey(b), nil
 		}
 	})
 }
@@ -174,7 +172,7 @@ func ForMigration(o output.Options) (*Printer, error) {
 		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s or %s", o.Format, output.Table, output.JSON, output.YAML, output.KYAML)
 	}
 	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
-		return report(b, owned.NewMigration, document.NewMigration, nil), nil
+		return report(b, table.NewMigration, document.NewMigration, nil), nil
 	})
 }
 

@@ -9,8 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -65,7 +64,7 @@ func (a *activity) take(e event.Event, now time.Time) {
 		a.hears(e.Ref, going(e))
 	case event.Stuck:
 		if len(e.Causes) > 0 {
-			a.hears(e.Ref, strings.Join(layout.Lines(e.Causes[0].Message), " "))
+			a.hears(e.Ref, strings.Join(format.Lines(e.Causes[0].Message), " "))
 		}
 	case event.Applied:
 		a.ends(e.Ref)
@@ -115,12 +114,12 @@ func (a *activity) pending() (p pending, ok bool) {
 	case len(a.underway) > 0:
 		first := a.underway[0]
 		return pending{
-			what: phrase.Name(first.ref), since: first.since, limit: first.within, lacks: first.news, others: others(a.underway[1:]),
+			what: format.Name(first.ref), since: first.since, limit: first.within, lacks: first.news, others: others(a.underway[1:]),
 		}, true
 	case len(a.lacking) > 0:
 		j := a.latest()
 		p := a.waiting
-		p.what, p.lacks = phrase.Name(j.Ref), shortly(j)
+		p.what, p.lacks = format.Name(j.Ref), shortly(j)
 		if more := len(a.lacking) - 1; more > 0 {
 			p.others = fmt.Sprintf(", +%d", more)
 		}
@@ -155,7 +154,7 @@ func others(tasks []task) string {
 	if len(tasks) == 0 {
 		return ""
 	}
-	text := ", " + phrase.Name(tasks[0].ref)
+	text := ", " + format.Name(tasks[0].ref)
 	if more := len(tasks) - 1; more > 0 {
 		text += fmt.Sprintf(", +%d", more)
 	}
@@ -169,8 +168,21 @@ func unheard(s *output.State) string {
 	}
 	for _, phase := range s.Phases {
 		if len(phase.Refs) == 1 {
-			return phrase.Name(phase.Refs[0])
+			return format.Name(phase.Refs[0])
 		}
 	}
 	return "what is waited for"
+}
+
+// hooksText names each hook that was left out, and when Helm would have run it.
+func hooksText(e event.HooksLeftOut) string {
+	var b strings.Builder
+	b.WriteString("left out: " + text.Count(len(e.Hooks), "Helm hook") + ", for Helm to run\n")
+	for _, h := range e.Hooks {
+		b.WriteString("  " + format.Name(h.Ref) + "  " + text.Printable(strings.Join(h.On, ", ")) + "  (" + text.Printable(h.Source.String()) + ")\n")
+	}
+	if e.Hint != "" {
+		b.WriteString("  hint: " + text.Printable(e.Hint) + "\n")
+	}
+	return b.String()
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -21,7 +21,7 @@ func plainRetry(e event.Retrying) string {
 	code := answered(e.Err)
 	switch {
 	case e.Ref != (object.Ref{}):
-		text = phrase.Name(e.Ref) + " did not come through"
+		text = format.Name(e.Ref) + " did not come through"
 	case errors.As(e.Err, &starting):
 		text, why = oneLine(e.Err), "" // The server answers, so the error says it.
 	case code != 0:

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // goingEvery is the shortest pause between two plain lines about the deletion of an
@@ -17,12 +16,12 @@ const goingEvery = 3 * time.Second
 // going reports a milestone: always on the status line, and now and then as a plain line.
 func (c *Reporter) going(e event.Going) {
 	if c.activity.taskOf(e.Ref) < 0 { // An object in progress reports its own news.
-		c.blocked = &pending{what: phrase.Name(e.Ref), lacks: going(e)}
+		c.blocked = &pending{what: format.Name(e.Ref), lacks: going(e)}
 	}
 	key := e.Ref.Key()
 	if c.statusLine == nil && c.now().Sub(c.milestones[key]) >= goingEvery {
 		c.milestones[key] = c.now()
-		c.say(phrase.Name(e.Ref) + ": " + going(e))
+		c.say(format.Name(e.Ref) + ": " + going(e))
 	}
 }
 
@@ -37,19 +36,19 @@ func (c *Reporter) columns() func() int {
 // Told reports whether the reason why an object does not go away was already printed.
 func (c *Reporter) Told(d event.Deleted) bool {
 	return slices.ContainsFunc(c.told, func(e event.Stuck) bool {
-		return e.Ref.Key() == d.Ref.Key() && phrase.SameCause(e.Causes, d.Causes)
+		return e.Ref.Key() == d.Ref.Key() && format.SameCause(e.Causes, d.Causes)
 	})
 }
 
 // stuck says why an object does not go away. If many objects wait for the same thing,
 // only the first are reported: the results have all of them.
 func (c *Reporter) stuck(e event.Stuck) {
-	c.hangs("still there: "+phrase.Name(e.Ref)+phrase.TerminatingFor(e.Since, c.now()), "more objects are still there for the same reason\n", e)
+	c.hangs("still there: "+format.Name(e.Ref)+format.TerminatingFor(e.Since, c.now()), "more objects are still there for the same reason\n", e)
 }
 
 // stalled is stuck for an object that is waited for.
 func (c *Reporter) stalled(e event.Stalled) {
-	c.hangs("no progress: "+phrase.Name(e.Ref)+phrase.TerminatingFor(e.Since, c.now()), "more objects make no progress for the same reason\n",
+	c.hangs("no progress: "+format.Name(e.Ref)+format.TerminatingFor(e.Since, c.now()), "more objects make no progress for the same reason\n",
 		event.Stuck{Ref: e.Ref, Since: e.Since, Causes: e.Causes})
 }
 
@@ -57,7 +56,7 @@ func (c *Reporter) hangs(head, more string, e event.Stuck) {
 	const many = 3
 	same := 0
 	for _, before := range c.told {
-		if before.Ref.Key() != e.Ref.Key() && phrase.SameCause(before.Causes, e.Causes) {
+		if before.Ref.Key() != e.Ref.Key() && format.SameCause(before.Causes, e.Causes) {
 			same++
 		}
 	}
@@ -67,7 +66,7 @@ func (c *Reporter) hangs(head, more string, e event.Stuck) {
 		var b strings.Builder
 		b.WriteString(head + "\n")
 		e.Causes = c.doubts.Once(e.Causes)
-		layout.Below(&b, phrase.Stuck(e, layout.Columns(c.columns())), "    ", c.columns())
+		format.Below(&b, format.Stuck(e, format.Columns(c.columns())), "    ", c.columns())
 		c.note(b.String())
 	case same < many:
 		c.note(head + ", for the same reason\n")

@@ -5,8 +5,7 @@ import (
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -19,7 +18,7 @@ func reading(v event.Value) string {
 	if v.Absent {
 		return text.Printable(v.Expr) + " is absent"
 	}
-	return text.Printable(v.Expr) + " is " + layout.CutMiddle(phrase.Value(v.Value), brief)
+	return text.Printable(v.Expr) + " is " + format.CutMiddle(format.Value(v.Value), brief)
 }
 
 // shortly says in a few words what an object still lacks.
@@ -35,7 +34,7 @@ func shortly(j event.Judged) string {
 		for _, v := range c.Values {
 			read = append(read, reading(v))
 		}
-		message := strings.Join(layout.Lines(c.Message), " ")
+		message := strings.Join(format.Lines(c.Message), " ")
 		// The line comes again and again in a log, and a refusal that is quoted in it may be
 		// long; results have all of it.
 		excerpt := text.Excerpt(message)

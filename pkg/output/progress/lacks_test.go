@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // A refusal that a status quotes is long, and comes with every line about what is still
@@ -18,7 +18,7 @@ func TestShortly(t *testing.T) {
 		"with values": {For: "ready", Message: refusal, Values: values}, "alone": {For: "ready", Message: refusal},
 	} {
 		got := shortly(event.Judged{Conditions: []event.Condition{c}})
-		if layout.Cells(got) > len(refusal)/2 || !strings.HasPrefix(got, said) || !strings.Contains(got, "the end") ||
+		if format.Cells(got) > len(refusal)/2 || !strings.HasPrefix(got, said) || !strings.Contains(got, "the end") ||
 			strings.Contains(got, "self.spec.replicas is 3") != (c.Values != nil) {
 			t.Errorf("%s: %s", name, got)
 		}

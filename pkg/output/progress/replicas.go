@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -54,29 +53,29 @@ func (l *statusLine) lines(a *activity, blocked *pending, now time.Time) (line s
 	p, _ := a.pending()
 	if len(a.lacking) == 1 {
 		p.lacks = replicas(shown[0].Judged)
-		if one := held(a.state) + "  " + p.line(now); layout.Cells(one) <= width {
+		if one := held(a.state) + "  " + p.line(now); format.Cells(one) <= width {
 			return strings.TrimSpace(one), nil
 		}
 	}
 	names := 0
 	for _, w := range shown {
-		names = max(names, layout.Cells(phrase.Name(w.Ref)))
+		names = max(names, format.Cells(format.Name(w.Ref)))
 	}
 	names = min(names, width/2)
 	for _, w := range shown {
-		above = append(above, layout.Cut("  "+layout.Pad(layout.Cut(phrase.Name(w.Ref), names), names)+"  "+replicas(w.Judged), width))
+		above = append(above, format.Cut("  "+format.Pad(format.Cut(format.Name(w.Ref), names), names)+"  "+replicas(w.Judged), width))
 	}
 	p.what, p.lacks, p.others = "waiting for "+text.Count(len(a.lacking), "object"), "", ""
 	if a.state.Waits { // The line begins with that.
 		p.what = ""
 	}
 	if other, ok := a.latestBut(shown); ok {
-		p.lacks = phrase.Name(other.Ref) + ": " + shortly(other)
+		p.lacks = format.Name(other.Ref) + ": " + shortly(other)
 		if more := len(a.lacking) - len(shown) - 1; more > 0 {
 			p.others = fmt.Sprintf(", +%d", more)
 		}
 	}
-	return layout.Cut(strings.TrimSpace(held(a.state)+"  "+strings.TrimSpace(p.line(now))), width), above
+	return format.Cut(strings.TrimSpace(held(a.state)+"  "+strings.TrimSpace(p.line(now))), width), above
 }
 
 // latestBut is the object with the latest news, among those without a line.
@@ -96,7 +95,7 @@ func (a *activity) latestBut(shown []lack) (latest event.Judged, ok bool) {
 func replicas(j event.Judged) string {
 	for _, c := range j.Conditions {
 		if c.For == "ready" && !c.Met && j.Note == "" && c.Message != "" {
-			return strings.Join(layout.Lines(c.Message), " ")
+			return strings.Join(format.Lines(c.Message), " ")
 		}
 	}
 	return shortly(j)

@@ -13,8 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -46,7 +45,7 @@ type Reporter struct {
 
 	explains   bool // stuck objects, while the run continues
 	told       []event.Stuck
-	doubts     phrase.Doubts
+	doubts     format.Doubts
 	milestones map[object.Key]time.Time
 }
 
@@ -164,7 +163,7 @@ func (c *Reporter) remark(e event.Remarked) {
 
 // leftOut reports at once which objects of the input are left out.
 func (c *Reporter) leftOut(e event.LeftOut) {
-	text := phrase.Explain(e.Err)
+	text := format.Explain(e.Err)
 	c.screen.Note("left out: " + strings.Join(text, "\n  ") + "\n")
 }
 
@@ -204,7 +203,7 @@ func (c *Reporter) warning(said string) string {
 	if c.statusLine != nil {
 		width = c.statusLine.width
 	}
-	return layout.Fit("warning: ", said, width) + "\n"
+	return format.Fit("warning: ", said, width) + "\n"
 }
 
 func (c *Reporter) retrying(e event.Retrying) {
@@ -213,7 +212,7 @@ func (c *Reporter) retrying(e event.Retrying) {
 		c.unreached, c.sick = true, answered(e.Err) != 0
 		h.what = "waiting for the API server"
 	} else {
-		h.what = "trying " + phrase.Name(e.Ref) + " again"
+		h.what = "trying " + format.Name(e.Ref) + " again"
 	}
 	// The time counts from when the trouble began, not from when it was reported.
 	switch {
@@ -228,7 +227,7 @@ func (c *Reporter) retrying(e event.Retrying) {
 		h.limit = c.now().Add(e.Left).Sub(h.since)
 	}
 	// Many workers meet the same trouble at once: only the first one is reported.
-	key := phrase.Reason(e.Err)
+	key := format.Reason(e.Err)
 	if key == "" {
 		key = h.lacks
 	}
@@ -247,7 +246,7 @@ func (c *Reporter) waiting(e event.Waiting) {
 		h.since = c.now()
 	}
 	if e.Ref != (object.Ref{}) {
-		h.what, h.lacks = phrase.Name(e.Ref), h.what
+		h.what, h.lacks = format.Name(e.Ref), h.what
 	}
 	plain := *h
 	if e.Since.IsZero() && e.Within == 0 { // It has just begun.
@@ -338,7 +337,7 @@ func (c *Reporter) Refer(w event.Waited) event.Waited {
 	told := false
 	for _, e := range c.told {
 		if e.Ref.Key() == w.Ref.Key() {
-			told = phrase.SameTexts(e.Causes, w.Causes) // The last time counts.
+			told = format.SameTexts(e.Causes, w.Causes) // The last time counts.
 		}
 	}
 	if !told || len(w.Causes) == 0 {

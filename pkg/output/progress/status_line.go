@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -45,7 +45,7 @@ func (l *statusLine) line(a *activity, blocked *pending, now time.Time) string {
 	default:
 		parts = []string{held(c), p.line(now)}
 	}
-	return layout.Cut(strings.TrimSpace(strings.Join(parts, "  ")), width)
+	return format.Cut(strings.TrimSpace(strings.Join(parts, "  ")), width)
 }
 
 func (l *statusLine) columns() int {
@@ -87,5 +87,5 @@ func phaseName(c *output.State) string {
 	if !ok {
 		return ""
 	}
-	return layout.Cut(text.Printable(phase.Name), 20) + " "
+	return format.Cut(text.Printable(phase.Name), 20) + " "
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // A terminal breaks long lines anywhere, in the middle of a name or of a flag. So a warning is
@@ -28,7 +28,7 @@ func TestWarningsWrapBetweenWords(t *testing.T) {
 			t.Errorf("%s: %q", name, lines)
 		}
 		for _, line := range lines {
-			if terminal && layout.Cells(line) > width {
+			if terminal && format.Cells(line) > width {
 				t.Errorf("too long: %q", line)
 			}
 		}

@@ -7,8 +7,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -60,7 +59,7 @@ func (t *applyTable) Take(e event.Event) {
 		t.undone.Add(at, applied)
 	default:
 		var b strings.Builder
-		applyLine(t.Base, &b, applied.Action, t.name(applied), details(t.Base, applied, layout.Within(t.Width, "    ")))
+		applyLine(t.Base, &b, applied.Action, t.name(applied), details(t.Base, applied, format.Within(t.Width, "    ")))
 		t.lines.Add(at, b.String())
 	}
 }
@@ -88,7 +87,7 @@ func (t *applyTable) Flush() {
 	skipped[event.Applied]{
 		why: func(a event.Applied) error { return a.Err },
 		one: func(a event.Applied, reason string) {
-			applyLine(t.Base, &b, a.Action, t.name(a)+reason, details(t.Base, a, layout.Within(t.Width, "    ")))
+			applyLine(t.Base, &b, a.Action, t.name(a)+reason, details(t.Base, a, format.Within(t.Width, "    ")))
 		},
 		many: func(count, reason string) { applyLine(t.Base, &b, event.Skipped, count+reason, nil) },
 	}.tell(t.Base, left)
@@ -102,10 +101,10 @@ func (t *applyTable) Flush() {
 func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
 	for _, group := range sameFault(failed, func(a event.Applied) error { return a.Err }) {
 		for i, a := range group {
-			room := layout.Within(t.Width, "    ")
+			room := format.Within(t.Width, "    ")
 			below := details(t.Base, a, room)
 			if i == len(group)-1 {
-				below = append(layout.Wrap(phrase.ErrorLines(commonFault(a.Err, len(group)), room), room), below...)
+				below = append(format.Wrap(format.ErrorLines(commonFault(a.Err, len(group)), room), room), below...)
 			}
 			applyLine(t.Base, b, a.Action, t.name(a), below)
 		}
@@ -134,7 +133,7 @@ func (t *applyTable) Finish(context.Context) error {
 }
 
 func (t *applyTable) name(a event.Applied) string {
-	said := phrase.Name(a.Ref)
+	said := format.Name(a.Ref)
 	switch {
 	case !a.DryRun || a.Action == event.Failed || a.Action == event.Skipped:
 	case t.Unasked:
@@ -151,7 +150,7 @@ func (t *applyTable) name(a event.Applied) string {
 	if a.Joined != nil {
 		said += "  " + t.Paint.Faint.Sprint("("+text.Printable(joined(a))+")")
 	}
-	if reason := strings.Join(layout.Lines(a.Reason), "; "); reason != "" {
+	if reason := strings.Join(format.Lines(a.Reason), "; "); reason != "" {
 		said += ": " + reason
 	}
 	return said

@@ -9,8 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -19,7 +18,7 @@ const actionWidth = len(event.Configured)
 
 // applyLine writes one line of an apply, and below it what is worth knowing.
 func applyLine(base output.Base, b *strings.Builder, action event.Action, text string, details []string) {
-	b.WriteString(base.Paint.Action(action, layout.Pad(string(action), actionWidth)) + "  " + text + "\n")
+	b.WriteString(base.Paint.Action(action, format.Pad(string(action), actionWidth)) + "  " + text + "\n")
 	for _, detail := range details {
 		b.WriteString("    " + detail + "\n")
 	}
@@ -42,19 +41,19 @@ func details(b output.Base, a event.Applied, room int) []string {
 		if len(c.Owners) == 0 {
 			return []string{"by no one: it is yielded"}
 		}
-		return withCommas("by ", phrase.Owners(c.Owners, b.Now()), "")
+		return withCommas("by ", format.Owners(c.Owners, b.Now()), "")
 	})...)
 	all = append(all, paths("taken", a.Taken, most, room, func(c managedfields.Change, room int) []string {
 		if c.From == nil && c.To == nil {
-			return withCommas("from ", phrase.Owners(c.Owners, b.Now()), "")
+			return withCommas("from ", format.Owners(c.Owners, b.Now()), "")
 		}
-		return append(withCommas("from ", phrase.Owners(c.Owners, b.Now()), ":"), fromTo(c, room)...)
+		return append(withCommas("from ", format.Owners(c.Owners, b.Now()), ":"), fromTo(c, room)...)
 	})...)
-	all = append(all, phrase.Causes(a.Causes)...)
+	all = append(all, format.Causes(a.Causes)...)
 	all = append(all, paths("yielded", pathsOf(a.Yielded), most, room, nil)...)
 	if b.Verbose {
 		all = append(all, paths("left", changesLeft(a.Left), most, room, func(c managedfields.Change, _ int) []string {
-			return withCommas("to ", phrase.Owners(c.Owners, b.Now()), "")
+			return withCommas("to ", format.Owners(c.Owners, b.Now()), "")
 		})...)
 		for _, manager := range a.Adopted {
 			all = append(all, "adopted  the fields of "+text.Printable(manager))
@@ -83,7 +82,7 @@ func paths(verb string, changes []managedfields.Change, most, room int, note fun
 	shown := changes[:min(most, len(changes))]
 	var rows []string
 	for _, c := range shown {
-		row := layout.Pad(verb, len("removed")) + "  " + text.Printable(c.Path.String())
+		row := format.Pad(verb, len("removed")) + "  " + text.Printable(c.Path.String())
 		if c.Atomic {
 			row += " (atomic)"
 		}
@@ -92,18 +91,18 @@ func paths(verb string, changes []managedfields.Change, most, room int, note fun
 			continue
 		}
 		whole := strings.TrimRight(row+"  "+strings.Join(note(c, 0), " "), " ")
-		if room <= 0 || layout.Cells(whole) <= room {
+		if room <= 0 || format.Cells(whole) <= room {
 			rows = append(rows, whole)
 			continue
 		}
 		rows = append(rows, row)
-		beside := max(room-len(indent), layout.LeastValue)
-		for _, part := range layout.Flow(note(c, beside), beside) {
+		beside := max(room-len(indent), format.LeastValue)
+		for _, part := range format.Flow(note(c, beside), beside) {
 			rows = append(rows, indent+part)
 		}
 	}
 	if more := len(changes) - len(shown); more > 0 {
-		rows = append(rows, fmt.Sprintf("%s  and %s more", layout.Pad(verb, len("removed")), text.Count(more, "path")))
+		rows = append(rows, fmt.Sprintf("%s  and %s more", format.Pad(verb, len("removed")), text.Count(more, "path")))
 	}
 	return rows
 }
@@ -124,9 +123,9 @@ func was(c managedfields.Change, _ int) []string {
 		return nil
 	}
 	if c.Kind == managedfields.Changed {
-		return []string{"was " + phrase.Value(c.From) + ",", "now " + phrase.Value(c.To)}
+		return []string{"was " + format.Value(c.From) + ",", "now " + format.Value(c.To)}
 	}
-	return []string{"was " + phrase.Value(c.From)}
+	return []string{"was " + format.Value(c.From)}
 }
 
 // fromTo shows both values, cut such that their difference remains visible.
@@ -134,7 +133,7 @@ func fromTo(c managedfields.Change, room int) []string {
 	const arrow = "→ "
 	from, to := values(c.From, c.To, true)
 	if room > 0 {
-		from, to = cutPair(from, to, room-layout.Cells(arrow), room-layout.Cells(arrow))
+		from, to = cutPair(from, to, room-format.Cells(arrow), room-format.Cells(arrow))
 	}
 	return []string{from, arrow + to}
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -18,12 +17,12 @@ const widestColumn = 60
 // report writes every conflict of the run, then once how to settle them. The opening says
 // how far the run got.
 func report(base output.Base, b *strings.Builder, conflicts []event.Applied, opening string) {
-	width := layout.Columns(base.Width)
+	width := format.Columns(base.Width)
 	for i, a := range conflicts {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(base.Paint.Action(a.Action, string(a.Action)) + "  " + phrase.Name(a.Ref) + "\n")
+		b.WriteString(base.Paint.Action(a.Action, string(a.Action)) + "  " + format.Name(a.Ref) + "\n")
 		shown := a.Conflicts
 		if len(shown) > 2*manyPaths && !base.Verbose {
 			shown = shown[:2*manyPaths]
@@ -35,8 +34,8 @@ func report(base output.Base, b *strings.Builder, conflicts []event.Applied, ope
 		if more := len(a.Conflicts) - len(shown); more > 0 {
 			b.WriteString("  and " + text.Count(more, "path") + " more\n")
 		}
-		layout.Below(b, phrase.ErrorLines(a.Err, width), "  ", base.Width)
-		for _, detail := range details(base, a, layout.Within(base.Width, "  ")) {
+		format.Below(b, format.ErrorLines(a.Err, width), "  ", base.Width)
+		for _, detail := range details(base, a, format.Within(base.Width, "  ")) {
 			b.WriteString("  " + detail + "\n")
 		}
 	}
@@ -61,14 +60,14 @@ func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) 
 	rows := make([]row, len(conflicts))
 	var path, yours, live, owned int
 	for i, c := range conflicts {
-		r := row{path: text.Printable(c.Path.String()), owners: phrase.Owners(c.Owners, now)}
+		r := row{path: text.Printable(c.Path.String()), owners: format.Owners(c.Owners, now)}
 		if c.SameValue {
-			r.owners = append(r.owners, phrase.SameValue)
+			r.owners = append(r.owners, format.SameValue)
 		}
 		r.yours, r.live = values(c.Yours, c.Live, c.HasLive)
 		rows[i] = r
-		path, owned = max(path, layout.Cells(r.path)), max(owned, layout.Cells(r.owner()))
-		yours, live = max(yours, layout.Cells(r.yours)), max(live, layout.Cells(r.live))
+		path, owned = max(path, format.Cells(r.path)), max(owned, format.Cells(r.owner()))
+		yours, live = max(yours, format.Cells(r.yours)), max(live, format.Cells(r.live))
 	}
 	if width > 0 && len("  ")+path+len(pathGap+"yours   live   ")+owned+yours+live > width {
 		return stacked(rows, width)
@@ -77,8 +76,8 @@ func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) 
 	yours, live = min(yours, widestColumn), min(live, widestColumn)
 	var laid []string
 	for _, r := range rows {
-		laid = append(laid, strings.TrimRight(layout.Pad(r.path, path)+pathGap+
-			"yours "+layout.Pad(r.yours, yours)+"  live "+layout.Pad(r.live, live)+"  "+r.owner(), " "))
+		laid = append(laid, strings.TrimRight(format.Pad(r.path, path)+pathGap+
+			"yours "+format.Pad(r.yours, yours)+"  live "+format.Pad(r.live, live)+"  "+r.owner(), " "))
 	}
 	return laid
 }
@@ -87,13 +86,13 @@ func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) 
 // as there is room for.
 func stacked(rows []row, width int) []string {
 	const indent = "    "
-	room := max(width-len("  "+indent), layout.LeastValue)
+	room := max(width-len("  "+indent), format.LeastValue)
 	var laid []string
 	for _, r := range rows {
 		laid = append(laid, r.path)
-		least := max(room-len("yours "), layout.LeastValue)
+		least := max(room-len("yours "), format.LeastValue)
 		yours, live := cutPair(r.yours, r.live, least, least)
-		for _, line := range layout.Flow(append([]string{"yours " + yours, "live " + live}, commas(r.owners)...), room) {
+		for _, line := range format.Flow(append([]string{"yours " + yours, "live " + live}, commas(r.owners)...), room) {
 			laid = append(laid, indent+line)
 		}
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -76,7 +75,7 @@ func (t *deleteTable) Flush() {
 	skipped[event.Deleted]{
 		why: why,
 		one: func(d event.Deleted, reason string) {
-			b.WriteString(t.word(event.Skipped) + "  " + phrase.Name(d.Ref) + reason + "\n")
+			b.WriteString(t.word(event.Skipped) + "  " + format.Name(d.Ref) + reason + "\n")
 		},
 		many: func(count, reason string) { b.WriteString(t.word(event.Skipped) + "  " + count + reason + "\n") },
 	}.tell(t.Base, t.skipped.Drain())
@@ -84,26 +83,26 @@ func (t *deleteTable) Flush() {
 }
 
 func (t *deleteTable) word(a event.Action) string {
-	return t.Paint.Action(a, layout.Pad(string(a), deletedWidth))
+	return t.Paint.Action(a, format.Pad(string(a), deletedWidth))
 }
 
 func (t *deleteTable) line(b *strings.Builder, d event.Deleted) {
 	b.WriteString(t.word(d.Action) + "  " + deletedName(d))
 	if d.Action == event.Remains {
-		b.WriteString(phrase.TerminatingFor(d.Since, t.Now()))
+		b.WriteString(format.TerminatingFor(d.Since, t.Now()))
 	}
 	if (d.Action == event.Failed || d.Action == event.Unknown) && d.Source.File != "" {
 		b.WriteString("  " + t.Paint.Faint.Sprint("("+text.Printable(d.Source.String())+")"))
 	}
-	if reason := strings.Join(layout.Lines(d.Reason), "; "); reason != "" {
+	if reason := strings.Join(format.Lines(d.Reason), "; "); reason != "" {
 		b.WriteString(": " + reason)
 	}
 	b.WriteString("\n")
-	layout.Below(b, phrase.ErrorLines(d.Err, layout.Columns(t.Width)), "    ", t.Width)
+	format.Below(b, format.ErrorLines(d.Err, format.Columns(t.Width)), "    ", t.Width)
 }
 
 func deletedName(d event.Deleted) string {
-	name := phrase.Name(d.Ref)
+	name := format.Name(d.Ref)
 	if d.DryRun && d.Action == event.Gone {
 		name += " (dry run)"
 	}
@@ -116,7 +115,7 @@ func (t *deleteTable) Finish(context.Context) error {
 	for len(left) > 0 {
 		var same, others []event.Deleted
 		for _, d := range left {
-			if phrase.SameCause(d.Causes, left[0].Causes) {
+			if format.SameCause(d.Causes, left[0].Causes) {
 				same = append(same, d)
 			} else {
 				others = append(others, d)
@@ -143,12 +142,12 @@ func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 		fmt.Fprintf(b, "%s  and %s more\n", t.word(event.Remains), text.Count(more, "object"))
 	}
 	if causes := all[0].Causes; len(causes) > 0 && t.told != nil && slices.ContainsFunc(all, t.told) {
-		layout.Below(b, []string{causes[0].Code + ": see above"}, "    ", t.Width)
+		format.Below(b, []string{causes[0].Code + ": see above"}, "    ", t.Width)
 	} else {
-		layout.Below(b, phrase.Causes(causes), "    ", t.Width)
+		format.Below(b, format.Causes(causes), "    ", t.Width)
 	}
 	if len(all[0].Causes) == 0 && all[0].Overdue && t.pointed < manySkipped {
 		t.pointed++
-		fmt.Fprintf(b, "    hint: what holds it: %s %s\n", command.Fill(command.Kubectl("k8sconnect", "stuck"), t.Flags), phrase.Name(all[0].Ref))
+		fmt.Fprintf(b, "    hint: what holds it: %s %s\n", command.Fill(command.Kubectl("k8sconnect", "stuck"), t.Flags), format.Name(all[0].Ref))
 	}
 }

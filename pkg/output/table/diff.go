@@ -11,7 +11,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -128,7 +128,7 @@ func (t *diffTable) head(c event.Compared) string {
 		paint = output.NewPalette(false)
 	}
 	var b strings.Builder
-	b.WriteString(paint.Action(c.Action, string(c.Action)) + "  " + paint.Bold.Sprint(phrase.Name(c.Ref)))
+	b.WriteString(paint.Action(c.Action, string(c.Action)) + "  " + paint.Bold.Sprint(format.Name(c.Ref)))
 	if c.Sharing != nil {
 		b.WriteString("  " + text.Printable(c.Sharing.String()))
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -36,7 +36,7 @@ func (n *diffNames) Take(e event.Event) {
 func (n *diffNames) Flush() {
 	n.Screen.Result(strings.Join(n.names.Drain(), ""))
 	for _, c := range n.unknown.Drain() {
-		text := append([]string{string(c.Action) + "  " + phrase.Name(c.Ref)}, remarks(c, 0)...)
+		text := append([]string{string(c.Action) + "  " + format.Name(c.Ref)}, remarks(c, 0)...)
 		n.Screen.Note(strings.Join(text, "\n    ") + "\n")
 	}
 }

@@ -7,14 +7,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // diffNotes say what a diff of texts cannot show. It counts the contested paths.
 func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) {
-	notes = remarks(c, layout.Columns(b.Width))
+	notes = remarks(c, format.Columns(b.Width))
 	removed := 0
 	all := b.Verbose || len(c.Adopted) > 0 // A takeover names all that it changes.
 	changes := c.Changes
@@ -71,7 +70,7 @@ func diffNote(c managedfields.Change, now time.Time) string {
 	}
 	text := fmt.Sprintf("%-9s  %s", word, text.Printable(c.Path.String()))
 	if c.SameValue {
-		text += " (" + phrase.SameValue + ")"
+		text += " (" + format.SameValue + ")"
 	}
 	if c.Atomic {
 		text += " (atomic: one value, replaced as a whole)"
@@ -80,7 +79,7 @@ func diffNote(c managedfields.Change, now time.Time) string {
 		text += "  stays, kept by no one: it is yielded"
 	}
 	if len(c.Owners) > 0 {
-		text += "  " + whose + phrase.OwnerList(c.Owners, now)
+		text += "  " + whose + format.OwnerList(c.Owners, now)
 	}
 	return text
 }
@@ -88,7 +87,7 @@ func diffNote(c managedfields.Change, now time.Time) string {
 // remarks say why an object could not be compared, or what was not checked.
 func remarks(c event.Compared, columns int) []string {
 	if c.Err != nil && c.Reason == c.Err.Error() {
-		return phrase.ErrorLines(c.Err, columns)
+		return format.ErrorLines(c.Err, columns)
 	}
-	return append(layout.Lines(c.Reason), phrase.ErrorLines(c.Err, columns)...)
+	return append(format.Lines(c.Reason), format.ErrorLines(c.Err, columns)...)
 }

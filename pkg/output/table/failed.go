@@ -4,7 +4,9 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // sameFault groups objects that failed for the same reason, in the order of the first of
@@ -13,7 +15,7 @@ func sameFault[T any](failed []T, why func(T) error) [][]T {
 	var groups [][]T
 	at := map[string]int{}
 	for _, a := range failed {
-		why := strings.Join(phrase.Explain(why(a)), "\n")
+		why := strings.Join(format.Explain(why(a)), "\n")
 		i, known := at[why]
 		if !known {
 			i, at[why] = len(groups), len(groups)
@@ -34,4 +36,38 @@ func commonFault(err error, n int) error {
 		return common.Of(n)
 	}
 	return err
+}
+
+// skipped reports objects that were skipped: each one by itself, or all that many skipped
+// for the same reason together, with their number. Both get the reason to end their line
+// with.
+type skipped[T any] struct {
+	why  func(T) error
+	one  func(of T, reason string)
+	many func(count, reason string)
+}
+
+func (s skipped[T]) tell(b output.Base, all []T) {
+	var reasons []string
+	byReason := map[string][]T{}
+	for _, of := range all {
+		why := strings.Join(format.ErrorLines(s.why(of), format.Columns(b.Width)), "; ")
+		if _, known := byReason[why]; !known {
+			reasons = append(reasons, why)
+		}
+		byReason[why] = append(byReason[why], of)
+	}
+	for _, why := range reasons {
+		group := byReason[why]
+		if why != "" {
+			why = ": " + why
+		}
+		if len(group) > manySkipped && !b.Verbose {
+			s.many(text.Count(len(group), "object"), why)
+			continue
+		}
+		for _, of := range group {
+			s.one(of, why)
+		}
+	}
 }

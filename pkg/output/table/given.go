@@ -10,8 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -46,9 +45,9 @@ func (t *givenTable) Finish(context.Context) error {
 		if g.Action == event.Unchanged && !t.Verbose && t.State.Total > oneScreen {
 			continue
 		}
-		word := layout.Pad(string(g.Action), len(event.Unchanged))
-		fmt.Fprintf(&b, "%s  %s\n", t.Paint.Action(g.Action, word), phrase.Name(g.Ref))
-		layout.Below(&b, t.details(g), "    ", t.Width)
+		word := format.Pad(string(g.Action), len(event.Unchanged))
+		fmt.Fprintf(&b, "%s  %s\n", t.Paint.Action(g.Action, word), format.Name(g.Ref))
+		format.Below(&b, t.details(g), "    ", t.Width)
 	}
 	var parts []string
 	for _, a := range output.GiveActions() {
@@ -73,25 +72,25 @@ func (t *givenTable) Finish(context.Context) error {
 func (t *givenTable) details(g event.Given) []string {
 	var lines []string
 	for _, m := range g.Moves {
-		from := phrase.Owner(m.From, t.Now())
+		from := format.Owner(m.From, t.Now())
 		switch {
 		case m.To == (managedfields.Owner{}):
 			lines = append(lines, t.each("released", m.Paths, "by "+from)...)
 		case m.Shared:
-			lines = append(lines, t.each("shared", m.Paths, "with "+phrase.Owner(m.To, t.Now())+" by "+from)...)
+			lines = append(lines, t.each("shared", m.Paths, "with "+format.Owner(m.To, t.Now())+" by "+from)...)
 		default:
-			lines = append(lines, t.each("moved", m.Paths, "from "+from+" to "+phrase.Owner(m.To, t.Now()))...)
+			lines = append(lines, t.each("moved", m.Paths, "from "+from+" to "+format.Owner(m.To, t.Now()))...)
 		}
 	}
 	for _, l := range g.Left {
-		lines = append(lines, t.each("left", l.Paths, "to "+phrase.Owner(l.Owner, t.Now())+": "+l.Why)...)
+		lines = append(lines, t.each("left", l.Paths, "to "+format.Owner(l.Owner, t.Now())+": "+l.Why)...)
 	}
 	if g.Next != nil {
 		lines = append(lines, t.next(*g.Next)...)
 	}
-	lines = append(lines, layout.Lines(g.Reason)...)
+	lines = append(lines, format.Lines(g.Reason)...)
 	if g.Err != nil {
-		lines = append(lines, phrase.ErrorLines(g.Err, 0)...)
+		lines = append(lines, format.ErrorLines(g.Err, 0)...)
 	}
 	return lines
 }
@@ -100,7 +99,7 @@ func (t *givenTable) details(g event.Given) []string {
 func (t *givenTable) next(n event.NextApply) []string {
 	who := text.Printable(n.Manager) + "'s next apply"
 	if n.Err != nil {
-		return append([]string{who + " could not be asked about:"}, phrase.ErrorLines(n.Err, 0)...)
+		return append([]string{who + " could not be asked about:"}, format.ErrorLines(n.Err, 0)...)
 	}
 	lines := []string{fmt.Sprintf("%s: %s before, %s after", who, text.Count(len(n.Before), "conflict"), orNone(len(n.After)))}
 	if len(n.Before)+len(n.After) == 0 {
@@ -110,7 +109,7 @@ func (t *givenTable) next(n event.NextApply) []string {
 		lines = append(lines, fmt.Sprintf("  others own %d of its fields before, %s after", n.Guarded, orNone(n.StillGuarded)))
 	}
 	for _, c := range n.After {
-		lines = append(lines, "  conflict  "+text.Printable(c.Path.String())+"  owned by "+phrase.OwnerList(c.Owners, t.Now()))
+		lines = append(lines, "  conflict  "+text.Printable(c.Path.String())+"  owned by "+format.OwnerList(c.Owners, t.Now()))
 	}
 	for _, c := range n.Overwrites {
 		lines = append(lines, "  changes   "+text.Printable(c.Path.String())+"  "+strings.Join(fromTo(c, 0), " "))

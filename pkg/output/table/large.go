@@ -9,8 +9,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -32,7 +31,7 @@ func isLarge(c managedfields.Conflict) bool {
 	large := func(v any) bool {
 		switch v.(type) {
 		case map[string]any, []any:
-			return layout.Cells(phrase.Compact(v)) > largeWidth
+			return format.Cells(format.Compact(v)) > largeWidth
 		default:
 			return false
 		}
@@ -44,10 +43,10 @@ func isLarge(c managedfields.Conflict) bool {
 func largeRows(b output.Base, conflicts []managedfields.Conflict, width int) []string {
 	var rows []string
 	for _, c := range conflicts {
-		rows = append(rows, text.Printable(c.Path.String())+pathGap+phrase.OwnerList(c.Owners, b.Now()))
+		rows = append(rows, text.Printable(c.Path.String())+pathGap+format.OwnerList(c.Owners, b.Now()))
 		for _, line := range largeDiff(c, b.Verbose) {
-			if room := width - len("    "); width > 0 && room > layout.LeastValue {
-				line = layout.Cut(line, room)
+			if room := width - len("    "); width > 0 && room > format.LeastValue {
+				line = format.Cut(line, room)
 			}
 			rows = append(rows, "  "+b.Paint.DiffLine(line))
 		}

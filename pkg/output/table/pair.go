@@ -2,11 +2,13 @@ package table
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -14,12 +16,12 @@ import (
 // texts of many lines, the first line in which they differ.
 func values(yours, live any, hasLive bool) (string, string) {
 	if !hasLive {
-		return phrase.Value(yours), "(none)"
+		return format.Value(yours), "(none)"
 	}
 	a, aok := yours.(string)
 	b, bok := live.(string)
 	if !aok || !bok || !strings.Contains(a, "\n") || !strings.Contains(b, "\n") {
-		return phrase.Value(yours), phrase.Value(live)
+		return format.Value(yours), format.Value(live)
 	}
 	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
 	n := 0
@@ -49,17 +51,17 @@ func cutPair(a, b string, aw, bw int) (string, string) {
 		n++
 	}
 	from := max(0, n-min(aw, bw)/3)
-	return layout.Cut(text.Ellipsis+string(ar[from:]), aw), layout.Cut(text.Ellipsis+string(br[from:]), bw)
+	return format.Cut(text.Ellipsis+string(ar[from:]), aw), format.Cut(text.Ellipsis+string(br[from:]), bw)
 }
 
 // cutValue shortens a value to a number of columns.
 func cutValue(s string, width int) string {
-	if layout.Cells(s) > width {
+	if format.Cells(s) > width {
 		if image, ok := cutImage(s, width); ok {
 			return image
 		}
 	}
-	return layout.CutMiddle(s, width)
+	return format.CutMiddle(s, width)
 }
 
 // images matches the parts of an image: its registry and repository, its name with the
@@ -80,14 +82,37 @@ func cutImage(s string, width int) (string, bool) {
 	if parts[3] != "" {
 		rest = "@" + text.Ellipsis
 	}
-	if layout.Cells(from+name+rest) <= width {
+	if format.Cells(from+name+rest) <= width {
 		return from + name + rest, true
 	}
-	for from != "" && layout.Cells(text.Ellipsis+"/"+from+name+rest) > width {
+	for from != "" && format.Cells(text.Ellipsis+"/"+from+name+rest) > width {
 		_, from, _ = strings.Cut(from, "/")
 	}
-	if short := text.Ellipsis + "/" + from + name + rest; parts[1] != "" && layout.Cells(short) <= width {
+	if short := text.Ellipsis + "/" + from + name + rest; parts[1] != "" && format.Cells(short) <= width {
 		return short, true
 	}
-	return name, layout.Cells(name) <= width
+	return name, format.Cells(name) <= width
+}
+
+// foldLastApplied returns the live side of a diff, in which only the size remains of a
+// last-applied annotation that is removed. The annotation repeats the whole object, as
+// client-side apply last saw it, and every adoption removes it: it is not worth reading.
+func foldLastApplied(before, after map[string]any) map[string]any {
+	path := fieldpath.Field("metadata", "annotations", managedfields.LastAppliedAnnotation)
+	was, _ := path.Get(before)
+	last, ok := was.(string)
+	if _, stays := path.Get(after); !ok || stays || last == format.Masked {
+		return before
+	}
+	meta, _ := before["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	before, meta, annotations = maps.Clone(before), maps.Clone(meta), maps.Clone(annotations)
+	annotations[managedfields.LastAppliedAnnotation] = fmt.Sprintf("(%s)", text.Count(len(last), "byte"))
+	meta["annotations"], before["metadata"] = annotations, meta
+	return before
+}
+
+// isLastApplied reports whether a change is that of a last-applied annotation.
+func isLastApplied(c managedfields.Change) bool {
+	return c.Path.Equal(fieldpath.Field("metadata", "annotations", managedfields.LastAppliedAnnotation))
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // An image that has to be shortened keeps its name and its tag; the digest goes first.
@@ -20,7 +20,7 @@ func TestCutImage(t *testing.T) {
 		"then without its origin": {"registry.example.com:5000/team/app:1.2-hotfix" + digest, 30, "…/team/app:1.2-hotfix@…"},
 		"name and tag":            {"registry.example.com:5000/team/app:1.2-hotfix" + digest, 14, "app:1.2-hotfix"},
 		"no digest":               {"registry.example.com/team/app:1.2", 20, "…/team/app:1.2"},
-		"no image":                {"a sentence that is much too long to be shown", 20, layout.CutMiddle("a sentence that is much too long to be shown", 20)},
+		"no image":                {"a sentence that is much too long to be shown", 20, format.CutMiddle("a sentence that is much too long to be shown", 20)},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestCutPair(t *testing.T) {
 				if a == b {
 					t.Errorf("at %d columns both are %s", width, a)
 				}
-				if layout.Cells(a) > width || layout.Cells(b) > width {
-					t.Errorf("at %d columns: %s is %d, %s is %d wide", width, a, layout.Cells(a), b, layout.Cells(b))
+				if format.Cells(a) > width || format.Cells(b) > width {
+					t.Errorf("at %d columns: %s is %d, %s is %d wide", width, a, format.Cells(a), b, format.Cells(b))
 				}
 			}
 		})

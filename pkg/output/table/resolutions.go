@@ -10,8 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -43,11 +42,11 @@ func resolutions(conflicts []event.Applied, opening string, named func(object.Re
 			if takes && c.refused {
 				line = "cannot be done: the server would refuse " + c.value + ", see above"
 			}
-			lines = append(lines, "  "+layout.Pad(word, len(way.word))+"   "+line)
+			lines = append(lines, "  "+format.Pad(word, len(way.word))+"   "+line)
 			word = ""
 		}
 		if more := len(choices) - len(shown); more > 0 {
-			lines = append(lines, fmt.Sprintf("  %s   and so on for %s more", layout.Pad("", len(way.word)), text.Count(more, "path")))
+			lines = append(lines, fmt.Sprintf("  %s   and so on for %s more", format.Pad("", len(way.word)), text.Count(more, "path")))
 		}
 	}
 	lines = append(lines, "  agree      put the live value into the manifest")
@@ -131,7 +130,7 @@ func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choic
 			if !seen[named] {
 				seen[named] = true
 				byPath[path] = append(byPath[path], named)
-				not := phrase.WouldBeRefused(a.Err, c.Path)
+				not := format.WouldBeRefused(a.Err, c.Path)
 				refused[path] = refused[path] || not
 				choices = append(choices, choice{value: named, objects: 1, refused: not})
 			}

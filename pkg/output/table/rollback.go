@@ -6,8 +6,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -39,12 +38,12 @@ func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 	}
 	b.WriteString("Not everything went well, so this run took back what it had written:\n")
 	for _, back := range r.objects.Drain() {
-		said := phrase.Name(back.Ref)
+		said := format.Name(back.Ref)
 		if back.Reason != "" {
 			said += ": " + text.Printable(back.Reason)
 		}
-		room := layout.Within(base.Width, "    ")
-		details := layout.Wrap(phrase.ErrorLines(back.Err, room), room)
+		room := format.Within(base.Width, "    ")
+		details := format.Wrap(format.ErrorLines(back.Err, room), room)
 		for _, path := range back.Left {
 			details = append(details, "left     "+text.Printable(path.String())+"  others have changed it since")
 		}

@@ -9,8 +9,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -40,7 +39,7 @@ func (t *setsTable) Take(e event.Event) {
 	case event.NoSets:
 		t.none = "no set found in any namespace\n"
 		if e.Namespace != "" {
-			t.none = fmt.Sprintf("no set found in namespace %s; -A looks into all\n", layout.Plain(e.Namespace))
+			t.none = fmt.Sprintf("no set found in namespace %s; -A looks into all\n", format.Plain(e.Namespace))
 		}
 	}
 }
@@ -63,7 +62,7 @@ func (t *setsTable) Finish(context.Context) error {
 		rows = append(rows, t.row(s))
 	}
 	var b strings.Builder
-	b.WriteString(layout.Aligned(rows, t.Width))
+	b.WriteString(format.Aligned(rows, t.Width))
 	for _, s := range t.sets {
 		if t.members && len(s.Members) > 0 && s.Err == nil {
 			b.WriteString("\n" + t.memberLines(s))
@@ -73,7 +72,7 @@ func (t *setsTable) Finish(context.Context) error {
 		}
 		for _, err := range []error{s.Err, s.Fault} {
 			if err != nil {
-				layout.Below(&b, append([]string{phrase.Name(s.Ref)}, phrase.ErrorLines(err, layout.Columns(t.Width))...), "", t.Width)
+				format.Below(&b, append([]string{format.Name(s.Ref)}, format.ErrorLines(err, format.Columns(t.Width))...), "", t.Width)
 			}
 		}
 	}
@@ -90,7 +89,7 @@ func (t *setsTable) row(s event.Set) []string {
 	if s.Lock != nil {
 		held = text.Printable(s.Lock.Holder)
 		if !s.Lock.Since.IsZero() {
-			held += " since " + phrase.Stamp(s.Lock.Since)
+			held += " since " + format.Stamp(s.Lock.Since)
 		}
 	}
 	row := []string{text.Printable(s.Ref.Resource()), text.Printable(s.Ref.Namespace), members, ready, lastRun(s.LastRun), held}
@@ -110,7 +109,7 @@ func lastRun(r *event.SetRun) string {
 		at = r.Started
 	}
 	if !at.IsZero() {
-		said += " " + phrase.Stamp(at)
+		said += " " + format.Stamp(at)
 	}
 	if r.Who != "" {
 		said += " by " + r.Who
@@ -142,11 +141,11 @@ func (t *setsTable) memberLines(s event.Set) string {
 		case !m.Ready:
 			said = "not ready"
 		}
-		line := layout.Pad(said, len("not ready")) + "  " + phrase.Name(m.Ref)
-		if reason := strings.Join(layout.Lines(m.Reason), "; "); reason != "" {
+		line := format.Pad(said, len("not ready")) + "  " + format.Name(m.Ref)
+		if reason := strings.Join(format.Lines(m.Reason), "; "); reason != "" {
 			line += ": " + reason
 		}
-		b.WriteString(layout.Fit("", line, t.Width) + "\n")
+		b.WriteString(format.Fit("", line, t.Width) + "\n")
 	}
 	return b.String()
 }
@@ -155,7 +154,7 @@ func (t *setsTable) memberLines(s event.Set) string {
 func (t *setsTable) runLines(s event.Set) string {
 	var b strings.Builder
 	for _, r := range s.Runs {
-		b.WriteString(layout.Fit("", layout.Pad(text.Printable(r.Result), len("not ready"))+"  run "+r.Line, t.Width) + "\n")
+		b.WriteString(format.Fit("", format.Pad(text.Printable(r.Result), len("not ready"))+"  run "+r.Line, t.Width) + "\n")
 	}
 	return b.String()
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -75,17 +74,17 @@ func (t *stuckTable) summary() string {
 }
 
 func (t *stuckTable) object(b *strings.Builder, s event.Stuck) {
-	fmt.Fprintf(b, "%s  %s%s\n", t.Paint.Action(event.Remains, string(event.Remains)), phrase.Name(s.Ref), phrase.TerminatingFor(s.Since, t.Now()))
-	layout.Below(b, phrase.Stuck(s, layout.Columns(t.Width)), "    ", t.Width)
+	fmt.Fprintf(b, "%s  %s%s\n", t.Paint.Action(event.Remains, string(event.Remains)), format.Name(s.Ref), format.TerminatingFor(s.Since, t.Now()))
+	format.Below(b, format.Stuck(s, format.Columns(t.Width)), "    ", t.Width)
 }
 
 // root writes one cause, and below it, as a tree, what it holds back.
 func (t *stuckTable) root(b *strings.Builder, r event.Rooted) {
-	head := phrase.Causes([]event.Cause{r.Cause})
+	head := format.Causes([]event.Cause{r.Cause})
 	var title strings.Builder
-	layout.Below(&title, head[:1], "", t.Width)
+	format.Below(&title, head[:1], "", t.Width)
 	b.WriteString(t.Paint.Bold.Sprint(strings.TrimSpace(title.String())) + "\n")
-	layout.Below(b, head[1:], "", t.Width)
+	format.Below(b, head[1:], "", t.Width)
 	fmt.Fprintf(b, "  holds back %s\n", text.Count(len(r.Holds), "object"))
 	shown := r.Holds
 	if len(shown) > manyPaths && !t.Verbose {
@@ -97,7 +96,7 @@ func (t *stuckTable) root(b *strings.Builder, r event.Rooted) {
 		if i == len(shown)-1 && more == 0 {
 			branch = "  └─ "
 		}
-		b.WriteString(branch + phrase.Name(ref) + "\n")
+		b.WriteString(branch + format.Name(ref) + "\n")
 	}
 	if more > 0 {
 		fmt.Fprintf(b, "  └─ and %d more\n", more)

@@ -8,8 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/layout"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/phrase"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -59,10 +58,10 @@ func (t *waitTable) Finish(context.Context) error {
 			bad = append(bad, w)
 		case !t.quiet && (t.listed() || w.Note != ""):
 			waitedLine(t.Base, &b, w, len(event.TimedOut))
-			layout.Below(&b, imageLines(t.Base, t.runs[w.Ref.Key()]), "    ", t.Width)
+			format.Below(&b, imageLines(t.Base, t.runs[w.Ref.Key()]), "    ", t.Width)
 		}
 	}
-	var doubts phrase.Doubts
+	var doubts format.Doubts
 	for _, w := range bad {
 		w.Causes = doubts.Once(w.Causes)
 		waitedLine(t.Base, &b, w, len(event.TimedOut))
@@ -76,19 +75,19 @@ func (t *waitTable) Finish(context.Context) error {
 func imageLines(b output.Base, images []event.Image) []string {
 	var lines []string
 	for _, i := range images {
-		lines = append(lines, phrase.Image(i, b.Now()))
+		lines = append(lines, format.Image(i, b.Now()))
 	}
 	return lines
 }
 
 // waitedLine writes an object, and what it lacks. width is that of the first column.
 func waitedLine(b output.Base, text *strings.Builder, w event.Waited, width int) {
-	text.WriteString(b.Paint.Action(w.Action, layout.Pad(string(w.Action), width)) + "  " + phrase.Name(w.Ref))
-	if note := strings.Join(layout.Lines(w.Note), "; "); note != "" {
+	text.WriteString(b.Paint.Action(w.Action, format.Pad(string(w.Action), width)) + "  " + format.Name(w.Ref))
+	if note := strings.Join(format.Lines(w.Note), "; "); note != "" {
 		text.WriteString(": " + note)
 	}
 	text.WriteString("\n")
-	layout.Below(text, waitedLines(w, layout.Within(b.Width, "    ")), "    ", b.Width)
+	format.Below(text, waitedLines(w, format.Within(b.Width, "    ")), "    ", b.Width)
 }
 
 // waitedLines are the lines below an unmet object.
@@ -98,12 +97,12 @@ func waitedLines(w event.Waited, room int) []string {
 	}
 	var text []string
 	if !isOfCondition(w) {
-		text = phrase.ErrorLines(w.Err, room)
+		text = format.ErrorLines(w.Err, room)
 	}
 	if w.Action != event.Gone && w.Action != event.Unselected {
 		text = append(text, conditionLines(w.Conditions, room)...)
 	}
-	return append(text, phrase.Causes(w.Causes)...)
+	return append(text, format.Causes(w.Causes)...)
 }
 
 // isOfCondition reports whether the error of an object is that of a condition that is
@@ -139,14 +138,14 @@ func conditionLines(conditions []event.Condition, room int) []string {
 // conditionHead is a condition that is not met, and why. One that could not be evaluated
 // is neither met nor unmet.
 func conditionHead(c event.Condition, room int) []string {
-	if lines := phrase.ErrorLines(c.Err, room); len(lines) > 0 {
+	if lines := format.ErrorLines(c.Err, room); len(lines) > 0 {
 		return append([]string{"could not tell " + text.Printable(c.For) + ": " + lines[0]}, lines[1:]...)
 	}
 	head := "not " + text.Printable(c.For)
 	if c.Forbidden {
 		head = text.Printable(c.For)
 	}
-	if message := strings.Join(layout.Lines(c.Message), " "); message != "" && message != "false: "+text.Printable(c.For) {
+	if message := strings.Join(format.Lines(c.Message), " "); message != "" && message != "false: "+text.Printable(c.For) {
 		head += ": " + message
 	}
 	return []string{head}
@@ -159,9 +158,9 @@ func valueLines(v event.Value, room int) []string {
 	if v.Absent {
 		return []string{expr + "  (absent)"}
 	}
-	text := phrase.Value(v.Value)
-	if room <= 0 || layout.Cells(expr+"  "+text) <= room {
+	text := format.Value(v.Value)
+	if room <= 0 || format.Cells(expr+"  "+text) <= room {
 		return []string{expr + "  " + text}
 	}
-	return []string{expr, "  " + layout.CutMiddle(text, max(room-len("  "), layout.LeastValue))}
+	return []string{expr, "  " + format.CutMiddle(text, max(room-len("  "), format.LeastValue))}
 }

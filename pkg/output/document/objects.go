@@ -1,0 +1,154 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/jsonpath"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// objectWriter writes objects in one of those formats.
+type objectWriter struct {
+	write func(u *unstructured.Unstructured) (string, error)
+	// begin, between and end stand around the texts of the objects.
+	begin, between, end string
+}
+
+// objectFormat returns the writer of a format of objects. The error says what is wrong
+// with a template.
+func objectFormat(b output.Base) (objectWriter, error) {
+	if b.Format == output.Objects {
+		return objectWriter{write: objectYAML, between: "---\n"}, nil
+	}
+	if b.Format == output.ObjectsKYAML { // It begins each document by itself.
+		return objectWriter{write: objectKYAML}, nil
+	}
+	if b.Format == output.ObjectsJSON {
+		return objectWriter{
+			write: objectJSON, between: ",\n",
+			begin: "{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"List\",\n  \"items\": [\n", end: "\n  ]\n}\n",
+		}, nil
+	}
+	if text, ok := strings.CutPrefix(b.Format, output.JSONPath+"="); ok {
+		write, err := objectPath(b, text)
+		return objectWriter{write: write}, err
+	}
+	return objectWriter{}, nil
+}
+
+func objectYAML(u *unstructured.Unstructured) (string, error) {
+	text, err := format.YAML(u.Object)
+	return string(text), err
+}
+
+func objectKYAML(u *unstructured.Unstructured) (string, error) {
+	text, err := format.KYAML(u.Object)
+	return string(text), err
+}
+
+func objectJSON(u *unstructured.Unstructured) (string, error) {
+	text, err := format.JSON(u.Object, "  ")
+	if err != nil {
+		return "", err
+	}
+	const indent = "    "
+	return indent + strings.ReplaceAll(strings.TrimSuffix(string(text), "\n"), "\n", "\n"+indent), nil
+}
+
+// objectPath returns what writes what a template finds in an object, on a line of
+// its own.
+func objectPath(b output.Base, text string) (func(*unstructured.Unstructured) (string, error), error) {
+	path := jsonpath.New("output").AllowMissingKeys(true)
+	if err := path.Parse(braced(text)); err != nil {
+		return nil, fmt.Errorf("jsonpath: %w", err)
+	}
+	spare := maxText
+	return func(u *unstructured.Unstructured) (string, error) {
+		made := limited{left: maxText}
+		if err := path.Execute(&made, u.Object); err != nil {
+			return "", err
+		}
+		if spare += maxTextEach - made.Len(); spare < 0 {
+			return "", errTooMuch
+		}
+		return forScreen(b, strings.TrimSuffix(made.String(), "\n")+"\n"), nil
+	}, nil
+}
+
+const (
+	// maxText is how much text a template may make of one object, and of all objects
+	// together beyond maxTextEach for each: all of it is held until the run is over.
+	maxText     = 64 << 20
+	maxTextEach = 1 << 20
+)
+
+var errTooMuch = fmt.Errorf("the template produces more than %d MiB of text", maxText>>20)
+
+// limited is a buffer that takes no more than so many bytes.
+type limited struct {
+	bytes.Buffer
+	left int
+}
+
+// Write implements io.Writer.
+func (l *limited) Write(p []byte) (int, error) {
+	if l.left -= len(p); l.left < 0 {
+		return 0, errTooMuch
+	}
+	return l.Buffer.Write(p)
+}
+
+// forScreen escapes what a terminal would take for a command. A script gets the text
+// as it is.
+func forScreen(b output.Base, shown string) string {
+	if b.Width == nil {
+		return shown
+	}
+	return text.Printable(shown, '\n', '\t')
+}
+
+// braced reads the short forms that kubectl allows: x.y and .x.y for {.x.y}.
+func braced(template string) string {
+	switch {
+	case template == "", strings.Contains(template, "{"):
+		return template
+	case strings.HasPrefix(template, "."):
+		return "{" + template + "}"
+	default:
+		return "{." + template + "}"
+	}
+}
+
+// ManifestPhase is manifests that may be applied side by side.
+type ManifestPhase struct {
+	Name    string
+	Objects []*unstructured.Unstructured
+}
+
+// WriteManifests writes manifests in order as YAML, each phase below a comment. Nothing
+// is masked, because a masked value could not be applied.
+func WriteManifests(w io.Writer, phases []ManifestPhase) error {
+	for i, ph := range phases {
+		heading := fmt.Sprintf("# phase %d of %d, %s: %s\n", i+1, len(phases), ph.Name, text.Count(len(ph.Objects), "object"))
+		if _, err := io.WriteString(w, heading); err != nil {
+			return err
+		}
+		for _, u := range ph.Objects {
+			text, err := format.YAML(u.Object)
+			if err != nil {
+				return fmt.Errorf("%s/%s: %w", u.GetKind(), u.GetName(), err)
+			}
+			if _, err := io.WriteString(w, "---\n"+string(text)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package document
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+)
+
+// The texts of all objects are held at once, so they are bounded, of one object and of all: a
+// path may be named as often as one likes.
+func TestPathOfLargeObjects(t *testing.T) {
+	large := strings.Repeat("x", 22<<20)
+	u := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"v": large, "small": large[:1<<20]}}}
+	for text, wantErr := range map[string]string{
+		`{.data.small}`:                 "",
+		`{.data.v}{.data.v}`:            "more than 64 MiB of text",
+		`{.data.v} {.data.v} {.data.v}`: "more than 64 MiB of text",
+		`{.data['v','v','v']}`:          "more than 64 MiB of text",
+	} {
+		write, err := objectPath(output.Base{}, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err = write(u); err != nil {
+				break
+			}
+		}
+		if (err != nil) != (wantErr != "") || err != nil && !strings.Contains(err.Error(), wantErr) {
+			t.Errorf("%.20s…: %v, want %q", text, err, wantErr)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package format
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Stuck are the causes, and what kept us from finding all of them.
+func Stuck(s event.Stuck, columns int) []string {
+	text := Causes(s.Causes)
+	if len(text) == 0 && s.Err == nil {
+		text = []string{"no cause was found"}
+	}
+	for _, line := range ErrorLines(s.Err, columns) {
+		text = append(text, "could not tell: "+line)
+	}
+	return text
+}
+
+// Causes describes causes for people: the message, and below it the evidence, what to do,
+// and what that may cost.
+func Causes(causes []event.Cause) []string {
+	var text []string
+	for _, c := range causes {
+		text = append(text, causeHead(c))
+		for _, evidence := range c.Evidence {
+			text = append(text, indented("  ", evidence)...)
+		}
+		text = append(text, indented("  log      ", strings.Join(c.Log, "\n"))...)
+		if c.BlockedBy != (object.Ref{}) {
+			text = append(text, "  held by  "+Name(c.BlockedBy))
+		}
+		text = append(text, indented("  next     ", c.Next)...)
+		text = append(text, indented("  risk     ", c.Risk)...)
+	}
+	return text
+}
+
+// Doubts shortens what several objects have in common: what may not be read, which is reported
+// in full once. The zero value has seen none.
+type Doubts struct{ told map[string]bool }
+
+// Once leaves out of an object's causes those doubts that were told with another one. If
+// that leaves nothing, the doubt keeps its first line.
+func (d *Doubts) Once(causes []event.Cause) []event.Cause {
+	var out []event.Cause
+	for _, c := range causes {
+		if !c.Doubt {
+			out = append(out, c)
+			continue
+		}
+		key := c.Code + "\n" + c.Message
+		switch {
+		case !d.told[key]:
+			out = append(out, c)
+		case len(causes) == 1:
+			out = append(out, event.Cause{Code: c.Code, Message: c.Message, Doubt: true})
+		}
+		if d.told == nil {
+			d.told = map[string]bool{}
+		}
+		d.told[key] = true
+	}
+	return out
+}
+
+func causeHead(c event.Cause) string {
+	message := strings.Join(Lines(c.Message), " ")
+	if message == "" {
+		return text.Printable(c.Code)
+	}
+	return text.Printable(c.Code) + ": " + message
+}
+
+// indented puts a word before the first line of a text, and blanks before the
+// others.
+func indented(first, text string) []string {
+	var out []string
+	for _, line := range Lines(text) {
+		out = append(out, first+line)
+		first = Pad("", len(first))
+	}
+	return out
+}
+
+// SameCause reports whether two lists begin with the same cause: with the same blocking
+// object, or, if none is known, with the same text.
+func SameCause(a, b []event.Cause) bool {
+	if len(a) == 0 || len(b) == 0 || a[0].Code != b[0].Code || a[0].BlockedBy != b[0].BlockedBy {
+		return len(a) == 0 && len(b) == 0
+	}
+	return a[0].BlockedBy != (object.Ref{}) || a[0].Message == b[0].Message
+}
+
+// SameTexts reports whether two lists read the same.
+func SameTexts(a, b []event.Cause) bool { return slices.Equal(Causes(a), Causes(b)) }
+
+// TerminatingFor says how long an object has been going.
+func TerminatingFor(since, now time.Time) string {
+	if since.IsZero() || since.After(now) {
+		return ""
+	}
+	return " for " + duration.HumanDuration(now.Sub(since))
+}
+
+// Surveyed says in a line what a survey counted, what was not expected, and what it could not read.
+func Surveyed(s event.Surveyed) string {
+	parts := []string{text.Count(s.Objects, "object") + text.Printable(s.Where), text.Count(len(s.Managers), "manager")}
+	if s.Unmanaged > 0 {
+		parts = append(parts, text.Count(s.Unmanaged, "object")+" without managed fields")
+	}
+	if s.Expecting {
+		if len(s.Unexpected) == 0 {
+			parts = append(parts, "nothing unexpected")
+		} else {
+			parts = append(parts, fmt.Sprintf("%d with unexpected owners", countObjects(s.Unexpected)))
+		}
+	}
+	if len(s.Unread) > 0 {
+		parts = append(parts, fmt.Sprintf("%d not read", len(s.Unread)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// countObjects counts objects, of which there is one holding for each manager.
+func countObjects(sorted []event.ObjectHolding) int {
+	n := 0
+	for i, h := range sorted {
+		if i == 0 || sorted[i-1].Ref.Key() != h.Ref.Key() {
+			n++
+		}
+	}
+	return n
+}

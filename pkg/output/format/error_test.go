@@ -1,0 +1,20 @@
+package format
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// A very long message is cut in its middle on a terminal: its beginning says what is
+// wrong, and its end usually says where.
+func TestLongMessage(t *testing.T) {
+	err := errors.New("denied: " + strings.Repeat("x", 2000) + " at .spec")
+	text := ErrorLines(err, 80)
+	if len(text) != 1 || Cells(text[0]) > longestLine || !strings.HasPrefix(text[0], "denied: ") || !strings.HasSuffix(text[0], " at .spec") {
+		t.Errorf("%q", text)
+	}
+	if text := ErrorLines(err, 0); len(text) != 1 || text[0] != err.Error() {
+		t.Errorf("in a log %q", text)
+	}
+}

@@ -1,0 +1,154 @@
+package format
+
+import "strings"
+
+// LeastValue is the fewest columns in which a value is still meaningful.
+const LeastValue = 10
+
+// Below writes lines below another, indented, and no longer than the terminal is
+// wide.
+func Below(b *strings.Builder, text []string, indent string, width func() int) {
+	columns := Columns(width)
+	all := make([]string, len(text))
+	for i, line := range text {
+		all[i] = indent + line
+	}
+	for _, line := range Wrap(all, columns) {
+		b.WriteString(line + "\n")
+	}
+}
+
+// Columns measures a terminal; 0 if there is none.
+func Columns(width func() int) int {
+	if width == nil {
+		return 0
+	}
+	return width()
+}
+
+// Within is the room beside an indent, 0 for any.
+func Within(width func() int, indent string) int {
+	columns := Columns(width)
+	if columns <= 0 {
+		return 0
+	}
+	return max(columns-Cells(indent), LeastValue)
+}
+
+// Flow puts as many parts on a line as fit, and cuts a part only if a line of its own is
+// too short for it.
+func Flow(parts []string, room int) []string {
+	var out []string
+	line := ""
+	for _, part := range parts {
+		gap := "  "
+		if strings.HasSuffix(line, ",") || strings.HasSuffix(line, ":") || strings.HasPrefix(part, "→") {
+			gap = " "
+		}
+		switch {
+		case line == "":
+			line = part
+		case Cells(line+gap+part) <= room:
+			line += gap + part
+		default:
+			out = append(out, CutMiddle(line, room))
+			line = part
+		}
+	}
+	return append(out, CutMiddle(line, room))
+}
+
+// Wrap breaks lines that are wider than the terminal between their words, and indents the
+// continuation like the line itself. Commands stay whole, to be copied. A width of 0
+// breaks nothing.
+func Wrap(text []string, width int) []string {
+	if width <= 0 {
+		return text
+	}
+	var out []string
+	for _, line := range text {
+		rest := strings.TrimLeft(line, " ")
+		if Cells(line) <= width || strings.HasPrefix(rest, "next ") {
+			out = append(out, line)
+			continue
+		}
+		indent := len(line) - len(rest)
+		if strings.HasPrefix(rest, "risk ") {
+			indent += len("risk     ")
+		}
+		out = append(out, wrapped(line, indent, width)...)
+	}
+	return out
+}
+
+// Fit makes a text of many lines fit for a terminal, as [Plain] does, and breaks lines
+// that are wider than it between their words; a nil width, or 0, means any width. head
+// begins the first line. A line with a command stays whole, to be copied.
+func Fit(head, text string, width func() int) string {
+	columns := Columns(width)
+	indent := len(head) - len(strings.TrimLeft(head, " ")) + len("  ")
+	var out []string
+	for i, line := range Lines(text) {
+		if i == 0 {
+			line = head + line
+		}
+		if columns <= 0 || Cells(line) <= columns || hasCommand(line) {
+			out = append(out, line)
+			continue
+		}
+		out = append(out, wrapped(line, indent, columns)...)
+	}
+	return strings.Join(out, "\n")
+}
+
+// verbs are what a command may begin with after kubectl. A field manager may be called
+// kubectl, too.
+const verbs = " annotate api-resources api-versions apply attach auth autoscale certificate cluster-info completion" +
+	" config cordon cp create debug delete describe diff drain edit events exec explain expose get k8sconnect kustomize" +
+	" label logs options patch plugin port-forward proxy replace rollout run scale set taint top uncordon version wait "
+
+// hasCommand reports whether a line has a command of kubectl, and not just its name.
+func hasCommand(line string) bool {
+	for {
+		_, rest, found := strings.Cut(line, "kubectl ")
+		if !found {
+			return false
+		}
+		verb, _, _ := strings.Cut(rest, " ")
+		if verb = strings.TrimRight(verb, ",.;:)"); verb != "" && strings.Contains(verbs, " "+verb+" ") {
+			return true
+		}
+		line = rest
+	}
+}
+
+// wrapped breaks one line.
+func wrapped(line string, indent, width int) []string {
+	var out []string
+	blanks := strings.Repeat(" ", indent)
+	for Cells(line) > width {
+		at := lastBlank(line, indent, width)
+		if at < 0 {
+			break
+		}
+		out = append(out, line[:at])
+		line = blanks + strings.TrimLeft(line[at:], " ")
+	}
+	return append(out, line)
+}
+
+// lastBlank returns the last blank after the indent before which the line fits, or
+// the first of all if none does; -1 if there is none.
+func lastBlank(line string, indent, width int) int {
+	best := -1
+	for i := indent + 1; i < len(line); i++ {
+		if line[i] != ' ' || strings.HasPrefix(line[i:], " -n ") || strings.HasSuffix(line[:i], " -n") {
+			continue // The name of an object stays in one piece.
+		}
+		if best >= 0 && Cells(line[:i]) > width {
+			break
+		}
+		best = i
+	}
+	return best
+}

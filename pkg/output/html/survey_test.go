@@ -1,0 +1,141 @@
+package html
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+var when = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// surveyOf has every table of a page. say stands wherever a cluster says something.
+func surveyOf(say string) event.Surveyed {
+	ref := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "shop", Name: say}
+	owner := managedfields.Owner{Manager: say, Operation: "Update", Subresource: say}
+	of := []event.ObjectHolding{{Ref: ref, Manager: say, Fields: event.Fields{All: 2, Shared: 1}, Paths: []event.FieldName{event.FieldName(say)}}}
+	versioned := owner
+	versioned.APIVersion = say
+	return event.Surveyed{
+		Objects: 1, Where: " in the namespace " + say, From: []string{say}, Expecting: true,
+		Managers:   []event.ManagerHolding{{Manager: say, Kinds: 1, Objects: 1, Fields: event.Fields{All: 2}}},
+		Holdings:   []event.KindHolding{{Owner: owner, Kind: schema.GroupKind{Group: say, Kind: say}, Objects: 1}},
+		Unexpected: of, Leaving: of,
+		Unserved: []event.VersionHolding{{Owner: versioned, Kind: schema.GroupKind{Kind: say}, Objects: 3}},
+		Unread:   []event.Unread{{Ref: ref, Err: errors.New(say)}},
+	}
+}
+
+// Whatever a cluster calls its things, the page has the same elements with the same
+// attributes, and shows the name.
+func TestHostileNames(t *testing.T) {
+	tame := shapeOf(t, surveyOf("flux"))
+	pieces := []string{
+		"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "'", "</td></table>", "<!--", "-->", "]]>", "{{.Title}}", "&lt;", "&#60;",
+		"</style><script>", "</script>", "javascript:", "\u2028", "\u202e", "\x00", "\ufffd", "\n", "`", "${x}", "é", "a", " ", "<svg/onload=x>", "</title>",
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	names := 500
+	if testing.Short() {
+		names = 100
+	}
+	for range names {
+		var b strings.Builder
+		for range 1 + random.IntN(5) {
+			b.WriteString(pieces[random.IntN(len(pieces))])
+		}
+		name := b.String()
+		s := surveyOf(name)
+		if got := shapeOf(t, s); !slices.Equal(tame, got) {
+			t.Fatalf("%q changes the page:\n%v\n%v", name, tame, got)
+		}
+		doc, err := html.Parse(strings.NewReader(render(s, when)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := 0
+		for n := range doc.Descendants() {
+			if n.Type == html.TextNode && n.Data == text.Printable(name) {
+				shown++
+			}
+		}
+		if want := text.Printable(name); want != "" && shown < 3 {
+			t.Fatalf("%q is shown as such %d times", want, shown)
+		}
+	}
+}
+
+// shapeOf is the elements of a page with their attributes.
+func shapeOf(t *testing.T, s event.Surveyed) []string {
+	t.Helper()
+	doc, err := html.Parse(strings.NewReader(render(s, when)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shape []string
+	for n := range doc.Descendants() {
+		switch n.Type {
+		case html.ElementNode:
+			line := n.Data
+			for _, a := range n.Attr {
+				line += " " + a.Key + "=" + a.Val
+			}
+			shape = append(shape, line)
+		case html.CommentNode:
+			shape = append(shape, "a comment")
+		}
+	}
+	return shape
+}
+
+// Nothing on the page leads anywhere: no address but the empty icon.
+func TestPageNamesNoAddress(t *testing.T) {
+	for _, line := range shapeOf(t, surveyOf("flux")) {
+		for _, attribute := range []string{" src=", " href=", " action=", " style=", " on"} {
+			if strings.Contains(line, attribute) && !strings.Contains(line, `href=data:,`) {
+				t.Errorf("%s", line)
+			}
+		}
+	}
+}
+
+// Whoever reads only the head of a page knows whether it is complete, and what its colour means.
+func TestHeadOfPage(t *testing.T) {
+	s := surveyOf("flux")
+	for _, want := range []string{
+		"1 object in the namespace flux, 1 manager, 1 with unexpected owners, 1 not read.",
+		"Coloured: a manager that was not expected; its objects are listed below.",
+	} {
+		if !strings.Contains(render(s, when), want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	s.Unexpected, s.Unread = nil, nil
+	page := render(s, when)
+	if !strings.Contains(page, "1 manager, nothing unexpected.") || strings.Contains(page, "Coloured") || strings.Contains(page, "not read") {
+		t.Error("nothing is unexpected, and all was read")
+	}
+}
+
+// A page of nothing is whole, and says that there was nothing.
+func TestPageOfNothing(t *testing.T) {
+	for _, s := range []event.Surveyed{{}, {Where: " in the cluster", Expecting: true, From: []string{"flux"}}} {
+		got := render(s, when)
+		if !strings.Contains(got, "0 objects") || !strings.HasSuffix(got, "</html>\n") || strings.Count(got, "<tbody>") != strings.Count(got, "</tbody>") {
+			t.Error(got)
+		}
+		if doc, err := html.Parse(strings.NewReader(got)); err != nil || doc == nil {
+			t.Error(err)
+		}
+	}
+}

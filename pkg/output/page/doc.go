@@ -1,3 +1,0 @@
-// Package page writes results as one HTML file: it sorts and filters in a browser, prints,
-// and loads nothing from anywhere. What a cluster says is text in it, never markup.
-package page

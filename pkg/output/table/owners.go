@@ -1,0 +1,263 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// unownable replaces the owner of an object's identity and of fields that the API server
+// manages itself.
+const unownable = "-"
+
+// ownersTable is the output for people: each object as YAML, with the owners of each
+// field before it. Owners come first because their width is limited, and that of a value
+// is not.
+type ownersTable struct {
+	output.Base
+	texts []string
+	// places are those of the objects among the texts.
+	places map[object.Key]int
+	// hues are the colours of the managers, by when they first turned up.
+	hues map[string]int
+}
+
+// NewOwners returns the table of owners.
+func NewOwners(b output.Base) output.Results {
+	return &ownersTable{Base: b, hues: map[string]int{}, places: map[object.Key]int{}}
+}
+
+func (t *ownersTable) Take(e event.Event) {
+	switch e := e.(type) {
+	case event.Owned:
+		t.places[e.Ref.Key()] = len(t.texts)
+		t.texts = append(t.texts, t.object(e))
+	case event.Runs:
+		if place, shown := t.places[e.Ref.Key()]; shown {
+			var b strings.Builder
+			b.WriteString("\n")
+			var lines []string
+			for _, i := range e.Images {
+				lines = append(lines, format.Image(i, t.Now()))
+			}
+			format.Below(&b, lines, "", t.Width)
+			t.texts[place] += b.String()
+		}
+	}
+}
+
+func (t *ownersTable) Flush() {}
+
+func (t *ownersTable) Finish(context.Context) error {
+	t.Screen.Result(strings.Join(t.texts, "\n"))
+	return nil
+}
+
+func (t *ownersTable) object(o event.Owned) string {
+	var b strings.Builder
+	b.WriteString(t.Paint.Bold.Sprint(format.Name(o.Ref)) + "\n")
+	for _, remark := range ownedRemarks(o) {
+		b.WriteString(remark + "\n")
+	}
+	t.shares(&b, o)
+	y := fieldTree{format.YAMLLines{Fold: !t.Verbose}}
+	lines := y.lines(o.Fields)
+	t.lay(&b, o, lines)
+	if len(o.Absent) > 0 {
+		b.WriteString("\nowned, but the object does not have them:\n")
+		absent := make([]yamlLine, len(o.Absent))
+		for i, n := range o.Absent {
+			absent[i] = yamlLine{text: text.Printable(n.Path.String()), owners: n.Owners}
+		}
+		t.lay(&b, o, absent)
+	}
+	if o.History != nil {
+		b.WriteString("\n" + t.history(*o.History))
+	}
+	return b.String()
+}
+
+// shares says how much of the object each owner has. With a path, only that part is
+// shown.
+func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
+	if len(o.Path) > 0 || len(o.Holdings) == 0 {
+		return
+	}
+	const figures = "  12345 fields"
+	version, room := o.Ref.GVK.GroupVersion().String(), format.Within(t.Width, figures+format.Indent)
+	names, column, digits := make([]ownerCell, len(o.Holdings)), 0, 0
+	for i, s := range o.Holdings {
+		names[i] = ownerCell{text: nobody, faint: true}
+		if s.Owner != (managedfields.Owner{}) {
+			names[i] = ownerCell{text: format.OwnerWithin(atVersion(s.Owner, version), t.Now(), room), manager: s.Owner.Manager}
+		}
+		column, digits = max(column, format.Cells(names[i].text)), max(digits, len(strconv.Itoa(s.Fields)))
+	}
+	for i, s := range o.Holdings {
+		blanks := strings.Repeat(" ", digits-len(strconv.Itoa(s.Fields)))
+		b.WriteString(format.Indent + t.colour(names[i:i+1], column) + "  " + blanks + text.Count(s.Fields, "field") + "\n")
+	}
+	if o.StatusHidden {
+		b.WriteString("  " + t.Paint.Faint.Sprint("the status is left out; --status shows it") + "\n")
+	}
+	b.WriteString("\n")
+}
+
+// ownedRemarks says what readers need to know before the fields below.
+func ownedRemarks(o event.Owned) []string {
+	var remarks []string
+	if o.Unmanaged {
+		remarks = append(remarks, "it has no managed fields: the owners of its fields are unknown")
+	}
+	if len(o.Fields) > 0 && len(o.Fields[0].Path) < len(o.Path) {
+		remarks = append(remarks, text.Printable(fmt.Sprintf("%s is a part of %s, which is owned as a whole", o.Path, o.Fields[0].Path)))
+	}
+	return remarks
+}
+
+// lay writes lines with their owners before them. Owners that do not fit go below each
+// other.
+func (t *ownersTable) lay(b *strings.Builder, o event.Owned, lines []yamlLine) {
+	width := 0
+	if t.Width != nil {
+		width = t.Width()
+	}
+	most := mostOwner(width)
+	column := 0
+	before := make([][][]ownerCell, len(lines))
+	for i, line := range lines {
+		before[i] = together(t.owners(line, o.Ref.GVK.GroupVersion().String(), width), most)
+		for _, row := range before[i] {
+			column = max(column, cellsOf(row))
+		}
+	}
+	for i, line := range lines {
+		for n, row := range before[i] {
+			text := ""
+			if n == 0 {
+				text = line.within(max(0, width-column-len(ownerGap)))
+			}
+			b.WriteString(strings.TrimRight(t.colour(row, column)+ownerGap+text, " ") + "\n")
+		}
+	}
+}
+
+const ownerGap = "  "
+
+// mostOwner is how many columns the owners of a line may take together and, on a
+// terminal, a single one as well.
+func mostOwner(width int) int {
+	const most, least = 60, 16
+	if width <= 0 {
+		return most
+	}
+	return min(most, max(least, width*9/20))
+}
+
+// ownerCell is one owner as it is shown.
+type ownerCell struct {
+	text, manager string
+	faint         bool
+}
+
+func (t *ownersTable) owners(line yamlLine, version string, width int) []ownerCell {
+	most := 0
+	if width > 0 {
+		most = mostOwner(width) - len(",")
+	}
+	switch {
+	case line.part:
+		return []ownerCell{{}}
+	case line.unownable:
+		return []ownerCell{{text: unownable, faint: true}}
+	case len(line.owners) == 0:
+		return []ownerCell{{text: nobody, faint: true}}
+	}
+	out := make([]ownerCell, len(line.owners))
+	for i, o := range line.owners {
+		out[i] = ownerCell{text: format.OwnerWithin(atVersion(o, version), t.Now(), most), manager: o.Manager}
+	}
+	return out
+}
+
+// atVersion returns an owner that says at which API version it wrote, if that is not the
+// object's: its paths are then of that version.
+func atVersion(o managedfields.Owner, version string) managedfields.Owner {
+	switch {
+	case o.APIVersion == "", o.APIVersion == version:
+	case o.Subresource != "":
+		o.Subresource += " at " + o.APIVersion
+	default:
+		o.Operation += " at " + o.APIVersion
+	}
+	return o
+}
+
+func atVersions(owners []managedfields.Owner, version string) []managedfields.Owner {
+	out := make([]managedfields.Owner, len(owners))
+	for i, o := range owners {
+		out[i] = atVersion(o, version)
+	}
+	return out
+}
+
+// together puts as many owners of a line beside each other as fit; a comma says that
+// there are more.
+func together(all []ownerCell, most int) [][]ownerCell {
+	var rows [][]ownerCell
+	for i, c := range all {
+		if i < len(all)-1 {
+			c.text += ","
+		}
+		last := len(rows) - 1
+		if i > 0 && cellsOf(rows[last])+len(" ")+format.Cells(c.text) <= most {
+			rows[last] = append(rows[last], c)
+			continue
+		}
+		rows = append(rows, []ownerCell{c})
+	}
+	return rows
+}
+
+func cellsOf(row []ownerCell) int {
+	n := len(row) - 1 // blanks
+	for _, c := range row {
+		n += format.Cells(c.text)
+	}
+	return n
+}
+
+// colour writes the owners of a row, each manager in its own colour, and fills the
+// column.
+func (t *ownersTable) colour(row []ownerCell, column int) string {
+	var b strings.Builder
+	for i, c := range row {
+		if i > 0 {
+			b.WriteString(" ")
+		}
+		switch {
+		case c.faint:
+			b.WriteString(t.Paint.Faint.Sprint(c.text))
+		case c.manager != "":
+			b.WriteString(t.Paint.Hue(t.hue(c.manager)).Sprint(c.text))
+		default:
+			b.WriteString(c.text)
+		}
+	}
+	return b.String() + strings.Repeat(" ", max(0, column-cellsOf(row)))
+}
+
+func (t *ownersTable) hue(manager string) int {
+	if _, known := t.hues[manager]; !known {
+		t.hues[manager] = len(t.hues)
+	}
+	return t.hues[manager]
+}

@@ -1,0 +1,159 @@
+package table
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// surveyTable is what a person reads of a survey: who owns what, and below it the objects
+// that were asked about.
+type surveyTable struct{ output.Base }
+
+// NewSurvey returns the table of a survey of owners.
+func NewSurvey(b output.Base) output.Results {
+	t := &surveyTable{b}
+	return output.AtEnd(func(s event.Surveyed) error {
+		b.Screen.Result(t.survey(s))
+		return nil
+	})
+}
+
+func (t *surveyTable) survey(s event.Surveyed) string {
+	var b strings.Builder
+	switch {
+	case len(s.Managers) == 0:
+	case s.Holdings == nil:
+		b.WriteString(format.Aligned(managerRows(s), t.Width) + "\n")
+	default:
+		b.WriteString(format.Aligned(holdingRows(s), t.Width) + "\n")
+	}
+	t.leaving(&b, s)
+	t.unexpected(&b, s)
+	t.unserved(&b, s)
+	b.WriteString(format.Fit("", format.Surveyed(s), t.Width) + "\n")
+	return b.String()
+}
+
+// holdingRows are owners by kinds.
+func holdingRows(s event.Surveyed) [][]string {
+	rows := [][]string{{"MANAGER", "KIND", "OBJECTS", "FIELDS", "SHARED", "SOLE"}}
+	for _, h := range s.Holdings {
+		row := []string{format.Owner(h.Owner, time.Time{}), kindName(h.Kind), strconv.Itoa(h.Objects)}
+		rows = append(rows, append(row, countsOf(h.Fields)...))
+	}
+	return rows
+}
+
+// managerRows are managers alone.
+func managerRows(s event.Surveyed) [][]string {
+	rows := [][]string{{"MANAGER", "KINDS", "OBJECTS", "FIELDS", "SHARED", "SOLE"}}
+	for _, m := range s.Managers {
+		row := []string{managerName(m.Manager), strconv.Itoa(m.Kinds), strconv.Itoa(m.Objects)}
+		rows = append(rows, append(row, countsOf(m.Fields)...))
+	}
+	return rows
+}
+
+func countsOf(f event.Fields) []string {
+	return []string{strconv.Itoa(f.All), strconv.Itoa(f.Shared), strconv.Itoa(f.Sole())}
+}
+
+func kindName(kind schema.GroupKind) string {
+	return format.Name(object.Ref{GVK: schema.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}})
+}
+
+func managerName(name string) string {
+	return format.Owner(managedfields.Owner{Manager: name}, time.Time{})
+}
+
+// leaving tells what would have no owner if managers went.
+func (t *surveyTable) leaving(b *strings.Builder, s event.Surveyed) {
+	for _, manager := range s.From {
+		var of []event.ObjectHolding
+		var fields event.Fields
+		for _, h := range s.Leaving {
+			if h.Manager == manager {
+				of, fields = append(of, h), fields.Plus(h.Fields)
+			}
+		}
+		if len(of) == 0 {
+			b.WriteString(format.Fit("", managerName(manager)+" owns nothing", t.Width) + "\n\n")
+			continue
+		}
+		title := fmt.Sprintf("%s owns %s of %s; without it, %d would have no owner",
+			managerName(manager), text.Count(fields.All, "field"), text.Count(len(of), "object"), fields.Sole())
+		t.objects(b, title, of, func(h event.ObjectHolding) string {
+			if h.Fields.Sole() == 0 {
+				return fmt.Sprintf("all %s shared", text.Count(h.Fields.All, "field"))
+			}
+			return fmt.Sprintf("%d of %s", h.Fields.Sole(), text.Count(h.Fields.All, "field"))
+		})
+	}
+}
+
+// title writes what the lines below it are.
+func (t *surveyTable) title(b *strings.Builder, title string) {
+	for line := range strings.SplitSeq(format.Fit("", title, t.Width), "\n") {
+		b.WriteString(t.Paint.Bold.Sprint(line) + "\n")
+	}
+}
+
+// unexpected lists what is owned by managers that --expect does not name.
+func (t *surveyTable) unexpected(b *strings.Builder, s event.Surveyed) {
+	if len(s.Unexpected) == 0 {
+		return
+	}
+	t.objects(b, "not expected", s.Unexpected, func(h event.ObjectHolding) string {
+		return managerName(h.Manager) + ", " + text.Count(h.Fields.All, "field")
+	})
+}
+
+// objects lists objects with what is said of each, and their paths below.
+func (t *surveyTable) objects(b *strings.Builder, title string, holdings []event.ObjectHolding, say func(event.ObjectHolding) string) {
+	const some, somePaths = 20, 4
+	brief := t.Width != nil && !t.Verbose
+	t.title(b, title)
+	for i, h := range holdings {
+		if brief && i == some {
+			fmt.Fprintf(b, "  and %s more; -v 1 shows all\n", text.Count(len(holdings)-some, "object"))
+			break
+		}
+		b.WriteString(format.Fit("  ", format.Name(h.Ref)+"  "+say(h), t.Width) + "\n")
+		var lines []string
+		for j, path := range h.Paths {
+			if brief && j == somePaths && len(h.Paths) > somePaths+1 {
+				lines = append(lines, fmt.Sprintf("and %d more", len(h.Paths)-j))
+				break
+			}
+			lines = append(lines, text.Printable(string(path)))
+		}
+		format.Below(b, lines, "    ", t.Width)
+	}
+	b.WriteString("\n")
+}
+
+// unserved tells of owners at versions that the server does not serve.
+func (t *surveyTable) unserved(b *strings.Builder, s event.Surveyed) {
+	if len(s.Unserved) == 0 {
+		return
+	}
+	t.title(b, "owned at versions that the server does not serve; --migrate-versions rewrites them")
+	var rows [][]string
+	for _, v := range s.Unserved {
+		owner := v.Owner
+		owner.APIVersion = ""
+		rows = append(rows, []string{"  " + format.Owner(owner, time.Time{}) + " at " + text.Printable(v.Owner.APIVersion), kindName(v.Kind), text.Count(v.Objects, "object")})
+	}
+	b.WriteString(format.Aligned(rows, t.Width) + "\n")
+}
