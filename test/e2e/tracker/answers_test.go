@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
@@ -88,14 +87,14 @@ func newPatient(t *testing.T, w *world, name string) *patient {
 func (p *patient) through(o *tracker.Options) {
 	config := tracker.Checked(p.config)
 	typed := kubernetes.NewForConfigOrDie(config)
-	o.Metadata, o.Discovery, o.ConfigMaps = metadata.NewForConfigOrDie(config), typed.Discovery().(tracker.Discovery), typed.CoreV1().ConfigMaps(own)
+	o.Metadata, o.Discovery, o.ConfigMaps = metadata.NewForConfigOrDie(config), typed.Discovery().(tracker.Discovery), typed.CoreV1().ConfigMaps(p.own)
 	o.Name = p.name
 }
 
 // history is what the tracker has stored of itself: nothing before the first time.
 func (p *patient) history(t *testing.T) (c tracker.Coverage, checkpoint tracker.Checkpoint) {
 	t.Helper()
-	stored, err := p.typed.CoreV1().ConfigMaps(own).Get(t.Context(), p.name, metav1.GetOptions{})
+	stored, err := p.typed.CoreV1().ConfigMaps(p.own).Get(t.Context(), p.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return c, checkpoint
 	}
@@ -111,7 +110,7 @@ func (p *patient) history(t *testing.T) (c tracker.Coverage, checkpoint tracker.
 // when it starts: what was taken in the meantime is reported or is in a gap, nothing is
 // reported that did not happen, and declared gaps stay.
 func TestWrongAnswers(t *testing.T) {
-	w := newWorld(t, cluster.Options{})
+	w := newWorld(t, shared.Cluster(t))
 	for at := range sickAt("") {
 		for _, restarted := range []bool{false, true} {
 			name := strings.ReplaceAll(fmt.Sprintf("%s-%v", at, restarted), " ", "-")
@@ -130,7 +129,7 @@ func (p *patient) suffers(t *testing.T, match proxy.Match, restarted bool) {
 	}
 	r := p.track(t, true, p.through)
 	told := p.takeOver(t, object(0))
-	eventually(t, "told", func() bool { return contains(r.lines(work), told[0]) })
+	eventually(t, "told", func() bool { return contains(r.lines(), told[0]) })
 	eventually(t, "stored", func() bool {
 		_, checkpoint := p.history(t)
 		return checkpoint.Resources["configmaps"].Version != "" && r.settledAll()
@@ -166,14 +165,14 @@ func (p *patient) suffers(t *testing.T, match proxy.Match, restarted bool) {
 	p.Heal()
 	ended := time.Now()
 	told = append(told, p.takeOver(t, object(2))...)
-	eventually(t, "told what came after it", func() bool { return contains(r.lines(work), told[2]) })
+	eventually(t, "told what came after it", func() bool { return contains(r.lines(), told[2]) })
 	declared := func() (c tracker.Coverage, ok bool) {
 		c, _ = p.history(t)
 		return c, slices.ContainsFunc(c.Gaps, func(g tracker.Span) bool { return !g.From.After(began.Add(time.Second)) && !g.To.Before(began) })
 	}
 	eventually(t, "told or declared", func() bool {
 		_, ok := declared()
-		return ok || contains(r.lines(work), told[1])
+		return ok || contains(r.lines(), told[1])
 	})
 	c, _ := p.history(t)
 	if !c.Since.Equal(before.Since) {
@@ -184,7 +183,7 @@ func (p *patient) suffers(t *testing.T, match proxy.Match, restarted bool) {
 			t.Errorf("a gap from %s to %s", g.From, g.To)
 		}
 	}
-	for _, line := range r.lines(work) {
+	for _, line := range r.lines() {
 		if strings.Contains(line, p.name+"-") && !slices.Contains(told, strings.TrimSuffix(line, ", gap")) {
 			t.Errorf("reported something that did not happen: %s", line)
 		}

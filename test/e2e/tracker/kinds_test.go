@@ -7,8 +7,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -30,15 +28,15 @@ spec:
 
 // A kind is tracked from when its definition exists until the definition is gone.
 func TestDefinition(t *testing.T) {
-	w := newWorld(t, cluster.Options{})
+	w := newWorld(t, shared.Cluster(t))
 	r := w.track(t, true)
 	resource := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
 	for range 2 {
 		r.forget()
 		w.apply(t, "admin", definitions, "", widgets)
 		eventually(t, "watched", func() bool { return w.checkpoint(t).Resources["widgets.example.com"].Version != "" })
-		w.apply(t, "argo", resource, work, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}, spec: {k: 1}}`)
-		w.apply(t, "flux", resource, work, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}, spec: {k: 2}}`)
+		w.apply(t, "argo", resource, w.work, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}, spec: {k: 1}}`)
+		w.apply(t, "flux", resource, w.work, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}, spec: {k: 2}}`)
 		r.expect(t, "Widget/one: .spec.k lost by argo (Apply) to flux (Apply)")
 		if err := w.dynamic.Resource(definitions).Delete(t.Context(), "widgets.example.com", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
@@ -49,7 +47,7 @@ func TestDefinition(t *testing.T) {
 
 // Kinds that may not be read delay nothing, and are counted; the others are tracked.
 func TestRefused(t *testing.T) {
-	w := newWorld(t, cluster.Options{})
+	w := newWorld(t, shared.Cluster(t))
 	rule := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "watch"}}
 	if _, err := w.typed.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "some"}, Rules: []rbacv1.PolicyRule{rule},

@@ -11,20 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
 // Edge case 85: an answer that lacks custom kinds, and none of Kubernetes' own, for however
 // long, does not have them forgotten: they are asked for themselves.
 func TestAnswersLackCustomKinds(t *testing.T) {
-	w := newWorld(t, cluster.Options{})
+	w := newWorld(t, shared.Cluster(t))
 	p := newPatient(t, w, "lacking")
 	r := p.track(t, true, p.through)
 	p.apply(t, "admin", definitions, "", widgets)
 	resource := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
 	version := func() string {
-		stored, err := p.typed.CoreV1().ConfigMaps(own).Get(t.Context(), p.name, metav1.GetOptions{})
+		stored, err := p.typed.CoreV1().ConfigMaps(p.own).Get(t.Context(), p.name, metav1.GetOptions{})
 		if err != nil { // It is stored after a while.
 			return ""
 		}
@@ -33,7 +32,7 @@ func TestAnswersLackCustomKinds(t *testing.T) {
 		return checkpoint.Resources["widgets.example.com"].Version
 	}
 	eventually(t, "watched", func() bool { return version() != "" })
-	p.apply(t, "argo", resource, work, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}, spec: {k: 1}}`)
+	p.apply(t, "argo", resource, p.work, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}, spec: {k: 1}}`)
 
 	all, err := p.typed.Discovery().RESTClient().Get().AbsPath("/apis").SetHeader("Accept", "application/json").DoRaw(t.Context())
 	if err != nil {
@@ -57,7 +56,7 @@ func TestAnswersLackCustomKinds(t *testing.T) {
 	eventually(t, "asked for itself", func() bool {
 		return slices.ContainsFunc(p.Requests(), func(r proxy.Request) bool { return r.URI == "/apis/example.com/v1/widgets?limit=1" })
 	})
-	p.apply(t, "flux", resource, work, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}, spec: {k: 2}}`)
+	p.apply(t, "flux", resource, p.work, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}, spec: {k: 2}}`)
 	r.expect(t, "Widget/one: .spec.k lost by argo (Apply) to flux (Apply)")
 	if version() == "" {
 		t.Error("what was watched is forgotten")

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
@@ -17,7 +16,7 @@ func TestEndlessLists(t *testing.T) {
 		expired = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old","reason":"Expired","code":410}`
 		again   = `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1","continue":"again"},"items":[]}`
 	)
-	w := newWorld(t, cluster.Options{})
+	w := newWorld(t, shared.Cluster(t))
 	w.claim(t, "a", "b")
 	for name, next := range map[string]proxy.Fault{
 		"ever the same": {Status: http.StatusOK, Body: again},
@@ -37,7 +36,7 @@ func TestEndlessLists(t *testing.T) {
 			eventually(t, "told", func() bool {
 				w.claim(t, "a")
 				w.takeOver(t, "a")
-				return contains(r.lines(work), "ConfigMap/a")
+				return contains(r.lines(), "ConfigMap/a")
 			})
 			lists := 0
 			for _, request := range p.Requests() {

@@ -34,7 +34,7 @@ func (w *world) claim(t *testing.T, names ...string) {
 }
 
 func TestRestart(t *testing.T) {
-	w := newWorld(t, cluster.Options{})
+	w := newWorld(t, shared.Cluster(t))
 
 	t.Run("changes in the meantime are reported, one by one", func(t *testing.T) {
 		w.claim(t, "a", "b", "c")
@@ -93,7 +93,7 @@ func TestRestart(t *testing.T) {
 // A version that etcd has compacted cannot be resumed: the loss is declared, and the sink
 // is asked to compare.
 func TestCompacted(t *testing.T) {
-	w := newWorld(t, cluster.Options{APIServerArgs: []string{"--etcd-compaction-interval=1s"}})
+	w := newWorld(t, cluster.ForTest(t, cluster.Options{APIServerArgs: []string{"--etcd-compaction-interval=1s"}}))
 	w.claim(t, "a", "b")
 	first := w.track(t, true)
 	eventually(t, "stored", func() bool { return w.checkpoint(t).Resources["configmaps"].Version != "" })
@@ -102,7 +102,7 @@ func TestCompacted(t *testing.T) {
 	w.takeOver(t, "a")
 	eventually(t, "compacted", func() bool {
 		w.claim(t, "noise")
-		_, err := w.typed.CoreV1().ConfigMaps(work).List(t.Context(), metav1.ListOptions{
+		_, err := w.typed.CoreV1().ConfigMaps(w.work).List(t.Context(), metav1.ListOptions{
 			ResourceVersion: at, ResourceVersionMatch: metav1.ResourceVersionMatchExact,
 		})
 		return apierrors.IsResourceExpired(err)
@@ -121,7 +121,7 @@ func TestCompacted(t *testing.T) {
 // A checkpoint from a history that was undone is noticed at once: nothing hangs, and what
 // is unknown is declared.
 func TestFuture(t *testing.T) {
-	w := newWorld(t, cluster.Options{})
+	w := newWorld(t, shared.Cluster(t))
 	w.claim(t, "a", "b")
 	first := w.track(t, true)
 	eventually(t, "stored", func() bool { return w.checkpoint(t).Resources["configmaps"].Version != "" })
@@ -129,7 +129,7 @@ func TestFuture(t *testing.T) {
 	stored := w.stored(t)
 	stored.Data[tracker.CheckpointKey] = fmt.Sprintf(
 		`{"of":%q,"resources":{"configmaps":{"version":"99999999","time":%q}}}`, stored.UID, time.Now().UTC().Format(time.RFC3339))
-	if _, err := w.typed.CoreV1().ConfigMaps(own).Update(t.Context(), stored, metav1.UpdateOptions{}); err != nil {
+	if _, err := w.typed.CoreV1().ConfigMaps(w.own).Update(t.Context(), stored, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	second := w.track(t, true)
@@ -140,7 +140,7 @@ func TestFuture(t *testing.T) {
 	second.stop()
 	stored = w.stored(t)
 	stored.Data[tracker.CheckpointKey] = `{"of":"another","resources":{"configmaps":{"version":"1"}}}`
-	if _, err := w.typed.CoreV1().ConfigMaps(own).Update(t.Context(), stored, metav1.UpdateOptions{}); err != nil {
+	if _, err := w.typed.CoreV1().ConfigMaps(w.own).Update(t.Context(), stored, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	third := w.track(t, true)
@@ -150,7 +150,7 @@ func TestFuture(t *testing.T) {
 
 // Nothing that is committed while the API server goes and comes is lost.
 func TestServerRestarts(t *testing.T) {
-	w := newWorld(t, cluster.Options{})
+	w := newWorld(t, cluster.ForTest(t, cluster.Options{}))
 	w.claim(t, "a", "b", "c")
 	r := w.track(t, true)
 	want := w.takeOver(t, "a")
@@ -162,7 +162,7 @@ func TestServerRestarts(t *testing.T) {
 	}
 	want = append(want, w.takeOver(t, "b", "c")...)
 	for _, line := range want {
-		eventually(t, "told: "+line, func() bool { return contains(r.lines(work), line) })
+		eventually(t, "told: "+line, func() bool { return contains(r.lines(), line) })
 	}
-	t.Log(r.lines(work), w.coverage(t))
+	t.Log(r.lines(), w.coverage(t))
 }

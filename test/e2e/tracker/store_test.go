@@ -15,7 +15,7 @@ func unmarshal(text string, into any) error { return yaml.Unmarshal([]byte(text)
 
 func (w *world) stored(t *testing.T) *corev1.ConfigMap {
 	t.Helper()
-	list, err := w.typed.CoreV1().ConfigMaps(own).List(t.Context(), metav1.ListOptions{LabelSelector: tracker.Label + "=true"})
+	list, err := w.typed.CoreV1().ConfigMaps(w.own).List(t.Context(), metav1.ListOptions{LabelSelector: tracker.Label + "=true"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
 // admitted is the hint that admission would give of a write from one version of
@@ -29,7 +28,7 @@ func admitted(t *testing.T, was, will *unstructured.Unstructured, user, request 
 }
 
 func TestSeen(t *testing.T) {
-	w := newWorld(t, cluster.Options{})
+	w := newWorld(t, shared.Cluster(t))
 	r := w.track(t, true)
 
 	t.Run("by apply, with the user and the verdict of the hint", func(t *testing.T) {
@@ -62,9 +61,9 @@ func TestSeen(t *testing.T) {
 	// Edge case 71: a change through /scale is not in any admission review.
 	t.Run("by scale", func(t *testing.T) {
 		r.forget()
-		w.apply(t, "flux", deployments, work, deployment)
+		w.apply(t, "flux", deployments, w.work, deployment)
 		patch := []byte(`{"spec":{"replicas":5}}`)
-		if _, err := w.dynamic.Resource(deployments).Namespace(work).Patch(t.Context(), "web", "application/merge-patch+json", patch, metav1.PatchOptions{FieldManager: "kubectl"}, "scale"); err != nil {
+		if _, err := w.dynamic.Resource(deployments).Namespace(w.work).Patch(t.Context(), "web", "application/merge-patch+json", patch, metav1.PatchOptions{FieldManager: "kubectl"}, "scale"); err != nil {
 			t.Fatal(err)
 		}
 		r.expect(t, "Deployment/web: .spec.replicas taken from flux (Apply) by kubectl (scale)")

@@ -3,6 +3,7 @@ package tracker_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -31,34 +32,36 @@ var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 )
 
-const (
-	// own is the namespace of the checkpoint, and is not tracked.
-	own = "release"
-	// work is where objects are written.
-	work = "work"
-	// patience is for a machine that does much else.
-	patience = 10 * time.Minute
-)
+// patience is for a machine that does much else.
+const patience = 10 * time.Minute
+
+// shared is the cluster of all tests that do not stop theirs, one after the other.
+var shared cluster.Shared
+
+func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
 // world is a cluster with its writers.
 type world struct {
 	*cluster.Cluster
-	config  *rest.Config
-	dynamic dynamic.Interface
-	typed   kubernetes.Interface
+	// own is the namespace of the checkpoint, and is not tracked; work is where objects are
+	// written. Both are the test's alone.
+	own, work string
+	config    *rest.Config
+	dynamic   dynamic.Interface
+	typed     kubernetes.Interface
 }
 
-func newWorld(t *testing.T, options cluster.Options) *world {
+func newWorld(t *testing.T, c *cluster.Cluster) *world {
 	t.Helper()
-	c := cluster.ForTest(t, options)
 	c.OwnOnly(t)
 	config, err := c.RESTConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
 	config.QPS = -1
-	w := &world{Cluster: c, config: config, dynamic: dynamic.NewForConfigOrDie(config), typed: kubernetes.NewForConfigOrDie(config)}
-	for _, name := range []string{own, work} {
+	name := strings.ToLower(strings.TrimPrefix(t.Name(), "Test"))
+	w := &world{Cluster: c, own: name + "-release", work: name + "-work", config: config, dynamic: dynamic.NewForConfigOrDie(config), typed: kubernetes.NewForConfigOrDie(config)}
+	for _, name := range []string{w.own, w.work} {
 		w.apply(t, "admin", schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, "", fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`, name))
 	}
 	return w
@@ -79,7 +82,7 @@ func (w *world) apply(t *testing.T, manager string, resource schema.GroupVersion
 // set makes a manager set key k of a config map.
 func (w *world) set(t *testing.T, manager, name, value string, dryRun ...string) *unstructured.Unstructured {
 	t.Helper()
-	return w.apply(t, manager, configMaps, work, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}, data: {k: %q}}`, name, value), dryRun...)
+	return w.apply(t, manager, configMaps, w.work, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}, data: {k: %q}}`, name, value), dryRun...)
 }
 
 // replica is a running tracker, and the sink that it reports to.
@@ -99,10 +102,10 @@ func (w *world) track(t *testing.T, lead bool, more ...func(*tracker.Options)) *
 
 func (w *world) start(t *testing.T, lead bool, more ...func(*tracker.Options)) *replica {
 	t.Helper()
-	s := &sink{}
+	s := &sink{work: w.work}
 	opts := tracker.Options{
-		Metadata: metadata.NewForConfigOrDie(w.config), Discovery: w.typed.Discovery().(tracker.Discovery), ConfigMaps: w.typed.CoreV1().ConfigMaps(own),
-		Sink: s, Log: testr.New(t), ExcludeNamespaces: []string{own, "kube-system"},
+		Metadata: metadata.NewForConfigOrDie(w.config), Discovery: w.typed.Discovery().(tracker.Discovery), ConfigMaps: w.typed.CoreV1().ConfigMaps(w.own),
+		Sink: s, Log: testr.New(t), ExcludeNamespaces: []string{w.own, "kube-system"},
 		Grace: 300 * time.Millisecond, StoreEvery: 300 * time.Millisecond,
 	}
 	for _, change := range more {
@@ -142,6 +145,8 @@ func (w *world) as(t *testing.T, user string) func(*tracker.Options) {
 
 // sink keeps the reports.
 type sink struct {
+	work string // namespace
+
 	mu   sync.Mutex
 	told []ownership.Occurrence
 	// deaf sinks write nothing: nothing is ever settled.
@@ -176,13 +181,13 @@ func (s *sink) Gap(_ context.Context, live func(types.UID) (ownership.Owners, st
 	return nil
 }
 
-// lines returns the reports on objects in a namespace, sorted.
-func (s *sink) lines(namespace string) []string {
+// lines returns the reports on objects in the namespace, sorted.
+func (s *sink) lines() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []string
 	for _, o := range s.told {
-		if o.Object.Namespace != namespace {
+		if o.Object.Namespace != s.work {
 			continue
 		}
 		line := o.Object.Kind + "/" + o.Object.Name + ": " + o.String()
@@ -210,11 +215,11 @@ func (s *sink) expect(t *testing.T, want ...string) {
 	slices.Sort(want)
 	deadline := time.Now().Add(patience)
 	for {
-		diff := cmp.Diff(want, s.lines(work))
+		diff := cmp.Diff(want, s.lines())
 		if diff == "" {
 			return
 		}
-		if time.Now().After(deadline) || len(s.lines(work)) > len(want) {
+		if time.Now().After(deadline) || len(s.lines()) > len(want) {
 			t.Fatalf("reported (-want +got):\n%s", diff)
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -227,7 +232,7 @@ func (s *sink) expectEach(t *testing.T, want ...string) {
 	slices.Sort(want)
 	var diff string
 	eventually(t, "told each", func() bool {
-		got := slices.Compact(s.lines(work))
+		got := slices.Compact(s.lines())
 		diff = cmp.Diff(want, got)
 		return len(got) >= len(want)
 	})
