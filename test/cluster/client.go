@@ -30,6 +30,21 @@ func (a *apiClient) get(ctx context.Context, path string, into any) error {
 	return a.do(ctx, http.MethodGet, path, nil, into)
 }
 
+// CreateNamespace makes a namespace: a kubectl for it would take longer than the server.
+func (c *Cluster) CreateNamespace(ctx context.Context, name string) error {
+	return c.client.create(ctx, "/api/v1/namespaces", map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name},
+	})
+}
+
+// LeaveNamespace removes a namespace from a cluster that stays. One of our own ends sooner than
+// its controllers would have removed what is in it.
+func (c *Cluster) LeaveNamespace(name string) {
+	if c.External() {
+		_ = c.client.do(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, nil, nil)
+	}
+}
+
 func (a *apiClient) create(ctx context.Context, path string, object any) error {
 	return a.do(ctx, http.MethodPost, path, object, nil)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
@@ -36,17 +37,22 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// Scripts in script/full are rows of a matrix of which script has one of each kind, or are of what
+// a test of less costs covers.
 func TestScript(t *testing.T) {
 	c := shared.Cluster(t)
-	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
-		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
-		Setup:               func(env *testscript.Env) error { return setup(t.Context(), env, c) },
-		Cmds:                commands(),
-		Condition:           func(cond string) (bool, error) { return condition(t.Context(), c, cond) },
-	})
+	script := filepath.Join("testdata", "script")
+	for _, dir := range circle.Of([]string{script}, []string{script, filepath.Join(script, "full")}, []string{script, filepath.Join(script, "full")}) {
+		testscript.Run(t, testscript.Params{
+			Dir:                 dir,
+			RequireExplicitExec: true,
+			RequireUniqueNames:  true,
+			UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+			Setup:               func(env *testscript.Env) error { return setup(t.Context(), env, c) },
+			Cmds:                commands(),
+			Condition:           func(cond string) (bool, error) { return condition(t.Context(), c, cond) },
+		})
+	}
 }
 
 // commands are those that scripts have beside testscript's own.
@@ -80,9 +86,6 @@ func condition(ctx context.Context, c *cluster.Cluster, cond string) (bool, erro
 func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 	ns := "e2e-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	kubectl := c.Binary("kubectl")
-	run := func(ctx context.Context, name string, args ...string) ([]byte, error) {
-		return exec.CommandContext(ctx, name, append(args, "--kubeconfig", c.KubeconfigPath)...).CombinedOutput()
-	}
 	env.Values[badLineKey{}] = &badLine{cluster: c}
 	env.Setenv("NS", ns)
 	env.Setenv("HOME", env.WorkDir)
@@ -96,10 +99,10 @@ func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 		return err
 	}
 	env.Setenv("CRDS", crds)
-	if out, err := run(ctx, kubectl, "create", "namespace", ns); err != nil {
-		return fmt.Errorf("%w: %s", err, out)
+	if err := c.CreateNamespace(ctx, ns); err != nil {
+		return err
 	}
-	env.Defer(func() { _, _ = run(context.WithoutCancel(ctx), kubectl, "delete", "namespace", ns, "--wait=false") })
+	env.Defer(func() { c.LeaveNamespace(ns) })
 	return name(env.WorkDir, ns)
 }
 

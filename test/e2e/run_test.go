@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -192,11 +191,10 @@ func kubectlCommand(t *testing.T, c *cluster.Cluster, args ...string) *exec.Cmd 
 func namespace(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
 	ns := "e2e-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	kubectl(t, c, "create", "namespace", ns)
-	t.Cleanup(func() {
-		_ = exec.CommandContext(context.WithoutCancel(t.Context()), c.Binary("kubectl"),
-			"delete", "namespace", ns, "--wait=false", "--kubeconfig", c.KubeconfigPath).Run()
-	})
+	if err := c.CreateNamespace(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.LeaveNamespace(ns) })
 	return ns
 }
 

@@ -152,16 +152,21 @@ func comments() (map[string]string, error) {
 			}
 		}
 	}
-	scripts, err := filepath.Glob("testdata/script/*.txtar")
-	for _, path := range scripts {
-		text, err := os.ReadFile(path)
+	for circle, dir := range map[string]string{"first": "testdata/script", "full": "testdata/script/full"} {
+		scripts, err := filepath.Glob(dir + "/*.txtar")
 		if err != nil {
 			return nil, err
 		}
-		first, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
-		about["TestScript/"+strings.TrimSuffix(filepath.Base(path), ".txtar")] = "first | " + first
+		for _, path := range scripts {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			first, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
+			about["TestScript/"+strings.TrimSuffix(filepath.Base(path), ".txtar")] = circle + " | " + first
+		}
 	}
-	return about, err
+	return about, nil
 }
 
 // circleOf is the circle of a test: it calls package circle at its beginning, or within for a
