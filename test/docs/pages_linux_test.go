@@ -21,15 +21,15 @@ import (
 )
 
 // Every command on every page runs, and prints what the page says: in the first circle on
-// the pages that most read, and on any other in make test-full and make docs. A page that needs the webhook comes
-// after those that do not.
+// the pages that most read, and on any other in make test-full and make docs. A page that needs
+// the webhook comes after those that do not.
 func TestPages(t *testing.T) {
 	c := site.Cluster(t)
 	d := newDesk(t, c)
 	var notRun []string
 	var total docs.Count
 	all := *update || os.Getenv("PAGE") != "" || circle.Of(false, true, true)
-	most := []string{"README.md", "docs/apply.md", "docs/diff.md", "docs/wait.md", "docs/delete.md"}
+	most := []string{"README.md", "docs/apply.md", "docs/diff.md"}
 	for _, webhook := range []bool{false, true} {
 		for _, name := range pages(t) {
 			if !all && !slices.Contains(most, name) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
 // service is one of a type.
@@ -26,6 +27,7 @@ spec: {type: ` + sort + `, sessionAffinity: ` + affinity + `, ports: [{port: 80}
 // checked last. It leaves no trace in the record, and its user is not mistaken for that
 // of the write that passed.
 func TestRefusedAfterAdmission(t *testing.T) {
+	circle.Full(t) // test/e2e/tracker has a write that was admitted and then refused.
 	c := newClient(t, "")
 	c.namespace(t, "refused")
 	c.apply(t, quotas, `

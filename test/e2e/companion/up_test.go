@@ -10,12 +10,14 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
 // make webhook-up installs where the pages say, and ends on Ctrl-C without an error of
 // make or of any program below it.
 func TestWebhookUp(t *testing.T) {
+	circle.Full(t)
 	if testing.Short() {
 		t.Skip("it starts a control plane")
 	}

@@ -34,7 +34,7 @@ const (
 )
 
 // objects is how many are fought over.
-func objects() int { return circle.Of(100, 300, 10_000) }
+func objects() int { return circle.Of(60, 300, 10_000) }
 
 // trial is a cluster with the webhook, and its writers.
 type trial struct {

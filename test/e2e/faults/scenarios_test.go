@@ -22,7 +22,7 @@ func TestKilled(t *testing.T) {
 	r := tr.first(t)
 	tr.fill(t)
 	tr.load(t, 1, func(ctx context.Context) {
-		for range 4 {
+		for range circle.Of(2, 4, 4) {
 			tr.takeovers(ctx, 0.4)
 			r.Kill()
 			r = tr.replica(t)
@@ -185,7 +185,7 @@ func TestUncontested(t *testing.T) {
 	tr := begin(t, cluster.Options{})
 	r := tr.first(t)
 	tr.fill(t)
-	for n := range 3 * objects() {
+	for n := range circle.Of(1, 3, 3) * objects() {
 		c := tr.truth.subjects[n%objects()]
 		if err := c.write(t.Context(), tr.truth.client, "first", true, fmt.Sprint("v", n)); err != nil {
 			t.Fatal(err)

@@ -165,6 +165,7 @@ func (v *visitor) countMany(t *testing.T, namespace string, n int) int {
 // Edge case 28: the server dies in the middle of a run and comes back. All that
 // was to be applied is applied, and nothing twice.
 func TestServerRestart(t *testing.T) {
+	circle.Full(t) // TestRunOutlivesServer has the same by the plugin.
 	c := cluster.ForTest(t, cluster.Options{AuditLog: "audit.log"})
 	c.OwnOnly(t)
 	const n, run = 200, "01RESTART"
