@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ahead"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 )
 
 // Server is what the engine needs of a cluster. Its calls retry what may pass
@@ -92,13 +92,12 @@ type Engine struct {
 	// how it was or would be made, and whether that changes it. It may be called from many
 	// goroutines; nil if it is not needed.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
-	// Ahead reads for the phases, if that has begun before Run; Run closes it.
-	Ahead *ahead.Reader
+	// Prefetched reads for the phases, if that has begun before Run; Run closes it.
+	Prefetched *prefetch.Reader
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
-	// ahead reads for the phases.
-	ahead *ahead.Reader
+	reads *prefetch.Reader // of the phases
 
 	// looking: a phase is contested, so that nothing more is written. What is left
 	// is only looked at.

@@ -47,7 +47,7 @@ func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 			for i, item := range group {
 				refs[i] = item.Ref
 			}
-			e.ahead.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
+			e.reads.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
 				if live == nil && err == nil {
 					mu.Lock()
 					defer mu.Unlock()

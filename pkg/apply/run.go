@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ahead"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 )
 
 // Run carries out the plan. It returns an *IncompleteError when some object
@@ -19,10 +19,10 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items), Refs: ph.Refs()}
 	}
 	e.emit(planned)
-	if e.ahead, e.Ahead = e.Ahead, nil; e.ahead == nil {
-		e.ahead = ahead.Start(ctx, e.Server, p)
+	if e.reads, e.Prefetched = e.Prefetched, nil; e.reads == nil {
+		e.reads = prefetch.Start(ctx, e.Server, p)
 	}
-	defer e.ahead.Close()
+	defer e.reads.Close()
 
 	var blocked, unready error
 	for i, ph := range p.Phases {
@@ -96,7 +96,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	case e.DryRun == object.DryRunServer:
 		do = e.try
 	case len(f.targets)+len(f.absent) > 0:
-		e.ahead.Stale()
+		e.reads.Stale()
 	}
 	for late := e.finishEach(ctx, f, do); len(late) > 0; {
 		late = e.decideLate(ctx, ph, late)

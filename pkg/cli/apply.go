@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/budget"
@@ -23,10 +22,8 @@ func (o *applyOptions) Execute(ctx context.Context, in verb.Invocation) error {
 }
 
 func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
-	connect := sync.OnceValues(func() (*cluster.Client, error) { return in.Connect(ctx, o.run, o.concurrency, o.out.Print) })
-	if o.set.Name == "" {
-		o.input.Early = connect
-	}
+	connect := func() (*cluster.Client, error) { return in.Connect(ctx, o.run, o.concurrency, o.out.Print) }
+	o.input.Prefetch = o.set.Name == ""
 	if err := o.input.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
 		return verb.Finish(err, o.out.Close(ctx))
 	}
@@ -57,7 +54,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	}
 	done := o.input.Types(ctx, client, p, &o.engine.Predictor)
 	defer done()
-	o.engine.Ahead = o.input.Ahead()
+	o.engine.Prefetched = o.input.Prefetched()
 	if err := o.awaited.Check(ctx, client, p); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -126,10 +125,8 @@ func (o *diffOptions) Execute(ctx context.Context, in verb.Invocation) error {
 
 func (o *diffOptions) diff(ctx context.Context, in verb.Invocation) error {
 	const pace = 0 // as the server allows
-	connect := sync.OnceValues(func() (*cluster.Client, error) { return in.Connect(ctx, o.run, pace, o.out.Print) })
-	if o.set.Name == "" {
-		o.input.Early = connect
-	}
+	connect := func() (*cluster.Client, error) { return in.Connect(ctx, o.run, pace, o.out.Print) }
+	o.input.Prefetch = o.set.Name == ""
 	if err := o.input.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
 		return verb.Finish(err, o.out.Close(ctx))
 	}
@@ -158,7 +155,7 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connec
 	}
 	done := o.input.Types(ctx, client, p, &o.engine.Predictor)
 	defer done()
-	o.engine.Ahead = o.input.Ahead()
+	o.engine.Prefetched = o.input.Prefetched()
 	o.engine.Server, o.engine.Emit = client, o.emit
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
 	leavers := sets.Leavers{Leave: o.set.Leave}

@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ahead"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
@@ -57,13 +57,12 @@ type Engine struct {
 	// how it would be, and whether that changes it. It may be called from many goroutines;
 	// nil if it is not needed.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
-	// Ahead reads for the phases, if that has begun before Run; Run closes it.
-	Ahead *ahead.Reader
+	// Prefetched reads for the phases, if that has begun before Run; Run closes it.
+	Prefetched *prefetch.Reader
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
-	// ahead reads for the phases.
-	ahead *ahead.Reader
+	reads *prefetch.Reader // of the phases
 
 	mu      sync.Mutex
 	differs bool
@@ -84,10 +83,10 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 		planned.Phases[i] = event.Phase{Name: ph.Name, Total: len(ph.Items), Refs: ph.Refs()}
 	}
 	e.emit(planned)
-	if e.ahead, e.Ahead = e.Ahead, nil; e.ahead == nil {
-		e.ahead = ahead.Start(ctx, e.Server, p)
+	if e.reads, e.Prefetched = e.Prefetched, nil; e.reads == nil {
+		e.reads = prefetch.Start(ctx, e.Server, p)
 	}
-	defer e.ahead.Close()
+	defer e.reads.Close()
 	// Nothing is written, so nothing has to wait, but for whether an object that
 	// others need is there already.
 	for i, ph := range p.Phases {
@@ -126,7 +125,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 			for i, item := range group {
 				refs[i] = item.Ref
 			}
-			e.ahead.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
+			e.reads.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
 				e.look(ctx, &asks, *group[i], live, err)
 			})
 		})

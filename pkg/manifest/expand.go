@@ -160,23 +160,17 @@ func (e *expansion) addFolder(root string) error {
 
 // localFile reads a file; a pipe or a device may block.
 func (e *expansion) localFile(name string, info fs.FileInfo) input {
-	regular := info.Mode().IsRegular()
 	read := func(_ context.Context, h *heard) ([]byte, error) {
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, unreadable(name, err)
 		}
 		defer func() { _ = f.Close() }()
-		var size int64
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			size = info.Size()
-		}
-		return readSized(name, hearing{f, h}, size, maxBytes)
+		return readAll(name, hearing{f, h}, maxBytes)
 	}
 	p := patience{name: name, what: "the pipe " + name, most: longestSilence, tell: e.tell}
 	in := input{name: name, open: func(ctx context.Context) ([]byte, error) { return p.await(ctx, read) }}
-	if regular {
-		in.size = info.Size()
+	if info.Mode().IsRegular() {
 		in.open = func(ctx context.Context) ([]byte, error) { return read(ctx, &heard{}) }
 	}
 	return in

@@ -3,7 +3,6 @@ package manifest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -26,18 +25,11 @@ type input struct {
 	// generated: the text was not written by hand, and its lines mean nothing to
 	// the user.
 	generated bool
-	// size is that of a regular file when it was looked at; 0 for any other input.
-	size int64
-	open func(context.Context) ([]byte, error)
-	// docs are its documents once they are held.
-	docs func() ([]*yamldoc.Document, error)
+	open      func(context.Context) ([]byte, error)
 }
 
 // documents reads the input and cuts it into its documents.
 func (in input) documents(ctx context.Context) ([]*yamldoc.Document, error) {
-	if in.docs != nil {
-		return in.docs()
-	}
 	text, err := in.text(ctx)
 	if err != nil {
 		return nil, err
@@ -49,13 +41,6 @@ func (in input) documents(ctx context.Context) ([]*yamldoc.Document, error) {
 		}
 	}
 	return docs, nil
-}
-
-// held returns the input with its documents in memory.
-func (in input) held(ctx context.Context) input {
-	docs, err := in.documents(ctx)
-	in.docs = func() ([]*yamldoc.Document, error) { return docs, err }
-	return in
 }
 
 // text returns the input as UTF-8. It ends with a newline, as kubectl has it end: a block text
@@ -90,27 +75,6 @@ func readAll(name string, r io.Reader, limit int64) ([]byte, error) {
 		return nil, &inputError{where: name, text: fmt.Sprintf("larger than %d MiB", limit>>20)}
 	}
 	return text, nil
-}
-
-// readSized is readAll for a text that probably has this size: it is put at once where it
-// stays, and not moved as it grows.
-func readSized(name string, r io.Reader, size, limit int64) ([]byte, error) {
-	if size <= 0 || size > limit {
-		return readAll(name, r, limit)
-	}
-	text := make([]byte, size, size+1)
-	n, err := io.ReadFull(r, text)
-	if err == nil {
-		// Either this finds the end, or the text has grown.
-		if _, err = io.ReadFull(r, text[size:size+1]); err == nil {
-			return readAll(name, io.MultiReader(bytes.NewReader(text[:size+1]), r), limit)
-		}
-		n = int(size)
-	}
-	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, unreadable(name, err)
-	}
-	return text[:n], nil
 }
 
 // toUTF8 removes a byte order mark and converts UTF-16, such as Windows PowerShell

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -208,30 +207,5 @@ func TestSelector(t *testing.T) {
 				t.Errorf("objects (-want +got), %d warnings:\n%s", len(res.Warnings), diff)
 			}
 		})
-	}
-}
-
-// A text is read whole, or refused, whatever was thought of its size: a file may grow or
-// shrink meanwhile.
-func TestReadSized(t *testing.T) {
-	const limit = 8
-	fails := errors.New("disk")
-	for length := range limit + 3 {
-		text := strings.Repeat("x", length)
-		for size := range int64(limit + 3) {
-			for name, r := range map[string]io.Reader{
-				"whole": strings.NewReader(text), "byte by byte": iotest.OneByteReader(strings.NewReader(text)),
-				"with its end": iotest.DataErrReader(strings.NewReader(text)),
-			} {
-				got, err := readSized("-", r, size, limit)
-				if length > limit != (err != nil) || err == nil && string(got) != text {
-					t.Errorf("%d bytes, thought to be %d, %s: %q, %v", length, size, name, got, err)
-				}
-			}
-			broken := io.MultiReader(strings.NewReader(text), iotest.ErrReader(fails))
-			if _, err := readSized("-", broken, size, limit); length <= limit && !errors.Is(err, fails) || err == nil {
-				t.Errorf("%d bytes, thought to be %d, then an error: %v", length, size, err)
-			}
-		}
 	}
 }

@@ -37,12 +37,6 @@ type Options struct {
 	AsIs bool
 	// Hooks says what to do with Helm's hooks.
 	Hooks Hooks
-	// Glance is called before a large input is decoded, with the objects that it will
-	// probably turn out to have: with what they are called, as it is written, and nothing
-	// else. It is for a caller that can begin something with that, and may be wrong: objects
-	// may be missing, or be none. It is not called for an input that is small, or that may
-	// be silent for long. It may be nil.
-	Glance func([]object.Manifest)
 	// In is standard input.
 	In io.Reader
 	// Secrets learns the values of the input's Secrets, so that no message quotes

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // Read reads everything that the options name.
@@ -32,7 +31,7 @@ func Read(ctx context.Context, o Options) (Result, error) {
 		o.Secrets = noSecrets{}
 	}
 	inputs, expandErr := expand(o)
-	files, decodeErr := decode(ctx, inputs, &reading{secrets: o.Secrets, selector: selector, asIs: o.AsIs}, o.Glance)
+	files, decodeErr := decode(ctx, inputs, &reading{secrets: o.Secrets, selector: selector, asIs: o.AsIs})
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
@@ -63,23 +62,14 @@ func Read(ctx context.Context, o Options) (Result, error) {
 }
 
 // decode reads the inputs one after the other and decodes their documents in parallel.
-// It returns the outcomes of each input, in order. tell is that of [Options].Glance.
-func decode(ctx context.Context, inputs []input, how *reading, tell func([]object.Manifest)) ([][]*outcome, error) {
+// It returns the outcomes of each input, in order.
+func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, error) {
 	var (
 		files   = make([][]*outcome, 0, len(inputs))
 		faults  []error
 		workers errgroup.Group
 		aliases = &yamldoc.Aliases{}
 	)
-	if tell != nil && worthAGlance(inputs) {
-		var found []object.Manifest
-		for i := range inputs {
-			inputs[i] = inputs[i].held(ctx)
-			docs, _ := inputs[i].documents(ctx)
-			found = append(found, glanceAt(docs)...)
-		}
-		tell(found)
-	}
 	// The limit also keeps reading from running ahead of decoding, which bounds how
 	// many texts are held.
 	workers.SetLimit(runtime.GOMAXPROCS(0))

@@ -13,7 +13,6 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -39,16 +38,13 @@ type Options struct {
 	typed bool
 	// Offline: the verb asks no server.
 	Offline bool
-	// Early lets Read and Plan begin to read objects before they return; it connects to the
-	// cluster. It must be nil where what was read may be outdated by then, as where a lock is
-	// waited for in between.
-	Early func() (*cluster.Client, error)
-	// glanced is what Read has begun, nil for nothing; early is what Plan has.
-	glanced   *glanced
-	early     *early
-	Scope     plan.Options
-	Manifests []object.Manifest
-	warnings  []manifest.Warning
+	// Prefetch lets Plan begin to read objects before it returns: not where what was read may
+	// be outdated by then, as where a lock is waited for in between.
+	Prefetch   bool
+	prefetched *prefetched // nil if nothing was begun
+	Scope      plan.Options
+	Manifests  []object.Manifest
+	warnings   []manifest.Warning
 	// invalid holds the faults of objects that --skip-invalid left out.
 	invalid []error
 	// unselected are the objects that -l left out.

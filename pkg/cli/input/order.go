@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ahead"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
@@ -15,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/known"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 )
 
 // Plan is Order for verbs that write fields, or say what a write would do: they wait for
@@ -24,54 +24,48 @@ func (o *Options) Plan(
 	ctx context.Context, c *connection.Connection, client *cluster.Client, predictor predict.Predictor, emit func(event.Event),
 ) (*plan.Plan, error) {
 	p, err := o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) {
-		if o.Early != nil {
-			before, err := o.glanced.result()
-			if err != nil {
-				return nil, err
-			}
-			if o.early, err = readEarly(ctx, client, o.Manifests, o.Scope, before); err != nil {
+		if o.Prefetch {
+			var err error
+			if o.prefetched, err = startPrefetch(ctx, client, o.Manifests, o.Scope); err != nil {
 				return nil, err
 			}
 		}
 		known, err := kinds(ctx, client, o.Manifests)
-		o.early = o.early.confirm(known)
+		o.prefetched = o.prefetched.confirm(known)
 		if err == nil {
 			err = upcoming(ctx, client, unexplained(o.Manifests, o.Scope, known), known, emit)
 		}
 		return known, err
 	})
-	if o.early == nil {
-		o.glanced.close()
-	}
 	if err == nil {
 		err = choices.Check(p, predictor, emit)
 	}
 	if err != nil {
-		o.early.close()
+		o.prefetched.close()
 		return nil, err
 	}
 	return p, nil
 }
 
 // Types gives a predictor what knows the types of the plan's kinds, and what reads their
-// schemas. done has to be called in the end; it ends what Ahead returns as well.
+// schemas. done has to be called in the end; it ends what Prefetched returns as well.
 func (o *Options) Types(ctx context.Context, client *cluster.Client, p *plan.Plan, to *predict.Predictor) (done func()) {
 	to.Known = known.Among(customKinds(p))
-	if o.early != nil {
-		to.Schema = o.early.schemas.of
-		return o.early.close
+	if o.prefetched != nil {
+		to.Schema = o.prefetched.schemas.of
+		return o.prefetched.close
 	}
-	s := readSchemas(ctx, client, p, nil)
+	s := readSchemas(ctx, client, p)
 	to.Schema = s.of
 	return s.end
 }
 
-// Ahead returns what has begun to read the objects of the plan; nil if nothing has.
-func (o *Options) Ahead() *ahead.Reader {
-	if o.early == nil {
+// Prefetched returns what has begun to read the objects of the plan; nil if nothing has.
+func (o *Options) Prefetched() *prefetch.Reader {
+	if o.prefetched == nil {
 		return nil
 	}
-	return o.early.reader
+	return o.prefetched.reader
 }
 
 // Beside looks up the objects of the input that -l left out, as far as their names and kinds go:

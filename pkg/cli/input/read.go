@@ -31,8 +31,8 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 	}
 	o.Files.Secrets = c.Vault
 	if !o.typed {
-		if !o.Offline && c.OpenEarly() {
-			o.glance(ctx, c)
+		if !o.Offline {
+			c.OpenEarly()
 		}
 		emit(event.Preparing{Text: "reading the manifests"})
 		o.Files.Tell = func(what string, since time.Time, within time.Duration) {
@@ -40,9 +40,6 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 		}
 	}
 	result, err := manifest.Read(ctx, o.Files)
-	if err != nil {
-		o.glanced.close()
-	}
 	if err != nil && ctx.Err() == nil {
 		scope := o.Scope
 		scope.Namespace, scope.Enforced, _ = c.Namespace() // Whether the kubeconfig is sound is not the question yet.

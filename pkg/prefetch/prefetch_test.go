@@ -1,4 +1,4 @@
-package ahead_test
+package prefetch_test
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ahead"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 )
 
 // trip is how long the server takes for the objects of one kind.
@@ -78,7 +78,7 @@ func planOf(phases, kinds, objects int) *plan.Plan {
 }
 
 // versionsOf reads a phase, and returns the versions that it saw.
-func versionsOf(ctx context.Context, r *ahead.Reader, ph plan.Phase) (map[object.Ref]string, error) {
+func versionsOf(ctx context.Context, r *prefetch.Reader, ph plan.Phase) (map[object.Ref]string, error) {
 	groups := map[schema.GroupVersionKind][]plan.Item{}
 	for _, item := range ph.Items {
 		groups[item.GVK] = append(groups[item.GVK], item)
@@ -116,7 +116,7 @@ func TestOneRoundForAllPhases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := &server{}, planOf(7, 4, 10)
 		started := time.Now()
-		r := ahead.Start(t.Context(), s, p)
+		r := prefetch.Start(t.Context(), s, p)
 		defer r.Close()
 		for _, ph := range p.Phases {
 			if got, err := versionsOf(t.Context(), r, ph); err != nil || len(got) != 10 {
@@ -157,7 +157,7 @@ func TestWhatIsReadIsFresh(t *testing.T) {
 				was[ref] = append(was[ref], version{ref.Name + "@" + s.versions[ref], time.Now()})
 			}
 			var wrote time.Time
-			r := ahead.Start(t.Context(), s, p)
+			r := prefetch.Start(t.Context(), s, p)
 			defer r.Close()
 			for _, ph := range p.Phases {
 				time.Sleep(time.Duration(random.IntN(4)) * 3 * time.Second)
@@ -210,7 +210,7 @@ func TestAbsencesAreKept(t *testing.T) {
 			if there {
 				want += (phases - 1) * kinds
 			}
-			r := ahead.Start(t.Context(), s, p)
+			r := prefetch.Start(t.Context(), s, p)
 			defer r.Close()
 			for n, ph := range p.Phases {
 				got, err := versionsOf(t.Context(), r, ph)
@@ -240,7 +240,7 @@ func TestErrorsAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := &server{away: true}, planOf(3, 2, 4)
 		ctx, cancel := context.WithCancel(t.Context())
-		r := ahead.Start(ctx, s, p)
+		r := prefetch.Start(ctx, s, p)
 		if _, err := versionsOf(ctx, r, p.Phases[0]); !errors.Is(err, errAway) {
 			t.Errorf("the server is away: %v", err)
 		}
@@ -256,61 +256,11 @@ func TestErrorsAndEnds(t *testing.T) {
 	})
 }
 
-// Plans that are large, or have one phase, are not kept in memory.
+// The objects of a large plan are not kept in memory.
 func TestNothingIsKept(t *testing.T) {
-	for name, p := range map[string]*plan.Plan{"one phase": planOf(1, 2, 4), "2,001 objects": planOf(3, 1, 667)} {
-		s := &server{}
-		ahead.Start(t.Context(), s, p).Close()
-		if s.calls > 0 {
-			t.Errorf("%s: %d reads ahead", name, s.calls)
-		}
-	}
-}
-
-// What was read for a plan of which less was known is not read again, and gets no younger by
-// being handed on: who reads from a Reader sees an object as it was ten seconds before at most.
-func TestReadingsKeepTheirAge(t *testing.T) {
-	for wait, calls := range map[time.Duration]int{4 * time.Second: 1, 6 * time.Second: 2} {
-		synctest.Test(t, func(t *testing.T) {
-			s, p := &server{versions: map[object.Ref]string{}}, planOf(1, 1, 3)
-			known := planOf(1, 1, 2)
-			first := ahead.StartAll(t.Context(), s, known)
-			defer first.Close()
-			time.Sleep(wait)
-			second := ahead.StartAll(t.Context(), first, p)
-			defer second.Close()
-			time.Sleep(wait)
-			if got, err := versionsOf(t.Context(), second, p.Phases[0]); err != nil || len(got) != 3 {
-				t.Fatal(got, err)
-			}
-			const unknown = 1 // read of the object that was not known
-			if s.calls != calls+unknown {
-				t.Errorf("%v and %v later: %d reads", wait, wait, s.calls)
-			}
-		})
-	}
-}
-
-// Of what was read before a write nothing is seen after it, however it was handed on: a plan may
-// be too large to be read ahead itself.
-func TestNothingIsSeenFromBeforeAWrite(t *testing.T) {
-	for _, objects := range []int{3, 2_001} {
-		synctest.Test(t, func(t *testing.T) {
-			p := planOf(1, 1, objects)
-			s := &server{versions: map[object.Ref]string{p.Phases[0].Items[0].Ref: "1"}}
-			first := ahead.StartAll(t.Context(), s, planOf(1, 1, 2))
-			defer first.Close()
-			second := ahead.StartAll(t.Context(), first, p)
-			defer second.Close()
-			time.Sleep(2 * trip)
-			second.Stale()
-			s.mu.Lock()
-			s.versions[p.Phases[0].Items[0].Ref] = "2"
-			s.mu.Unlock()
-			got, err := versionsOf(t.Context(), second, p.Phases[0])
-			if seen := got[p.Phases[0].Items[0].Ref]; err != nil || seen != "o0-0@2" {
-				t.Errorf("%d objects: %s was seen, %v", objects, seen, err)
-			}
-		})
+	s := &server{}
+	prefetch.Start(t.Context(), s, planOf(3, 1, 667)).Close()
+	if s.calls > 0 {
+		t.Errorf("%d reads ahead", s.calls)
 	}
 }

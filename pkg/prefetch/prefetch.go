@@ -1,4 +1,6 @@
-package ahead
+// Package prefetch reads the live objects of a whole plan from the moment a run begins, one
+// read a kind side by side, so that later phases need not wait for reads of their own.
+package prefetch
 
 import (
 	"context"
@@ -31,8 +33,6 @@ type Server interface {
 // Reader answers reads from what was read ahead, and asks the server where it cannot.
 type Reader struct {
 	server Server
-	// before is the server if that has read ahead as well, nil if not.
-	before *Reader
 	cancel context.CancelFunc
 	all    sync.WaitGroup
 
@@ -50,9 +50,6 @@ type group struct {
 	// The rest is written before done is closed, and read after.
 	read map[object.Ref]reading
 	at   time.Time
-
-	// taken: some of it was an answer. The Reader's lock guards it.
-	taken bool
 }
 
 type reading struct {
@@ -63,17 +60,7 @@ type reading struct {
 // Start begins to read the objects of all phases whose kinds are served. Close has to be
 // called in the end. Until then the Reader is for one goroutine, but for Live.
 func Start(ctx context.Context, server Server, p *plan.Plan) *Reader {
-	if len(p.Phases) < 2 {
-		return newReader(server) // It begins at once.
-	}
-	return StartAll(ctx, server, p)
-}
-
-// StartAll is Start for a caller that has something else to do before the first phase, so
-// that even a single one is read ahead. The server may be a Reader that was started for a plan
-// of which less was known; what that has read keeps its age.
-func StartAll(ctx context.Context, server Server, p *plan.Plan) *Reader {
-	r := newReader(server)
+	r := &Reader{server: server, cancel: func() {}}
 	objects := 0
 	for _, ph := range p.Phases {
 		objects += len(ph.Items)
@@ -101,32 +88,14 @@ func StartAll(ctx context.Context, server Server, p *plan.Plan) *Reader {
 			server.Live(ctx, g.kind, refs[gvk], func(i int, live *unstructured.Unstructured, err error) {
 				g.read[refs[gvk][i]] = reading{live, err}
 			})
-			g.at = r.readAt(gvk)
+			g.at = time.Now()
 		})
 	}
 	return r
 }
 
-func newReader(server Server) *Reader {
-	before, _ := server.(*Reader)
-	return &Reader{server: server, before: before, cancel: func() {}}
-}
-
-// readAt is when a kind was read that the server has just answered for.
-func (r *Reader) readAt(gvk schema.GroupVersionKind) time.Time {
-	if r.before == nil {
-		return time.Now()
-	}
-	r.before.mu.Lock()
-	defer r.before.mu.Unlock()
-	if g := r.before.groups[gvk]; g != nil && g.taken {
-		return g.at
-	}
-	return time.Now()
-}
-
-// Live is [Server].Live. Each object that was read ahead is answered once: who asks again
-// wants to know how it is by now.
+// Live is [Server].Live. Each object that was read ahead is answered once; a second call reads from
+// the server.
 func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	read := r.take(ctx, kind, refs)
 	var rest []object.Ref
@@ -169,20 +138,16 @@ func (r *Reader) take(ctx context.Context, kind object.Kind, refs []object.Ref) 
 		}
 		delete(g.read, ref)
 		if !r.stale || got.live == nil && got.err == nil {
-			taken[ref], g.taken = got, true
+			taken[ref] = got
 		}
 	}
 	return taken
 }
 
-// Stale says that something is about to be written: what was read of objects no longer
-// counts, since the write, or a controller because of it, may change any of them. That an
-// object was not there goes on counting: who creates it has to bind that to nothing being
-// there, whenever it was looked at. No call of Live may be under way.
+// Stale has everything read again from here on, because a write, or a controller after it, may
+// change any object. Absence stays valid: creates are conditional on absence. No call of Live
+// may be under way.
 func (r *Reader) Stale() {
-	if r.before != nil {
-		r.before.Stale()
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stale = true
