@@ -7,9 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
-
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/known"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
@@ -231,10 +229,7 @@ func TestSpellingsOfNothing(t *testing.T) {
 			rounds := circle.Of(6, 20, 200)
 			var unsettled []string
 			for round := range rounds {
-				manifest := &unstructured.Unstructured{}
-				if err := yaml.Unmarshal([]byte(spelling(r, text, ns)), &manifest.Object); err != nil {
-					t.Fatal(err)
-				}
+				manifest := fieldstest.Read(t, spelling(r, text, ns))
 				if kind == "ResourceClaimTemplate" { // Its spec cannot be changed.
 					manifest.SetName(fmt.Sprint("spelt-", round))
 				}

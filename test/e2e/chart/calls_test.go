@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 // update writes a field of the live object as an Update of a manager.
@@ -190,7 +192,7 @@ func TestCalls(t *testing.T) {
 				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
 			},
 			write: func(t *testing.T, ns, name string) {
-				_, err := s.in(configMaps, ns).Apply(t.Context(), name, object(t, configMap(ns, name, "a: '2'")),
+				_, err := s.in(configMaps, ns).Apply(t.Context(), name, fieldstest.Read(t, configMap(ns, name, "a: '2'")),
 					metav1.ApplyOptions{FieldManager: "two", Force: true, DryRun: []string{metav1.DryRunAll}})
 				if err != nil {
 					t.Fatal(err)

@@ -21,6 +21,8 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 // listener takes the webhook's place: it allows everything, and records the requests.
@@ -61,7 +63,7 @@ func (s site) listen(t *testing.T, release, namespace string) *listener {
 			t.Fatal(err)
 		}
 		// This has one of its kind's deprecated fields.
-		account := object(t, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: probe, namespace: default, annotations: {kubernetes.io/enforce-mountable-secrets: 'true'}}}")
+		account := fieldstest.Read(t, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: probe, namespace: default, annotations: {kubernetes.io/enforce-mountable-secrets: 'true'}}}")
 		if _, err := s.in(accounts, "default").Create(t.Context(), account, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
@@ -95,19 +95,10 @@ func (s site) in(gvr schema.GroupVersionResource, namespace string) dynamic.Reso
 	return s.Resource(gvr).Namespace(namespace)
 }
 
-func object(t *testing.T, text string) *unstructured.Unstructured {
-	t.Helper()
-	var o unstructured.Unstructured
-	if err := yaml.UnmarshalStrict([]byte(text), &o.Object); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	return &o
-}
-
 // apply applies the object that text describes, by force; subresources may follow.
 func (s site) apply(t *testing.T, gvr schema.GroupVersionResource, text, manager string, subresources ...string) *unstructured.Unstructured {
 	t.Helper()
-	o := object(t, text)
+	o := fieldstest.Read(t, text)
 	applied, err := s.in(gvr, o.GetNamespace()).Apply(t.Context(), o.GetName(), o,
 		metav1.ApplyOptions{FieldManager: manager, Force: true}, subresources...)
 	if err != nil {

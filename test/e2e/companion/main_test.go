@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
@@ -138,19 +138,10 @@ func (c *client) told() []string {
 	return out
 }
 
-func object(t *testing.T, text string) *unstructured.Unstructured {
-	t.Helper()
-	var o unstructured.Unstructured
-	if err := yaml.UnmarshalStrict([]byte(text), &o.Object); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	return &o
-}
-
 // try applies by force what text describes.
 func (c *client) try(t *testing.T, gvr schema.GroupVersionResource, text, manager string) (*unstructured.Unstructured, error) {
 	t.Helper()
-	o := object(t, text)
+	o := fieldstest.Read(t, text)
 	return c.Resource(gvr).Namespace(o.GetNamespace()).Apply(t.Context(), o.GetName(), o, metav1.ApplyOptions{FieldManager: manager, Force: true})
 }
 

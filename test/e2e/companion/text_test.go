@@ -8,6 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 )
 
 // birdsDefinition has an older version, and a map whose keys may be anything.
@@ -31,7 +33,7 @@ func (c *client) birds(t *testing.T, namespace string) {
 	c.namespace(t, namespace)
 	c.apply(t, definitions, birdsDefinition, "setup")
 	eventually(t, "birds are served, and known to be deprecated", func() bool {
-		o := object(t, "{apiVersion: example.com/v1beta1, kind: Bird, metadata: {name: probe, namespace: "+namespace+"}}")
+		o := fieldstest.Read(t, "{apiVersion: example.com/v1beta1, kind: Bird, metadata: {name: probe, namespace: "+namespace+"}}")
 		_, err := c.Resource(birds).Namespace(namespace).Create(t.Context(), o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil && strings.Contains(strings.Join(c.told(), "\n"), "Bird/"+namespace+"/probe")
 	})
@@ -44,7 +46,7 @@ func TestWarningsArrive(t *testing.T) {
 	c := newClient(t, "")
 	c.birds(t, "texts")
 	bird := func(name, value string, keys ...string) *unstructured.Unstructured {
-		o := object(t, "{apiVersion: example.com/v1beta1, kind: Bird, metadata: {namespace: texts, name: "+name+"}}")
+		o := fieldstest.Read(t, "{apiVersion: example.com/v1beta1, kind: Bird, metadata: {namespace: texts, name: "+name+"}}")
 		spec := map[string]any{}
 		for _, key := range keys {
 			spec[key] = value
@@ -95,7 +97,7 @@ func TestNamelessAndDeleted(t *testing.T) {
 	door := c.Resource(birds).Namespace("nameless")
 	var last string
 	for range 3 {
-		o, err := door.Create(t.Context(), object(t, "{apiVersion: example.com/v1beta1, kind: Bird, metadata: {generateName: b-, namespace: nameless}}"), metav1.CreateOptions{})
+		o, err := door.Create(t.Context(), fieldstest.Read(t, "{apiVersion: example.com/v1beta1, kind: Bird, metadata: {generateName: b-, namespace: nameless}}"), metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

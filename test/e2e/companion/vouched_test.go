@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
@@ -104,7 +105,7 @@ func TestHistoryIsVouchedFor(t *testing.T) {
 // kubectlApply applies what text describes, of whatever kind.
 func (c *client) kubectlApply(t *testing.T, text string) {
 	t.Helper()
-	o := object(t, text)
+	o := fieldstest.Read(t, text)
 	c.apply(t, c.resource(t, o.GroupVersionKind()), text, "setup")
 }
 

@@ -6,12 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 )
-
-func unmarshal(text string, into any) error { return yaml.Unmarshal([]byte(text), into) }
 
 func (w *world) stored(t *testing.T) *corev1.ConfigMap {
 	t.Helper()

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -70,7 +71,7 @@ func newWorld(t *testing.T, c *cluster.Cluster) *world {
 // apply applies by force, and returns the resulting object.
 func (w *world) apply(t *testing.T, manager string, resource schema.GroupVersionResource, namespace, yaml string, dryRun ...string) *unstructured.Unstructured {
 	t.Helper()
-	u := read(t, yaml)
+	u := fieldstest.Read(t, yaml)
 	out, err := w.dynamic.Resource(resource).Namespace(namespace).Apply(t.Context(), u.GetName(), u,
 		metav1.ApplyOptions{FieldManager: manager, Force: true, DryRun: dryRun})
 	if err != nil {
@@ -239,15 +240,6 @@ func (s *sink) expectEach(t *testing.T, want ...string) {
 	if diff != "" {
 		t.Fatalf("reported (-want +got):\n%s", diff)
 	}
-}
-
-func read(t *testing.T, yaml string) *unstructured.Unstructured {
-	t.Helper()
-	u := &unstructured.Unstructured{}
-	if err := unmarshal(yaml, &u.Object); err != nil {
-		t.Fatal(err)
-	}
-	return u
 }
 
 func eventually(t *testing.T, what string, done func() bool) {
