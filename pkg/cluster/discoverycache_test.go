@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"net/http"
@@ -13,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery/cached/disk"
@@ -101,128 +99,59 @@ func TestEverythingIsAskedForOnceAndAtOnce(t *testing.T) {
 }
 
 // A run that waited for kinds leaves a cache that has them, whatever becomes of the run after
-// that, and whatever the server says of everything: it may be behind, or not answer. kubectl
-// reads the same from it. What else was known stays.
+// that. kubectl reads the same from it. What else was known stays.
 func TestCacheThatARunLeaves(t *testing.T) {
-	for name, everything := range map[string]func(*http.Request) (*http.Response, error){
-		"server that lists it": func(req *http.Request) (*http.Response, error) {
-			if req.URL.Path == "/apis" {
-				return groups(group("apps", serving("v1", "Deployment", "deployments")), group("x.y", serving("v1", "Gadget", "gadgets"))), nil
-			}
-			return discovered(req), nil
-		},
-		"server that is behind": func(req *http.Request) (*http.Response, error) {
-			if req.URL.Path == "/apis" {
-				behind := apidiscoveryv2.APIVersionDiscovery{Version: "v1", Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent, Resources: serving("v1", "Other", "others").Resources}
-				return groups(group("apps", serving("v1", "Deployment", "deployments")), group("x.y", behind)), nil
-			}
-			return discovered(req), nil
-		},
-		"server that does not say": func(*http.Request) (*http.Response, error) {
-			return failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
-		},
-		"server that does not answer": func(req *http.Request) (*http.Response, error) {
-			<-req.Context().Done()
-			return nil, req.Context().Err()
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				dir := t.TempDir()
-				defined := false
-				answer := func(_ int, req *http.Request) (*http.Response, error) {
-					switch {
-					case defined && req.URL.Path == "/apis/x.y/v1":
-						return gadget(), nil
-					case defined && (req.URL.Path == "/api" || req.URL.Path == "/apis"):
-						return everything(req)
-					}
-					return discovered(req), nil
-				}
-				c, f, says := onDisk(t, dir, answer)
-				if _, err := c.Kind(t.Context(), gadgets); !errors.As(err, new(*NoKindError)) {
-					t.Fatal(err)
-				}
-				defined = true
-				began, ctx := time.Now(), t.Context()
-				if _, err := c.Served(ctx, gadgets, 0); err != nil || time.Since(began) > 0 {
-					t.Fatalf("after %s: %v", time.Since(began), err)
-				}
-
-				next, seen, _ := onDisk(t, dir, answer) // at once, as if the run had been killed
-				for _, want := range []object.Kind{
-					{GVK: gadgets, Resource: "gadgets", Namespaced: true, Verbs: []string{"get", "list", "patch"}},
-					{GVK: deployments, Resource: "deployments", Namespaced: true, Verbs: []string{"get", "list", "watch", "patch"}},
-				} {
-					kind, sure, err := next.Remembered(t.Context(), want.GVK)
-					if err != nil || kind.Resource != want.Resource || sure != (want.GVK == deployments) {
-						t.Errorf("%s: %+v, sure %v, %v", want.GVK.Kind, kind, sure, err)
-					}
-				}
-				if kind, err := next.Kind(t.Context(), gadgets); err != nil || kind.Resource != "gadgets" {
-					t.Errorf("%+v, %v", kind, err)
-				}
-				if asked := seen.everything(); asked != nil {
-					t.Errorf("the next run asks %v", asked)
-				}
-
-				time.Sleep(10 * time.Minute)
-				if asked := f.everything(); !slices.Equal(asked, []string{"GET /api", "GET /api", "GET /apis", "GET /apis"}) {
-					t.Errorf("asked %v, want once more, aside", asked)
-				}
-				if len(says.retries)+len(says.silences) > 0 {
-					t.Errorf("reported %v, %v of what nothing needs", says.retries, says.silences)
-				}
-				config := &rest.Config{Host: "http://fake", Transport: &fake{answer: func(_ int, req *http.Request) (*http.Response, error) {
-					t.Errorf("kubectl asks %s", req.URL.Path)
-					return discovered(req), nil
-				}}}
-				kubectl, err := disk.NewCachedDiscoveryClientForConfig(config, filepath.Join(dir, "discovery", "fake"), "", 6*time.Hour)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for gv, want := range map[string]string{"x.y/v1": "Gadget", "apps/v1": "Deployment", "v1": "ConfigMap"} {
-					list, err := kubectl.ServerResourcesForGroupVersionWithContext(t.Context(), gv)
-					if err != nil || len(list.APIResources) == 0 || list.APIResources[0].Kind != want {
-						t.Errorf("kubectl reads of %s: %v, %v", gv, list, err)
-					}
-				}
-				if list, err := kubectl.ServerGroupsWithContext(t.Context()); err != nil || len(list.Groups) < 2 {
-					t.Errorf("kubectl reads the groups %v, %v", list, err)
-				}
-			})
-		})
-	}
-}
-
-// The kinds are waited for until an answer has them, and then what waits is ended: what fills
-// the cache goes on.
-func TestCacheIsFilledThoughTheWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, f, _ := onDisk(t, t.TempDir(), func(_ int, req *http.Request) (*http.Response, error) {
-			time.Sleep(100 * time.Millisecond)
-			if err := req.Context().Err(); err != nil {
-				return nil, err
-			}
-			if req.URL.Path == "/apis/x.y/v1" {
+		dir := t.TempDir()
+		defined := false
+		answer := func(_ int, req *http.Request) (*http.Response, error) {
+			if defined && req.URL.Path == "/apis/x.y/v1" {
 				return gadget(), nil
 			}
-			return groups(group("apps", serving("v1", "Deployment", "deployments")), group("x.y", serving("v1", "Gadget", "gadgets"))), nil
-		})
-		ctx, end := context.WithCancel(t.Context())
-		if _, err := c.Served(ctx, gadgets, 0); err != nil {
+			return discovered(req), nil
+		}
+		c, f, _ := onDisk(t, dir, answer)
+		if _, err := c.Kind(t.Context(), gadgets); !errors.As(err, new(*NoKindError)) {
 			t.Fatal(err)
 		}
-		end()
-		time.Sleep(time.Second)
-		if asked := f.everything(); len(asked) != 2 {
-			t.Errorf("asked %v", asked)
+		defined = true
+		began, ctx := time.Now(), t.Context()
+		if _, err := c.Served(ctx, gadgets, 0); err != nil || time.Since(began) > 0 {
+			t.Fatalf("after %s: %v", time.Since(began), err)
 		}
-		if _, err := c.Resource(t.Context(), "gadgets"); err != nil {
-			t.Error(err)
+
+		next, seen, _ := onDisk(t, dir, answer) // at once, as if the run had been killed
+		for _, want := range []object.Kind{
+			{GVK: gadgets, Resource: "gadgets", Namespaced: true, Verbs: []string{"get", "list", "patch"}},
+			{GVK: deployments, Resource: "deployments", Namespaced: true, Verbs: []string{"get", "list", "watch", "patch"}},
+		} {
+			kind, sure, err := next.Remembered(t.Context(), want.GVK)
+			if err != nil || kind.Resource != want.Resource || sure != (want.GVK == deployments) {
+				t.Errorf("%s: %+v, sure %v, %v", want.GVK.Kind, kind, sure, err)
+			}
 		}
-		if asked := f.everything(); len(asked) != 2 {
-			t.Errorf("asked %v, though the cache was filled", asked)
+		if kind, err := next.Kind(t.Context(), gadgets); err != nil || kind.Resource != "gadgets" {
+			t.Errorf("%+v, %v", kind, err)
+		}
+		if asked := seen.everything(); asked != nil {
+			t.Errorf("the next run asks %v", asked)
+		}
+		if asked := f.everything(); !slices.Equal(asked, []string{"GET /api", "GET /apis"}) {
+			t.Errorf("asked %v, want nothing that is not needed", asked)
+		}
+		config := &rest.Config{Host: "http://fake", Transport: &fake{answer: func(_ int, req *http.Request) (*http.Response, error) {
+			t.Errorf("kubectl asks %s", req.URL.Path)
+			return discovered(req), nil
+		}}}
+		kubectl, err := disk.NewCachedDiscoveryClientForConfig(config, filepath.Join(dir, "discovery", "fake"), "", 6*time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for gv, want := range map[string]string{"x.y/v1": "Gadget", "apps/v1": "Deployment", "v1": "ConfigMap"} {
+			list, err := kubectl.ServerResourcesForGroupVersionWithContext(t.Context(), gv)
+			if err != nil || len(list.APIResources) == 0 || list.APIResources[0].Kind != want {
+				t.Errorf("kubectl reads of %s: %v, %v", gv, list, err)
+			}
 		}
 	})
 }

@@ -61,7 +61,7 @@ func kinds(ctx context.Context, client *cluster.Client, manifests []object.Manif
 	for _, m := range manifests {
 		meant[m.Ref().GVK] = true
 	}
-	return askAll(ctx, slices.Collect(maps.Keys(meant)), client.KindOnce())
+	return askAll(ctx, slices.Collect(maps.Keys(meant)), client.KindOnce(ctx))
 }
 
 // askAll asks for kinds in parallel, and leaves out those that are not served, or whose

@@ -37,9 +37,6 @@ type Cache struct {
 	read *served
 	// distrusted: what is on disk does not count.
 	distrusted bool
-	// questions numbers the questions for everything, and current is the latest of those whose
-	// answer came, or that came too early to count.
-	questions, current int
 	// seen are the lists in which a kind was first served during this run.
 	seen map[schema.GroupVersion]*metav1.APIResourceList
 }
@@ -91,7 +88,6 @@ func (c *Cache) distrust() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.told, c.read, c.distrusted = nil, nil, true
-	c.current = c.questions
 }
 
 // known returns what the cache knows; nil if it does not even know the groups. From disk, it
@@ -145,23 +141,11 @@ func (c *Cache) everything() *served {
 	return now
 }
 
-// ask numbers a question for everything.
-func (c *Cache) ask() int {
+// answer keeps the answer to a question for everything.
+func (c *Cache) answer(said *served) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.questions++
-	return c.questions
-}
-
-// answer keeps the answer to a question for everything, unless a later one was answered, or
-// was made necessary, meanwhile.
-func (c *Cache) answer(question int, said *served) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if question <= c.current {
-		return
-	}
-	c.current, c.told = question, said
+	c.told = said
 	for gv, list := range said.lists {
 		if seen := c.seen[gv]; seen != nil && lacks(list, seen) {
 			continue // It is behind what this run has seen.

@@ -44,45 +44,25 @@ func holds(t *testing.T, c *Cache, kinds ...string) {
 	}
 }
 
-// The cache is filled aside, and by whoever finds it out of date: an answer that was overtaken
-// does not count, and neither does one to a question from before the cache was distrusted.
-func TestAnswersThatComeLate(t *testing.T) {
-	c := &Cache{disk: store{t.TempDir()}}
-	first, second := c.ask(), c.ask()
-	c.answer(second, saying("new", "old"))
-	c.answer(first, saying("old"))
-	holds(t, c, "new", "old")
-	holds(t, &Cache{disk: c.disk}, "new", "old")
-
-	third := c.ask()
-	c.distrust()
-	c.answer(third, saying("old"))
-	if c.known() != nil {
-		t.Error("an answer counts that was asked for before the cache was distrusted")
-	}
-	c.answer(c.ask(), saying("newest"))
-	holds(t, c, "newest")
-}
-
 // Of lists in which kinds came to be served, the one that has more counts: definitions are
 // served one after the other, and answers overtake one another.
 func TestSeenLists(t *testing.T) {
 	c := &Cache{disk: store{t.TempDir()}}
-	c.answer(c.ask(), saying())
+	c.answer(saying())
 	c.see(things, listOf("a", "b"))
 	c.see(things, listOf("a"))
 	holds(t, &Cache{disk: c.disk}, "a", "b")
-	c.answer(c.ask(), saying("a"))
+	c.answer(saying("a"))
 	holds(t, &Cache{disk: c.disk}, "a", "b")
 	holds(t, c, "a") // This run goes by what the server says of everything.
-	c.answer(c.ask(), saying("a", "b", "c"))
+	c.answer(saying("a", "b", "c"))
 	holds(t, &Cache{disk: c.disk}, "a", "b", "c")
 }
 
 // A file that is too old, or is not what kubectl writes, is no answer.
 func TestFilesThatDoNotCount(t *testing.T) {
 	c := &Cache{disk: store{t.TempDir()}}
-	c.answer(c.ask(), saying("a"))
+	c.answer(saying("a"))
 	file := filepath.Join(c.disk.dir, "x.y", "v1", "serverresources.json")
 	good, err := os.ReadFile(file)
 	if err != nil {

@@ -76,7 +76,7 @@ type catalogue struct {
 func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 	now := d.cache.everything()
 	if now == nil {
-		if err := d.fill(ctx, nil); err != nil {
+		if err := d.fill(ctx); err != nil {
 			return catalogue{}, err
 		}
 		now = d.cache.known()

@@ -4,15 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
 )
 
 // The questions what a server serves share their patience: those for its groups, which
@@ -47,7 +51,7 @@ type Discovery struct {
 	timeout  time.Duration
 	get      Reader
 	known    *known
-	together together
+	asking   singleflight.Group // for the kinds of group versions
 }
 
 // New returns a Discovery. Nothing is sent yet.
@@ -78,4 +82,36 @@ func (d *Discovery) Version(ctx context.Context) (*version.Info, error) {
 		return nil, fmt.Errorf("version of the server: %w", err)
 	}
 	return &info, nil
+}
+
+// once returns a function that calls f once for each argument. Who asks meanwhile waits.
+func once[K comparable, V any](f func(K) V) func(K) V {
+	var mu sync.Mutex
+	known := map[K]func() V{}
+	return func(key K) V {
+		mu.Lock()
+		value, ok := known[key]
+		if !ok {
+			value = sync.OnceValue(func() V { return f(key) })
+			known[key] = value
+		}
+		mu.Unlock()
+		return value()
+	}
+}
+
+// until asks repeatedly, at growing intervals, until it is done or the time is over. It
+// returns an error if ctx ended.
+func until(ctx context.Context, within time.Duration, done func() bool) error {
+	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.25, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
+	for began := time.Now(); !done(); {
+		in := pauses.Step()
+		if time.Since(began)+in > within {
+			return nil
+		}
+		if err := pause.For(ctx, in); err != nil {
+			return err
+		}
+	}
+	return nil
 }

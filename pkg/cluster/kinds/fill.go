@@ -19,22 +19,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// fill puts everything that the server serves into the cache. asked is as in
-// [request.Request].
-func (d *Discovery) fill(ctx context.Context, asked <-chan struct{}) error {
-	_, err := d.everything(ctx, asked)
+// fill puts everything that the server serves into the cache.
+func (d *Discovery) fill(ctx context.Context) error {
+	_, err := d.everything(ctx)
 	return err
 }
 
 // everything asks the server for everything that it serves: for the core and for the groups
 // at once. Until both have answered, the cache has what it had.
-func (d *Discovery) everything(ctx context.Context, asked <-chan struct{}) (*served, error) {
-	question := d.cache.ask()
+func (d *Discovery) everything(ctx context.Context) (*served, error) {
 	var core, groups served
 	all, within := errgroup.WithContext(ctx)
 	for path, part := range map[string]*served{"/api": &core, "/apis": &groups} {
 		all.Go(func() error {
-			return d.requests.Do(within, request.Request{Bulk: true, Patience: forGroups, Asked: asked}, func(ctx context.Context) (err error) {
+			return d.requests.Do(within, request.Request{Bulk: true, Patience: forGroups}, func(ctx context.Context) (err error) {
 				*part, err = d.part(ctx, path)
 				return err
 			})
@@ -47,7 +45,7 @@ func (d *Discovery) everything(ctx context.Context, asked <-chan struct{}) (*ser
 	if !said.whole {
 		d.listEach(ctx, &said)
 	}
-	d.cache.answer(question, &said)
+	d.cache.answer(&said)
 	return &said, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,26 +26,36 @@ import (
 // serves the kind does not answer (edge case 20). If the server does not say what it serves
 // at all, it is an *UntoldError.
 func (d *Discovery) Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
-	return d.kind(ctx, gvk, &d.together)
+	return d.kind(ctx, gvk, d.listedNow)
 }
 
 // KindOnce returns Kind for a caller that asks about many kinds at once: the server is asked
 // once about each group version, however long it takes until the last of its kinds has its
 // turn.
-func (d *Discovery) KindOnce() func(context.Context, schema.GroupVersionKind) (object.Kind, error) {
-	round := &together{keeps: true}
+func (d *Discovery) KindOnce(ctx context.Context) func(context.Context, schema.GroupVersionKind) (object.Kind, error) {
+	type answered struct {
+		listing
+		err error
+	}
+	lists := once(func(gv schema.GroupVersion) answered {
+		l, err := d.listed(ctx, gv)
+		return answered{l, err}
+	})
 	return func(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
-		return d.kind(ctx, gvk, round)
+		return d.kind(ctx, gvk, func(_ context.Context, gv schema.GroupVersion) (listing, error) {
+			l := lists(gv)
+			return l.listing, l.err
+		})
 	}
 }
 
-func (d *Discovery) kind(ctx context.Context, gvk schema.GroupVersionKind, with *together) (object.Kind, error) {
+func (d *Discovery) kind(ctx context.Context, gvk schema.GroupVersionKind, list func(context.Context, schema.GroupVersion) (listing, error)) (object.Kind, error) {
 	if kind, ok := d.known.get(gvk); ok {
 		return kind, nil
 	}
 	kind, sure, err := d.remembered(ctx, gvk)
 	if err == nil && !sure {
-		kind, err = d.live(ctx, gvk, with)
+		kind, _, err = d.live(ctx, gvk, list)
 	}
 	if err == nil {
 		d.Know(kind, false)
@@ -90,7 +99,7 @@ func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind)
 // that are from before this run and may be outdated.
 func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	if d.cache.known() == nil {
-		if err := d.fill(ctx, nil); err != nil {
+		if err := d.fill(ctx); err != nil {
 			return object.Kind{}, false, err
 		}
 	}
@@ -124,20 +133,37 @@ func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kin
 	}, nil
 }
 
-// live asks the server itself about the one group version. Its errors are those of Kind.
-func (d *Discovery) live(ctx context.Context, gvk schema.GroupVersionKind, with *together) (object.Kind, error) {
-	kind, _, err := d.liveList(ctx, gvk, with)
-	return kind, err
-}
-
-// liveList is live that also returns the list that has the kind.
-func (d *Discovery) liveList(ctx context.Context, gvk schema.GroupVersionKind, with *together) (object.Kind, *metav1.APIResourceList, error) {
-	l, err := with.listed(ctx, gvk.GroupVersion(), d.listed)
+// live asks the server itself about the one group version, and returns the list that has
+// the kind, too. Its errors are those of Kind.
+func (d *Discovery) live(
+	ctx context.Context, gvk schema.GroupVersionKind, list func(context.Context, schema.GroupVersion) (listing, error),
+) (object.Kind, *metav1.APIResourceList, error) {
+	l, err := list(ctx, gvk.GroupVersion())
 	if err != nil {
 		return object.Kind{}, nil, ofKind(gvk, err)
 	}
 	kind, err := find(&l.kinds, gvk)
 	return kind, &l.kinds, err
+}
+
+// listing is the server's own list of the kinds of a group version; empty if it has none.
+type listing struct {
+	kinds metav1.APIResourceList
+	found bool
+}
+
+// listedNow is listed for callers that ask at the same time: they share one request. If that
+// fails, each asks for itself, since the first may have been interrupted.
+func (d *Discovery) listedNow(ctx context.Context, gv schema.GroupVersion) (listing, error) {
+	first := false
+	l, err, _ := d.asking.Do(gv.String(), func() (any, error) {
+		first = true
+		return d.listed(ctx, gv)
+	})
+	if err != nil && !first {
+		return d.listed(ctx, gv)
+	}
+	return l.(listing), err
 }
 
 func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (listing, error) {
@@ -154,24 +180,4 @@ func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (listing
 	}
 	l.found = err == nil
 	return l, err
-}
-
-// renewFor bounds how long the cache is filled aside.
-const renewFor = time.Minute
-
-// renew fills the cache anew after kinds came to be served, for the next reader: aside, since
-// this run knows its kinds by now, and quietly, since nothing of it needs the answer. ctx may
-// end as soon as the kind is there, and with it nothing that others want. If the run ends
-// before, the next reader finds the lists that this run has seen, and the rest by itself.
-func (d *Discovery) renew(ctx context.Context) {
-	if !d.known.startRenewing() {
-		return
-	}
-	go func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewFor)
-		defer cancel()
-		for again := true; again; again = d.known.renewAgain() {
-			_ = d.fill(ctx, make(chan struct{}))
-		}
-	}()
 }

@@ -30,13 +30,6 @@ type known struct {
 	renewed bool
 	// read is when the server's kinds were last read because a type was not found.
 	read time.Time
-
-	// awaited is how many kinds are waited for; came: one of those, or more, came to be served.
-	awaited int
-	came    bool
-	// renewing: the cache is being refilled because kinds came to be served; stale: others
-	// did since that began.
-	renewing, stale bool
 }
 
 func newKnown() *known {
@@ -100,49 +93,6 @@ func (k *known) setRefused(gvk schema.GroupVersionKind, why *NotEstablishedError
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.refused[gvk] = why
-}
-
-// await records that a kind is waited for.
-func (k *known) await() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.awaited++
-}
-
-// awaitedNoMore records that a kind came to be served, or is waited for no longer. It reports
-// whether it was the last, and any of them came.
-func (k *known) awaitedNoMore(came bool) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.awaited--
-	k.came = k.came || came
-	if k.awaited > 0 || !k.came {
-		return false
-	}
-	k.came = false
-	return true
-}
-
-// startRenewing reports whether the caller is to refill the cache. If it is being
-// refilled already, that is done once more.
-func (k *known) startRenewing() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.renewing {
-		k.stale = true
-		return false
-	}
-	k.renewing = true
-	return true
-}
-
-// renewAgain reports whether kinds came to be served while the cache was refilled; if not,
-// the refilling is over.
-func (k *known) renewAgain() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.renewing, k.stale = k.stale, false
-	return k.renewing
 }
 
 // lock makes the caller the only one to ask discovery, until unlock is called.

@@ -73,7 +73,7 @@ func (e *contradiction) Error() string { return e.text }
 func (d *Discovery) servedElsewhere(ctx context.Context, gvk schema.GroupVersionKind) (other schema.GroupVersion, err error) {
 	ended := until(ctx, d.timeout, func() bool {
 		var now *served
-		if now, err = d.everything(ctx, nil); err == nil {
+		if now, err = d.everything(ctx); err == nil {
 			other, err = now.elsewhere(gvk)
 		}
 		return !errors.As(err, new(*contradiction))

@@ -26,7 +26,7 @@ const unseenFor = 2 * time.Second
 // nearly that of a kind which is served. The error is a *NoKindError if nothing says that
 // the kind will come, or if it did not.
 func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, tell func(definition string)) (object.Kind, error) {
-	kind, list, err := d.liveList(ctx, gvk, &d.together)
+	kind, list, err := d.live(ctx, gvk, d.listedNow)
 	missing, ok := errors.AsType[*NoKindError](err)
 	switch {
 	case err == nil: // The cached list of all kinds lags behind.
@@ -60,18 +60,11 @@ func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, t
 // Served waits until the server serves the kind: for the given time or, if that is 0, for
 // as long as it would wait for the server itself. A definition that is Established is not
 // yet served (apiextensions-apiserver#5; edge case 18): only a request for the kind shows
-// that it is. The answer is kept for the next run; when nothing more is waited for, the whole
-// cache is filled anew.
+// that it is. The answer is kept for the next run.
 func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (kind object.Kind, err error) {
-	d.known.await()
-	defer func() {
-		if d.known.awaitedNoMore(err == nil) {
-			d.renew(ctx)
-		}
-	}()
 	var list *metav1.APIResourceList
 	ended := until(ctx, cmp.Or(within, d.timeout), func() bool {
-		kind, list, err = d.liveList(ctx, gvk, &d.together)
+		kind, list, err = d.live(ctx, gvk, d.listedNow)
 		return !errors.As(err, new(*NoKindError)) && !errors.As(err, new(*UntoldKindError)) // Until its Pods are ready, an aggregated API does not answer.
 	})
 	if err = cmp.Or(ended, err); err != nil {
