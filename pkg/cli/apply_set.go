@@ -62,7 +62,7 @@ func (o *applyOptions) applySet(
 	if err := o.set.Begin(ctx, run, p); err != nil {
 		return err
 	}
-	return o.lock.Tell(held, run.Set().Live, members(p), &told, func(ctx context.Context) error {
+	return o.lock.Announce(held, run.Set().Live, members(p), &told, func(ctx context.Context) error {
 		return o.runSet(ctx, client, p, run, apply, back)
 	})
 }
@@ -155,7 +155,7 @@ func (o *applyOptions) keeper(client *cluster.Client, set *sets.Set) *past.Keepe
 	}
 	return &past.Keeper{
 		Server: client, Parent: set.Record.Parent, Who: locking.Who(), Keep: o.history, Emit: o.out.Print,
-		Ledger: o.lock.Ledger(),
+		Ledger: o.lock,
 	}
 }
 

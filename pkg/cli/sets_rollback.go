@@ -187,7 +187,7 @@ func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []
 		run: print.Run, out: out,
 	}
 	back.approve = func(now *sets.Outcome) error {
-		last, _, err := back.lock.Ledger().Last()
+		last, _, err := back.lock.Last()
 		if err != nil {
 			last = history.Run{} // By its contents alone, then.
 		}

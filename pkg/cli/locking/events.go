@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -13,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/lock"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -23,7 +24,7 @@ import (
 type events struct {
 	server Server
 	parent object.Ref
-	me     lock.Identity
+	lock   *Lock
 	verb   string
 }
 
@@ -37,14 +38,14 @@ func (e *events) send(ctx context.Context, parent *unstructured.Unstructured, ki
 	ctx, cancel := context.WithTimeout(request.Unguarded(context.WithoutCancel(ctx)), patience)
 	defer cancel()
 	now := metav1.Now()
-	said := fmt.Sprintf("%s, run %s, by %s: %s", e.verb, e.me.Run, e.me.Holder, message)
+	said := fmt.Sprintf("%s, run %s, by %s: %s", e.verb, e.lock.run, e.lock.holder, message)
 	if len(said) > longest {
 		said = strings.ToValidUTF8(said[:longest], "") + "…"
 	}
 	ev := corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: LeaseOf(e.parent).Namespace,
-			Name:      nameOf(e.parent.Name), Annotations: map[string]string{RunAnnotation: e.me.Run},
+			Name:      nameOf(e.parent.Name), Annotations: map[string]string{RunAnnotation: e.lock.run},
 		},
 		InvolvedObject: corev1.ObjectReference{
 			APIVersion: e.parent.GVK.GroupVersion().String(), Kind: e.parent.GVK.Kind,
@@ -53,7 +54,7 @@ func (e *events) send(ctx context.Context, parent *unstructured.Unstructured, ki
 		Type: kind, Reason: reason, Message: said, Count: 1,
 		FirstTimestamp: now, LastTimestamp: now,
 		Source:              corev1.EventSource{Component: "kubectl-k8sconnect"},
-		ReportingController: "kubectl-k8sconnect", ReportingInstance: e.me.Holder,
+		ReportingController: "kubectl-k8sconnect", ReportingInstance: e.lock.holder,
 	}
 	if parent != nil {
 		ev.InvolvedObject.UID = parent.GetUID()
@@ -72,4 +73,40 @@ func (e *events) send(ctx context.Context, parent *unstructured.Unstructured, ki
 func nameOf(parent string) string {
 	const longest = 200
 	return strings.TrimRight(parent[:min(len(parent), longest)], "-.") + "." + strings.ToLower(ulid.Make().String())
+}
+
+// Tally counts the results of a run.
+type Tally struct {
+	mu     sync.Mutex
+	counts map[event.Action]int
+}
+
+// Counting hands events on, and counts them.
+func (t *Tally) Counting(emit func(event.Event)) func(event.Event) {
+	return func(e event.Event) {
+		if a, ok := e.(event.Applied); ok {
+			t.mu.Lock()
+			if t.counts == nil {
+				t.counts = map[event.Action]int{}
+			}
+			t.counts[a.Action]++
+			t.mu.Unlock()
+		}
+		emit(e)
+	}
+}
+
+// String returns the counts: 3 created, 57 unchanged.
+func (t *Tally) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var parts []string
+	for _, action := range []event.Action{
+		event.Created, event.Configured, event.Unchanged, event.InConflict, event.Failed, event.Skipped, event.Pruned,
+	} {
+		if n := t.counts[action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, action))
+		}
+	}
+	return strings.Join(parts, ", ")
 }

@@ -1,18 +1,21 @@
 package locking
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/user"
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/lock"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -20,26 +23,57 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Locking is the lock of the set that a run changes.
+// Flags are those of verbs that change a set.
+type Flags struct{ timeout time.Duration }
+
+// timeoutFlag is how long to wait for the lock of a set.
+const timeoutFlag = "lock-timeout"
+
+// Add adds the flag. A minute outlasts the lock of a run that was killed.
+func (f *Flags) Add(flags *pflag.FlagSet) {
+	flags.DurationVar(&f.timeout, timeoutFlag, time.Minute,
+		"How long to wait while another run has the lock of the set; 0 does not wait")
+}
+
+// Within is how long to wait. named: a set is named, and only sets have a lock.
+func (f *Flags) Within(given func(flag string) bool, named bool) (time.Duration, error) {
+	switch {
+	case f.timeout < 0:
+		return 0, errors.New("--" + timeoutFlag + " must not be negative")
+	case given(timeoutFlag) && !named:
+		return 0, errors.New("--" + timeoutFlag + " goes with --apply-set: without a set there is no lock")
+	}
+	return f.timeout, nil
+}
+
+// Locking is the lock of the set that a run changes, with what is reported of it.
 type Locking struct {
+	*Lock
 	connection *connection.Connection
-	lock       *lock.Lock
-	me         lock.Identity
 	within     time.Duration
 	emit       func(event.Event)
 	parent     object.Ref
-	store      *Store
-	ledger     Ledger
 	events     *events
 }
 
 // New returns the lock of a run, which is not held yet. From now on, no client of the
 // connection writes unless it is held.
 func New(c *connection.Connection, run string, within time.Duration, emit func(event.Event)) *Locking {
-	l := &Locking{connection: c, me: identity(c, run), within: within, emit: emit}
-	l.lock = lock.New(l.me, lock.Usual())
-	c.Guard = l.lock
+	holder := fmt.Sprintf("%s pid %d %s", Who(), os.Getpid(), c.Process())
+	l := &Locking{Lock: NewLock(holder, run), connection: c, within: within, emit: emit}
+	c.Guard = l.Begin
 	return l
+}
+
+// Who is the person or account, and the machine or Pod: for a person who finds a lock at night.
+func Who() string {
+	const long = 60
+	name := os.Getenv("USER")
+	if u, err := user.Current(); err == nil {
+		name = cmp.Or(u.Username, name)
+	}
+	host, _ := os.Hostname() // A process without one is still told by the rest.
+	return text.Truncate(text.Printable(cmp.Or(name, "?")), long) + "@" + text.Truncate(text.Printable(cmp.Or(host, "?")), long)
 }
 
 // Hold gets the lock of the set with this parent, and waits for it. The context that it
@@ -50,24 +84,24 @@ func (l *Locking) Hold(ctx context.Context, server Server, parent object.Ref, br
 	if err != nil {
 		return nil, err
 	}
-	l.parent, l.store = parent, NewStore(renewing, parent, &l.ledger)
-	l.ledger.server, l.ledger.ref = server, l.store.ref
-	l.lock.Name(parent.String())
-	first := NewStore(server, parent, &l.ledger)
-	tell := func(held lock.HeldError) {
+	l.parent = parent
+	report := func(held *HeldError) {
 		l.emit(event.Waiting{For: "the lock of " + parent.String() + ": " + held.Error(), Within: l.within})
 	}
-	held, err := l.lock.Acquire(ctx, first, l.store, l.within, tell)
+	held, err := l.Acquire(ctx, parent, server, renewing, l.within, report)
 	if brings != nil && isNoNamespace(err) {
 		if err := brings(request.Unguarded(ctx)); err != nil {
 			return nil, err
 		}
-		held, err = l.lock.Acquire(ctx, first, l.store, l.within, tell)
+		held, err = l.Acquire(ctx, parent, server, renewing, l.within, report)
+	}
+	if apierrors.IsForbidden(err) {
+		err = &object.HintedError{Err: fmt.Errorf("cannot lock the set: %w", err), Advice: rights(l.ref)}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", parent, explain(err, l.store.ref))
+		return nil, fmt.Errorf("%s: %w", parent, err)
 	}
-	l.events = &events{server: renewing, parent: parent, me: l.me, verb: l.connection.Verb}
+	l.events = &events{server: renewing, parent: parent, lock: l.Lock, verb: l.connection.Verb}
 	return held, nil
 }
 
@@ -78,29 +112,10 @@ func isNoNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// explain says which right is missing, if one is.
-func explain(err error, lease object.Ref) error {
-	if apierrors.IsForbidden(err) {
-		return &object.HintedError{
-			Err:    fmt.Errorf("cannot lock the set: %w", err),
-			Advice: rights(lease),
-		}
-	}
-	return err
-}
-
-// Ledger returns that of the set, for the time in which its lock is held. Nil without a lock.
-func (l *Locking) Ledger() *Ledger {
-	if l == nil {
-		return nil
-	}
-	return &l.ledger
-}
-
-// Tell executes a run, and announces its start and its end in the cluster before the lock
+// Announce executes a run, and announces its start and its end in the cluster before the lock
 // is released. parent is the set's, as it is; objects is their number. Without a lock it
 // announces nothing.
-func (l *Locking) Tell(ctx context.Context, parent *unstructured.Unstructured, objects int, counts *Tally, do func(context.Context) error) error {
+func (l *Locking) Announce(ctx context.Context, parent *unstructured.Unstructured, objects int, counts *Tally, do func(context.Context) error) error {
 	if l == nil || l.events == nil {
 		return do(ctx)
 	}
@@ -118,32 +133,27 @@ func (l *Locking) Tell(ctx context.Context, parent *unstructured.Unstructured, o
 // Ended says how the run ended: it is written down when the lock is given back. A run that
 // says nothing has failed. A nil Locking notes nothing.
 func (l *Locking) Ended(result history.Result) {
-	if l != nil && l.store != nil {
-		l.store.result = result
+	if l != nil {
+		l.result = result
 	}
 }
 
 // Remove deletes the Lease once the lock was given back: that of a set which is no more. One
-// that another run has taken meanwhile stays. So does one that is ours still, because a write
-// may arrive: that is reported. The requests of a lock are not retried; those of server are.
+// that another run has taken meanwhile stays. The requests of a lock are not retried; those of
+// server are.
 func (l *Locking) Remove(ctx context.Context, server Server) error {
-	live, err := server.Get(ctx, LeaseKind(), l.store.ref)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
+	live, err := server.Get(ctx, LeaseKind(), l.ref)
 	if err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
 		return err
 	}
-	lease, err := RecordOf(live)
-	if err == nil && lease.Holder == l.me.Holder {
-		l.emit(event.Warned{Ref: l.store.ref, Text: fmt.Sprintf(
-			"stays, although the set is deleted, until it has run out in %s: then the same command deletes it", lock.Usual().Duration)})
-	}
-	if err != nil || lease.Holder != "" {
+	if lease, err := recordOf(live); err != nil || lease.HolderIdentity != "" && lease.HolderIdentity != l.holder {
 		return err
 	}
 	how := object.Deletion{UID: live.GetUID(), ResourceVersion: live.GetResourceVersion()}
-	_, err = server.Delete(request.Unguarded(ctx), LeaseKind(), l.store.ref, how)
+	_, err = server.Delete(request.Unguarded(ctx), LeaseKind(), l.ref, how)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
@@ -152,19 +162,15 @@ func (l *Locking) Remove(ctx context.Context, server Server) error {
 
 // Release gives the lock back, however the run ended.
 func (l *Locking) Release(ctx context.Context) {
-	held := l.store != nil && l.lock.Held()
-	if l.lock.Release(ctx, l.store) || !held {
+	err := l.Lock.Release(ctx)
+	if err == nil {
 		return
 	}
-	why := "a write may still arrive"
-	err := l.lock.Failure()
-	if err != nil {
-		why = err.Error()
-	}
+	why := err.Error()
 	if apierrors.IsForbidden(err) {
-		why += " (" + rights(l.store.ref) + ")"
+		why += " (" + rights(l.ref) + ")"
 	}
-	l.emit(event.Warned{Ref: l.parent, Text: fmt.Sprintf("the lock of the set is not given back: %s; it is free in %s", why, lock.Usual().Duration)})
+	l.emit(event.Warned{Ref: l.parent, Text: fmt.Sprintf("the lock of the set is not given back: %s; it is free in %s", why, validity)})
 }
 
 // rights says what a run may have to do with a Lease.

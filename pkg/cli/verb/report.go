@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/lock"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
@@ -101,7 +101,7 @@ func TellRun(c *connection.Connection, w io.Writer, err error) {
 // isLate reports whether the time was over before all was done, or before what a
 // selector waited for came, or whether another run had the lock: that is a no.
 func isLate(err error) bool {
-	if errors.As(err, new(*unfinishedError)) || errors.As(err, new(*lock.HeldError)) || errors.As(err, new(*lock.LostError)) {
+	if errors.As(err, new(*unfinishedError)) || errors.As(err, new(*locking.HeldError)) || errors.As(err, new(*locking.LostError)) {
 		return true
 	}
 	nothing, ok := errors.AsType[*wait.NothingError](err)

@@ -55,14 +55,9 @@ func newTransport(from Origin, base string, clock *Clock) func(http.RoundTripper
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if t.guard != nil && writes(req) && !attemptOf(req.Context()).unguarded {
-		return t.guarded(req, t.send)
+	if err := t.guarded(req); err != nil {
+		return nil, err
 	}
-	return t.send(req)
-}
-
-// send sends the request once.
-func (t *transport) send(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	if t.run != "" {
 		req = req.Clone(ctx) // A RoundTripper must not change its request.
@@ -70,15 +65,11 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 	}
 	a := attemptOf(ctx)
 	a.hear()
-	first := a.wrote != nil && writes(req) && a.wrote.CompareAndSwap(false, true)
+	if a.wrote != nil && writes(req) {
+		a.wrote.Store(true)
+	}
 	began := time.Now()
 	resp, err := t.next.RoundTrip(req)
-	if errors.Is(err, errStale) {
-		if first {
-			a.wrote.Store(false)
-		}
-		return nil, err
-	}
 	if err != nil {
 		return nil, asLost(ctx, err)
 	}
@@ -156,54 +147,4 @@ func BasePath(config *rest.Config) string {
 		return "" // No client can be made from such a configuration.
 	}
 	return strings.TrimSuffix(path.Clean("/"+u.Path), "/")
-}
-
-// guarded sends a write as the guard allows. A write that waited too long for a
-// connection is started again.
-func (t *transport) guarded(req *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	for {
-		within, ended, err := t.guard.Begin(req.Context())
-		switch {
-		case req.Context().Err() != nil && err != nil:
-			return nil, err // It was waited for to the end of the request's time.
-		case err != nil:
-			return nil, &refusedError{err}
-		}
-		resp, err := send(t.bounded(req, within))
-		ended(err == nil && decided(resp))
-		if !errors.Is(err, errStale) || req.Body != nil && req.GetBody == nil {
-			return resp, err
-		}
-		if req.GetBody != nil {
-			if req.Body, err = req.GetBody(); err != nil {
-				return nil, err
-			}
-		}
-	}
-}
-
-// bounded returns the request with a bound on how long the server may work on it, counted
-// from its arrival, and with a body whose last part is sent only if the guard still
-// allows it. The server does not execute a request that it does not get in full.
-func (t *transport) bounded(req *http.Request, within time.Duration) *http.Request {
-	out := req.Clone(req.Context())
-	// The API server refuses a bound above its own, by default a minute; no guard allows
-	// as much.
-	query := out.URL.Query()
-	if own, err := time.ParseDuration(query.Get("timeout")); err == nil && own > 0 { // --request-timeout
-		within = min(within, own)
-	}
-	query.Set("timeout", within.Truncate(time.Millisecond).String())
-	out.URL.RawQuery = query.Encode()
-	if req.Body == nil {
-		return out
-	}
-	out.Body = &freshBody{req.Body, t.guard}
-	if req.GetBody != nil {
-		out.GetBody = func() (io.ReadCloser, error) {
-			body, err := req.GetBody()
-			return &freshBody{body, t.guard}, err
-		}
-	}
-	return out
 }
