@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -33,9 +34,21 @@ type server struct {
 	release   deprecation.Release
 }
 
+// shared is the cluster of the tests that ask for no other release.
+var shared cluster.Shared
+
+func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
+
+// start returns the shared server, or one with arguments of its own.
 func start(t *testing.T, args ...string) *server {
 	t.Helper()
-	config, err := cluster.ForTest(t, cluster.Options{APIServerArgs: args}).RESTConfig()
+	var c *cluster.Cluster
+	if len(args) == 0 {
+		c = shared.Cluster(t)
+	} else {
+		c = cluster.ForTest(t, cluster.Options{APIServerArgs: args})
+	}
+	config, err := c.RESTConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
