@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -73,7 +72,6 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	if !out.Adopts() {
 		out.Verdict, _ = settle.Evaluate(live, out.Body, p.Manager)
 		p.settleByTypes(&out)
-		p.define(&out)
 	}
 	if len(out.Yielded) > 0 && out.Verdict == settle.Clear {
 		// What is yielded has to keep its value, and only the server's answer shows
@@ -94,14 +92,6 @@ func (p Predictor) settleByTypes(in *Prediction) {
 			in.Verdict = settle.Settled
 			return
 		}
-	}
-}
-
-// define has a definition known that stays as it is.
-func (p Predictor) define(in *Prediction) {
-	definition := schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
-	if p.Known != nil && in.Verdict == settle.Settled && in.Item.GVK.GroupKind() == definition {
-		p.Known.Define(in.Live)
 	}
 }
 

@@ -22,16 +22,6 @@ type Server interface {
 	Update(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 }
 
-// Known is what a run knows of kinds before it reads what the server publishes of them. Its
-// methods are called from many goroutines.
-type Known interface {
-	// Of returns the type of a kind, nil if it is not known.
-	Of(kind object.Kind) openapi.Type
-	// Define tells of a live definition that is as its manifest says. It must not be
-	// changed afterwards.
-	Define(definition *unstructured.Unstructured)
-}
-
 // Predictor predicts for one field manager and one set of choices.
 type Predictor struct {
 	// Manager is who we are.
@@ -57,8 +47,9 @@ type Predictor struct {
 	// Locate finds a field in the file that a manifest was read from; nil if there is no
 	// such file.
 	Locate Locator
-	// Known has what is known of kinds without their schemas; nil for nothing.
-	Known Known
+	// Known returns the type of a kind that is known without its schema, nil for any other.
+	// It is called from many goroutines; a nil func knows none.
+	Known func(kind object.Kind) openapi.Type
 	// Schema returns the schema by which the server reads a kind, nil if it is not known.
 	// It is called if the live object and what is known leave a doubt that a schema may
 	// settle, and for a field that the schema lacks. A nil func means that no schema is known.
@@ -100,7 +91,7 @@ func (p Predictor) knownOf(item plan.Item) func() openapi.Type {
 	if p.Known == nil {
 		return nil
 	}
-	known := p.Known.Of(item.Kind)
+	known := p.Known(item.Kind)
 	if known == nil {
 		return nil
 	}

@@ -32,7 +32,7 @@ import (
 	product "github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/known"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/local"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
@@ -120,7 +120,7 @@ type server struct {
 	client dynamic.Interface
 	mapper *restmapper.DeferredDiscoveryRESTMapper
 	schema func(object.Kind) openapi.Type
-	known  *known.Kinds
+	known  local.Types
 	ours   *product.Client
 }
 
@@ -145,8 +145,7 @@ func newServer(ctx context.Context, c *cluster.Cluster) (*server, error) {
 	return &server{ours: ours, schema: published.ByKind(ours.SchemaOnce(ctx)), client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))}, nil
 }
 
-// learn reads the schemas that the server publishes by now, with those of the objects' kinds,
-// and what the definitions among the objects say of them.
+// learn reads the schemas that the server publishes by now, with those of the objects' kinds.
 func (s *server) learn(t *testing.T, objects []*subject) {
 	t.Helper()
 	kinds := sets.New[schema.GroupVersionKind]()
@@ -160,16 +159,6 @@ func (s *server) learn(t *testing.T, objects []*subject) {
 		}
 	}
 	s.schema = published.ByKind(s.ours.SchemaOnce(t.Context()))
-	s.known = known.Among(kinds.UnsortedList())
-	for _, o := range objects {
-		if o.isDefinition() {
-			live, err := s.get(t.Context(), o.ref)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.known.Define(live)
-		}
-	}
 }
 
 // install applies a set, definitions first, and returns what the server took.

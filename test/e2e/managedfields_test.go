@@ -134,11 +134,7 @@ func (s *subject) schemaOf() openapi.Type {
 
 // knownOf returns what is known of the kind without its schema.
 func (s *subject) knownOf() openapi.Type {
-	mapping, err := s.mapper.RESTMapping(s.ref.GVK.GroupKind(), s.ref.GVK.Version)
-	if err != nil {
-		return nil
-	}
-	return s.known.Of(object.Kind{GVK: s.ref.GVK, Resource: mapping.Resource.Resource})
+	return s.known.Of(object.Kind{GVK: s.ref.GVK})
 }
 
 // isDefinition reports whether the object says what others may be. The server

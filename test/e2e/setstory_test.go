@@ -169,7 +169,7 @@ func (s *story) checkAsked(t *testing.T) {
 //
 //   - how a group is served that definitions bring (a cache may remember a definition
 //     that is gone, or that changed since), and
-//   - of a set with custom kinds that it does not define, where the schemas are (each is on
+//   - of a set with custom kinds, where the schemas are (each is on
 //     disk under its hash, and only the server knows which is the present one), which goes out
 //     beside the reads. Of another set no schema is asked, not even with empty caches.
 func (s *story) readsOnce(t *testing.T, folder string, objects []*unstructured.Unstructured) {
@@ -179,10 +179,10 @@ func (s *story) readsOnce(t *testing.T, folder string, objects []*unstructured.U
 	s.call(t, "diff", folder, caches)
 	from := s.audit.mark(t)
 	s.call(t, "diff", folder, caches)
-	untold := undefined(objects)
+	custom := customKinds(objects)
 	for _, uri := range s.audit.reads(t, first) {
-		if strings.HasPrefix(uri.Path, "/openapi/") && len(untold) == 0 {
-			t.Errorf("every kind is known, and yet %s was asked", uri)
+		if strings.HasPrefix(uri.Path, "/openapi/") && len(custom) == 0 {
+			t.Errorf("every kind is built in, and yet %s was asked", uri)
 		}
 	}
 	groups, resources := map[string]bool{}, map[string]bool{}
@@ -201,7 +201,7 @@ func (s *story) readsOnce(t *testing.T, folder string, objects []*unstructured.U
 		}
 		version := strings.TrimPrefix(strings.TrimPrefix(uri.Path, "/apis/"), "/api/")
 		switch {
-		case groups[uri.Path], uri.Path == "/openapi/v3" && len(untold) > 0:
+		case groups[uri.Path], uri.Path == "/openapi/v3" && len(custom) > 0:
 			beyond = append(beyond, uri.Path)
 		case slices.ContainsFunc(slices.Collect(maps.Keys(resources)), func(v string) bool { return strings.HasPrefix(version, v+"/") }):
 		default:
@@ -214,19 +214,12 @@ func (s *story) readsOnce(t *testing.T, folder string, objects []*unstructured.U
 	t.Logf("%d objects, %d requests, %d of them no reads of objects: %q", len(objects), len(asked), len(beyond), beyond)
 }
 
-// undefined returns the custom kinds among the objects that none of them defines.
-func undefined(objects []*unstructured.Unstructured) map[schema.GroupVersionKind]bool {
+// customKinds returns the kinds among the objects that are not Kubernetes' own.
+func customKinds(objects []*unstructured.Unstructured) map[schema.GroupVersionKind]bool {
 	out := map[schema.GroupVersionKind]bool{}
 	for _, u := range objects {
 		if gvk := u.GroupVersionKind(); !object.IsBuiltIn(gvk.Group) {
 			out[gvk] = true
-		}
-	}
-	for _, u := range objects {
-		if rank(u) == 1 {
-			for _, gvk := range served(u) {
-				delete(out, gvk)
-			}
 		}
 	}
 	return out

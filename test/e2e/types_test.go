@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -16,99 +15,30 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/known"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/local"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// TestTypesAreThosePublished holds what is known of kinds without their schemas, of
-// Kubernetes' own and of those that the corpus defines, against what the API server publishes
-// of each value in them: what kind of value it is, and who may own which part of it.
+// TestTypesAreThosePublished holds what is known of Kubernetes' own kinds without their schemas
+// against what the API server publishes of each value in them: what kind of value it is, and who may own which part of it.
 func TestTypesAreThosePublished(t *testing.T) {
 	t.Parallel() // It has a cluster of its own.
 	c := cluster.ForTest(t, cluster.Options{})
-	server, err := newServer(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
 	config, err := c.RESTConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
 	publisher := publisher{client: discovery.NewDiscoveryClientForConfigOrDie(config)}
-	t.Run("built in", func(t *testing.T) {
-		judge := judge{own: known.Among(nil)}
-		publisher.eachKind(t, func(gvk schema.GroupVersionKind, doc document, s *spec.Schema) {
-			own := judge.own.Of(object.Kind{GVK: gvk})
-			if own != nil && !strings.HasSuffix(gvk.Kind, "List") { // Lists are no manifests.
-				judge.compare(t, doc, gvk.Kind, s, own)
-			}
-		})
-		if judge.types < 400 {
-			t.Errorf("%d types were compared", judge.types)
+	var judge judge
+	publisher.eachKind(t, func(gvk schema.GroupVersionKind, doc document, s *spec.Schema) {
+		own := judge.own.Of(object.Kind{GVK: gvk})
+		if own != nil && !strings.HasSuffix(gvk.Kind, "List") { // Lists are no manifests.
+			judge.compare(t, doc, gvk.Kind, s, own)
 		}
 	})
-	t.Run("defined", func(t *testing.T) {
-		circle.Full(t)
-		definitions := server.define(t)
-		kinds := map[schema.GroupVersionKind]string{} // with the resources
-		for _, definition := range definitions {
-			for _, gvk := range served(definition) {
-				kinds[gvk], _, _ = unstructured.NestedString(definition.Object, "spec", "names", "plural")
-				until(t, "the schema of "+gvk.String()+" is published", func() bool {
-					s, err := server.ours.Schema(t.Context(), object.Kind{GVK: gvk})
-					return err == nil && s != nil
-				})
-			}
-		}
-		judge := judge{own: known.Among(slices.Collect(maps.Keys(kinds))), defined: true}
-		for _, definition := range definitions {
-			judge.own.Define(definition)
-		}
-		publisher.eachKind(t, func(gvk schema.GroupVersionKind, doc document, s *spec.Schema) {
-			resource, ours := kinds[gvk]
-			if !ours {
-				return
-			}
-			delete(kinds, gvk)
-			judge.compare(t, doc, gvk.Kind, s, judge.own.Of(object.Kind{GVK: gvk, Resource: resource}))
-		})
-		if len(kinds) > 0 || judge.values == 0 {
-			t.Errorf("not compared: %v", kinds)
-		}
-		t.Logf("%d definitions, %d values", len(definitions), judge.values)
-	})
-}
-
-// define applies the definitions of the corpus and returns them as they are live.
-func (s *server) define(t *testing.T) []*unstructured.Unstructured {
-	t.Helper()
-	var live []*unstructured.Unstructured
-	for _, set := range readCorpus(t) {
-		set.objects = slices.DeleteFunc(set.objects, func(u *unstructured.Unstructured) bool { return rank(u) != 1 })
-		for _, subject := range s.install(t, set) {
-			u, err := s.get(t.Context(), subject.ref)
-			if err != nil {
-				t.Fatal(err)
-			}
-			live = append(live, u)
-		}
+	if judge.types < 400 {
+		t.Errorf("%d types were compared", judge.types)
 	}
-	s.established(t.Context())
-	return live
-}
-
-// served returns the kinds of a definition.
-func served(definition *unstructured.Unstructured) (kinds []schema.GroupVersionKind) {
-	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
-	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
-	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
-	for _, v := range versions {
-		if v := v.(map[string]any); v["served"] == true {
-			kinds = append(kinds, schema.GroupVersionKind{Group: group, Version: v["name"].(string), Kind: kind})
-		}
-	}
-	return kinds
 }
 
 // publisher reads the documents that the API server publishes.
@@ -200,26 +130,19 @@ func (u use) relation() openapi.Relation {
 
 // judge compares types, and counts what it has compared.
 type judge struct {
-	own     *known.Kinds
-	defined bool
-	seen    map[string]bool
-	types   int
-	values  int
+	own   local.Types
+	seen  map[string]bool
+	types int
 }
 
 // compare compares a value's type with what is published of it, and all that is below.
 func (j *judge) compare(t *testing.T, doc document, path string, s *spec.Schema, own openapi.Type) {
 	t.Helper()
 	is := doc.use(s)
-	switch {
-	case own == nil && j.defined:
-		t.Errorf("%s: published as %v, and not known", path, is.Type)
-		return
-	case own == nil:
+	if own == nil {
 		t.Logf("%s: of the server's version only", path) // Its schema will be asked.
 		return
 	}
-	j.values++
 	if diff := cmp.Diff([]string(is.Type), own.Kinds()); diff != "" {
 		t.Errorf("%s: kinds (-published +own): %s", path, diff)
 	}
@@ -230,55 +153,30 @@ func (j *judge) compare(t *testing.T, doc document, path string, s *spec.Schema,
 	if own.Extension(keeps) != is.extensions[keeps] {
 		t.Errorf("%s: keeps unknown fields: %v, published: %v", path, own.Extension(keeps), is.extensions[keeps])
 	}
-	if j.defined {
-		j.compareDefault(t, path, is.value, own.Default())
-	} else {
-		if is.name != "" && own.Name() != is.name {
-			t.Errorf("%s: it is a %q, published as %q", path, own.Name(), is.name)
+	if is.name != "" && own.Name() != is.name {
+		t.Errorf("%s: it is a %q, published as %q", path, own.Name(), is.name)
+	}
+	if own.Default() != nil {
+		t.Errorf("%s: the Go types have no defaults", path)
+	}
+	if name := own.Name(); name != "" {
+		if j.seen[name] {
+			return
 		}
-		if own.Default() != nil {
-			t.Errorf("%s: the Go types have no defaults", path)
+		if j.seen == nil {
+			j.seen = map[string]bool{}
 		}
-		if name := own.Name(); name != "" {
-			if j.seen[name] {
-				return
-			}
-			if j.seen == nil {
-				j.seen = map[string]bool{}
-			}
-			j.seen[name] = true
-			j.types++
-		}
+		j.seen[name] = true
+		j.types++
 	}
 	j.compareBelow(t, doc, path, is, own)
 }
 
-func (j *judge) compareDefault(t *testing.T, path string, published, own any) {
-	t.Helper()
-	want, err1 := json.Marshal(published)
-	got, err2 := json.Marshal(own)
-	if err1 != nil || err2 != nil || string(got) != string(want) {
-		t.Errorf("%s: the default is %s, published %s", path, got, want)
-	}
-}
-
 func (j *judge) compareBelow(t *testing.T, doc document, path string, is use, own openapi.Type) {
 	t.Helper()
-	resource := j.defined && (is.extensions["x-kubernetes-embedded-resource"] == true || !strings.Contains(path, "."))
 	for name := range is.Properties {
 		field := is.Properties[name]
-		if resource && slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) {
-			if p := own.Property(name); p == nil || openapi.RelationOf(p) != openapi.Unknown {
-				t.Errorf("%s.%s: it is %v", path, name, p)
-			}
-			continue
-		}
 		j.compare(t, doc, path+"."+name, &field, own.Property(name))
-	}
-	for _, name := range own.Properties() {
-		if _, ok := is.Properties[name]; !ok && j.defined { // Others may be newer than the server.
-			t.Errorf("%s.%s: not published", path, name)
-		}
 	}
 	values, open := own.Values()
 	switch additional := is.AdditionalProperties; {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/known"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
@@ -220,7 +219,6 @@ func TestSpellingsOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.seedFromEnv(t)
-	s.known = known.Among(nil)
 	ns := namespace(t, c)
 	for kind, text := range variants {
 		t.Run(kind, func(t *testing.T) {

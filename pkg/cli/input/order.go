@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/known"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/local"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 )
 
@@ -50,7 +50,7 @@ func (o *Options) Plan(
 // Types gives a predictor what knows the types of the plan's kinds, and what reads their
 // schemas. done has to be called in the end; it ends what Prefetched returns as well.
 func (o *Options) Types(ctx context.Context, client *cluster.Client, p *plan.Plan, to *predict.Predictor) (done func()) {
-	to.Known = known.Among(customKinds(p))
+	to.Known = new(local.Types).Of
 	if o.prefetched != nil {
 		to.Schema = o.prefetched.schemas.of
 		return o.prefetched.close

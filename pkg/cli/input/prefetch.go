@@ -127,54 +127,19 @@ func likelyAsked(p *plan.Plan) []schema.GroupVersion {
 		return nil // Few objects, and what they ask is asked soon.
 	}
 	likely := sets.New[schema.GroupVersion]()
-	for _, item := range untold(p) {
-		if likely.Has(item.GVK.GroupVersion()) {
-			continue
-		}
-		for name, v := range item.Object.Object {
-			if name != "metadata" && hasListOfMaps(v) {
-				likely.Insert(item.GVK.GroupVersion())
+	for _, ph := range p.Phases {
+		for _, item := range ph.Items {
+			if item.Kind.Resource == "" || object.IsBuiltIn(item.GVK.Group) || likely.Has(item.GVK.GroupVersion()) {
+				continue // It is not served yet, or is known without a schema.
+			}
+			for name, v := range item.Object.Object {
+				if name != "metadata" && hasListOfMaps(v) {
+					likely.Insert(item.GVK.GroupVersion())
+				}
 			}
 		}
 	}
 	return likely.UnsortedList()
-}
-
-// untold returns the items of a plan whose types only a schema shows: not those of Kubernetes'
-// own kinds, nor those whose definitions the plan has, nor those of kinds that are not served.
-func untold(p *plan.Plan) []*plan.Item {
-	definitions := sets.New[string]()
-	for _, ph := range p.Phases {
-		for i := range ph.Items {
-			if key := ph.Items[i].Key(); isDefinition(key) {
-				definitions.Insert(key.Name)
-			}
-		}
-	}
-	var out []*plan.Item
-	for _, ph := range p.Phases {
-		for i := range ph.Items {
-			item := &ph.Items[i]
-			kind := item.Kind
-			if kind.Resource != "" && !object.IsBuiltIn(item.GVK.Group) && !definitions.Has(kind.Resource+"."+item.GVK.Group) {
-				out = append(out, item)
-			}
-		}
-	}
-	return out
-}
-
-// customKinds returns the kinds of a plan that are not Kubernetes' own.
-func customKinds(p *plan.Plan) []schema.GroupVersionKind {
-	kinds := sets.New[schema.GroupVersionKind]()
-	for _, ph := range p.Phases {
-		for _, item := range ph.Items {
-			if !object.IsBuiltIn(item.GVK.Group) {
-				kinds.Insert(item.GVK)
-			}
-		}
-	}
-	return kinds.UnsortedList()
 }
 
 func hasListOfMaps(v any) bool {

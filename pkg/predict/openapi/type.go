@@ -1,9 +1,9 @@
 package openapi
 
 // Type is what is declared about a value, with references resolved. Package published
-// implements it for the schemas that an API server publishes, builtin for the Go types of
-// Kubernetes' own kinds, and defined for the text of a definition; callers with other schemas
-// bring their own. A nil Type means that nothing is known.
+// implements it for the schemas that an API server publishes, and local for the Go types
+// of Kubernetes' own kinds; callers with other schemas bring their own. A nil Type means that
+// nothing is known.
 type Type interface {
 	// Name is the type's name, such as "io.k8s.api.core.v1.PodSpec"; empty if it has none.
 	Name() string

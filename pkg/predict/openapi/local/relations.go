@@ -1,4 +1,4 @@
-package builtin
+package local
 
 // What the Go types do not say: the markers +listType, +mapType and +structType of
 // k8s.io/api, of the stable versions in Kubernetes 1.36. TestTypesAreThosePublished compares

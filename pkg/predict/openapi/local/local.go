@@ -1,4 +1,6 @@
-package builtin
+// Package local has the types of Kubernetes' own kinds, from the Go types that clients are
+// compiled with: what a server publishes of them need not be read first.
+package local
 
 import (
 	"reflect"
@@ -6,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
@@ -25,15 +27,16 @@ type Types struct {
 
 // Of returns the type of a kind, nil if it is none of Kubernetes' own, newer than these, or of
 // a version that may still change. It has no defaults, which the Go types do not show.
-func (t *Types) Of(gvk schema.GroupVersionKind) openapi.Type {
+func (t *Types) Of(kind object.Kind) openapi.Type {
+	gvk := kind.GVK
 	if strings.Contains(gvk.Version, "alpha") || strings.Contains(gvk.Version, "beta") {
 		return nil
 	}
-	object, err := scheme.Scheme.New(gvk)
+	value, err := scheme.Scheme.New(gvk)
 	if err != nil {
 		return nil
 	}
-	return t.of(field{value: reflect.TypeOf(object)})
+	return t.of(field{value: reflect.TypeOf(value)})
 }
 
 func (t *Types) of(f field) openapi.Type {

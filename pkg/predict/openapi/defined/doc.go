@@ -1,2 +1,0 @@
-// Package defined has the types that definitions (CustomResourceDefinitions) declare.
-package defined
