@@ -1,6 +1,18 @@
+// Package cluster is the only door to the API server: the kinds that it serves, reads,
+// server-side apply, and the steps that every request goes through (retry, waiting for a
+// server that is away, bounded width, warnings).
+//
+//	client, err := cluster.New(cluster.Options{REST: config, CacheDir: dir})
+//	kind, err := client.Kind(ctx, gvk)
+//	answer, err := client.Apply(ctx, kind, obj, object.Write{Manager: "k8sconnect"})
+//
+// Callers may start any number of calls in parallel; the client sends a bounded number of
+// them at once. It knows nothing of plans, owners or output.
 package cluster
 
 import (
+	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -79,3 +91,62 @@ type Client struct {
 
 // Now is the time as the server has it, which the times in its objects are compared with.
 func (c *Client) Now() time.Time { return c.clock.Now() }
+
+// The errors of the rooms below have the names under which callers of a Client know them.
+
+// UnreachableError says that the server was away for longer than we were to wait for it.
+type UnreachableError = request.UnreachableError
+
+// NoKindError says that the server does not serve a kind.
+type NoKindError = kinds.NoKindError
+
+// NoTypeError says that the server serves nothing by the name of a type.
+type NoTypeError = kinds.NoTypeError
+
+// UntoldError says that the server does not say what it serves.
+type UntoldError = kinds.UntoldError
+
+// UntoldKindError says that the server behind the API of a kind does not answer.
+type UntoldKindError = kinds.UntoldKindError
+
+// New returns a client. Nothing is sent yet.
+func New(o Options) (*Client, error) {
+	var telling sync.Mutex
+	clock := &request.Clock{}
+	config := request.Prepare(o.REST, request.Origin{Run: o.Run, Sent: o.Sent, Guard: o.Guard, Opening: o.Opening}, request.NewWarnings(&telling, o.OnWarning), clock)
+	cache, err := kinds.NewCache(config, o.CacheDir)
+	if err != nil {
+		return nil, fmt.Errorf("discovery: %w", err)
+	}
+	client, err := rest.UnversionedRESTClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		rest: client,
+		requests: request.New(client, request.Options{
+			Timeout: o.ServerTimeout, Outage: o.Outage, Concurrency: o.Concurrency,
+			Telling: &telling, OnRetry: o.OnRetry, OnStall: o.OnStall, Credentials: o.Credentials, OnCredentials: o.OnCredentials,
+		}),
+		clock: clock,
+	}
+	c.Discovery = kinds.New(kinds.Options{Cache: cache, REST: client, Send: c.requests, Timeout: max(o.ServerTimeout, o.Outage), Get: c.Get})
+	c.lists = &listwatch.Source{REST: client, Send: c.requests, NewlyServed: c.NewlyServed, OnPolling: onPolling(&telling, o.OnPolling)}
+	return c, nil
+}
+
+// onPolling calls tell once for each kind and namespace.
+func onPolling(telling *sync.Mutex, tell func(object.Kind, string, string)) func(object.Kind, object.Selection, string) {
+	type place struct{ resource, namespace string }
+	told := map[place]bool{}
+	return func(kind object.Kind, sel object.Selection, verb string) {
+		telling.Lock()
+		defer telling.Unlock()
+		at := place{kind.GVR().GroupResource().String(), sel.Namespace}
+		if tell == nil || told[at] {
+			return
+		}
+		told[at] = true
+		tell(kind, sel.Namespace, verb)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/answer"
@@ -162,4 +163,26 @@ func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace stri
 		n += int(*page.RemainingItemCount)
 	}
 	return n, err
+}
+
+// held remembers which kinds are left in objects that hold some.
+type held struct {
+	mu    sync.Mutex
+	kinds map[types.UID][]object.Kind
+}
+
+func (h *held) get(uid types.UID) (kinds []object.Kind, known bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	kinds, known = h.kinds[uid]
+	return kinds, known
+}
+
+func (h *held) put(uid types.UID, kinds []object.Kind) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.kinds == nil {
+		h.kinds = map[types.UID][]object.Kind{}
+	}
+	h.kinds[uid] = kinds
 }

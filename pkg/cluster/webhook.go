@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	admission "k8s.io/api/admissionregistration/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -143,5 +144,29 @@ func (c *Client) backend(ctx context.Context, client admission.WebhookClientConf
 func anyReady(endpoints []discoveryv1.Endpoint) bool {
 	return slices.ContainsFunc(endpoints, func(e discoveryv1.Endpoint) bool {
 		return e.Conditions.Ready == nil || *e.Conditions.Ready
+	})
+}
+
+// admissionHooks are the webhooks of the cluster, read once, and only when something
+// was refused.
+type admissionHooks struct {
+	once  sync.Once
+	hooks []admissionHook
+}
+
+type admissionHook struct {
+	name   string
+	client admission.WebhookClientConfig
+	rules  []admission.RuleWithOperations
+}
+
+// means reports whether the rules match writes of the kind. The version is ignored: a
+// webhook gets objects in the version that it wants.
+func (h admissionHook) means(kind object.Kind) bool {
+	return slices.ContainsFunc(h.rules, func(rule admission.RuleWithOperations) bool {
+		groups := slices.Contains(rule.APIGroups, kind.GVK.Group) || slices.Contains(rule.APIGroups, "*")
+		return groups && slices.ContainsFunc(rule.Resources, func(resource string) bool {
+			return resource == kind.Resource || resource == "*" || resource == "*/*" || resource == kind.Resource+"/*"
+		})
 	})
 }

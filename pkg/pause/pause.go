@@ -1,3 +1,4 @@
+// Package pause waits for a while, unless something ends that earlier.
 package pause
 
 import (

@@ -6,9 +6,11 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -78,4 +80,47 @@ func containerMark(status any) string {
 		}
 	}
 	return strings.Join(said, " ")
+}
+
+// Told is what was said last of why an object hangs. The zero value: nothing yet.
+type Told struct{ text string }
+
+// News reports whether an explanation says what was not told before it, and takes it for
+// told. One that says nothing is no news. Codes and what blocks tell one from another;
+// numbers in a message may change all the time.
+func (t *Told) News(causes []event.Cause, err error) bool {
+	text := textOf(causes, err)
+	if text == "" || text == t.text {
+		return false
+	}
+	t.text = text
+	return true
+}
+
+func textOf(causes []event.Cause, err error) string {
+	var text strings.Builder
+	for _, c := range causes {
+		fmt.Fprintln(&text, c.Code, c.BlockedBy)
+	}
+	if err != nil && len(causes) == 0 {
+		fmt.Fprintln(&text, err)
+	}
+	return text.String()
+}
+
+// calm is the least pause between two reports about the same object.
+const calm = time.Second
+
+// Burst spreads the reports about one object: a controller may write it fifty times in a
+// moment. The zero value has reported nothing.
+type Burst struct{ last time.Time }
+
+// Left returns how long the next report has to wait; 0 means now, and counts it as made. A
+// caller that waits reports the state at the end of the wait, not the one before it.
+func (b *Burst) Left(now time.Time) time.Duration {
+	if left := b.last.Add(calm).Sub(now); left > 0 && !b.last.IsZero() {
+		return left
+	}
+	b.last = now
+	return 0
 }

@@ -1,3 +1,21 @@
+// Package stall decides when it is asked why an object hangs, and what of the answer is
+// news.
+//
+//	schedule := stall.New[string](stall.Limits{After: 15 * time.Second})
+//	schedule.Moved("web", now, false)
+//	…
+//	for _, name := range schedule.Due(now) {
+//		causes := explain(name)
+//		schedule.Asked(now, map[string]int{"web": requests}, 0)
+//		if told.News(causes, nil) { … }
+//	}
+//
+// An object hangs when nothing has moved in it for a while. Then it is asked why, and
+// again at intervals that the requests pay for: each object has a purse that fills at so
+// many requests a minute, and all of them together have one. The time is a parameter, so
+// that the same calls give the same answers.
+//
+// The package asks nothing itself, knows no causes and starts no goroutine.
 package stall
 
 import (
@@ -181,4 +199,24 @@ func (s *Schedule[K]) Passed(now time.Time) int {
 		}
 	}
 	return n
+}
+
+// purse holds the requests that may be sent. It fills up to full, at full a minute. What
+// costs more than it holds is paid later: nothing else is bought until then.
+type purse struct {
+	full, holds float64
+	at          time.Time
+}
+
+func newPurse(aMinute int, now time.Time) purse {
+	return purse{full: float64(aMinute), holds: float64(aMinute), at: now}
+}
+
+// has is how much there is by then.
+func (p *purse) has(now time.Time) float64 {
+	return min(p.full, p.holds+p.full*now.Sub(p.at).Minutes())
+}
+
+func (p *purse) pay(now time.Time, requests float64) {
+	p.holds, p.at = p.has(now)-requests, now
 }

@@ -1,2 +1,0 @@
-// Package pause waits for a while, unless something ends that earlier.
-package pause
