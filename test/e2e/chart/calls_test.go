@@ -215,7 +215,7 @@ func TestCalls(t *testing.T) {
 		"scale": {
 			before: func(t *testing.T, _, name string) { s.apply(t, birds, fmt.Sprintf(bird, name, 2), "one") },
 			write: func(t *testing.T, ns, name string) {
-				scale := object(t, fmt.Sprintf("{apiVersion: autoscaling/v1, kind: Scale, metadata: {namespace: %s, name: %s}, spec: {replicas: 3}}", ns, name))
+				scale := fieldstest.Read(t, fmt.Sprintf("{apiVersion: autoscaling/v1, kind: Scale, metadata: {namespace: %s, name: %s}, spec: {replicas: 3}}", ns, name))
 				for range 2 {
 					if _, err := s.in(birds, ns).Update(t.Context(), scale, metav1.UpdateOptions{FieldManager: "two"}, "scale"); err != nil {
 						t.Fatal(err)
