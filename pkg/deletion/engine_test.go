@@ -367,6 +367,9 @@ func TestRefused(t *testing.T) {
 		"by RBAC":        {forbidden, false, "a unknown"},
 		"as invalid":     {apierrors.NewBadRequest("no"), true, "a failed"},
 		"by its trouble": {apierrors.NewServiceUnavailable("no"), true, "a unknown"},
+		"by its failure": {apierrors.NewInternalError(errors.New("no")), true, "a unknown"},
+		"by its haste":   {apierrors.NewTimeoutError("no", 0), true, "a unknown"},
+		"by its load":    {apierrors.NewTooManyRequestsError("no"), true, "a unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
