@@ -37,12 +37,10 @@ func (c *Cluster) CreateNamespace(ctx context.Context, name string) error {
 	})
 }
 
-// LeaveNamespace removes a namespace from a cluster that stays. One of our own ends sooner than
-// its controllers would have removed what is in it.
-func (c *Cluster) LeaveNamespace(name string) {
-	if c.External() {
-		_ = c.client.do(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, nil, nil)
-	}
+// DeleteNamespace removes a namespace, and does not wait until it is gone. What one test leaves may
+// be what another one takes for a cause.
+func (c *Cluster) DeleteNamespace(name string) {
+	_ = c.client.do(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, nil, nil)
 }
 
 func (a *apiClient) create(ctx context.Context, path string, object any) error {

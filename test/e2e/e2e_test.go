@@ -102,7 +102,7 @@ func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 	if err := c.CreateNamespace(ctx, ns); err != nil {
 		return err
 	}
-	env.Defer(func() { c.LeaveNamespace(ns) })
+	env.Defer(func() { c.DeleteNamespace(ns) })
 	return name(env.WorkDir, ns)
 }
 

@@ -194,7 +194,7 @@ func namespace(t *testing.T, c *cluster.Cluster) string {
 	if err := c.CreateNamespace(t.Context(), ns); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.LeaveNamespace(ns) })
+	t.Cleanup(func() { c.DeleteNamespace(ns) })
 	return ns
 }
 
