@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -36,12 +38,25 @@ func (d Decision) Doubt() string {
 // Digest identifies what is doomed: the set and the names of the objects. A user who
 // confirms a digest confirms that and nothing else.
 func (d Decision) Digest() string {
-	h := sha256.New()
-	fmt.Fprintln(h, d.ID)
+	lines := []string{d.ID}
 	for _, m := range d.Doomed {
-		k := m.Ref.Key()
-		fmt.Fprintf(h, "%q %q %q %q\n", k.Group, k.Kind, k.Namespace, k.Name)
+		lines = append(lines, Line(m.Ref.Key(), ""))
 	}
-	const shown = 6 // bytes: it is compared with one other, and typed
+	return Digest(lines)
+}
+
+// Line is one object of what is to be confirmed, and what becomes of it.
+func Line(k object.Key, what string) string {
+	return fmt.Sprintf("%q %q %q %q %q", k.Group, k.Kind, k.Namespace, k.Name, what)
+}
+
+// Digest stands for what is to be confirmed, line by line in any order: of a prune, of the
+// deletion of a set, and of a rollback.
+func Digest(lines []string) string {
+	h := sha256.New()
+	for _, line := range slices.Sorted(slices.Values(lines)) {
+		fmt.Fprintf(h, "%q\n", line)
+	}
+	const shown = 8 // bytes: it is compared with one other, and typed
 	return hex.EncodeToString(h.Sum(nil)[:shown])
 }

@@ -1,13 +1,12 @@
 package sets
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -63,17 +62,11 @@ func asText(value any) string {
 
 // Digest stands for the outcome, and what it is of.
 func (o *Outcome) Digest(of ...string) string {
-	const enough = 8 // bytes: it is compared with one other, and typed
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	lines := slices.Clone(of)
 	for key, what := range o.changes {
-		lines = append(lines, fmt.Sprintf("%q %q %q %q %q", key.Group, key.Kind, key.Namespace, key.Name, what))
+		lines = append(lines, applyset.Line(key, what))
 	}
-	slices.Sort(lines)
-	sum := sha256.New()
-	for _, line := range lines {
-		fmt.Fprintf(sum, "%q\n", line)
-	}
-	return hex.EncodeToString(sum.Sum(nil)[:enough])
+	return applyset.Digest(lines)
 }
