@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"context"
 	"maps"
 	"slices"
 
@@ -134,4 +135,20 @@ func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 		out.Changes = append(out.Changes, c.Change())
 	}
 	return out
+}
+
+// recreation reports an object that would be deleted and created anew. Its two sides are
+// what we own of the object that goes, and of the one that comes.
+func (e *Engine) recreation(ctx context.Context, p *predict.Prediction, anew *predict.Recreation) {
+	view, err := e.Predictor.View(p, anew.Answer)
+	if err != nil {
+		e.cannotTell(ctx, p.Item, err)
+		return
+	}
+	out := event.Compared{
+		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Recreate, Reason: "deleted and created anew: " + anew.Reason,
+		Changes: redact.Changes(p.Item.Ref, view.Changes()),
+	}
+	out.Before, out.After = redact.Pair(out.Ref, view.Before, view.After)
+	e.compared(out)
 }

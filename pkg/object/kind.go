@@ -2,8 +2,11 @@ package object
 
 import (
 	"slices"
+	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Kind is what the cluster (or a definition in the same set) says of a kind.
@@ -45,3 +48,46 @@ type Write struct {
 	// Empty means Strict.
 	Validation string
 }
+
+// IsBuiltIn reports whether a group is one of Kubernetes' own: it has no dot, which a
+// custom resource's group always has, or it is one of those with a dot in Kubernetes 1.36.
+func IsBuiltIn(group string) bool {
+	return !strings.Contains(group, ".") || slices.Contains([]string{
+		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
+		"authentication.k8s.io", "authorization.k8s.io", "certificates.k8s.io",
+		"coordination.k8s.io", "discovery.k8s.io", "events.k8s.io",
+		"flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io", "networking.k8s.io",
+		"node.k8s.io", "rbac.authorization.k8s.io", "resource.k8s.io",
+		"scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io",
+	}, group)
+}
+
+// Deletion says how to delete one object.
+type Deletion struct {
+	// UID identifies the object. Another one that has its name by now is left
+	// alone. Empty means any object of that name.
+	UID types.UID
+	// ResourceVersion is that of the object that was looked at: one that has changed since
+	// is left alone. Empty means any.
+	ResourceVersion string
+	// Propagation says what becomes of the object's dependents. Empty leaves that
+	// to the server.
+	Propagation metav1.DeletionPropagation
+	// GracePeriod in seconds; nil is the object's own.
+	GracePeriod *int64
+	// DryRun asks what would happen, and deletes nothing.
+	DryRun bool
+}
+
+// DryRun says how much of a run is only simulated.
+type DryRun string
+
+// The dry runs.
+const (
+	// DryRunNone writes.
+	DryRunNone DryRun = ""
+	// DryRunServer asks the server what would happen, and writes nothing.
+	DryRunServer DryRun = "server"
+	// DryRunClient only reads.
+	DryRunClient DryRun = "client"
+)

@@ -2,6 +2,7 @@ package object
 
 import (
 	"maps"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -42,3 +43,34 @@ func Newer(version, than string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, than)
 	return err == nil && order > 0
 }
+
+// WholeNumber reads a whole number from an object's field, such as a generation, which some
+// controllers write as a string (edge case 47, https://github.com/helm/helm/issues/32615).
+// It reports whether the value is one.
+func WholeNumber(v any) (n int64, ok bool) {
+	switch v := v.(type) {
+	case int64:
+		return v, true
+	case float64:
+		return int64(v), true
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// HintedError is an error with a hint, for errors that no caller distinguishes by
+// type. Others have a Hint of their own.
+type HintedError struct {
+	Err error
+	// Advice may be empty.
+	Advice string
+}
+
+func (e *HintedError) Error() string { return e.Err.Error() }
+
+func (e *HintedError) Unwrap() error { return e.Err }
+
+// Hint returns the advice.
+func (e *HintedError) Hint() string { return e.Advice }
