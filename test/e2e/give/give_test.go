@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
 var (
@@ -142,6 +144,9 @@ func TestRace(t *testing.T) {
 	})
 	given := map[string]bool{}
 	for i := range 6 { // each for as long as it tries again
+		if i >= circle.Of(2, 6, 6) && len(given) > 0 {
+			break
+		}
 		key := fmt.Sprint("k", i)
 		status, out := s.give(t, "cm/a", ".data."+key, "--from=flux", "--to=team")
 		switch {
