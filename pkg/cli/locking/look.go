@@ -80,6 +80,9 @@ func (e *LostError) Error() string {
 	return said
 }
 
+// Late reports that the run ends with a no: it did not write all in its time.
+func (e *LostError) Late() bool { return true }
+
 // Unwrap returns why the Lease could not be renewed.
 func (e *LostError) Unwrap() error { return e.err }
 
@@ -100,6 +103,9 @@ type HeldError struct {
 	// valid is how long its Lease is good for, left how much of that remains.
 	valid, left time.Duration
 }
+
+// Late reports that the run ends with a no: it did not get the lock in its time.
+func (e *HeldError) Late() bool { return true }
 
 func (e *HeldError) Error() string {
 	said := "the set is locked by " + e.Holder

@@ -12,7 +12,6 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
@@ -101,7 +100,8 @@ func TellRun(c *connection.Connection, w io.Writer, err error) {
 // isLate reports whether the time was over before all was done, or before what a
 // selector waited for came, or whether another run had the lock: that is a no.
 func isLate(err error) bool {
-	if errors.As(err, new(*unfinishedError)) || errors.As(err, new(*locking.HeldError)) || errors.As(err, new(*locking.LostError)) {
+	var late interface{ Late() bool }
+	if errors.As(err, new(*unfinishedError)) || errors.As(err, &late) && late.Late() {
 		return true
 	}
 	nothing, ok := errors.AsType[*wait.NothingError](err)
