@@ -7,7 +7,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
 // ask asks the server about the targets of which the live object alone does not
@@ -15,7 +15,7 @@ import (
 func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	var doubtful []*target
 	for _, t := range targets {
-		if t.Verdict == settle.Doubtful {
+		if t.Verdict == noop.Doubtful {
 			doubtful = append(doubtful, t)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
 // found is what a read found of the items of a phase that are not settled.
@@ -117,7 +117,7 @@ func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructure
 		}
 		e.emit(event.Warned{Ref: item.Ref, Text: "is being deleted; what is applied to it is deleted with it"})
 	}
-	if p.Verdict == settle.Settled {
+	if p.Verdict == noop.Settled {
 		e.seen(item, live, live, false)
 		e.finish(event.Applied{
 			Ref: item.Ref, Source: item.Source, Action: event.Unchanged,

@@ -4,7 +4,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 // target is one object that is still to be dealt with in this phase.
@@ -22,7 +22,7 @@ type target struct {
 	// take and yield are what was decided of its conflicts in this run.
 	take, yield []predict.Choice
 	// attempts are those at its write; nil before the first.
-	attempts *race.Attempts
+	attempts *retry.Attempts
 }
 
 func (t *target) isDone() bool { return t.done }

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 // write applies one target and reports what became of it.
@@ -35,7 +35,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 			return
 		}
 	}
-	t.attempts = race.At(t.Item.Ref)
+	t.attempts = retry.At(t.Item.Ref)
 	defer func() { t.attempts = nil }() // They hold an object, and there are many targets.
 	for {
 		t.attempts.Saw(t.Live)
@@ -69,7 +69,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 // diff.
 func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool) {
 	err := t.attempts.Again(ctx)
-	_, lost := errors.AsType[*race.LostError](err)
+	_, lost := errors.AsType[*retry.LostError](err)
 	switch {
 	case lost && predict.IsContested(refusal):
 		t.Conflicts = e.Predictor.Contested(refusal, t.Live, t.Stated)
@@ -133,7 +133,7 @@ func (e *Engine) arrived(ctx context.Context, t *target) bool {
 		return false
 	}
 	now, err := e.predictorOf(t).Evaluate(t.Item, live)
-	if err != nil || now.Verdict != settle.Settled {
+	if err != nil || now.Verdict != noop.Settled {
 		return false
 	}
 	e.wrote(t, live, nil)
@@ -206,7 +206,7 @@ func (e *Engine) sendUntilAdmitted(ctx context.Context, t *target, err error) (*
 // adoptFirst makes the adopted fields ours, and asks what could not be asked
 // before.
 func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
-	t.attempts = race.At(t.Item.Ref)
+	t.attempts = retry.At(t.Item.Ref)
 	for {
 		t.attempts.Saw(t.Live)
 		_, overtaken := e.transfer(ctx, t)

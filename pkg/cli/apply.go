@@ -7,11 +7,11 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/budget"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/images"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/waitcmd"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -22,7 +22,7 @@ func (o *applyOptions) Execute(ctx context.Context, in verb.Invocation) error {
 }
 
 func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
-	connect := func() (*cluster.Client, error) { return in.Connect(ctx, o.run, o.concurrency, o.out.Print) }
+	connect := func() (*client.Client, error) { return in.Connect(ctx, o.run, o.concurrency, o.out.Print) }
 	o.input.Prefetch = o.set.Name == ""
 	if err := o.input.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
 		return verb.Finish(err, o.out.Close(ctx))
@@ -40,9 +40,9 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 
 // work does the run and reports to the printer. ctx ends with the run's --timeout,
 // patient does not.
-func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connection, connect func() (*cluster.Client, error)) error {
+func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connection, connect func() (*client.Client, error)) error {
 	if o.set.Name != "" && o.engine.DryRun == object.DryRunNone {
-		o.lock = locking.New(c, o.run, o.lockWithin, o.out.Print)
+		o.lock = sets.New(c, o.run, o.lockWithin, o.out.Print)
 	}
 	client, err := connect()
 	if err != nil {
@@ -76,7 +76,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 			foresight.tellKept(ctx)
 		}
 		if err == nil && o.awaited.Waits() && o.engine.DryRun == object.DryRunNone {
-			images.TellDiffering(ctx, client.NoRetry(), p, o.out.Print)
+			waitcmd.TellDiffering(ctx, client.NoRetry(), p, o.out.Print)
 		}
 		return err
 	}
@@ -95,7 +95,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 
 // asked returns the reader for questions about what will not work. It is nil for a real
 // apply, which has work to do; findings that need only the set are reported anyway.
-func (o *applyOptions) asked(client *cluster.Client) diagnose.Reader {
+func (o *applyOptions) asked(client *client.Client) diagnose.Reader {
 	if o.engine.DryRun == object.DryRunServer {
 		return client.NoRetry()
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
@@ -24,7 +24,7 @@ const (
 // rollBack takes back what the run wrote, if the run failed and --atomic was given. It
 // returns the run's error if everything was restored, and a plain no if not: the report
 // has then said what remains.
-func (o *applyOptions) rollBack(ctx context.Context, client *cluster.Client, p *plan.Plan, failed error) error {
+func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *plan.Plan, failed error) error {
 	if failed == nil || o.journal == nil {
 		return failed
 	}

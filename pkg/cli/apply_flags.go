@@ -11,15 +11,14 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/live"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/waitcmd"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/prompt"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -30,11 +29,11 @@ import (
 
 type applyFlags struct {
 	input       input.Flags
-	lock        locking.Flags
-	live        live.Flags
-	choices     choices.Flags
+	lock        sets.LockFlags
+	live        prompt.Flags
+	choices     input.ChoiceFlags
 	config      config.Flags
-	await       await.Flags
+	await       waitcmd.Flags
 	set         sets.Flags
 	strict      verb.StrictFlags
 	dryRun      string
@@ -51,7 +50,7 @@ type applyOptions struct {
 	input   input.Options
 	strict  verb.StrictFlags
 	engine  apply.Engine
-	awaited await.Awaited
+	awaited waitcmd.Awaited
 	rules   *config.Rules
 	// journal records what may have to be taken back; nil without --atomic.
 	journal *restore.Journal
@@ -68,10 +67,10 @@ type applyOptions struct {
 	// run comes to may be done; nil if no one has to agree.
 	approve func(*sets.Outcome) error
 	// live asks about conflicts; nil if nothing may be asked.
-	live        *live.Terminal
+	live        *prompt.Terminal
 	concurrency int
 	// lock is the set's lock; nil if no set is changed.
-	lock       *locking.Locking
+	lock       *sets.Locking
 	lockWithin time.Duration
 	// printed: only put the manifests in order and print them.
 	printed bool
@@ -119,7 +118,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
 		"none, server (ask the server what would happen) or client (only report what would be sent)")
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false,
 		"If not everything is applied, and ready with --wait, take back what this run wrote")
-	cmd.Flags().IntVar(&flags.history, "history", past.Usual, "How many runs of a set to keep beside its parent, to go back to; 0 keeps none")
+	cmd.Flags().IntVar(&flags.history, "history", sets.Usual, "How many runs of a set to keep beside its parent, to go back to; 0 keeps none")
 	cmd.Flags().BoolVar(&flags.goOn, "continue-on-conflict", false,
 		"Leave out objects in conflict and what needs them, apply the rest, and exit with 1")
 	cmd.Flags().DurationVar(&flags.awaitKinds, "await-kinds", 0,
@@ -154,7 +153,7 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	f.await.Standing(settings.TimeoutFor)
 	predictor, predictorErr := f.choices.ToPredictor()
 	rules := f.config.Ruled(settings, &predictor)
-	awaited, awaitedErr := f.await.ToAwaited(in.Cmd.Flags(), await.IsUnattended(in.Streams))
+	awaited, awaitedErr := f.await.ToAwaited(in.Cmd.Flags(), waitcmd.IsUnattended(in.Streams))
 	set, setErr := f.set.ToOptions(in.Cmd.Flags().Changed, f.input.Selector != "")
 	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, set.Name != "")
 	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)

@@ -7,10 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/document"
@@ -43,7 +42,7 @@ func (o manifests) print(ctx context.Context, c *connection.Connection, streams 
 		return plan.BuiltinKinds(o.input.Manifests), nil
 	})
 	if err == nil {
-		err = choices.Check(p, o.predictor, o.out.Print)
+		err = input.Check(p, o.predictor, o.out.Print)
 	}
 	if err != nil {
 		return err, o.out.Close(ctx)
@@ -58,7 +57,7 @@ func (o manifests) print(ctx context.Context, c *connection.Connection, streams 
 			}
 		}
 	}
-	return nil, errors.Join(document.WriteManifests(mask.Bare(streams.Out), phases), o.out.Close(ctx))
+	return nil, errors.Join(document.WriteManifests(connection.Bare(streams.Out), phases), o.out.Close(ctx))
 }
 
 // isSecret reports whether an item is a Secret that holds something.

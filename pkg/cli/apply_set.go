@@ -8,11 +8,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
@@ -26,19 +25,19 @@ import (
 // is pruned once all of them are applied, as apply does it. back takes back what a run that
 // failed has done, if that is asked for.
 func (o *applyOptions) applySet(
-	ctx context.Context, c *connection.Connection, client *cluster.Client, p *plan.Plan,
+	ctx context.Context, c *connection.Connection, client *client.Client, p *plan.Plan,
 	apply func(context.Context) error, back func(context.Context, error) error,
 ) error {
 	namespace, _, err := c.Namespace()
 	if err != nil {
 		return err
 	}
-	var told locking.Tally
+	var told sets.Tally
 	o.engine.Emit = told.Counting(o.engine.Emit)
 	emit := o.engine.Emit
 	run := &sets.Run{
 		Server: client, Namespace: namespace, DryRun: o.engine.DryRun, Manager: o.engine.Predictor.Manager,
-		Ask: o.ask, Emit: emit, Former: past.Promised(client), Shown: losses(p, emit),
+		Ask: o.ask, Emit: emit, Former: sets.Promised(client), Shown: losses(p, emit),
 		Delete: func(ctx context.Context, set *sets.Set, d applyset.Decision) ([]applyset.Kept, error) {
 			departing, err := sets.Order(ctx, client, set, d)
 			if err != nil {
@@ -68,7 +67,7 @@ func (o *applyOptions) applySet(
 }
 
 // approval finds out what the run comes to, as diff does, and asks whether that may be done.
-func (o *applyOptions) approval(ctx context.Context, client *cluster.Client, p *plan.Plan, run *sets.Run, d applyset.Decision) error {
+func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run, d applyset.Decision) error {
 	var found sets.Outcome
 	engine := diff.Engine{Predictor: o.engine.Predictor, Server: client, Admit: run.Admit, Emit: found.See}
 	engine.Predictor.Take = append(slices.Clone(engine.Predictor.Take), o.set.Take()...)
@@ -116,7 +115,7 @@ func members(p *plan.Plan) int {
 // runSet applies the members and prunes what left. ctx ends when the lock of the set is
 // lost.
 func (o *applyOptions) runSet(
-	ctx context.Context, client *cluster.Client, p *plan.Plan, run *sets.Run,
+	ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run,
 	apply func(context.Context) error, back func(context.Context, error) error,
 ) error {
 	o.engine.Predictor.Take = append(o.engine.Predictor.Take, o.set.Take()...)
@@ -132,7 +131,7 @@ func (o *applyOptions) runSet(
 
 // deleteMembers deletes members of a set by delete's engine.
 func deleteMembers(
-	ctx context.Context, c *connection.Connection, run string, client *cluster.Client, dryRun object.DryRun,
+	ctx context.Context, c *connection.Connection, run string, client *client.Client, dryRun object.DryRun,
 	emit func(event.Event), phases []deletion.Phase,
 ) error {
 	const pace = 0 // as the server allows
@@ -149,12 +148,12 @@ func deleteMembers(
 }
 
 // keeper keeps the history of the run's set; nil if nothing is written.
-func (o *applyOptions) keeper(client *cluster.Client, set *sets.Set) *past.Keeper {
+func (o *applyOptions) keeper(client *client.Client, set *sets.Set) *sets.Keeper {
 	if o.engine.DryRun != object.DryRunNone {
 		return nil
 	}
-	return &past.Keeper{
-		Server: client, Parent: set.Record.Parent, Who: locking.Who(), Keep: o.history, Emit: o.out.Print,
+	return &sets.Keeper{
+		Server: client, Parent: set.Record.Parent, Who: sets.Who(), Keep: o.history, Emit: o.out.Print,
 		Ledger: o.lock,
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config/argocd"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
@@ -70,7 +70,7 @@ func (o *configImport) Execute(_ context.Context, in verb.Invocation) error {
 	if err != nil {
 		return err
 	}
-	out, err := argocd.Convert(o.file, data)
+	out, err := config.Convert(o.file, data)
 	if err != nil {
 		return err
 	}

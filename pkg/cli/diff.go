@@ -10,15 +10,14 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -29,7 +28,7 @@ import (
 
 type diffFlags struct {
 	input   input.Flags
-	choices choices.Flags
+	choices input.ChoiceFlags
 	config  config.Flags
 	strict  verb.StrictFlags
 	set     sets.Flags
@@ -113,7 +112,7 @@ func externalDiff(streams genericiooptions.IOStreams) (*output.External, error) 
 	}
 	external.Run = func(ctx context.Context, name string, args []string) error {
 		cmd := exec.CommandContext(ctx, name, args...)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = streams.In, mask.Bare(streams.Out), mask.Bare(streams.ErrOut)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = streams.In, connection.Bare(streams.Out), connection.Bare(streams.ErrOut)
 		return cmd.Run()
 	}
 	return external, nil
@@ -125,7 +124,7 @@ func (o *diffOptions) Execute(ctx context.Context, in verb.Invocation) error {
 
 func (o *diffOptions) diff(ctx context.Context, in verb.Invocation) error {
 	const pace = 0 // as the server allows
-	connect := func() (*cluster.Client, error) { return in.Connect(ctx, o.run, pace, o.out.Print) }
+	connect := func() (*client.Client, error) { return in.Connect(ctx, o.run, pace, o.out.Print) }
 	o.input.Prefetch = o.set.Name == ""
 	if err := o.input.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
 		return verb.Finish(err, o.out.Close(ctx))
@@ -144,7 +143,7 @@ func (o *diffOptions) emit(e event.Event) {
 }
 
 // work does the run and reports to the printer.
-func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connect func() (*cluster.Client, error)) error {
+func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connect func() (*client.Client, error)) error {
 	client, err := connect()
 	if err != nil {
 		return err
@@ -179,13 +178,13 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connec
 // diffSet compares the plan as a set, using compare: it also shows what would leave the
 // set.
 func (o *diffOptions) diffSet(
-	ctx context.Context, c *connection.Connection, client *cluster.Client, p *plan.Plan, compare func(context.Context) error,
+	ctx context.Context, c *connection.Connection, client *client.Client, p *plan.Plan, compare func(context.Context) error,
 ) error {
 	namespace, _, err := c.Namespace()
 	if err != nil {
 		return err
 	}
-	run := &sets.Run{Server: client, Namespace: namespace, DryRun: object.DryRunClient, Manager: o.engine.Predictor.Manager, Former: past.Promised(client), Shown: losses(p, o.emit), Emit: o.emit}
+	run := &sets.Run{Server: client, Namespace: namespace, DryRun: object.DryRunClient, Manager: o.engine.Predictor.Manager, Former: sets.Promised(client), Shown: losses(p, o.emit), Emit: o.emit}
 	if err := o.set.Begin(ctx, run, p); err != nil {
 		return err
 	}

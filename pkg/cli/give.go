@@ -13,16 +13,16 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helm"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/handover"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/give"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
@@ -41,7 +41,7 @@ type giveFlags struct {
 
 type giveOptions struct {
 	giveScope
-	engine handover.Engine
+	engine give.Engine
 	run    string
 	out    *printer.Printer
 }
@@ -131,7 +131,7 @@ func (f *giveFlags) toOptions(in verb.Invocation) (*giveOptions, error) {
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.DryRun = dryRun != object.DryRunNone
 	out, outErr := printer.ForGive(print)
-	o.engine = handover.Engine{Wish: wish, DryRun: dryRun, Lenient: len(o.targets.Named) == 0}
+	o.engine = give.Engine{Wish: wish, DryRun: dryRun, Lenient: len(o.targets.Named) == 0}
 	o.run, o.out = print.Run, out
 	return o, errors.Join(targetsErr, pathErr, wishErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
@@ -163,7 +163,7 @@ func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string
 			}
 		}
 		files, err := next()
-		return giveScope{targets: files, release: &inventory.Release{Namespace: namespace, Name: name}}, helm.Manager, err
+		return giveScope{targets: files, release: &inventory.Release{Namespace: namespace, Name: name}}, inventory.Manager, err
 	case f.inventoryOf != "":
 		of, err := inventory.Parse(f.inventoryOf)
 		if err != nil {
@@ -177,8 +177,8 @@ func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string
 }
 
 // wish is what the flags wish of each object; receiver is who receives if nobody is named.
-func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (give.Wish, error) {
-	w := give.Wish{Paths: paths, From: f.from, To: f.to, Mode: give.Move}
+func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (transfer.Wish, error) {
+	w := transfer.Wish{Paths: paths, From: f.from, To: f.to, Mode: transfer.Move}
 	w.To = cmp.Or(w.To, receiver)
 	switch {
 	case f.share && f.release:
@@ -186,9 +186,9 @@ func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (give.Wish, er
 	case f.release && f.to != "":
 		return w, errors.New("--release and --to exclude each other: what is released, nobody receives")
 	case f.release:
-		w.Mode, w.To = give.Release, ""
+		w.Mode, w.To = transfer.Release, ""
 	case f.share:
-		w.Mode = give.Share
+		w.Mode = transfer.Share
 	}
 	switch f.as {
 	case "":
@@ -200,7 +200,7 @@ func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (give.Wish, er
 		return w, fmt.Errorf("--as-operation must be apply or update, not %q", f.as)
 	}
 	switch {
-	case w.Mode != give.Release && w.To == "":
+	case w.Mode != transfer.Release && w.To == "":
 		return w, &object.HintedError{Err: errors.New("no receiver named"), Advice: "name it with --to=MANAGER, or use --release"}
 	case slices.Contains(f.from, ""):
 		return w, errors.New("--from is empty")
@@ -250,14 +250,14 @@ func (o *giveOptions) give(ctx context.Context, in verb.Invocation) error {
 	if err != nil {
 		return err
 	}
-	if o.inventory != nil && len(targets) > 0 && targets[0].Stated == nil && o.engine.Wish.Mode != give.Release {
+	if o.inventory != nil && len(targets) > 0 && targets[0].Stated == nil && o.engine.Wish.Mode != transfer.Release {
 		o.out.Print(event.Warned{Text: o.unseen()})
 	}
 	released := false
 	o.engine.Server = client
 	o.engine.Emit = func(e event.Event) {
 		given, ok := e.(event.Given)
-		released = released || ok && given.Action == event.Handed && o.engine.Wish.Mode == give.Release
+		released = released || ok && given.Action == event.Handed && o.engine.Wish.Mode == transfer.Release
 		o.out.Print(e)
 	}
 	err = o.engine.Run(ctx, targets)
@@ -278,7 +278,7 @@ func (o *giveOptions) unseen() string {
 
 // endOfGive turns the end of the engine and of the printer into the verb's.
 func endOfGive(ran, closed error) error {
-	incomplete, ok := errors.AsType[*handover.IncompleteError](ran)
+	incomplete, ok := errors.AsType[*give.IncompleteError](ran)
 	switch {
 	case closed != nil && !verb.Unread(closed):
 		return closed

@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/helm"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/handover"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -24,31 +24,31 @@ import (
 // listed are the objects of an inventory. One whose version is no longer served is found at the
 // one that is.
 func listed(
-	ctx context.Context, c *connection.Connection, client *cluster.Client, of inventory.Of, next nextRun, emit func(event.Event),
-) ([]handover.Target, error) {
-	kind, err := client.Preferred(ctx, of.Kind())
+	ctx context.Context, c *connection.Connection, server *client.Client, of inventory.Of, next nextRun, emit func(event.Event),
+) ([]give.Target, error) {
+	kind, err := server.Preferred(ctx, of.Kind())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", of, err)
 	}
 	ref := object.Ref{GVK: kind.GVK, Namespace: of.Namespace, Name: of.Name}
-	live, err := client.Get(ctx, kind, ref)
+	live, err := server.Get(ctx, kind, ref)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", of, target.Explained(ctx, client, ref, err))
+		return nil, fmt.Errorf("%s: %w", of, target.Explained(ctx, server, ref, err))
 	}
 	contents, err := of.Read(live)
 	if err != nil {
 		return nil, err
 	}
 	if contents.Release != nil {
-		return released(ctx, c, client, *contents.Release, next, emit)
+		return released(ctx, c, server, *contents.Release, next, emit)
 	}
-	targets := make([]handover.Target, 0, len(contents.Objects))
+	targets := make([]give.Target, 0, len(contents.Objects))
 	var faults []error
 	moved := map[schema.GroupVersionKind]bool{}
 	for _, ref := range contents.Objects {
-		kind, err := client.Kind(ctx, ref.GVK)
-		if errors.As(err, new(*cluster.NoKindError)) {
-			served, elsewhere := client.Preferred(ctx, ref.GVK.GroupKind())
+		kind, err := server.Kind(ctx, ref.GVK)
+		if errors.As(err, new(*client.NoKindError)) {
+			served, elsewhere := server.Preferred(ctx, ref.GVK.GroupKind())
 			if elsewhere == nil && !moved[ref.GVK] {
 				moved[ref.GVK] = true
 				emit(event.Warned{Text: fmt.Sprintf("%s lists %s at %s, which the server no longer serves: it is read at %s",
@@ -63,34 +63,34 @@ func listed(
 			continue
 		}
 		ref.GVK = kind.GVK
-		targets = append(targets, handover.Target{Kind: kind, Ref: ref})
+		targets = append(targets, give.Target{Kind: kind, Ref: ref})
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	return next.stated(ctx, client, targets, of.String(), asIs, emit)
+	return next.stated(ctx, server, targets, of.String(), asIs, emit)
 }
 
 // released are the objects of a Helm release, as Helm applied them last, or is to apply them next.
 func released(
-	ctx context.Context, c *connection.Connection, client *cluster.Client, named inventory.Release, next nextRun, emit func(event.Event),
-) ([]handover.Target, error) {
+	ctx context.Context, c *connection.Connection, client *client.Client, named inventory.Release, next nextRun, emit func(event.Event),
+) ([]give.Target, error) {
 	secrets := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 	var all []*unstructured.Unstructured
-	err := client.Select(ctx, secrets, object.Selection{Namespace: named.Namespace, Labels: helm.Labels(named.Name)}, "", func(u *unstructured.Unstructured) {
+	err := client.Select(ctx, secrets, object.Selection{Namespace: named.Namespace, Labels: inventory.Labels(named.Name)}, "", func(u *unstructured.Unstructured) {
 		all = append(all, u)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the release %s/%s: %w", named.Namespace, named.Name, err)
 	}
-	newest := helm.Newest(all)
+	newest := inventory.Newest(all)
 	if newest == nil {
 		return nil, &object.HintedError{
 			Err:    fmt.Errorf("there is no Helm release %s/%s", named.Namespace, named.Name),
 			Advice: "helm list -A shows those that there are. Releases that Helm keeps elsewhere than in Secrets cannot be read: give their manifest with -f and --to=helm",
 		}
 	}
-	release, err := helm.Decode(newest)
+	release, err := inventory.Decode(newest)
 	if err != nil {
 		return nil, fmt.Errorf("the release %s/%s: %w", named.Namespace, named.Name, err)
 	}
@@ -101,7 +101,7 @@ func released(
 	if err != nil {
 		return nil, fmt.Errorf("the manifest of the release %s/%s: %w", named.Namespace, named.Name, err)
 	}
-	var targets []handover.Target
+	var targets []give.Target
 	var faults []error
 	for _, m := range read.Objects {
 		kind, err := client.Kind(ctx, m.Object.GroupVersionKind())
@@ -115,7 +115,7 @@ func released(
 		}
 		ref := object.RefOf(stated)
 		ref.GVK = kind.GVK
-		targets = append(targets, handover.Target{Kind: kind, Ref: ref, Stated: stated})
+		targets = append(targets, give.Target{Kind: kind, Ref: ref, Stated: stated})
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
@@ -134,14 +134,14 @@ type nextRun struct {
 // stated returns the listed targets as the manifests state them, and says what only one of the two
 // has; all as they are if the manifests are not known.
 func (n nextRun) stated(
-	ctx context.Context, client *cluster.Client, listed []handover.Target, of string,
+	ctx context.Context, client *client.Client, listed []give.Target, of string,
 	applied func(*unstructured.Unstructured) *unstructured.Unstructured, emit func(event.Event),
-) ([]handover.Target, error) {
+) ([]give.Target, error) {
 	if !n.known {
 		return listed, nil
 	}
 	kindOf := func(gvk schema.GroupVersionKind) (object.Kind, error) { return client.Kind(ctx, gvk) }
-	met, err := handover.Meet(listed, n.manifests, kindOf, applied)
+	met, err := give.Meet(listed, n.manifests, kindOf, applied)
 	if err != nil {
 		return nil, err
 	}

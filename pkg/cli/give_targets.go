@@ -9,9 +9,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/handover"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
@@ -28,8 +28,8 @@ type giveScope struct {
 // resolve finds the objects that are meant, with what the receiver applies where that is
 // known.
 func (o *giveScope) resolve(
-	ctx context.Context, c *connection.Connection, client *cluster.Client, emit func(event.Event),
-) ([]handover.Target, error) {
+	ctx context.Context, c *connection.Connection, client *client.Client, emit func(event.Event),
+) ([]give.Target, error) {
 	next := nextRun{o.targets.InFiles, o.targets.Files.Manifests}
 	switch {
 	case o.release != nil:
@@ -47,10 +47,10 @@ func (o *giveScope) resolve(
 	if err != nil {
 		return nil, err
 	}
-	var all []handover.Target
+	var all []give.Target
 	for _, t := range found {
 		if t.Name != "" {
-			all = append(all, handover.Target{Kind: t.Kind, Ref: object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}})
+			all = append(all, give.Target{Kind: t.Kind, Ref: object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}})
 			continue
 		}
 		some, err := selected(ctx, client, t)
@@ -66,22 +66,22 @@ func (o *giveScope) resolve(
 }
 
 // selected are the objects that match, by their names alone.
-func selected(ctx context.Context, client *cluster.Client, t target.Target) ([]handover.Target, error) {
-	var all []handover.Target
+func selected(ctx context.Context, client *client.Client, t target.Target) ([]give.Target, error) {
+	var all []give.Target
 	seen := map[object.Key]bool{}
 	err := client.Metadata(ctx, t.Kind, t.Selection, func(u *unstructured.Unstructured) {
 		ref := object.Ref{GVK: t.Kind.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}
 		if !seen[ref.Key()] {
 			seen[ref.Key()] = true
-			all = append(all, handover.Target{Kind: t.Kind, Ref: ref})
+			all = append(all, give.Target{Kind: t.Kind, Ref: ref})
 		}
 	})
 	return all, err
 }
 
 // plannedTargets are the objects of manifests, as far as their kinds are served.
-func plannedTargets(ctx context.Context, client *cluster.Client, p *plan.Plan) ([]handover.Target, error) {
-	var all []handover.Target
+func plannedTargets(ctx context.Context, client *client.Client, p *plan.Plan) ([]give.Target, error) {
+	var all []give.Target
 	var faults []error
 	for _, ph := range p.Phases {
 		for _, it := range ph.Items {
@@ -89,7 +89,7 @@ func plannedTargets(ctx context.Context, client *cluster.Client, p *plan.Plan) (
 				faults = append(faults, client.Unserved(ctx, it.GVK))
 				continue
 			}
-			all = append(all, handover.Target{Kind: it.Kind, Ref: it.Ref, Stated: it.Object})
+			all = append(all, give.Target{Kind: it.Kind, Ref: it.Ref, Stated: it.Object})
 		}
 	}
 	return all, errors.Join(faults...)

@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/census"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/images"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/ownerscmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/waitcmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -29,7 +29,7 @@ type ownersFlags struct {
 	history  bool
 	output   string
 	target   target.Flags
-	many     census.Flags
+	many     ownerscmd.Flags
 }
 
 type ownersOptions struct {
@@ -98,7 +98,7 @@ something, or an owner was not rewritten, 2 could not tell.`,
 
 // choose tells objects that are shown from those that are counted.
 func (f *ownersFlags) choose(in verb.Invocation) (verb.Options, error) {
-	asked := census.Asked{Target: f.target, Managers: f.managers, Output: f.output, Named: census.Named(in.Args)}
+	asked := ownerscmd.Asked{Target: f.target, Managers: f.managers, Output: f.output, Named: ownerscmd.Named(in.Args)}
 	for _, flag := range []string{"path", "history", "status"} {
 		if in.Cmd.Flags().Changed(flag) {
 			asked.Shown = append(asked.Shown, "--"+flag)
@@ -156,7 +156,7 @@ func (o *ownersOptions) work(ctx context.Context, c *connection.Connection) erro
 		refs[i] = object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
 	}
 	o.engine.Reader, o.engine.Now = target.ExplainingReader{Client: client}, client.Now
-	running := images.Reporting(o.out.Print)
+	running := waitcmd.Reporting(o.out.Print)
 	err = o.engine.Run(ctx, refs, running.Take)
 	if len(o.engine.Path) == 0 && len(o.engine.Managers) == 0 {
 		running.Tell(ctx, client.NoRetry())

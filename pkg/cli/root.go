@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/deletecmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/stuckcmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/waitcmd"
@@ -39,7 +39,7 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	answer := &verb.Sink{Writer: streams.Out}
 	streams.Out = answer
 	var flush func()
-	streams.Out, streams.ErrOut, flush = mask.Writers(vault, streams.Out, streams.ErrOut)
+	streams.Out, streams.ErrOut, flush = connection.Writers(vault, streams.Out, streams.ErrOut)
 	defer flush()
 	r := newRoot(streams, vault)
 	r.SetArgs(called(args))

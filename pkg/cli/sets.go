@@ -14,11 +14,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -132,10 +131,10 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 
 // tellOf finds out about a set: its members, whether they are ready, and which run holds
 // its lock.
-func tellOf(ctx context.Context, client *cluster.Client, set *sets.Set) event.Set {
+func tellOf(ctx context.Context, client *client.Client, set *sets.Set) event.Set {
 	r := set.Record
 	told := event.Set{Ref: r.Parent, ID: r.ID, Tooling: r.Tooling, Namespaces: r.Promise.Namespaces, Fault: r.Check()}
-	told.Lock, told.LastRun = locking.Look(ctx, client, r.Parent, client.Now())
+	told.Lock, told.LastRun = sets.Look(ctx, client, r.Parent, client.Now())
 	for _, gk := range r.Promise.Kinds {
 		told.Kinds = append(told.Kinds, gk.String())
 	}
@@ -149,14 +148,14 @@ func tellOf(ctx context.Context, client *cluster.Client, set *sets.Set) event.Se
 }
 
 // runsOf returns the runs of a set that are kept, as a rollback names them.
-func runsOf(ctx context.Context, client *cluster.Client, set *sets.Set) ([]event.SetRun, error) {
-	keeper := past.Keeper{Server: client, Parent: set.Record.Parent, Emit: func(event.Event) {}}
+func runsOf(ctx context.Context, client *client.Client, set *sets.Set) ([]event.SetRun, error) {
+	keeper := sets.Keeper{Server: client, Parent: set.Record.Parent, Emit: func(event.Event) {}}
 	kept, err := keeper.Known(ctx)
 	if err != nil {
 		return nil, err
 	}
 	// How the last one ended may be written to the Lease alone. Without it, the history says most.
-	if last, err := locking.LastStated(ctx, client, set.Record.Parent); err == nil {
+	if last, err := sets.LastStated(ctx, client, set.Record.Parent); err == nil {
 		kept.Last = last
 	}
 	var runs []event.SetRun
@@ -167,7 +166,7 @@ func runsOf(ctx context.Context, client *cluster.Client, set *sets.Set) ([]event
 }
 
 // judge determines which members are ready. A member that may not be read is unknown.
-func judge(ctx context.Context, client *cluster.Client, members []applyset.Member) []event.Member {
+func judge(ctx context.Context, client *client.Client, members []applyset.Member) []event.Member {
 	judged := make([]event.Member, len(members))
 	groups := map[schema.GroupVersionKind][]int{}
 	for i, m := range members {

@@ -16,11 +16,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -31,7 +30,7 @@ import (
 type setsDeleteFlags struct {
 	allow   []string
 	confirm sets.ConfirmFlags
-	lock    locking.Flags
+	lock    sets.LockFlags
 	dryRun  string
 	output  string
 }
@@ -97,9 +96,9 @@ func (o *setsDeleteOptions) Execute(ctx context.Context, in verb.Invocation) err
 
 // work deletes the set, telling the printer of it.
 func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) error {
-	var lock *locking.Locking
+	var lock *sets.Locking
 	if o.dryRun == object.DryRunNone {
-		lock = locking.New(c, o.run, o.within, o.out.Print)
+		lock = sets.New(c, o.run, o.within, o.out.Print)
 	}
 	const pace = 0 // as the server allows
 	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
@@ -142,8 +141,8 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 }
 
 // leftover removes what a run has left that was killed after it had deleted the parent.
-func (o *setsDeleteOptions) leftover(ctx context.Context, client *cluster.Client, gone *sets.AbsentError, lock *locking.Locking) error {
-	_, err := client.Get(ctx, locking.LeaseKind(), locking.LeaseOf(gone.Parent))
+func (o *setsDeleteOptions) leftover(ctx context.Context, client *client.Client, gone *sets.AbsentError, lock *sets.Locking) error {
+	_, err := client.Get(ctx, sets.LeaseKind(), sets.LeaseOf(gone.Parent))
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		return gone
@@ -170,15 +169,15 @@ var errBegunAnew error = &object.HintedError{
 
 // forget removes what is kept beside the parent of a set that is no more: its history and,
 // last, the Lease by which it is locked, so that a run which is killed here can be repeated.
-func (o *setsDeleteOptions) forget(ctx, held context.Context, client *cluster.Client, parent object.Ref, lock *locking.Locking) error {
-	keeper := past.Keeper{Server: client, Parent: parent, Emit: o.out.Print}
+func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Client, parent object.Ref, lock *sets.Locking) error {
+	keeper := sets.Keeper{Server: client, Parent: parent, Emit: o.out.Print}
 	if _, err := keeper.Remove(held); err != nil {
 		return fmt.Errorf("%s: the set is deleted, but its history is not: %w", parent, err)
 	}
 	lock.Release(ctx)
 	err := lock.Remove(ctx, client)
 	if apierrors.IsForbidden(err) { // It is small, and holds nothing.
-		o.out.Print(event.Warned{Ref: locking.LeaseOf(parent), Text: "stays, since it may not be deleted: " + err.Error()})
+		o.out.Print(event.Warned{Ref: sets.LeaseOf(parent), Text: "stays, since it may not be deleted: " + err.Error()})
 		return nil
 	}
 	if err != nil {
@@ -188,7 +187,7 @@ func (o *setsDeleteOptions) forget(ctx, held context.Context, client *cluster.Cl
 }
 
 // delete deletes the members and then the parent, unless some of them are kept.
-func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection, client *cluster.Client, set *sets.Set) error {
+func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection, client *client.Client, set *sets.Set) error {
 	decision, err := set.Decide(ctx, applyset.Set{Parent: set.Record.Parent, Allow: o.allow})
 	if err != nil {
 		return err

@@ -15,15 +15,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/locking"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/waitcmd"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -38,9 +37,9 @@ import (
 type rollbackFlags struct {
 	to, confirm string
 	yes, atomic bool
-	choices     choices.Flags
-	await       await.Flags
-	lock        locking.Flags
+	choices     input.ChoiceFlags
+	await       waitcmd.Flags
+	lock        sets.LockFlags
 }
 
 type rollbackOptions struct {
@@ -51,7 +50,7 @@ type rollbackOptions struct {
 	number     int64
 	yes        bool
 	predictor  predict.Predictor
-	awaited    await.Awaited
+	awaited    waitcmd.Awaited
 	lockWithin time.Duration
 	// journal is what may have to be taken back; nil without --atomic.
 	journal *restore.Journal
@@ -95,7 +94,7 @@ func (f *rollbackFlags) toOptions(in verb.Invocation) (*rollbackOptions, error) 
 	}
 	_, _, nameErr := applyset.ParseName(in.Args[0])
 	predictor, predictorErr := f.choices.ToPredictor()
-	awaited, awaitedErr := f.await.ToAwaited(in.Cmd.Flags(), await.IsUnattended(in.Streams))
+	awaited, awaitedErr := f.await.ToAwaited(in.Cmd.Flags(), waitcmd.IsUnattended(in.Streams))
 	const named = true
 	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, named)
 	o := &rollbackOptions{
@@ -183,7 +182,7 @@ func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []
 	}
 	back := &applyOptions{
 		input: input.Of(text), engine: apply.Engine{Predictor: o.predictor}, awaited: o.awaited,
-		set: sets.Prune(o.name), lockWithin: o.lockWithin, history: past.Usual,
+		set: sets.Prune(o.name), lockWithin: o.lockWithin, history: sets.Usual,
 		run: print.Run, out: out,
 	}
 	back.approve = func(now *sets.Outcome) error {
@@ -220,12 +219,12 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 		return history.Run{}, nil, err
 	}
 	o.parent = set.Record.Parent
-	keeper := past.Keeper{Server: client, Parent: set.Record.Parent, Emit: tell}
+	keeper := sets.Keeper{Server: client, Parent: set.Record.Parent, Emit: tell}
 	kept, err := keeper.Runs(ctx)
 	if err != nil {
 		return history.Run{}, nil, err
 	}
-	last, err := locking.LastStated(ctx, client, o.parent)
+	last, err := sets.LastStated(ctx, client, o.parent)
 	if fault, unread := errors.AsType[*history.FaultError](err); unread {
 		kept.Faults = append(kept.Faults, fault)
 	} else if err != nil {

@@ -37,7 +37,7 @@ func newWrong(t *testing.T, text string, later bool) {
 }
 
 // Whatever the server answers for ever in place of objects, each verb that waits for them
-// ends, cannot tell, and says what it was answered. TestWrongForever of pkg/cluster has more
+// ends, cannot tell, and says what it was answered. TestWrongForever of pkg/client has more
 // answers, and counts the time.
 func TestWrongAnswersForever(t *testing.T) {
 	const wrong = "the answer is not what was asked for"

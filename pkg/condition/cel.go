@@ -7,14 +7,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/expression"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/cel"
 )
 
 // inCEL evaluates an expression.
-type inCEL struct{ expression *expression.Expression }
+type inCEL struct{ expression *cel.Expression }
 
-func compileCEL(l *expression.Language, one Spec) (*inCEL, error) {
+func compileCEL(l *cel.Language, one Spec) (*inCEL, error) {
 	x, err := l.Compile(one.Expression)
 	if err != nil {
 		return nil, one.wrong(err)
@@ -27,11 +26,11 @@ func (c *inCEL) evaluate(ctx context.Context, obj map[string]any, _ time.Time) V
 	return Verdict{Met: r.Met, Reason: r.Reason, Message: r.Message, Values: r.Values, Err: r.Err}
 }
 
-func (c *inCEL) reads() field.Reads { return c.expression.Read }
+func (c *inCEL) reads() cel.Reads { return c.expression.Read }
 
 // wrong says of an error in the expression where in the text that was typed it is.
 func (s Spec) wrong(err error) error {
-	at, ok := errors.AsType[*expression.Error](err)
+	at, ok := errors.AsType[*cel.Error](err)
 	if !ok {
 		return err
 	}

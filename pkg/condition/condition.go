@@ -8,8 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/expression"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/cel"
 )
 
 // Condition is a Spec compiled for one kind. It is safe for concurrent use.
@@ -23,7 +22,7 @@ type evaluator interface {
 	// evaluate evaluates the condition on an object that exists.
 	evaluate(ctx context.Context, obj map[string]any, now time.Time) Verdict
 	// reads returns what the condition reads of an object.
-	reads() field.Reads
+	reads() cel.Reads
 }
 
 // Compile types and compiles the specs for one kind. s is the OpenAPI v3 schema
@@ -34,7 +33,7 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 	var (
 		out  = make([]*Condition, len(specs))
 		errs []error
-		cel  = expression.Language{GVK: gvk, Schema: s}
+		cel  = cel.Language{GVK: gvk, Schema: s}
 	)
 	for i, one := range specs {
 		out[i] = &Condition{spec: one}
@@ -92,4 +91,4 @@ func (existence) evaluate(context.Context, map[string]any, time.Time) Verdict {
 	return Verdict{Met: true, Reason: "Created", Message: "it exists"}
 }
 
-func (existence) reads() field.Reads { return field.Reads{} }
+func (existence) reads() cel.Reads { return cel.Reads{} }

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/cel"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
@@ -24,7 +24,7 @@ func (c conventions) evaluate(obj map[string]any, now time.Time) Verdict {
 	return verdictOf(c.rule.EvaluateSince(obj, *c.began.Load(), now))
 }
 
-func (c conventions) reads() field.Reads { return field.Reads{SpecTimes: true, Paths: c.rule.Reads()} }
+func (c conventions) reads() cel.Reads { return cel.Reads{SpecTimes: true, Paths: c.rule.Reads()} }
 
 func verdictOf(v readiness.Verdict) Verdict {
 	return Verdict{Met: v.Ready, Failed: v.Failed, Reason: v.Reason, Message: v.Message, Values: v.Values, Recheck: v.Recheck}

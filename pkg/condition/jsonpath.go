@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/cel"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -34,7 +34,7 @@ func newPath(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*path, erro
 		return nil, &CompileError{Spec: one, Message: text.OneLine(err.Error())}
 	}
 	steps, whole := stepsOf(parsed)
-	p := &path{spec: one, secret: field.IsSecret(gvk), names: field.Place{Steps: steps}.Names()}
+	p := &path{spec: one, secret: cel.IsSecret(gvk), names: cel.Place{Steps: steps}.Names()}
 	if whole {
 		p.steps = steps
 	}
@@ -88,7 +88,7 @@ func stepsOf(parsed *jsonpath.Parser) (steps []any, whole bool) {
 // unknownField returns an error for the first name that the schema does not know.
 func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps []any) error {
 	for i, step := range steps {
-		if field.IsOpen(s) {
+		if cel.IsOpen(s) {
 			return nil
 		}
 		name, isName := step.(string)
@@ -97,15 +97,15 @@ func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps [
 		case !isName && s.Items != nil:
 			next = s.Items.Schema
 		case isName:
-			next = field.Below(s, name)
+			next = cel.Below(s, name)
 		}
 		if next == nil && isName && len(s.Properties) > 0 {
-			where := strings.TrimPrefix(field.Place{Steps: steps[:i]}.String(), field.Self)
+			where := strings.TrimPrefix(cel.Place{Steps: steps[:i]}.String(), cel.Self)
 			out := &CompileError{Spec: one, Message: strings.TrimSpace(fmt.Sprintf("%s has no field %s in %s", where, name, gvk.Kind))}
 			if where == "" {
 				out.Message = fmt.Sprintf("there is no field %s in %s", name, gvk.Kind)
 			}
-			out.Meant, out.Advice = field.Meant(where+".", name, s)
+			out.Meant, out.Advice = cel.Meant(where+".", name, s)
 			return out
 		}
 		if next == nil {
@@ -118,11 +118,11 @@ func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps [
 
 // reads is what is below the names that the path begins with: nothing in a path
 // leads back from there.
-func (p *path) reads() field.Reads {
+func (p *path) reads() cel.Reads {
 	if len(p.names) == 0 {
-		return field.Reads{All: true}
+		return cel.Reads{All: true}
 	}
-	return field.Reads{Paths: [][]string{p.names}}
+	return cel.Reads{Paths: [][]string{p.names}}
 }
 
 var errManyValues = errors.New("the path leads to more than one value")
@@ -146,7 +146,7 @@ func (p *path) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verd
 		return Verdict{Met: true, Reason: "Found", Message: "there is a value", Values: []readiness.Value{value}}
 	case len(found) > 1:
 		return notEvaluated(errManyValues)
-	case field.IsComposite(found[0]):
+	case cel.IsComposite(found[0]):
 		return notEvaluated(errors.New("the path leads to an object or a list, which cannot be compared"))
 	}
 	out := Verdict{Met: strings.TrimSpace(fmt.Sprint(found[0])) == strings.TrimSpace(p.spec.Value), Reason: "Equal", Values: []readiness.Value{value}}
@@ -158,7 +158,7 @@ func (p *path) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verd
 
 // visible returns what of the value of a Secret may be seen.
 func (p *path) visible(obj map[string]any) any {
-	found, err := p.find(field.Masked(obj))
+	found, err := p.find(cel.Masked(obj))
 	if err != nil || len(found) == 0 {
 		return redact.Mask
 	}
@@ -170,7 +170,7 @@ func (p *path) find(obj map[string]any) ([]any, error) {
 	if p.steps == nil {
 		return p.search(obj)
 	}
-	found, there := field.Place{Steps: p.steps}.Find(obj)
+	found, there := cel.Place{Steps: p.steps}.Find(obj)
 	if !there {
 		return nil, nil
 	}

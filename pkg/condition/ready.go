@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/cel"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
@@ -21,7 +21,7 @@ type ready struct {
 
 // newReady looks for a rule that is stated of the kind.
 func newReady(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*ready, error) {
-	out := &ready{conventions: conventions{rule: readiness.For(gvk, field.HasNoStatus(s))}}
+	out := &ready{conventions: conventions{rule: readiness.For(gvk, cel.HasNoStatus(s))}}
 	if !one.Once {
 		out.conventions.began = &atomic.Pointer[time.Time]{}
 	}
@@ -45,7 +45,7 @@ func (r *ready) evaluate(ctx context.Context, obj map[string]any, now time.Time)
 	return r.stated.evaluate(ctx, obj, now, r.conventions)
 }
 
-func (r *ready) reads() field.Reads {
+func (r *ready) reads() cel.Reads {
 	if r.stated == nil {
 		return r.conventions.reads()
 	}

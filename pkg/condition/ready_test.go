@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/cel"
 )
 
 // A schema that names no fields, or lets any pass, does not say that there is no status.
@@ -29,7 +29,7 @@ func TestHasNoStatus(t *testing.T) {
 		"none": {nil, false}, "empty": {&spec.Schema{}, false}, "any field": {anything, false},
 		"a status": {with("spec", "status"), false}, "no status": {with("metadata", "spec"), true},
 	} {
-		if got := field.HasNoStatus(tc.schema); got != tc.want {
+		if got := cel.HasNoStatus(tc.schema); got != tc.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -9,8 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/rules"
 )
 
 // Every formula of the table that is shipped compiles, and the table is not empty.
@@ -23,8 +21,8 @@ func TestShippedRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(set.Kinds()) == 0 || len(rules.ShippedKinds()) != len(set.Kinds()) {
-		t.Errorf("%d kinds", len(rules.ShippedKinds()))
+	if len(set.Kinds()) == 0 || len(ShippedKinds()) != len(set.Kinds()) {
+		t.Errorf("%d kinds", len(ShippedKinds()))
 	}
 }
 
@@ -102,9 +100,9 @@ func TestParseRules(t *testing.T) {
 
 // A definition may state a message and nothing else: that is no reason to fall over.
 func TestOnlyAMessage(t *testing.T) {
-	set := &rules.Set{}
+	set := &Set{}
 	gk := schema.GroupKind{Group: "example.com", Kind: "Widget"}
-	set.Learn(gk, "widgets.example.com", map[string]string{rules.MessageAnnotation: "'a'"})
+	set.Learn(gk, "widgets.example.com", map[string]string{MessageAnnotation: "'a'"})
 	rule, _ := set.Of(gk)
 	if _, err := compileRule(gk.WithVersion("v1"), rule); err != nil {
 		t.Error(err)
@@ -129,12 +127,12 @@ func TestTrueOfTheTable(t *testing.T) {
 // A file comes before a definition's annotations, and those before the table.
 func TestRulesOrder(t *testing.T) {
 	gk := schema.GroupKind{Group: "flagger.app", Kind: "Canary"}
-	from := func(r *rules.Set) string { rule, _ := r.Of(gk); return rule.Ready.Text }
-	set := &rules.Set{}
-	if rule, _ := rules.Shipped(gk); from(set) != rule.Ready.Text || from(nil) != rule.Ready.Text || rule.Ready.Text == "" {
+	from := func(r *Set) string { rule, _ := r.Of(gk); return rule.Ready.Text }
+	set := &Set{}
+	if rule, _ := Shipped(gk); from(set) != rule.Ready.Text || from(nil) != rule.Ready.Text || rule.Ready.Text == "" {
 		t.Error("the table")
 	}
-	set.Learn(gk, "canaries.flagger.app", map[string]string{rules.ReadyAnnotation: "self.a"})
+	set.Learn(gk, "canaries.flagger.app", map[string]string{ReadyAnnotation: "self.a"})
 	if from(set) != "self.a" {
 		t.Error("the annotation:", from(set))
 	}
@@ -142,7 +140,7 @@ func TestRulesOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	given.Learn(gk, "canaries.flagger.app", map[string]string{rules.ReadyAnnotation: "self.a"})
+	given.Learn(gk, "canaries.flagger.app", map[string]string{ReadyAnnotation: "self.a"})
 	if from(given) != "self.b" {
 		t.Error("the file:", from(given))
 	}
@@ -182,9 +180,9 @@ func TestStatedRule(t *testing.T) {
 
 // A formula that does not compile is an error that names the annotation.
 func TestBadAnnotation(t *testing.T) {
-	set := &rules.Set{}
+	set := &Set{}
 	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
-	set.Learn(gvk.GroupKind(), "widgets.example.com", map[string]string{rules.FailedAnnotation: "self.("})
+	set.Learn(gvk.GroupKind(), "widgets.example.com", map[string]string{FailedAnnotation: "self.("})
 	_, err := Compile(gvk, nil, []Spec{{Kind: Ready, Text: "ready", Rules: set}})
 	if err == nil || !strings.Contains(err.Error(), "customresourcedefinition widgets.example.com, annotation k8sconnect.io/failed: ") {
 		t.Error(err)

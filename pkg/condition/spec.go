@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/rules"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
@@ -42,7 +41,7 @@ type Spec struct {
 	Value    string
 	HasValue bool
 	// Rules are what is stated of kinds, for Ready; nil is the table of the program alone.
-	Rules *rules.Set
+	Rules *Set
 	// Once: there is one look and no wait, so Ready takes a lasting fault at face value.
 	Once bool
 }

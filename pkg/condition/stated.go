@@ -8,11 +8,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/expression"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/rules"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/cel"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -20,19 +19,19 @@ import (
 // conventions do.
 type stated struct {
 	isReady, fail *placed
-	rule          rules.Rule
+	rule          Rule
 	// message makes the sentence for what is not ready; nil where the rule has none.
-	message *expression.Message
+	message *cel.Message
 	secret  bool
-	read    field.Reads
+	read    cel.Reads
 }
 
 // compileRule compiles the formulas of a rule. They are not typed: a rule is for all
 // versions of a kind. Errors are *RuleError.
-func compileRule(gvk schema.GroupVersionKind, rule rules.Rule) (*stated, error) {
-	l := expression.Language{GVK: gvk}
-	out := &stated{rule: rule, secret: field.IsSecret(gvk), read: field.Reads{SpecTimes: true}}
-	formula := func(f rules.Formula) (*placed, error) {
+func compileRule(gvk schema.GroupVersionKind, rule Rule) (*stated, error) {
+	l := cel.Language{GVK: gvk}
+	out := &stated{rule: rule, secret: cel.IsSecret(gvk), read: cel.Reads{SpecTimes: true}}
+	formula := func(f Formula) (*placed, error) {
 		if f.Text == "" {
 			return nil, nil
 		}
@@ -55,7 +54,7 @@ func compileRule(gvk schema.GroupVersionKind, rule rules.Rule) (*stated, error) 
 // placed is a formula that says where it is written when it cannot be evaluated.
 type placed struct {
 	*inCEL
-	formula rules.Formula
+	formula Formula
 }
 
 func (p *placed) evaluate(ctx context.Context, obj map[string]any, now time.Time) Verdict {
@@ -67,15 +66,15 @@ func (p *placed) evaluate(ctx context.Context, obj map[string]any, now time.Time
 }
 
 // wrongIn says where the formula is that is wrong.
-func wrongIn(f rules.Formula, err error) error {
+func wrongIn(f Formula, err error) error {
 	line := f.Line
 	if at, ok := errors.AsType[*CompileError](err); ok && line > 0 && at.Line > 1 {
 		line += at.Line - 1
 	}
-	return &rules.Error{Source: f.Source, Line: line, Err: err}
+	return &Error{Source: f.Source, Line: line, Err: err}
 }
 
-func (r *stated) compileMessage(l *expression.Language, f rules.Formula) (*expression.Message, error) {
+func (r *stated) compileMessage(l *cel.Language, f Formula) (*cel.Message, error) {
 	one := Spec{Kind: CEL, Text: f.Text, Expression: f.Text}
 	m, err := l.CompileMessage(f.Text)
 	if err != nil {
@@ -122,8 +121,8 @@ func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time
 
 // failure returns a condition by which something plainly has failed and which the rule does
 // not name; nil if there is none.
-func (r *stated) failure(obj map[string]any) *status.Statement {
-	for _, one := range status.Read(obj) {
+func (r *stated) failure(obj map[string]any) *readiness.Statement {
+	for _, one := range readiness.Read(obj) {
 		if one.Condition && one.Within == "" && one.Value == "True" && one.Complains() && !one.IsPositive() && !r.rule.Names(one.Name) {
 			return &one
 		}
@@ -147,8 +146,8 @@ func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, b
 
 // ParseRules reads a table of kinds. Each formula is compiled, so that a slip in one is an
 // error with the file and the line, whether its kind is waited for or not.
-func ParseRules(source string, data []byte) (*rules.Set, error) {
-	read, err := rules.Read(source, data)
+func ParseRules(source string, data []byte) (*Set, error) {
+	read, err := Read(source, data)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/cel"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -25,20 +25,20 @@ type conditionType struct {
 // newStatus refuses kinds of which the schema says that they have no conditions:
 // such a wait would never end.
 func newStatus(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*conditionType, error) {
-	if s != nil && !field.IsOpen(s) {
+	if s != nil && !cel.IsOpen(s) {
 		if _, ok := s.Properties["status"]; !ok {
 			return nil, &CompileError{Spec: one, Message: gvk.Kind + " has no status"}
 		}
 		within := s.Properties["status"]
-		if _, ok := within.Properties["conditions"]; !ok && !field.IsOpen(&within) {
+		if _, ok := within.Properties["conditions"]; !ok && !cel.IsOpen(&within) {
 			return nil, &CompileError{Spec: one, Message: "the status of " + gvk.Kind + " has no conditions"}
 		}
 	}
 	return &conditionType{one.Type, one.Value}, nil
 }
 
-func (s *conditionType) reads() field.Reads {
-	return field.Reads{Paths: [][]string{{"status", "conditions"}, {"status", "observedGeneration"}}}
+func (s *conditionType) reads() cel.Reads {
+	return cel.Reads{Paths: [][]string{{"status", "conditions"}, {"status", "observedGeneration"}}}
 }
 
 // evaluate compares as kubectl does, without regard to case. What was said of an
@@ -61,7 +61,7 @@ func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.T
 	if !says {
 		observed, says = object.WholeNumber(inner["observedGeneration"])
 	}
-	if generation, _ := object.WholeNumber(field.Meta(obj)["generation"]); says && observed < generation {
+	if generation, _ := object.WholeNumber(cel.Meta(obj)["generation"]); says && observed < generation {
 		out.Met, out.Reason = false, "StaleStatus"
 		out.Message = fmt.Sprintf("%s is %s, but of generation %d, and the object is at %d", s.wantType, found.Status, observed, generation)
 	}

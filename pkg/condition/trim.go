@@ -3,7 +3,7 @@ package condition
 import (
 	"slices"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/field"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/cel"
 )
 
 // named is what names an object and its version.
@@ -27,7 +27,7 @@ func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	if obj == nil {
 		return nil // And not an object that is empty: that one exists.
 	}
-	total := field.Reads{Paths: named()}
+	total := cel.Reads{Paths: named()}
 	for _, c := range conds {
 		r := c.how.reads()
 		if r.All {
@@ -46,7 +46,7 @@ func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 // owner wrote, and whether it was the spec.
 func specTimesOf(obj map[string]any) []any {
 	var out []any
-	entries, _ := field.Meta(obj)["managedFields"].([]any)
+	entries, _ := cel.Meta(obj)["managedFields"].([]any)
 	for _, e := range entries {
 		entry, _ := e.(map[string]any)
 		fields, _ := entry["fieldsV1"].(map[string]any)

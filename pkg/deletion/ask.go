@@ -11,7 +11,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 // ask asks for the deletion of a target.
@@ -33,7 +33,7 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 	how := object.Deletion{
 		UID: t.uid, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer,
 	}
-	for attempts := race.At(t.Ref); ; {
+	for attempts := retry.At(t.Ref); ; {
 		attempts.Saw(live)
 		if !e.goesAt(t, live, &how) {
 			return

@@ -10,13 +10,13 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
 // Server is what the engine needs of a cluster. Its calls retry what may pass and
 // keep the pace that the server allows.
 type Server interface {
-	observe.Watcher
+	watchset.Watcher
 	// Delete deletes the object that how.UID means, and returns it as it is then;
 	// nil if it is gone.
 	Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error)
@@ -58,7 +58,7 @@ type Engine struct {
 	Server Server
 	// First is asked in the place of Server what there is, while there is no outage to
 	// outlive; nil asks Server.
-	First observe.Watcher
+	First watchset.Watcher
 	// Explainer is asked why objects do not go; nil explains nothing.
 	Explainer Explainer
 	// Counter counts what objects hold; nil counts nothing.

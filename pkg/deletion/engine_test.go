@@ -19,7 +19,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
 func same(t *testing.T, want, got any) {
@@ -256,7 +256,7 @@ func TestNothingButErrors(t *testing.T) {
 		after(3*time.Minute, func() { f.blind(broken) })
 		after(4*time.Minute, func() { f.blind(broken) })
 		r := start(t.Context(), &Engine{Wait: true}, f, named(configMaps, "a"))
-		var blind *observe.BlindError
+		var blind *watchset.BlindError
 		d := r.result(t, "a")
 		if d.Action != event.Unknown || !errors.As(d.Err, &blind) || blind.Failures != 2 || !errors.Is(d.Err, broken) {
 			t.Errorf("%+v", d)

@@ -3,8 +3,8 @@ package deletion
 import (
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/schedule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stall"
 )
 
 const (
@@ -27,7 +27,7 @@ type explanation struct {
 	pause time.Duration
 	// causes are the latest; told is what was reported of them.
 	causes []event.Cause
-	told   stall.Told
+	told   schedule.Told
 	// passed over, because there are too many.
 	passed bool
 	// lasting is since when each cause was found again and again that may end the wait.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 // refuse says why the finalizer is not removed from an object; nil if it may be.
@@ -88,7 +88,7 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 	live := t.live
 	e.mu.Unlock()
 	again := false
-	for attempts := race.At(t.Ref); ; again = true {
+	for attempts := retry.At(t.Ref); ; again = true {
 		attempts.Saw(live)
 		switch err := refuse(live, e.Finalizer); {
 		case err == nil:

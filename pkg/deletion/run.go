@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
 var errPhaseBefore = errors.New("objects that have to be deleted first are still there")
@@ -86,7 +86,7 @@ func (e *Engine) isDark(views []*view) bool {
 		if v.synced || v.kindGone {
 			return false
 		}
-		dark = dark || errors.As(v.ended, new(*observe.BlindError))
+		dark = dark || errors.As(v.ended, new(*watchset.BlindError))
 	}
 	return dark
 }

@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/schedule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stall"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
 // target is one object that is to go. It is guarded by the engine's lock.
@@ -56,7 +56,7 @@ type passage struct {
 
 	// news is the latest that moved and was not reported yet, held back by burst.
 	news  *event.Going
-	burst stall.Burst
+	burst schedule.Burst
 
 	contents    contents
 	explanation explanation
@@ -100,7 +100,7 @@ func (t *target) quietSince() time.Time {
 // view is one watch, and the targets that it is about. It is guarded by the
 // engine's lock.
 type view struct {
-	*observe.View
+	*watchset.View
 	engine *Engine
 	// open views take everything that they find for a target, until they are
 	// synced.

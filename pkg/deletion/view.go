@@ -10,8 +10,8 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
 // few is up to how many objects of a set are watched each by itself, rather than
@@ -21,7 +21,7 @@ const few = 6
 // viewsOf returns the views that show a set.
 func (e *Engine) viewsOf(s Set) []*view {
 	if s.Items == nil {
-		v := e.newView(&observe.View{Kind: s.Kind, Selection: s.Selection})
+		v := e.newView(&watchset.View{Kind: s.Kind, Selection: s.Selection})
 		v.open = true
 		return []*view{v}
 	}
@@ -43,14 +43,14 @@ func (e *Engine) viewsOf(s Set) []*view {
 
 // viewOf returns a view of targets that have names.
 func (e *Engine) viewOf(kind object.Kind, sel object.Selection, targets ...*target) *view {
-	sight := &observe.View{Kind: kind, Selection: sel}
+	sight := &watchset.View{Kind: kind, Selection: sel}
 	for _, t := range targets {
 		sight.Names = append(sight.Names, t.Ref.Name)
 	}
 	return e.newView(sight, targets...)
 }
 
-func (e *Engine) newView(sight *observe.View, targets ...*target) *view {
+func (e *Engine) newView(sight *watchset.View, targets ...*target) *view {
 	sight.Server, sight.Patience = e.Server, blindFor
 	if e.underway && e.Timeout != nil { // What may take so long to go may be looked for as long.
 		sight.Search = max(0, e.Timeout(sight.Kind))
@@ -96,7 +96,7 @@ func (v *view) follow(ctx context.Context) {
 }
 
 // oneByOne follows the parts of a view, one for each of its targets.
-func (v *view) oneByOne(ctx context.Context, parts []*observe.View) {
+func (v *view) oneByOne(ctx context.Context, parts []*watchset.View) {
 	views := make([]*view, len(parts))
 	v.engine.mu.Lock()
 	for i, part := range parts {

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
@@ -153,7 +153,7 @@ func (e *Engine) look(ctx context.Context, asks *errgroup.Group, item plan.Item,
 	switch {
 	case err != nil:
 		e.cannotTell(ctx, item, err)
-	case p.Verdict == settle.Settled:
+	case p.Verdict == noop.Settled:
 		e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.None, Yielded: p.Yielded, Left: p.Left})
 	default:
 		asks.Go(func() error {

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 // MigrationServer is what a [Migrator] needs of a server.
@@ -53,7 +53,7 @@ type Migrator struct {
 // there is nothing to rewrite. An owner moves as a whole or stays: if it holds a path that
 // the kind does not have at that version, the meaning of the path is unknown.
 func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref) (event.Migrated, bool) {
-	for attempts := race.At(ref); ; {
+	for attempts := retry.At(ref); ; {
 		told, again := m.once(ctx, kind, ref, attempts)
 		if !again {
 			return told, told.Err != nil || len(told.Rewritten)+len(told.Left) > 0
@@ -65,7 +65,7 @@ func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref
 }
 
 // once reads the object and writes it. It reports whether another write came in between.
-func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, attempts *race.Attempts) (told event.Migrated, again bool) {
+func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, attempts *retry.Attempts) (told event.Migrated, again bool) {
 	told = event.Migrated{Ref: ref, To: kind.GVK.GroupVersion().String()}
 	live, err := m.Server.Get(ctx, kind, ref)
 	if apierrors.IsNotFound(err) {

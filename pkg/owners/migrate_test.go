@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -146,7 +146,7 @@ func TestMigrateInARace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lost, is := errors.AsType[*race.LostError](told.Err)
+			lost, is := errors.AsType[*retry.LostError](told.Err)
 			if is != test.lost {
 				t.Errorf("lost a race: %v", told.Err)
 			}

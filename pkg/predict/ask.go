@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 // Ask asks the server, by a forced dry run, what the apply would make of the object, and
 // fills in Answer, Conflicts and Taken. It returns the server's refusal as it is, and a
 // *[race.LostError] if the object changed before each dry run.
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
-	for attempts := race.At(in.Item.Ref); ; {
+	for attempts := retry.At(in.Item.Ref); ; {
 		attempts.Saw(in.Live)
 		answer, err := p.dryRun(ctx, server, in)
 		heldUp, isHeldUp := errors.AsType[*heldUpError](err)

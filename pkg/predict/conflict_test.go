@@ -7,11 +7,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
 func TestConflictError(t *testing.T) {
-	_, conflicts := settle.Evaluate(fieldstest.Read(t, fieldstest.WebLive), fieldstest.Read(t, fieldstest.Web), fieldstest.Us)
+	_, conflicts := noop.Evaluate(fieldstest.Read(t, fieldstest.WebLive), fieldstest.Read(t, fieldstest.Web), fieldstest.Us)
 	ref := object.RefOf(fieldstest.Read(t, fieldstest.Web))
 	tests := map[string]struct {
 		conflicts []managedfields.Conflict

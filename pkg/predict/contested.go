@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
 // contested returns what others own and the apply would change, as the answer to the
@@ -68,7 +68,7 @@ func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]
 		if body == nil {
 			break
 		}
-		if verdict, _ := settle.Evaluate(in.Live, body, p.Manager); verdict == settle.Settled && sameContent(in.Live, spelt) {
+		if verdict, _ := noop.Evaluate(in.Live, body, p.Manager); verdict == noop.Settled && sameContent(in.Live, spelt) {
 			in.Body, in.Answer = body, in.Live
 			return nil, nil
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
@@ -38,7 +38,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 			return out, err
 		}
 	}
-	body := convention.WithoutContradiction(convention.WithoutStringData(item.Object))
+	body := WithoutContradiction(WithoutStringData(item.Object))
 	if body, err = p.leave(body, &out); err != nil {
 		return out, err
 	}
@@ -56,27 +56,27 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	}
 	out.Stated = out.Body
 	if live == nil {
-		out.Verdict = settle.Clear
+		out.Verdict = noop.Clear
 		return out, nil
 	}
-	claimed, err := convention.Leftovers(item.GVK.GroupKind(), item.Object, out.Body, live)
+	claimed, err := Leftovers(item.GVK.GroupKind(), item.Object, out.Body, live)
 	if err != nil {
 		return out, err
 	}
-	body, recorded, err := convention.Beside(out.Body, live, p.Manager)
+	body, recorded, err := Beside(out.Body, live, p.Manager)
 	if err != nil {
 		return out, err
 	}
 	out.Body = body
 	out.Adoption = out.Adoption.Claim(live, slices.Concat(claimed, recorded)).Release(released)
 	if !out.Adopts() {
-		out.Verdict, _ = settle.Evaluate(live, out.Body, p.Manager)
+		out.Verdict, _ = noop.Evaluate(live, out.Body, p.Manager)
 		p.settleByTypes(&out)
 	}
-	if len(out.Yielded) > 0 && out.Verdict == settle.Clear {
+	if len(out.Yielded) > 0 && out.Verdict == noop.Clear {
 		// What is yielded has to keep its value, and only the server's answer shows
 		// whether it does.
-		out.Verdict = settle.Doubtful
+		out.Verdict = noop.Doubtful
 	}
 	return out, nil
 }
@@ -84,12 +84,12 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 // settleByTypes evaluates again, with the types of the kind, what is not settled without them:
 // with what is known of it before its schema.
 func (p Predictor) settleByTypes(in *Prediction) {
-	if in.Verdict == settle.Settled {
+	if in.Verdict == noop.Settled {
 		return
 	}
 	for _, types := range []func() openapi.Type{p.knownOf(in.Item), p.schemaOf(in.Item)} {
-		if types != nil && settle.BySchema(in.Live, in.Body, p.Manager, types) {
-			in.Verdict = settle.Settled
+		if types != nil && noop.BySchema(in.Live, in.Body, p.Manager, types) {
+			in.Verdict = noop.Settled
 			return
 		}
 	}

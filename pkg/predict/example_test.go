@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
 // live is a Deployment that ci applied, and an autoscaler scaled.
@@ -68,7 +68,7 @@ func ExamplePredictor_Evaluate() {
 // Where the sets show a conflict, settle names it. It needs neither a plan nor a server.
 func Example_settle() {
 	manifest := decode("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {paused: false, replicas: 3}}")
-	verdict, conflicts := settle.Evaluate(decode(live), manifest, "ci")
+	verdict, conflicts := noop.Evaluate(decode(live), manifest, "ci")
 	for _, c := range conflicts {
 		fmt.Println(verdict, c.Path, "yours", c.Yours, "live", c.Live, c.Owners)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
@@ -85,11 +85,11 @@ func checkProjections(t *testing.T, a, b map[string]any, held *fieldpath.Set) {
 
 // checkVerdict checks that what is settled also has no conflicts.
 func checkVerdict(t *testing.T, live, manifest *unstructured.Unstructured) {
-	verdict, conflicts := settle.Evaluate(live, manifest, fieldstest.Us)
-	if verdict != settle.Doubtful && len(conflicts) > 0 {
+	verdict, conflicts := noop.Evaluate(live, manifest, fieldstest.Us)
+	if verdict != noop.Doubtful && len(conflicts) > 0 {
 		t.Fatalf("%v, with conflicts %v", verdict, fieldstest.ConflictPaths(conflicts))
 	}
-	if verdict != settle.Settled {
+	if verdict != noop.Settled {
 		return
 	}
 	taken, err := predict.Taken(live, live, manifest, fieldstest.Us)

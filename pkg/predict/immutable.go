@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
 )
 
 // immutable explains a refusal by which the server says that a field of an existing object
@@ -23,7 +22,7 @@ func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction,
 		return ""
 	}
 	advice := cannotChange(fields, in.Item.GVK.Kind) + "; put the live value back into the manifest"
-	if convention.HoldsMore(in.Item.GVK.GroupKind()) || convention.TakesVolumes(in.Live) {
+	if HoldsMore(in.Item.GVK.GroupKind()) || TakesVolumes(in.Live) {
 		return advice + " (deleting it would delete what it holds)"
 	}
 	if !p.ValidAlone(ctx, server, in) {
@@ -84,7 +83,7 @@ func (d *differing) walk(path fieldpath.Path, stated, live any) {
 			return
 		}
 	}
-	if !within(stated, live) && !sameText(stated, live) && !convention.IsChangeable(d.kind, path) {
+	if !within(stated, live) && !sameText(stated, live) && !IsChangeable(d.kind, path) {
 		if key, ok := path.ByKey(d.manifest); ok {
 			path = key
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/local"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 )
 
 // An object whose kind is known is settled without a schema.
@@ -35,7 +35,7 @@ func TestSettledWithoutSchema(t *testing.T) {
 				Known:   new(local.Types).Of,
 				Schema:  func(object.Kind) openapi.Type { asked++; return nil },
 			}
-			evaluate := func(manifest, live *unstructured.Unstructured, fields string) settle.Verdict {
+			evaluate := func(manifest, live *unstructured.Unstructured, fields string) noop.Verdict {
 				t.Helper()
 				live.Object["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{
 					"manager": "ci", "operation": "Apply", "apiVersion": live.GetAPIVersion(), "fieldsType": "FieldsV1", "fieldsV1": decode(fields).Object,
@@ -50,7 +50,7 @@ func TestSettledWithoutSchema(t *testing.T) {
 			manifest, live := decode(tt.text), decode(tt.text)
 			live.Object["spec"] = decode(tt.live).Object
 			verdict := evaluate(manifest, live, tt.fields)
-			if asked != tt.asked || (verdict == settle.Settled) != tt.settled {
+			if asked != tt.asked || (verdict == noop.Settled) != tt.settled {
 				t.Errorf("%v, after %d questions", verdict, asked)
 			}
 		})

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
@@ -16,7 +16,7 @@ import (
 // meant to set them, has set to another value. They are not contested, unless the user
 // takes one by name.
 func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded []fieldpath.Path, adopted []managedfields.Owner) ([]managedfields.Conflict, error) {
-	rows := convention.MeantForOthers(item.GVK.GroupKind(), item.Object)
+	rows := MeantForOthers(item.GVK.GroupKind(), item.Object)
 	if len(rows) == 0 || live == nil {
 		return nil, nil
 	}
@@ -27,10 +27,10 @@ func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded
 	others := managedfields.Others(entries, p.Manager)
 	var out []managedfields.Conflict
 	near := func(path fieldpath.Path) bool {
-		return slices.ContainsFunc(rows, func(m convention.Meant) bool { return m.IsWithin(path) })
+		return slices.ContainsFunc(rows, func(m Meant) bool { return m.IsWithin(path) })
 	}
 	for _, path := range fieldpath.StatedPathsWithin(item.Object.Object, near) {
-		i := slices.IndexFunc(rows, func(m convention.Meant) bool { return m.Is(path) })
+		i := slices.IndexFunc(rows, func(m Meant) bool { return m.Is(path) })
 		if i < 0 || path.Same(item.Object.Object, live.Object) || slices.ContainsFunc(yielded, path.HasPrefix) {
 			continue
 		}

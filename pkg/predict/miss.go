@@ -8,7 +8,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
 )
 
 // Miss is a choice that has no effect, most likely because of a typo.
@@ -92,7 +91,7 @@ func (p Predictor) Misses(items []plan.Item) []Miss {
 	near := map[string]fieldpath.Path{}
 	for _, item := range items {
 		for _, s := range p.said(item) {
-			body := convention.WithoutStringData(item.Object).Object
+			body := WithoutStringData(item.Object).Object
 			if s.isStated(body) {
 				hit[s.text()] = true
 				continue

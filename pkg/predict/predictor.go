@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 )
 
 // Server is what a prediction may need of a cluster.
@@ -67,7 +67,7 @@ type Prediction struct {
 	// Stated is the manifest without what is yielded, in its own spelling.
 	Stated *unstructured.Unstructured
 	// Verdict is the prediction from the live object alone.
-	Verdict settle.Verdict
+	Verdict noop.Verdict
 	// Adoption is what has to happen to the managed fields first; mostly nothing.
 	Adoption adopt.Adoption
 	// Yielded are the paths that the user leaves to their owners; Left are values that

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
 )
 
 const whenImmutable = "immutable"
@@ -35,7 +34,7 @@ func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction
 	if in.Live == nil || !apierrors.IsInvalid(refusal) || !p.recreates(in.Item) {
 		return nil
 	}
-	if convention.HoldsMore(in.Item.GVK.GroupKind()) || convention.TakesVolumes(in.Live) {
+	if HoldsMore(in.Item.GVK.GroupKind()) || TakesVolumes(in.Live) {
 		return nil
 	}
 	fields := immutableFields(in, Causes(refusal))
@@ -63,7 +62,7 @@ func (p Predictor) checkRecreate(item plan.Item) error {
 	switch {
 	case annotated && value != whenImmutable:
 		return fmt.Errorf("%s: %s: annotation %s must be %q, not %q", item.Source, item.Ref, RecreateAnnotation, whenImmutable, value)
-	case !convention.HoldsMore(item.GVK.GroupKind()) || !p.recreates(item):
+	case !HoldsMore(item.GVK.GroupKind()) || !p.recreates(item):
 		return nil
 	}
 	return &RefusedError{

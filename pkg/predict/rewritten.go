@@ -10,7 +10,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/convention"
 )
 
 // Rewritten returns the applied paths whose value in the server's answer differs from what
@@ -37,7 +36,7 @@ func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]manag
 
 // Contradiction describes what in a manifest contradicts itself, and which side wins; empty for
 // nothing.
-func Contradiction(item plan.Item) string { return convention.Contradiction(item.Object) }
+func Contradiction(item plan.Item) string { return accountContradiction(item.Object) }
 
 // sameText reports whether two scalars are two spellings of one quantity or one duration.
 func sameText(a, b any) bool {

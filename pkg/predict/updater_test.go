@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
@@ -109,17 +109,17 @@ func (h history) wrong(t *testing.T, format string, args ...any) {
 // structured-merge-diff's Updater confirms what Evaluate promises about an apply: Settled
 // is a no-op, and Clear meets no conflict.
 func TestJudgeKeepsItsPromises(t *testing.T) {
-	verdicts := map[settle.Verdict]int{}
+	verdicts := map[noop.Verdict]int{}
 	eachHistory(t, histories(), func(t *testing.T, h history) {
-		verdict, _ := settle.Evaluate(h.live, h.manifest, fieldstest.Us)
+		verdict, _ := noop.Evaluate(h.live, h.manifest, fieldstest.Us)
 		verdicts[verdict]++
 		after, err := h.apply(fieldstest.Us, h.manifest.Object, false)
 		var conflicts merge.Conflicts
 		switch {
-		case verdict == settle.Doubtful:
+		case verdict == noop.Doubtful:
 		case errors.As(err, &conflicts):
 			h.wrong(t, "%v, but in conflict: %v", verdict, err)
-		case verdict == settle.Clear:
+		case verdict == noop.Clear:
 		case err != nil:
 			h.wrong(t, "settled, but refused: %v", err)
 		case !value.Equals(after.live.AsValue(), h.updater.live.AsValue()):
@@ -128,7 +128,7 @@ func TestJudgeKeepsItsPromises(t *testing.T) {
 			h.wrong(t, "settled, but owned by %v instead of %v", after.managers, h.managers)
 		}
 	})
-	if verdicts[settle.Settled] < histories()/20 || verdicts[settle.Clear] < histories()/20 {
+	if verdicts[noop.Settled] < histories()/20 || verdicts[noop.Clear] < histories()/20 {
 		t.Errorf("verdicts %v: too few promises to prove anything", verdicts)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 )
 
 // statusCondition is one of an object's conditions, or the zero value if there is none of
@@ -47,7 +46,7 @@ func (c statusCondition) is(status string) bool { return c.status == status && !
 func (c statusCondition) there() bool { return c.status != "" }
 
 // told returns the condition's reason and message, to be appended to a sentence.
-func (c statusCondition) told() string { return status.Told(c.reason, c.message) }
+func (c statusCondition) told() string { return Told(c.reason, c.message) }
 
 func (c statusCondition) value() Value {
 	v := Value{Expr: "self." + c.path + `[type="` + c.kind + `"].status`, Absent: !c.there()}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -42,12 +41,12 @@ func isEmpty(status any) bool {
 
 // conclude weighs an object's statements about itself (edge case 95): anything wrong,
 // stopped or under way takes precedence over any statement that all is well.
-func conclude(s *subject, said []status.Statement) (Verdict, bool) {
+func conclude(s *subject, said []Statement) (Verdict, bool) {
 	if v, found := objection(s, said); found {
 		return v, true
 	}
-	well := worst(said, status.Good)
-	sums := keep(well, func(one status.Statement) bool {
+	well := worst(said, Good)
+	sums := keep(well, func(one Statement) bool {
 		// A controller that has accepted an object may not have done what it asks for.
 		return one.Sum && one.Condition && one.IsPositive() && one.Name != "Accepted" && one.Name != "Valid"
 	})
@@ -57,8 +56,8 @@ func conclude(s *subject, said []status.Statement) (Verdict, bool) {
 		}
 		// No condition sums the object up by convention, so every statement has to be
 		// understood and to agree.
-		if doubt := worst(said, status.Odd, status.NotYet); len(doubt) > 0 {
-			if doubt[0].Meaning == status.Odd && len(well) == 0 {
+		if doubt := worst(said, Odd, NotYet); len(doubt) > 0 {
+			if doubt[0].Meaning == Odd && len(well) == 0 {
 				return Verdict{}, false
 			}
 			return notYet(doubt[0], well), true
@@ -72,8 +71,8 @@ func conclude(s *subject, said []status.Statement) (Verdict, bool) {
 
 // objection returns a statement that rules out that the object is ready, whatever else it
 // says.
-func objection(s *subject, said []status.Statement) (Verdict, bool) {
-	if over := worst(said, status.Failed); len(over) > 0 {
+func objection(s *subject, said []Statement) (Verdict, bool) {
+	if over := worst(said, Failed); len(over) > 0 {
 		reason := "Failed"
 		if strings.HasPrefix(over[0].Name, "Stalled") {
 			reason = "Stalled"
@@ -84,22 +83,22 @@ func objection(s *subject, said []status.Statement) (Verdict, bool) {
 	if len(said) > 0 && isOldSum(said[0]) && said[0].Name == "Ready" {
 		return staleCondition(s, said[0]), true
 	}
-	if wrong := worst(said, status.Bad); len(wrong) > 0 {
-		v := notYet(wrong[0], worst(said, status.Good))
+	if wrong := worst(said, Bad); len(wrong) > 0 {
+		v := notYet(wrong[0], worst(said, Good))
 		v.Reason = "Unhealthy"
 		v.Message += others(said, wrong[0])
-		under := worst(said, status.Paused)
+		under := worst(said, Paused)
 		if len(under) > 0 {
 			v.Reason, v.Message = "Paused", "it is paused ("+under[0].String()+"), and "+v.Message
 			return v, true
 		}
 		return lastingError(s, said, v), true
 	}
-	if stopped := worst(said, status.Paused); len(stopped) > 0 {
+	if stopped := worst(said, Paused); len(stopped) > 0 {
 		return unmet("Paused", "it is paused: "+stopped[0].String(), valuesOf(stopped)...), true
 	}
-	if busy := worst(said, status.Working); len(busy) > 0 {
-		v := notYet(busy[0], worst(said, status.Good))
+	if busy := worst(said, Working); len(busy) > 0 {
+		v := notYet(busy[0], worst(said, Good))
 		v.Message += others(said, busy[0])
 		return v, true
 	}
@@ -109,9 +108,9 @@ func objection(s *subject, said []status.Statement) (Verdict, bool) {
 // lastingError fails an object that has said for a while, with an error as the reason,
 // that it is not ready. Nothing else that is wrong fails it: it may be part of a start
 // that goes well.
-func lastingError(s *subject, said []status.Statement, v Verdict) Verdict {
+func lastingError(s *subject, said []Statement, v Verdict) Verdict {
 	for _, one := range said {
-		if one.Sum && one.Condition && one.Meaning == status.Bad && one.Final && one.Value == "False" && isReady(one.Name) && !one.Since.IsZero() {
+		if one.Sum && one.Condition && one.Meaning == Bad && one.Final && one.Value == "False" && isReady(one.Name) && !one.Since.IsZero() {
 			return s.lasting(latest(one.Since, s.time("metadata.creationTimestamp"), specChanged(s), s.began), errorGrace, v)
 		}
 	}
@@ -123,9 +122,9 @@ func isReady(kind string) bool {
 }
 
 // notYet says that the object is not ready although another statement says that it is.
-func notYet(one status.Statement, well []status.Statement) Verdict {
+func notYet(one Statement, well []Statement) Verdict {
 	message := sentence(one)
-	shown := []status.Statement{one}
+	shown := []Statement{one}
 	if len(well) > 0 && well[0].Sum {
 		message = sentence(well[0]) + ", but " + one.String()
 		shown = append(shown, well[0])
@@ -134,10 +133,10 @@ func notYet(one status.Statement, well []status.Statement) Verdict {
 }
 
 // others returns up to two more statements about why an object is not ready.
-func others(said []status.Statement, but status.Statement) string {
+func others(said []Statement, but Statement) string {
 	var more []string
-	for _, one := range worst(said, status.Failed, status.Bad, status.Working) {
-		isPart := !one.Sum && one.Meaning == status.Bad && but.Sum
+	for _, one := range worst(said, Failed, Bad, Working) {
+		isPart := !one.Sum && one.Meaning == Bad && but.Sum
 		if one.Path != but.Path && (isPart || one.Told() != "" && one.Told() != but.Told()) {
 			more = append(more, one.String())
 		}
@@ -152,9 +151,9 @@ func others(said []status.Statement, but status.Statement) string {
 const quoted = 8
 
 // quote shows the statements, the worst first.
-func quote(s *subject, said []status.Statement) Verdict {
-	conditions := keep(said, func(one status.Statement) bool { return !one.Old })
-	slices.SortStableFunc(conditions, func(a, b status.Statement) int { return int(b.Meaning) - int(a.Meaning) })
+func quote(s *subject, said []Statement) Verdict {
+	conditions := keep(said, func(one Statement) bool { return !one.Old })
+	slices.SortStableFunc(conditions, func(a, b Statement) int { return int(b.Meaning) - int(a.Meaning) })
 	var words []string
 	for _, one := range conditions[:min(quoted, len(conditions))] {
 		words = append(words, one.String())
@@ -175,13 +174,13 @@ func quote(s *subject, said []status.Statement) Verdict {
 }
 
 // sentence returns a statement as a sentence about the object.
-func sentence(one status.Statement) string {
+func sentence(one Statement) string {
 	switch {
 	case one.Condition && one.Within == "" && !slices.Contains([]any{"True", "False", "Unknown"}, one.Value):
 		return fmt.Sprintf("its condition %s is %q, which is neither True, False nor Unknown", one.Name, fmt.Sprint(one.Value))
 	case one.Condition && one.Within == "":
 		said := "its condition " + one.Name + " is " + text.OneLine(fmt.Sprint(one.Value))
-		if one.Meaning != status.Good {
+		if one.Meaning != Good {
 			said += one.Told()
 		}
 		return said
@@ -190,7 +189,7 @@ func sentence(one status.Statement) string {
 	case one.Name == "ready" && one.Value == false:
 		return "it says that it is not ready"
 	case one.Within == "" && !strings.Contains(one.Name, " "):
-		if one.Meaning == status.Good {
+		if one.Meaning == Good {
 			return "its " + one.Name + " is " + text.OneLine(fmt.Sprint(one.Value))
 		}
 		return "its " + one.String()
@@ -200,11 +199,11 @@ func sentence(one status.Statement) string {
 
 // isOldSum reports whether a statement would mean that the object is ready, but is of an
 // earlier generation.
-func isOldSum(one status.Statement) bool {
+func isOldSum(one Statement) bool {
 	return one.Old && one.Sum && one.Condition && one.IsPositive()
 }
 
-func staleCondition(s *subject, one status.Statement) Verdict {
+func staleCondition(s *subject, one Statement) Verdict {
 	c := s.condition(one.Name)
 	return unmet("StaleStatus", fmt.Sprintf("its condition %s is of generation %d, and the object is at generation %d", one.Name, one.Generation, s.generation),
 		c.value(), c.generationValue(), Value{Expr: "self.metadata.generation", Value: s.generation})
@@ -212,16 +211,16 @@ func staleCondition(s *subject, one status.Statement) Verdict {
 
 // worst returns the statements with these meanings, in the order of the meanings, sums
 // before parts.
-func worst(said []status.Statement, meanings ...status.Meaning) []status.Statement {
-	var out []status.Statement
+func worst(said []Statement, meanings ...Meaning) []Statement {
+	var out []Statement
 	for _, m := range meanings {
-		out = append(out, keep(said, func(one status.Statement) bool { return one.Meaning == m })...)
+		out = append(out, keep(said, func(one Statement) bool { return one.Meaning == m })...)
 	}
 	return out
 }
 
-func keep(said []status.Statement, wanted func(status.Statement) bool) []status.Statement {
-	var out []status.Statement
+func keep(said []Statement, wanted func(Statement) bool) []Statement {
+	var out []Statement
 	for _, one := range said {
 		if wanted(one) {
 			out = append(out, one)
@@ -231,7 +230,7 @@ func keep(said []status.Statement, wanted func(status.Statement) bool) []status.
 }
 
 // valuesOf returns the values that a verdict shows for statements.
-func valuesOf(said []status.Statement) []Value {
+func valuesOf(said []Statement) []Value {
 	out := make([]Value, 0, 4)
 	for _, one := range said[:min(4, len(said))] {
 		out = append(out, Value{Expr: one.Path, Value: one.Value})

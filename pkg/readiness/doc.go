@@ -1,7 +1,7 @@
 // Package readiness says when an object is ready, kind by kind (docs/readiness.md).
 //
 // [For] returns the rule of a kind; [Rule.Evaluate] applies it to one version of an object.
-// Nothing else counts: no clock is read, no server is asked, and an object that says
-// nothing about itself is not ready (edge case 48). Waiting, and finding out why an object
-// does not get ready, are the work of others.
+// [Read] returns one [Statement] for each condition, phase, count or error in a status, and
+// whether it is good news or bad: the one vocabulary of readiness and diagnosis. It reads no
+// clock and asks no server, and an object that says nothing is not ready (edge case 48).
 package readiness

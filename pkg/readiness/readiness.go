@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 )
 
 // Rule says when objects of one kind are ready. It is safe for concurrent use.
@@ -22,7 +21,7 @@ func For(gvk schema.GroupVersionKind, noStatus bool) Rule {
 	if rule := ruleOf(gvk.GroupKind()); rule != nil {
 		return Rule{evaluate: rule, reads: readsOfKinds()}
 	}
-	reads := append(readsOfKinds(), status.Reads()...)
+	reads := append(readsOfKinds(), Reads()...)
 	if object.IsBuiltIn(gvk.Group) || noStatus {
 		return Rule{evaluate: conventionsOrExists, reads: reads}
 	}

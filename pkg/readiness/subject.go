@@ -2,8 +2,6 @@ package readiness
 
 import (
 	"time"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
 )
 
 // subject is one version of one object, as the rules of readiness read it. Paths are names
@@ -26,7 +24,7 @@ func newSubject(obj map[string]any, now time.Time) *subject {
 }
 
 // said returns everything that the object says about itself.
-func (s *subject) said() []status.Statement { return status.Read(s.obj) }
+func (s *subject) said() []Statement { return Read(s.obj) }
 
 func (s *subject) text(path string) string { return textAt(s.obj, path) }
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 // Server is what the engine needs of a cluster.
@@ -82,7 +82,7 @@ func (e *Engine) restore(ctx context.Context, n Note) {
 		e.fail(ctx, n, context.Cause(ctx))
 		return
 	}
-	for attempts := race.At(n.Ref); ; {
+	for attempts := retry.At(n.Ref); ; {
 		live, err := e.live(ctx, n)
 		if err != nil {
 			e.fail(ctx, n, err)

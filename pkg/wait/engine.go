@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
 // Source is what the engine needs of a cluster. Its calls retry what may pass.
@@ -20,7 +20,7 @@ type Source interface {
 	Resource(ctx context.Context, text string) (object.Kind, error)
 	// Schema returns the OpenAPI schema of a kind, nil where there is none.
 	Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error)
-	observe.Watcher
+	watchset.Watcher
 }
 
 // Goal is what is expected of an object.

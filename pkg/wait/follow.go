@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 // follow watches until ctx is done or nothing more can be told. It keeps asking for a kind
@@ -42,7 +42,7 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 		kind.Resource = ""
 		// A kind that discovery lists and lists do not find would be asked for without a
 		// pause.
-		if err := pause.For(ctx, pauses.Step()); err != nil {
+		if err := retry.For(ctx, pauses.Step()); err != nil {
 			tell(message{view: v, err: err})
 			return
 		}
@@ -80,7 +80,7 @@ func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditi
 // pauses grow.
 func (e *Engine) untilPublished(ctx context.Context, kind object.Kind, goals []*Goal) (map[*Goal]*conditions, error) {
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 100, Cap: 30 * time.Second}
-	for pause.For(ctx, pauses.Step()) == nil {
+	for retry.For(ctx, pauses.Step()) == nil {
 		schema, err := e.Source.Schema(ctx, kind)
 		if err != nil || schema == nil {
 			continue
@@ -123,7 +123,7 @@ func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(me
 			return kind, nil, err
 		}
 		tell(message{view: v, gone: true, err: err})
-		if err := pause.For(ctx, pauses.Step()); err != nil {
+		if err := retry.For(ctx, pauses.Step()); err != nil {
 			return kind, nil, err
 		}
 	}

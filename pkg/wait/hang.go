@@ -3,15 +3,15 @@ package wait
 import (
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/schedule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stall"
 )
 
 // hang is what is known of why an object makes no progress.
 type hang struct {
-	marks stall.Marks
-	told  stall.Told
+	marks schedule.Marks
+	told  schedule.Told
 	// moved is when something was last seen to move, asked when it was asked why.
 	moved, asked time.Time
 	causes       []event.Cause

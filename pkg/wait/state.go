@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/schedule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/observe"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/stall"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
 // run is one call of Run. Everything in it belongs to one goroutine; the others
@@ -48,7 +48,7 @@ type run struct {
 	expired []*item
 
 	// stalls decides when to ask why objects hang; hangs holds what is known of that.
-	stalls *stall.Schedule[*item]
+	stalls *schedule.Schedule[*item]
 	hangs  map[*item]*hang
 	// passed: it was said that not all of them are looked into.
 	passed bool
@@ -59,14 +59,14 @@ func newRun(e *Engine, targets []Target) *run {
 		Engine: e, began: time.Now(),
 		rechecks: make(chan *item), over: make(chan struct{}),
 		unsaid: map[*item]bool{}, told: map[string]bool{},
-		stalls: stall.New[*item](stall.Usual(e.StuckAfter)), hangs: map[*item]*hang{},
+		stalls: schedule.New[*item](schedule.Usual(e.StuckAfter)), hangs: map[*item]*hang{},
 	}
 	type place struct{ kind, namespace string }
 	views := map[place]*view{}
 	for _, t := range targets {
 		if t.Name == "" {
 			r.views = append(r.views, &view{
-				sight: &observe.View{Server: e.Source, Selection: t.Selection},
+				sight: &watchset.View{Server: e.Source, Selection: t.Selection},
 				typ:   t.Type, kind: t.Kind, namespace: t.Namespace, labels: t.Labels,
 				goal: t.Goal, selected: map[key]*item{},
 			})
@@ -75,7 +75,7 @@ func newRun(e *Engine, targets []Target) *run {
 		at := place{t.Kind.GVK.String(), t.Namespace}
 		v := views[at]
 		if v == nil {
-			sight := &observe.View{Server: e.Source, Selection: object.Selection{Namespace: t.Namespace}}
+			sight := &watchset.View{Server: e.Source, Selection: object.Selection{Namespace: t.Namespace}}
 			v = &view{sight: sight, typ: t.Type, kind: t.Kind, namespace: t.Namespace, named: map[string]*item{}}
 			views[at] = v
 			r.views = append(r.views, v)
@@ -107,7 +107,7 @@ func (r *run) emit(e event.Event) { r.Emit(e) }
 // named or all that its labels match.
 type view struct {
 	// sight belongs to the goroutine that follows it, the rest to the run.
-	sight *observe.View
+	sight *watchset.View
 
 	typ       string
 	kind      object.Kind // Resource is empty while it is not served
@@ -199,7 +199,7 @@ type item struct {
 	whole *unstructured.Unstructured
 	// told is what was last reported of it.
 	told  event.Judged
-	burst stall.Burst
+	burst schedule.Burst
 	// done: it has its result, which is action.
 	done   bool
 	action event.Action

@@ -22,8 +22,8 @@ import (
 	"k8s.io/client-go/tools/record"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 )

@@ -24,8 +24,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -173,15 +173,15 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 		t.Errorf("%s, %s: %v", s.ref, what, err)
 		return counts{}
 	}
-	verdict, _ := settle.Evaluate(live, manifest, manager)
+	verdict, _ := noop.Evaluate(live, manifest, manager)
 	where := fmt.Sprintf("%s, %s", s.ref, what)
 	byTypes, byKnown := 0, 0
-	if verdict != settle.Settled && settle.BySchema(live, manifest, manager, s.schemaOf) {
-		verdict, byTypes = settle.Settled, 1
-		if settle.BySchema(live, manifest, manager, s.knownOf) {
+	if verdict != noop.Settled && noop.BySchema(live, manifest, manager, s.schemaOf) {
+		verdict, byTypes = noop.Settled, 1
+		if noop.BySchema(live, manifest, manager, s.knownOf) {
 			byKnown = 1
 		}
-	} else if verdict != settle.Settled && settle.BySchema(live, manifest, manager, s.knownOf) {
+	} else if verdict != noop.Settled && noop.BySchema(live, manifest, manager, s.knownOf) {
 		t.Errorf("%s: settled by what is known of its kind, and not by its schema", where)
 	}
 	if held, absent := checkTree(t, where, live); absent > 0 {
@@ -190,7 +190,7 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 	causes := conflictCauses(refusal)
 	total := counts{judged: 1, byTypes: byTypes, byKnown: byKnown}
 	switch verdict {
-	case settle.Settled:
+	case noop.Settled:
 		total.settled = 1
 		if refusal != nil {
 			t.Errorf("%s: settled, but the server answers: %v", where, refusal)
@@ -200,12 +200,12 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 			t.Errorf("%s: settled, but an apply changes owners (-live +answer):\n%s", where,
 				cmp.Diff(live.GetManagedFields(), answer.GetManagedFields()))
 		}
-	case settle.Clear:
+	case noop.Clear:
 		total.clear = 1
 		if len(causes) > 0 {
 			t.Errorf("%s: clear, but the server answers: %v", where, refusal)
 		}
-	case settle.Doubtful:
+	case noop.Doubtful:
 	}
 	if err != nil {
 		return total // Invalid: there is nothing to be compared with.

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command/commandtest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
@@ -22,13 +22,13 @@ import (
 )
 
 // gatherer returns an explainer over the real adapter.
-func gatherer(t *testing.T, kubeconfig string) (*stuck.Explainer, *cluster.Client) {
+func gatherer(t *testing.T, kubeconfig string) (*stuck.Explainer, *client.Client) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := cluster.New(cluster.Options{REST: config, ServerTimeout: time.Second})
+	client, err := client.New(client.Options{REST: config, ServerTimeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

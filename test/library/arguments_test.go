@@ -17,9 +17,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deprecation"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
@@ -84,7 +84,7 @@ func TestArgumentsStay(t *testing.T) {
 		"predict": func() any {
 			p := predict.Predictor{Manager: "ci"}
 			prediction, err := p.Evaluate(plan.Item{Ref: object.RefOf(manifest), Object: manifest}, live)
-			verdict, conflicts := settle.Evaluate(live, manifest, "ci")
+			verdict, conflicts := noop.Evaluate(live, manifest, "ci")
 			return []any{must(prediction.Body, err), prediction.Verdict, verdict, conflicts, must(predict.Taken(live, live, manifest, "ci"))}
 		},
 		"readiness": func() any {

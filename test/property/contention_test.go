@@ -20,15 +20,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/handover"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/give"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
@@ -168,8 +168,8 @@ func guarded() map[string]func(t *testing.T, s *crdserver.Server) func(context.C
 		"give": func(t *testing.T, s *crdserver.Server) does {
 			return func(ctx context.Context) error {
 				var told event.Given
-				engine := handover.Engine{
-					Server: distant{s}, Wish: give.Wish{From: []string{"edit"}, To: "flux", As: managedfields.Apply}, DryRun: object.DryRunNone,
+				engine := give.Engine{
+					Server: distant{s}, Wish: transfer.Wish{From: []string{"edit"}, To: "flux", As: managedfields.Apply}, DryRun: object.DryRunNone,
 					Emit: func(e event.Event) {
 						if g, is := e.(event.Given); is {
 							told = g
@@ -177,7 +177,7 @@ func guarded() map[string]func(t *testing.T, s *crdserver.Server) func(context.C
 					},
 				}
 				live := contended(t, s)
-				err := engine.Run(ctx, []handover.Target{{Kind: kindOf(t, s, live), Ref: object.RefOf(live)}})
+				err := engine.Run(ctx, []give.Target{{Kind: kindOf(t, s, live), Ref: object.RefOf(live)}})
 				return errors.Join(told.Err, err)
 			}
 		},
@@ -281,7 +281,7 @@ func TestEndlessStatuses(t *testing.T) {
 				began := time.Now()
 				err := do(t.Context())
 				stop()
-				_, is := errors.AsType[*race.LostError](err)
+				_, is := errors.AsType[*retry.LostError](err)
 				if took := time.Since(began); !is || took > patient {
 					t.Fatalf("after %s: %v", took, err)
 				}

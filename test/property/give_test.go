@@ -12,7 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/give"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
@@ -37,15 +37,15 @@ func TestGive(t *testing.T) {
 		if len(paths) == 0 {
 			return
 		}
-		w := give.Wish{
+		w := transfer.Wish{
 			From: []string{giver.Manager}, To: pick(h.random, us, "helm", "edit", "team-b", "newcomer"),
 			As:   pick(h.random, managedfields.Apply, managedfields.Update),
-			Mode: pick(h.random, give.Move, give.Move, give.Share, give.Release),
+			Mode: pick(h.random, transfer.Move, transfer.Move, transfer.Share, transfer.Release),
 		}
 		for range 1 + h.IntN(3) {
 			w.Paths = append(w.Paths, pick(h.random, paths...))
 		}
-		out, err := give.Give(entries, w)
+		out, err := transfer.Give(entries, w)
 		if err != nil {
 			t.Skip(err) // of the status, say
 		}
@@ -60,7 +60,7 @@ func TestGive(t *testing.T) {
 		}
 		h.onlyThose(t, before, after, w, out)
 
-		if w.Mode == give.Release {
+		if w.Mode == transfer.Release {
 			released++
 			h.unowned(t, after, out)
 			return
@@ -119,7 +119,7 @@ func nameOfOwner(o managedfields.Owner) string {
 // onlyThose holds the owners before and after against what was wished: nothing but what was
 // given has another owner. What the server credits to the sender, because it sets a default
 // anew at every write, is left out.
-func (h *history) onlyThose(t *testing.T, before, after *unstructured.Unstructured, w give.Wish, out give.Outcome) {
+func (h *history) onlyThose(t *testing.T, before, after *unstructured.Unstructured, w transfer.Wish, out transfer.Outcome) {
 	t.Helper()
 	was, is := raw(t, before), raw(t, after)
 	gone, come := map[string]*smd.Set{}, map[string]*smd.Set{}
@@ -138,7 +138,7 @@ func (h *history) onlyThose(t *testing.T, before, after *unstructured.Unstructur
 		if !g.Shared {
 			add(gone, nameOfOwner(g.From), g.Path)
 		}
-		if w.Mode != give.Release {
+		if w.Mode != transfer.Release {
 			add(come, nameOfOwner(g.To), g.Path)
 		}
 	}
@@ -165,7 +165,7 @@ func or(s *smd.Set) *smd.Set {
 
 // stays applies nothing as the giver: what it has given stays in the object. It reports
 // whether there was anything to see.
-func (h *history) stays(t *testing.T, after *unstructured.Unstructured, giver managedfields.Owner, out give.Outcome) bool {
+func (h *history) stays(t *testing.T, after *unstructured.Unstructured, giver managedfields.Owner, out transfer.Outcome) bool {
 	t.Helper()
 	if giver.Operation != managedfields.Apply || giver.APIVersion != after.GetAPIVersion() {
 		return false
@@ -190,9 +190,9 @@ func (h *history) stays(t *testing.T, after *unstructured.Unstructured, giver ma
 
 // receives applies, as the receiver, what it owns then with the values that are there: no
 // conflict, and no value changes. It reports whether there was anything to see.
-func (h *history) receives(t *testing.T, after *unstructured.Unstructured, w give.Wish, out give.Outcome) bool {
+func (h *history) receives(t *testing.T, after *unstructured.Unstructured, w transfer.Wish, out transfer.Outcome) bool {
 	t.Helper()
-	if w.As != managedfields.Apply || w.Mode == give.Share {
+	if w.As != managedfields.Apply || w.Mode == transfer.Share {
 		return false
 	}
 	entries, err := managedfields.Entries(after)
@@ -228,7 +228,7 @@ func (h *history) receives(t *testing.T, after *unstructured.Unstructured, w giv
 
 // unowned applies another text where one was released, as somebody who never wrote: that is
 // no conflict, unless others own it still.
-func (h *history) unowned(t *testing.T, after *unstructured.Unstructured, out give.Outcome) {
+func (h *history) unowned(t *testing.T, after *unstructured.Unstructured, out transfer.Outcome) {
 	t.Helper()
 	is := raw(t, after)
 	for _, g := range out.Given {

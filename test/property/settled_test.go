@@ -11,7 +11,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
 func gvk(version string) schema.GroupVersionKind {
@@ -26,16 +26,16 @@ func (h *history) ask(t *testing.T, body *unstructured.Unstructured, force bool)
 
 // Settled is a no-op, and Clear meets no conflict.
 func TestVerdict(t *testing.T) {
-	verdicts := map[settle.Verdict]int{}
+	verdicts := map[noop.Verdict]int{}
 	cases := eachHistory(t, func(t *testing.T, h *history) {
-		verdict, _ := settle.Evaluate(h.live, h.manifest, us)
+		verdict, _ := noop.Evaluate(h.live, h.manifest, us)
 		verdicts[verdict]++
 		answer, err := h.ask(t, h.manifest, false)
 		switch {
-		case verdict == settle.Doubtful:
+		case verdict == noop.Doubtful:
 		case len(causes(err)) > 0:
 			t.Errorf("%v, but %v", verdict, err)
-		case verdict == settle.Clear:
+		case verdict == noop.Clear:
 		case err != nil:
 			t.Errorf("settled, but refused: %v", err)
 		case !sameContent(h.live, answer):
@@ -46,7 +46,7 @@ func TestVerdict(t *testing.T) {
 		}
 	})
 	t.Log(verdicts)
-	if cases >= 300 && (verdicts[settle.Settled] < cases/20 || verdicts[settle.Clear] < cases/20) {
+	if cases >= 300 && (verdicts[noop.Settled] < cases/20 || verdicts[noop.Clear] < cases/20) {
 		t.Errorf("verdicts %v: too few promises to prove anything", verdicts)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -76,7 +76,7 @@ func usual() []string {
 // enough is how many objects of a type are looked at: their managers repeat.
 const enough = 1000
 
-func managersOf(ctx context.Context, client *cluster.Client, o named, namespace string, visit func(string)) error {
+func managersOf(ctx context.Context, client *client.Client, o named, namespace string, visit func(string)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	kind, err := client.Resource(ctx, o.typ)

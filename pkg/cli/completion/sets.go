@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/past"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
@@ -83,7 +83,7 @@ func (c words) runs(ctx context.Context, name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	keeper := past.Keeper{Server: client, Parent: set.Record.Parent, Emit: func(event.Event) {}}
+	keeper := sets.Keeper{Server: client, Parent: set.Record.Parent, Emit: func(event.Event) {}}
 	kept, err := keeper.Known(ctx)
 	var words []string
 	for _, r := range kept.List() {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -52,7 +52,7 @@ func (c words) targetWords(ctx context.Context, args []string, toComplete string
 }
 
 // names returns the names of a type's objects in the namespace.
-func (c words) names(ctx context.Context, client *cluster.Client, typ string) ([]string, error) {
+func (c words) names(ctx context.Context, client *client.Client, typ string) ([]string, error) {
 	namespace, _, err := c.Namespace()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Package config reads k8sconnect.yaml: what holds for every run of a set of manifests, some
-// of it for some contexts alone. It finds the file beside the input or takes the one that is
-// named, says where each fault of it is, and hands what it sets to the flags of the verb.
+// Package config finds and reads k8sconnect.yaml, reports each fault with its place, and hands
+// its rules and defaults to the flags of a verb. It makes such rules of the fields that Argo CD
+// ignores.
 package config

@@ -7,11 +7,11 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/limit"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
 // Expected is one value that a guard has to meet, and where it is written.
@@ -116,7 +116,7 @@ func (s *sections) read(section []field, out *Settings) {
 			})
 		case "fieldManager":
 			if name, ok := s.text(f.name, f.value); ok {
-				if fault := choices.ManagerFault(name); fault != "" {
+				if fault := input.ManagerFault(name); fault != "" {
 					s.fault(f.value, "", "fieldManager %s", fault)
 				}
 				out.FieldManager = name
@@ -155,7 +155,7 @@ func (s *sections) times(f field, out *Settings) {
 			continue
 		}
 		given := one.name + "=" + most
-		switch limits, err := limit.Parse([]string{given}); {
+		switch limits, err := wait.Parse([]string{given}); {
 		case err != nil || len(limits) != 1:
 			s.fault(one.key, `such as namespace: 30m, create: 1m or "job:condition=Complete": 20m`, "not KIND, CONDITION or KIND:CONDITION with a time: %s: %s", one.name, most)
 		case limits[0].Most == 0:

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config/argocd"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 )
 
 // What Argo CD is told to ignore of an object is left by the rules that are made of it, and
@@ -80,7 +80,7 @@ func TestImportedRules(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rules, err := argocd.Convert("app.yaml", []byte("kind: Application\nspec: {ignoreDifferences: "+tt.ignored+"}"))
+			rules, err := config.Convert("app.yaml", []byte("kind: Application\nspec: {ignoreDifferences: "+tt.ignored+"}"))
 			if err != nil || len(rules.Left) > 0 {
 				t.Fatal(err, rules.Left)
 			}

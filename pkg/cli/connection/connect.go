@@ -17,9 +17,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -28,18 +28,18 @@ import (
 
 // Connect creates the client of a run, which reports its events to emit. It has verified
 // that the cluster is the expected one.
-func (c *Connection) Connect(ctx context.Context, run string, concurrency int, emit func(event.Event)) (*cluster.Client, error) {
+func (c *Connection) Connect(ctx context.Context, run string, concurrency int, emit func(event.Event)) (*client.Client, error) {
 	config, err := c.restConfig()
 	if err != nil {
 		return nil, err
 	}
 	c.Run = run
 	emit(event.Preparing{Text: "asking the API server"})
-	base := request.BasePath(config)
+	base := transport.BasePath(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return mask.Transport(next, c.Vault, base)
+		return Transport(next, c.Vault, base)
 	})
-	client, err := cluster.New(cluster.Options{
+	client, err := client.New(client.Options{
 		REST:          config,
 		CacheDir:      *c.config.CacheDir,
 		ServerTimeout: c.serverTimeout,
@@ -55,7 +55,7 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 		},
 		OnRetry: func(ref object.Ref, err error, in, left time.Duration) {
 			of := max(c.serverTimeout, c.outage)
-			if request.OfWebhook(err) {
+			if transport.OfWebhook(err) {
 				of = c.serverTimeout
 			}
 			emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), In: in, Left: left, Of: of})
@@ -101,7 +101,7 @@ func (c *Connection) OpenEarly() bool {
 }
 
 // Quick makes a client that does not wait for a server that is away.
-func (c *Connection) Quick(ctx context.Context) (*cluster.Client, error) {
+func (c *Connection) Quick(ctx context.Context) (*client.Client, error) {
 	if err := c.checkGuards(); err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (c *Connection) Quick(ctx context.Context) (*cluster.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := cluster.New(cluster.Options{REST: config, CacheDir: *c.config.CacheDir, Run: c.Call(), Sent: c.sent, Guard: c.Guard, Opening: c.opening})
+	client, err := client.New(client.Options{REST: config, CacheDir: *c.config.CacheDir, Run: c.Call(), Sent: c.sent, Guard: c.Guard, Opening: c.opening})
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -39,14 +38,14 @@ type Connection struct {
 	Warned *atomic.Int64
 	// Guard decides whether a write may leave, of all clients that are made from then on;
 	// nil lets all of them pass.
-	Guard request.Guard
+	Guard transport.Guard
 
 	runID   string
 	process string
 	// sent counts the requests of all clients.
 	sent *atomic.Int64
 	// opening is the connection that they share.
-	opening *request.Opening
+	opening *transport.Opening
 
 	config        *genericclioptions.ConfigFlags
 	serverTimeout time.Duration
@@ -72,13 +71,13 @@ func New(vault *redact.Vault) *Connection {
 		// repository, in a pipeline, where the cache goes unnoticed and is committed.
 		*config.CacheDir = ""
 	}
-	return &Connection{config: config, Vault: vault, Warned: new(atomic.Int64), sent: new(atomic.Int64), opening: new(request.Opening)}
+	return &Connection{config: config, Vault: vault, Warned: new(atomic.Int64), sent: new(atomic.Int64), opening: new(transport.Opening)}
 }
 
 // Begin prepares what every verb needs before it works: log verbosity and the
 // bound on the whole run.
 func (c *Connection) Begin(ctx context.Context, stderr io.Writer) (context.Context, context.CancelFunc, error) {
-	if err := mask.Log(stderr, c.Vault, c.Verbosity); err != nil {
+	if err := Log(stderr, c.Vault, c.Verbosity); err != nil {
 		return nil, nil, err
 	}
 	var cancel context.CancelFunc

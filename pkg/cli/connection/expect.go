@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	api "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -148,7 +148,7 @@ func (c *Connection) Recognises() bool {
 
 // expectedCluster refuses a cluster that was not expected, by the first request of
 // all. A cluster that cannot be recognised is refused too.
-func (c *Connection) expectedCluster(ctx context.Context, client *cluster.Client) error {
+func (c *Connection) expectedCluster(ctx context.Context, client *client.Client) error {
 	if !c.Recognises() {
 		return nil
 	}

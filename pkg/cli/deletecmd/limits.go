@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/limit"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
 // longTimeout is how long an object may take that goes after everything it holds.
@@ -18,13 +18,13 @@ const longTimeout = 20 * time.Minute
 // limits say how long objects may take to go.
 type limits struct {
 	usual, long time.Duration
-	kinds       limit.Limits
+	kinds       wait.TimeLimits
 }
 
 // parseLimits reads --timeout-for, and the times of kinds that are standing. Those of
 // conditions are for a wait, and a delete has none.
 func parseLimits(timeout time.Duration, given bool, each, standing []string) (limits, error) {
-	kinds, err := limit.Parse(each)
+	kinds, err := wait.Parse(each)
 	l := limits{usual: timeout, long: longTimeout, kinds: kinds}
 	if given {
 		l.long = timeout
@@ -39,7 +39,7 @@ func parseLimits(timeout time.Duration, given bool, each, standing []string) (li
 		}
 	}
 	with, err := kinds.With(standing)
-	l.kinds = slices.DeleteFunc(with, func(one limit.Limit) bool { return one.IsStanding && one.Condition != nil })
+	l.kinds = slices.DeleteFunc(with, func(one wait.TimeLimit) bool { return one.IsStanding && one.Condition != nil })
 	return l, errors.Join(append(errs, err)...)
 }
 

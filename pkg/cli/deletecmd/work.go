@@ -7,7 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
@@ -62,7 +62,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 // delete. It proves nothing: an address may be wrong, or a network down. A server that
 // answers with errors is there, and so is what it has.
 func perhapsGone(err error) error {
-	if !errors.As(err, new(*cluster.UnreachableError)) {
+	if !errors.As(err, new(*client.UnreachableError)) {
 		return err
 	}
 	advice := "if the cluster itself is gone, so is all that was in it, and nothing is left to delete"
@@ -74,7 +74,7 @@ func perhapsGone(err error) error {
 }
 
 // phases determines which objects to delete, and in what order.
-func (o *deleteOptions) phases(ctx context.Context, c *connection.Connection, client *cluster.Client) ([]deletion.Phase, error) {
+func (o *deleteOptions) phases(ctx context.Context, c *connection.Connection, client *client.Client) ([]deletion.Phase, error) {
 	if o.targets.InFiles {
 		p, err := o.targets.Files.Order(ctx, c, client, o.out.Print)
 		if err != nil {
@@ -105,7 +105,7 @@ func (o *deleteOptions) phases(ctx context.Context, c *connection.Connection, cl
 
 // unserved separates kinds that can have no objects from kinds whose server does not
 // answer.
-func (o *deleteOptions) unserved(ctx context.Context, client *cluster.Client, phases []deletion.Phase) error {
+func (o *deleteOptions) unserved(ctx context.Context, client *client.Client, phases []deletion.Phase) error {
 	for _, ph := range phases {
 		for _, s := range ph.Sets {
 			if !s.Items[0].Absent {
@@ -125,13 +125,13 @@ func (o *deleteOptions) unserved(ctx context.Context, client *cluster.Client, ph
 
 // surelyNone returns why there may be an object of a kind that is not served in any
 // version; nil if there can be none.
-func surelyNone(ctx context.Context, client *cluster.Client, ref object.Ref) error {
-	_, err := client.Kind(ctx, ref.GVK)
-	missing, ok := errors.AsType[*cluster.NoKindError](err)
+func surelyNone(ctx context.Context, c *client.Client, ref object.Ref) error {
+	_, err := c.Kind(ctx, ref.GVK)
+	missing, ok := errors.AsType[*client.NoKindError](err)
 	if err == nil || !ok || missing.Err != nil {
 		return err
 	}
-	if err = client.Gone(ctx, ref.GVK); errors.As(err, &missing) && missing.Err == nil {
+	if err = c.Gone(ctx, ref.GVK); errors.As(err, &missing) && missing.Err == nil {
 		return nil
 	}
 	return err

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -43,7 +43,7 @@ func unexplained(
 // upcoming waits for kinds that are defined but not served yet, and adds them to the
 // known ones.
 func upcoming(
-	ctx context.Context, client *cluster.Client, missing []schema.GroupVersionKind, known map[schema.GroupVersionKind]object.Kind, emit func(event.Event),
+	ctx context.Context, client *client.Client, missing []schema.GroupVersionKind, known map[schema.GroupVersionKind]object.Kind, emit func(event.Event),
 ) error {
 	found, err := askAll(ctx, missing, func(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 		return client.Upcoming(ctx, gvk, func(definition string) {
@@ -56,7 +56,7 @@ func upcoming(
 
 // kinds asks how the cluster serves each kind of the manifests. It leaves out kinds that
 // are not served: perhaps the set defines them.
-func kinds(ctx context.Context, client *cluster.Client, manifests []object.Manifest) (map[schema.GroupVersionKind]object.Kind, error) {
+func kinds(ctx context.Context, client *client.Client, manifests []object.Manifest) (map[schema.GroupVersionKind]object.Kind, error) {
 	meant := map[schema.GroupVersionKind]bool{}
 	for _, m := range manifests {
 		meant[m.Ref().GVK] = true
@@ -92,5 +92,5 @@ func askAll(
 // unserved reports whether an error says that a kind is not served, or that its server does
 // not answer.
 func unserved(err error) bool {
-	return errors.As(err, new(*cluster.NoKindError)) || errors.As(err, new(*cluster.UntoldKindError))
+	return errors.As(err, new(*client.NoKindError)) || errors.As(err, new(*client.UntoldKindError))
 }

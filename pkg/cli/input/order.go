@@ -6,9 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/choices"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -21,7 +20,7 @@ import (
 // kinds whose definitions were applied just now. A choice that matches no object of the
 // plan is an error.
 func (o *Options) Plan(
-	ctx context.Context, c *connection.Connection, client *cluster.Client, predictor predict.Predictor, emit func(event.Event),
+	ctx context.Context, c *connection.Connection, client *client.Client, predictor predict.Predictor, emit func(event.Event),
 ) (*plan.Plan, error) {
 	p, err := o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		if o.Prefetch {
@@ -38,7 +37,7 @@ func (o *Options) Plan(
 		return known, err
 	})
 	if err == nil {
-		err = choices.Check(p, predictor, emit)
+		err = Check(p, predictor, emit)
 	}
 	if err != nil {
 		o.prefetched.close()
@@ -49,7 +48,7 @@ func (o *Options) Plan(
 
 // Types gives a predictor what knows the types of the plan's kinds, and what reads their
 // schemas. done has to be called in the end; it ends what Prefetched returns as well.
-func (o *Options) Types(ctx context.Context, client *cluster.Client, p *plan.Plan, to *predict.Predictor) (done func()) {
+func (o *Options) Types(ctx context.Context, client *client.Client, p *plan.Plan, to *predict.Predictor) (done func()) {
 	to.Known = new(local.Types).Of
 	if o.prefetched != nil {
 		to.Schema = o.prefetched.schemas.of
@@ -70,11 +69,11 @@ func (o *Options) Prefetched() *prefetch.Reader {
 
 // Beside looks up the objects of the input that -l left out, as far as their names and kinds go:
 // for what speaks of the input as a whole. A kind that cannot be learned has no short names.
-func (o *Options) Beside(ctx context.Context, client *cluster.Client) func() []plan.Item {
+func (o *Options) Beside(ctx context.Context, client *client.Client) func() []plan.Item {
 	return func() []plan.Item { return o.beside(ctx, client) }
 }
 
-func (o *Options) beside(ctx context.Context, client *cluster.Client) []plan.Item {
+func (o *Options) beside(ctx context.Context, client *client.Client) []plan.Item {
 	items := make([]plan.Item, 0, len(o.unselected))
 	known := map[schema.GroupVersionKind]object.Kind{}
 	for _, ref := range o.unselected {
@@ -95,7 +94,7 @@ func (o *Options) beside(ctx context.Context, client *cluster.Client) []plan.Ite
 }
 
 // Order asks the cluster for the kinds of the manifests and puts them in order.
-func (o *Options) Order(ctx context.Context, c *connection.Connection, client *cluster.Client, emit func(event.Event)) (*plan.Plan, error) {
+func (o *Options) Order(ctx context.Context, c *connection.Connection, client *client.Client, emit func(event.Event)) (*plan.Plan, error) {
 	return o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) { return kinds(ctx, client, o.Manifests) })
 }
 

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
@@ -28,7 +28,7 @@ type prefetched struct {
 // that the server has to be asked before, and if the cache lacks a kind that the manifests do
 // not define: then it is probably behind, and all would be read again. What they define is
 // probably new, and the server is asked about it meanwhile.
-func startPrefetch(ctx context.Context, client *cluster.Client, manifests []object.Manifest, scope plan.Options) (*prefetched, error) {
+func startPrefetch(ctx context.Context, client *client.Client, manifests []object.Manifest, scope plan.Options) (*prefetched, error) {
 	known, sure, err := remembered(ctx, client, manifests)
 	if err != nil || sure {
 		return nil, err
@@ -45,7 +45,7 @@ func startPrefetch(ctx context.Context, client *cluster.Client, manifests []obje
 // lacks, and whether it is sure of all. An empty cache fills itself. If it cannot, kinds are
 // not asked for again: with a server that is away, that would take as long once more.
 func remembered(
-	ctx context.Context, client *cluster.Client, manifests []object.Manifest,
+	ctx context.Context, client *client.Client, manifests []object.Manifest,
 ) (known map[schema.GroupVersionKind]object.Kind, sure bool, err error) {
 	known, sure = map[schema.GroupVersionKind]object.Kind{}, true
 	asked := map[schema.GroupVersionKind]bool{}
@@ -108,7 +108,7 @@ type schemas struct {
 // readSchemas returns what reads the schemas of a plan's kinds. If the plan is likely to need
 // some, they are read beside the objects: asked for after them, they would cost two round
 // trips.
-func readSchemas(ctx context.Context, client *cluster.Client, p *plan.Plan) schemas {
+func readSchemas(ctx context.Context, client *client.Client, p *plan.Plan) schemas {
 	likely := likelyAsked(p)
 	if len(likely) == 0 {
 		return schemas{published.ByKind(client.SchemaOnce(ctx)), func() {}}

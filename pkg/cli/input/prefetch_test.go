@@ -20,7 +20,7 @@ import (
 	api "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
@@ -59,7 +59,7 @@ func (s *sick) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // connect returns a connection to the server, and how a verb uses it.
-func (s *sick) connect(t *testing.T, args ...string) (*connection.Connection, func() (*cluster.Client, error)) {
+func (s *sick) connect(t *testing.T, args ...string) (*connection.Connection, func() (*client.Client, error)) {
 	t.Helper()
 	config := api.NewConfig()
 	config.Clusters["c"] = &api.Cluster{
@@ -80,7 +80,7 @@ func (s *sick) connect(t *testing.T, args ...string) (*connection.Connection, fu
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	return c, sync.OnceValues(func() (*cluster.Client, error) { return c.Connect(t.Context(), "", 0, func(event.Event) {}) })
+	return c, sync.OnceValues(func() (*client.Client, error) { return c.Connect(t.Context(), "", 0, func(event.Event) {}) })
 }
 
 // A server that does not say what it serves is asked about that once, prefetch or not.

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -17,7 +17,7 @@ import (
 // InServedVersions replaces versions that are not served by one that is: it is the same
 // object, so a file that was applied once identifies what to delete even if its version
 // has been removed since.
-func (o *Options) InServedVersions(ctx context.Context, client *cluster.Client, p *plan.Plan, emit func(event.Event)) error {
+func (o *Options) InServedVersions(ctx context.Context, client *client.Client, p *plan.Plan, emit func(event.Event)) error {
 	unserved := func(it plan.Item) bool { return it.Kind.Resource == "" }
 	if !slices.ContainsFunc(p.Phases, func(ph plan.Phase) bool { return slices.ContainsFunc(ph.Items, unserved) }) {
 		return nil
@@ -71,16 +71,16 @@ func in(kind object.Kind, it plan.Item, scope plan.Options) (plan.Item, error) {
 // servedKind returns how a kind is served in a version other than the requested one. It
 // has no resource if no version is served, or if that is unknown: each of its objects
 // then reports why.
-func servedKind(ctx context.Context, client *cluster.Client, gvk schema.GroupVersionKind, emit func(event.Event)) object.Kind {
-	_, err := client.Kind(ctx, gvk)
-	if missing, ok := errors.AsType[*cluster.NoKindError](err); !ok || missing.Err != nil {
+func servedKind(ctx context.Context, c *client.Client, gvk schema.GroupVersionKind, emit func(event.Event)) object.Kind {
+	_, err := c.Kind(ctx, gvk)
+	if missing, ok := errors.AsType[*client.NoKindError](err); !ok || missing.Err != nil {
 		return object.Kind{}
 	}
-	elsewhere, err := client.Elsewhere(ctx, gvk)
+	elsewhere, err := c.Elsewhere(ctx, gvk)
 	if err != nil || len(elsewhere) == 0 {
 		return object.Kind{}
 	}
-	kind, err := client.Kind(ctx, elsewhere[0].WithKind(gvk.Kind))
+	kind, err := c.Kind(ctx, elsewhere[0].WithKind(gvk.Kind))
 	if err != nil {
 		return object.Kind{}
 	}

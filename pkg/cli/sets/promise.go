@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/race"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -98,7 +98,7 @@ func (r *Run) begin(ctx context.Context, p *plan.Plan) error {
 // parent already promises all of it, it is left as it is. What others promise meanwhile
 // stays promised.
 func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
-	for attempts := race.At(r.set.Record.Parent); ; {
+	for attempts := retry.At(r.set.Record.Parent); ; {
 		attempts.Saw(r.set.Live)
 		err := r.growOnce(ctx, p)
 		if !apierrors.IsConflict(err) {

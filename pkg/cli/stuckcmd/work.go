@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -113,7 +113,7 @@ func isStuck(one stuck.Explained) bool {
 }
 
 // scopes settles where to look: in whole kinds, and at objects that are named.
-func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, client *cluster.Client) (scopes []stuck.Scope, named []target.Target, err error) {
+func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, client *client.Client) (scopes []stuck.Scope, named []target.Target, err error) {
 	if o.everything {
 		return o.everywhere(ctx, c, client)
 	}
@@ -134,7 +134,7 @@ func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, cli
 }
 
 // everywhere is all that the namespace holds, and itself; with -A, all there is.
-func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection, client *cluster.Client) ([]stuck.Scope, []target.Target, error) {
+func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection, client *client.Client) ([]stuck.Scope, []target.Target, error) {
 	sel := object.Selection{Labels: o.targets.Labels}
 	if o.targets.Everywhere {
 		return []stuck.Scope{{Selection: sel}}, nil, nil
@@ -154,7 +154,7 @@ func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection,
 
 // explainOne explains an object that was named. That it is not there, or not
 // terminating, is said.
-func explainOne(ctx context.Context, reader *cluster.NoRetry, e *stuck.Explainer, t target.Target, out *printer.Printer) ([]stuck.Explained, error) {
+func explainOne(ctx context.Context, reader *client.NoRetry, e *stuck.Explainer, t target.Target, out *printer.Printer) ([]stuck.Explained, error) {
 	live, err := reader.Get(ctx, t.Kind.GVK, t.Namespace, t.Name)
 	switch {
 	case err != nil:

@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // WhyAbsent says why an object may not be there: its namespace is not, or another
 // name was meant. It says nothing where that cannot be read.
-func WhyAbsent(client *cluster.Client) func(context.Context, object.Kind, object.Ref) string {
+func WhyAbsent(client *client.Client) func(context.Context, object.Kind, object.Ref) string {
 	const lookupTimeout = 5 * time.Second
 	return func(ctx context.Context, kind object.Kind, ref object.Ref) string {
 		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
@@ -42,7 +42,7 @@ func WhyAbsent(client *cluster.Client) func(context.Context, object.Kind, object
 
 // missingNamespace says that a namespace does not exist, and which one may have been
 // meant; nothing where it does, or where that cannot be read.
-func missingNamespace(ctx context.Context, client *cluster.Client, name string) string {
+func missingNamespace(ctx context.Context, client *client.Client, name string) string {
 	namespace := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: name}
 	if there, err := client.Exists(ctx, namespace); err != nil || there {
 		return ""
@@ -63,7 +63,7 @@ func missingNamespace(ctx context.Context, client *cluster.Client, name string) 
 }
 
 // Explained adds to the error of an object that was not found why it may not be there.
-func Explained(ctx context.Context, client *cluster.Client, ref object.Ref, err error) error {
+func Explained(ctx context.Context, client *client.Client, ref object.Ref, err error) error {
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
@@ -78,7 +78,7 @@ func Explained(ctx context.Context, client *cluster.Client, ref object.Ref, err 
 }
 
 // ExplainingReader is a client that says why an object may not be there.
-type ExplainingReader struct{ *cluster.Client }
+type ExplainingReader struct{ *client.Client }
 
 // Read reads an object.
 func (r ExplainingReader) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -22,7 +22,7 @@ type Target struct {
 // as all, if no name is given. An object that is named twice, by a short name perhaps,
 // counts once. The error joins those of all types that the server does not serve, which
 // are *cluster.NoTypeError; the other targets are returned as well.
-func (t *Targets) Resolve(ctx context.Context, c *connection.Connection, client *cluster.Client) ([]Target, error) {
+func (t *Targets) Resolve(ctx context.Context, c *connection.Connection, client *client.Client) ([]Target, error) {
 	namespace, _, err := c.Namespace()
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (t *Targets) Resolve(ctx context.Context, c *connection.Connection, client 
 }
 
 // members are those of a set.
-func members(ctx context.Context, client *cluster.Client, name, namespace string) ([]Target, error) {
+func members(ctx context.Context, client *client.Client, name, namespace string) ([]Target, error) {
 	set, err := sets.Must(ctx, client, name, namespace)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"k8s.io/kubectl/pkg/util/term"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/mask"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
@@ -36,7 +36,7 @@ func Printing(c *connection.Connection, streams genericiooptions.IOStreams, form
 // Terminal reports whether w is a terminal by kubectl's rules, and returns a function
 // that measures its width.
 func Terminal(w io.Writer) (width func() int, ok bool) {
-	tty := term.TTY{Out: mask.Bare(w)}
+	tty := term.TTY{Out: connection.Bare(w)}
 	if !tty.IsTerminalOut() {
 		return nil, false
 	}

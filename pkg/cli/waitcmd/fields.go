@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -22,7 +22,7 @@ import (
 // object as gone that merely stopped matching, because fields change during the wait. It
 // is not a deletion if an object loses a label. If the wait is for a first match, the
 // request is repeated.
-func (o *waitOptions) matching(ctx context.Context, client *cluster.Client, all []target.Target, began time.Time) ([]waiting.Target, error) {
+func (o *waitOptions) matching(ctx context.Context, client *client.Client, all []target.Target, began time.Time) ([]waiting.Target, error) {
 	until, cancel := ctx, func() {}
 	if existence := o.engine.Existence; existence != nil {
 		until, cancel = context.WithDeadline(ctx, began.Add(*existence))
@@ -49,7 +49,7 @@ func (o *waitOptions) matching(ctx context.Context, client *cluster.Client, all 
 	}
 }
 
-func (o *waitOptions) matchingNow(ctx context.Context, client *cluster.Client, all []target.Target) ([]waiting.Target, error) {
+func (o *waitOptions) matchingNow(ctx context.Context, client *client.Client, all []target.Target) ([]waiting.Target, error) {
 	var found []waiting.Target
 	var faults []error
 	for _, t := range all {
@@ -75,7 +75,7 @@ func (o *waitOptions) awaitsFirst() bool {
 	return o.timeout != 0 && (existence != nil && *existence > 0 || existence == nil && o.waitsFor(condition.Create))
 }
 
-func nothing(ctx context.Context, client *cluster.Client, all []target.Target, late bool) error {
+func nothing(ctx context.Context, client *client.Client, all []target.Target, late bool) error {
 	var errs []error
 	for _, t := range all {
 		what := waiting.What(t.Kind.GVR().GroupResource().String(), t.Selection)

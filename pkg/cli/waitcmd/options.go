@@ -3,19 +3,17 @@ package waitcmd
 import (
 	"time"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/limit"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/rules"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
 type waitFlags struct {
 	target     target.Flags
-	hang       await.HangFlags
-	times      await.TimesFlag
+	hang       HangFlags
+	times      TimesFlag
 	config     config.Flags
 	conditions []string
 	any        bool
@@ -23,7 +21,7 @@ type waitFlags struct {
 	timeout    time.Duration
 	existence  time.Duration
 	output     string
-	readiness  await.RulesFlag
+	readiness  RulesFlag
 	explain    string
 	local      bool
 }
@@ -32,11 +30,11 @@ type waitOptions struct {
 	targets target.Targets
 	goal    *wait.Goal
 	engine  wait.Engine
-	hanging await.Hanging
-	limits  limit.Limits
+	hanging Hanging
+	limits  wait.TimeLimits
 	timeout time.Duration
 	run     string
 	out     *printer.Printer
-	rules   *rules.Set
+	rules   *condition.Set
 	isLocal bool
 }

@@ -9,10 +9,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -20,7 +19,7 @@ import (
 )
 
 // resolve finds the kinds of the objects to wait for.
-func (o *waitOptions) resolve(ctx context.Context, c *connection.Connection, client *cluster.Client, began time.Time) ([]wait.Target, error) {
+func (o *waitOptions) resolve(ctx context.Context, c *connection.Connection, client *client.Client, began time.Time) ([]wait.Target, error) {
 	ctx, cancel := o.within(ctx, began, "the server listed the objects")
 	defer cancel()
 	if o.targets.InFiles {
@@ -47,32 +46,32 @@ func (o *waitOptions) planned(p *plan.Plan) []wait.Target {
 	var all []wait.Target
 	for _, ph := range p.Phases {
 		for _, it := range ph.Items {
-			all = append(all, await.Target(it, o.goal))
+			all = append(all, Target(it, o.goal))
 		}
 	}
 	return all
 }
 
 // argued are the objects that were named or selected by arguments.
-func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, client *cluster.Client, began time.Time) ([]wait.Target, error) {
+func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, server *client.Client, began time.Time) ([]wait.Target, error) {
 	namespace, _, err := c.Namespace()
 	if err != nil {
 		return nil, err
 	}
 	selected := o.targets
 	selected.Named = nil
-	found, err := selected.Resolve(ctx, c, client)
+	found, err := selected.Resolve(ctx, c, server)
 	faults := []error{err}
 	var all []wait.Target
 	if err == nil && (o.targets.Fields != "" || o.targets.Labels != "" && o.waitsFor(condition.Delete)) {
-		return o.matching(ctx, client, found, began)
+		return o.matching(ctx, server, found, began)
 	}
 	for _, t := range found {
 		all = append(all, wait.Target{Selection: t.Selection, Kind: t.Kind, Type: t.Kind.GVR().GroupResource().String(), Goal: o.goal})
 	}
 	for _, n := range o.targets.Named {
-		kind, err := client.Resource(ctx, n.Type)
-		if missing, ok := errors.AsType[*cluster.NoTypeError](err); ok {
+		kind, err := server.Resource(ctx, n.Type)
+		if missing, ok := errors.AsType[*client.NoTypeError](err); ok {
 			kind, err = guessed(n.Type), o.mayCome(missing)
 		}
 		faults = append(faults, err)
@@ -85,7 +84,7 @@ func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, clie
 // mayCome returns nil if a type that is not served is waited for (edge case 45), and else the
 // error to report. A type that is almost the name of another is a slip, unless the user asked
 // to wait for it; and objects of an unknown type cannot be said to be gone.
-func (o *waitOptions) mayCome(missing *cluster.NoTypeError) error {
+func (o *waitOptions) mayCome(missing *client.NoTypeError) error {
 	existence := o.engine.Existence
 	switch {
 	case o.waitsFor(condition.Delete), o.timeout == 0, existence != nil && *existence == 0:

@@ -9,11 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/await"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/images"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
@@ -108,8 +107,8 @@ func (f *waitFlags) toOptions(in verb.Invocation) (*waitOptions, error) {
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	out, outErr := printer.ForWait(print)
 	rules, rulesErr := f.readiness.ToRules()
-	await.Stating(rules, f.local || f.timeout == 0, goal.For)
-	await.Stating(rules, f.local || f.timeout == 0, goal.FailOn)
+	Stating(rules, f.local || f.timeout == 0, goal.For)
+	Stating(rules, f.local || f.timeout == 0, goal.FailOn)
 	o := &waitOptions{
 		targets: targets,
 		goal:    goal,
@@ -141,19 +140,19 @@ func (f *waitFlags) toGoal() (*wait.Goal, error) {
 	if len(texts) == 0 {
 		texts = []string{string(condition.Ready)}
 	}
-	met, metErr := await.ParseConditions("--for", texts)
-	failed, failedErr := await.ParseConditions("--fail-on", f.failOn)
+	met, metErr := ParseConditions("--for", texts)
+	failed, failedErr := ParseConditions("--fail-on", f.failOn)
 	return &wait.Goal{For: met, Any: f.any, FailOn: failed}, errors.Join(metErr, failedErr)
 }
 
-func (f *waitFlags) toExplanation(in verb.Invocation) (*await.Explanation, error) {
+func (f *waitFlags) toExplanation(in verb.Invocation) (*Explanation, error) {
 	_, settingsErr := f.config.Read(in, nil, "") // It may name the rules.
 	rules, err := f.readiness.ToRules()
 	err = errors.Join(settingsErr, err)
 	if len(in.Args) > 0 || f.target.Set != "" || len(f.target.Filenames) > 0 || f.target.Kustomize != "" {
 		err = errors.Join(err, errors.New("--explain-ready KIND goes without objects"))
 	}
-	return &await.Explanation{Kind: f.explain, Rules: rules}, errors.Join(err, in.Check())
+	return &Explanation{Kind: f.explain, Rules: rules}, errors.Join(err, in.Check())
 }
 
 // Execute does the run.
@@ -191,12 +190,12 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 	if o.timeout > 0 {
 		o.engine.Timeout = max(time.Millisecond, o.timeout-time.Since(began))
 	}
-	running := images.Reporting(o.out.Print)
+	running := Reporting(o.out.Print)
 	o.engine.Emit = running.Take
 	o.hanging.Onto(&o.engine, client, c.Vault.Text)
-	await.Bound(&o.engine, o.limits, awaited, o.out.Print)
+	Bound(&o.engine, o.limits, awaited, o.out.Print)
 	o.engine.Absent = target.WhyAbsent(client)
-	o.engine.Source = await.Ruled{Source: client, Client: client, Rules: o.rules}
+	o.engine.Source = Ruled{Source: client, Client: client, Rules: o.rules}
 	err = o.engine.Run(ctx, awaited)
 	running.Tell(ctx, client.NoRetry())
 	return err

@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 // Explainer explains why objects do not go away. Its Gatherer needs a Reader. It is safe
@@ -61,7 +61,7 @@ func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
 	now := Look{At: f.Now, Left: held.total()}
 	before, seen := e.remember(f.Object.GetUID(), now)
 	if wait := cmp.Or(e.Pause, usualPause); !seen || now.At.Sub(before.At) < wait {
-		if err := pause.For(ctx, wait); err != nil {
+		if err := retry.For(ctx, wait); err != nil {
 			return f, err
 		}
 		again, err := e.count(ctx, f, held)

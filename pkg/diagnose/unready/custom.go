@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -95,12 +95,12 @@ func ownedBy(u, owner *unstructured.Unstructured) bool {
 }
 
 // saying returns what an object itself says about why it is not ready: its conditions by
-// what their names mean, its phase, its health and its errors. pkg/status reads them, as
+// what their names mean, its phase, its health and its errors. pkg/readiness reads them, as
 // it does for readiness.
 func saying(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	var found []rule.Finding
-	for _, s := range status.Read(u.Object) {
+	for _, s := range readiness.Read(u.Object) {
 		code, message, rank := newsOf(s)
 		if code == "" {
 			continue
@@ -112,29 +112,29 @@ func saying(u *unstructured.Unstructured) []rule.Finding {
 }
 
 // newsOf returns a statement as a cause. The code is empty if the statement is none.
-func newsOf(s status.Statement) (code, message string, how rule.Rank) {
+func newsOf(s readiness.Statement) (code, message string, how rule.Rank) {
 	what := text.Excerpt(s.Name)
 	if s.Within != "" {
 		what = text.Excerpt(s.Within) + " " + what
 	}
 	switch {
-	case !s.Condition && (s.Meaning == status.Bad || s.Meaning == status.Failed):
+	case !s.Condition && (s.Meaning == readiness.Bad || s.Meaning == readiness.Failed):
 		return "StatusSays", ": its " + what + " is " + text.Excerpt(fmt.Sprint(s.Value)), rule.Direct
 	case !s.Condition:
-	case (s.Meaning == status.Bad || s.Meaning == status.Failed) && s.Value == "True":
+	case (s.Meaning == readiness.Bad || s.Meaning == readiness.Failed) && s.Value == "True":
 		return "Stalled", " is " + what, rule.Root
-	case (s.Meaning == status.Bad || s.Meaning == status.Working) && s.Value == "False":
+	case (s.Meaning == readiness.Bad || s.Meaning == readiness.Working) && s.Value == "False":
 		return "ConditionFalse", " is not " + what, rule.Direct
-	case s.Meaning == status.Working && s.Value == "Unknown":
+	case s.Meaning == readiness.Working && s.Value == "Unknown":
 		return "ConditionUnknown", ": whether it is " + what + " is not known", rule.Direct
-	case s.Meaning == status.Working:
+	case s.Meaning == readiness.Working:
 		return "Reconciling", " is still being reconciled", rule.Consequence
 	}
 	return "", "", rule.Direct
 }
 
 // evidence returns the line from which a statement is taken.
-func evidence(s status.Statement) string {
+func evidence(s readiness.Statement) string {
 	if s.Condition {
 		return rule.Line(object.Condition{Type: s.Name, Status: fmt.Sprint(s.Value), Reason: s.Reason, Message: s.Message})
 	}
@@ -142,7 +142,7 @@ func evidence(s status.Statement) string {
 }
 
 // told returns a statement's reason in parentheses, and its message after a colon.
-func told(c status.Statement) string {
+func told(c readiness.Statement) string {
 	said := ""
 	if c.Reason != "" {
 		said = " (" + text.Excerpt(c.Reason) + ")"

@@ -4,7 +4,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/pod"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/volume"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -13,12 +13,12 @@ import (
 type rules struct {
 	*rule.View
 	pods    pod.Rules
-	volumes volume.Rules
+	volumes pod.VolumeRules
 	// told are the objects that a rule has explained.
 	told map[object.Key]bool
 }
 
 func newRules(r *diagnose.Run, u *unstructured.Unstructured) *rules {
 	v := rule.New(r, u)
-	return &rules{View: v, pods: pod.On(v), volumes: volume.On(v), told: map[object.Key]bool{}}
+	return &rules{View: v, pods: pod.On(v), volumes: pod.VolumeRulesOn(v), told: map[object.Key]bool{}}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/status"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -59,16 +59,16 @@ func (v *rules) unread() []rule.Finding {
 // status of a workload often has the reason, and at least says how far it is.
 func stated(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
-	var said []status.Statement
-	for _, s := range status.Read(u.Object) {
-		if !s.Old && s.Meaning >= status.NotYet {
+	var said []readiness.Statement
+	for _, s := range readiness.Read(u.Object) {
+		if !s.Old && s.Meaning >= readiness.NotYet {
 			said = append(said, s)
 		}
 	}
 	if len(said) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(said, func(a, b status.Statement) int { return int(b.Meaning) - int(a.Meaning) })
+	slices.SortStableFunc(said, func(a, b readiness.Statement) int { return int(b.Meaning) - int(a.Meaning) })
 	c := event.Cause{Code: "StatusSays", Message: rule.Name(r) + ": its status says: " + text.Excerpt(said[0].String()), Next: rule.Describe(r)}
 	for _, s := range said[:min(len(said), 5)] {
 		c.Evidence = append(c.Evidence, evidence(s))

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
@@ -262,7 +262,7 @@ func TestYieldStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if verdict, conflicts := settle.Evaluate(live, got, fieldstest.Us); verdict != settle.Settled {
+	if verdict, conflicts := noop.Evaluate(live, got, fieldstest.Us); verdict != noop.Settled {
 		t.Errorf("got %v, %v, want settled", verdict, fieldstest.ConflictPaths(conflicts))
 	}
 }

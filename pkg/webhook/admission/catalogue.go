@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deprecation"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 )
 
 // Catalogue answers the webhook's questions from package deprecation: built-in kinds and

@@ -8,7 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 const (
@@ -34,7 +34,7 @@ func (t *Tracker) load(ctx context.Context) error {
 			return nil
 		}
 		t.opts.Log.Error(err, "read the checkpoint")
-		if err := pause.For(ctx, pauses.Step()); err != nil {
+		if err := retry.For(ctx, pauses.Step()); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func (t *Tracker) recall(k kept) {
 // stored, and tells it the users that only this replica knows.
 func (t *Tracker) keepCheckpoint(ctx context.Context) {
 	var next, notes time.Time // The first is stored as soon as there is all to store: until then, a kill is a gap.
-	for pause.For(ctx, min(t.opts.StoreEvery, noteEvery/2)) == nil {
+	for retry.For(ctx, min(t.opts.StoreEvery, noteEvery/2)) == nil {
 		now := time.Now()
 		if !t.Ready() || now.Before(next) && (now.Before(notes) || !t.dirty()) {
 			continue
@@ -70,7 +70,7 @@ func (t *Tracker) keepCheckpoint(ctx context.Context) {
 // compare deals with gaps while it leads.
 func (t *Tracker) compare(ctx context.Context) {
 	pauses := newComparisons()
-	for in := time.Second; pause.For(ctx, in) == nil; {
+	for in := time.Second; retry.For(ctx, in) == nil; {
 		if in = time.Second; t.gaps(ctx) == nil {
 			pauses = newComparisons()
 		} else {

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 const (
@@ -92,7 +92,7 @@ func (t *Tracker) awaitChange(ctx context.Context, after time.Duration) (changed
 	case <-timer.C:
 		return false, nil
 	case <-t.changed:
-		return true, pause.For(ctx, time.Second)
+		return true, retry.For(ctx, time.Second)
 	}
 }
 

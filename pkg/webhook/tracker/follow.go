@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/pause"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 const (
@@ -54,7 +54,7 @@ func (f *follower) run(ctx context.Context) {
 			f.count(func(c *counts) { c.errors++ })
 			f.opts.Log.Info("watch ended", "resource", f.resource.String(), "error", err.Error())
 		}
-		if pause.For(ctx, in) != nil {
+		if retry.For(ctx, in) != nil {
 			return
 		}
 	}

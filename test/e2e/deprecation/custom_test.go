@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deprecation"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 )
 
 const widgets = `

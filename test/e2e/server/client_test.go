@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
-	door "github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cluster/request"
+	door "github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -28,7 +28,7 @@ import (
 // The tests of this file hold package cluster's promises against a real server,
 // by way of the network's and the server's misfortunes.
 
-// visitor is a client of pkg/cluster, and the events that it received.
+// visitor is a client of pkg/client, and the events that it received.
 type visitor struct {
 	*door.Client
 	mu       sync.Mutex
@@ -295,7 +295,7 @@ func TestServerIsGone(t *testing.T) {
 		p.Refuse()
 		p.Break()
 	})
-	var gone *request.UnreachableError
+	var gone *transport.UnreachableError
 	if !errors.As(err, &gone) || gone.For <= 0 || gone.Hint() == "" {
 		t.Errorf("error %v", err)
 	}

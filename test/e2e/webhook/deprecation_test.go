@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/deprecation"
 )
 
 // allOld takes every ConfigMap for deprecated.

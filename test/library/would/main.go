@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/settle"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
@@ -40,13 +40,13 @@ func would(manager, liveFile, manifestFile string, out io.Writer) error {
 		return err
 	}
 	switch prediction.Verdict {
-	case settle.Settled:
+	case noop.Settled:
 		fmt.Fprintln(out, "nothing would change")
-	case settle.Clear:
+	case noop.Clear:
 		fmt.Fprintln(out, "it would change something, and contest nothing")
-	case settle.Doubtful:
+	case noop.Doubtful:
 		fmt.Fprintln(out, "ask the server by a dry run")
-		_, conflicts := settle.Evaluate(live, prediction.Body, manager)
+		_, conflicts := noop.Evaluate(live, prediction.Body, manager)
 		for _, c := range conflicts {
 			fmt.Fprintf(out, "%s: ours %v, live %v, owned by %v\n", c.Path, c.Yours, c.Live, c.Owners)
 		}

@@ -4,14 +4,13 @@ package pod
 
 import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/volume"
 )
 
 // Rules are the rules about Pods, over a view of what is known.
 type Rules struct {
 	*rule.View
-	volumes volume.Rules
+	volumes VolumeRules
 }
 
 // On returns the rules over a view.
-func On(v *rule.View) Rules { return Rules{View: v, volumes: volume.On(v)} }
+func On(v *rule.View) Rules { return Rules{View: v, volumes: VolumeRulesOn(v)} }

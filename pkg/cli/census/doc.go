@@ -1,3 +1,0 @@
-// Package census is owners of many objects: which are meant, how they are read side by side,
-// and what becomes of the counts, or of owners at versions that are gone.
-package census

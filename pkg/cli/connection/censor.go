@@ -1,0 +1,153 @@
+package connection
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+// sentObject returns the object that a request sends; nil if it sends none.
+func sentObject(req *http.Request) *unstructured.Unstructured {
+	if req.GetBody == nil {
+		return nil
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = body.Close() }()
+	return decodeObject(body)
+}
+
+func decodeObject(r io.Reader) *unstructured.Unstructured {
+	var fields map[string]any
+	if json.NewDecoder(r).Decode(&fields) != nil {
+		return nil
+	}
+	return &unstructured.Unstructured{Object: fields}
+}
+
+// withheld replaces what the server said of a Secret that we cannot read.
+const withheld = "(withheld: it may quote values of this Secret, which cannot be read)"
+
+// censor returns a function that masks what the server says in answer to a request. A
+// refusal of our credentials or permissions comes before the server looks at the object,
+// and so does one to read it: neither quotes it. Any other failed read may quote
+// anything.
+func (t *maskingTransport) censor(req *http.Request, status int, sent *unstructured.Unstructured) func(string) string {
+	if sent != nil {
+		t.vault.Learn(sent.Object)
+	}
+	if req.Method == http.MethodGet {
+		return func(text string) string {
+			switch status {
+			case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone, http.StatusTooManyRequests:
+				return t.vault.Text(text)
+			default:
+				return withheld
+			}
+		}
+	}
+	live, refusal, err := t.live(req)
+	return func(text string) string {
+		switch {
+		case err == nil:
+			return t.vault.Text(redact.Text(sent, redact.Text(live, text)))
+		case status == http.StatusForbidden && refusal != "" && text == strings.Replace(refusal, " cannot get ", " cannot "+strings.ToLower(req.Method)+" ", 1):
+			return text // Authorization failed before the server looked at the object.
+		default:
+			return withheld
+		}
+	}
+}
+
+// live reads the Secret of a request as it is now; nil if it does not exist. refusal is
+// the server's answer if we may not read it.
+func (t *maskingTransport) live(req *http.Request) (live *unstructured.Unstructured, refusal string, err error) {
+	get, err := http.NewRequestWithContext(req.Context(), http.MethodGet, req.URL.String(), nil)
+	if err != nil {
+		return nil, "", err
+	}
+	get.URL.RawQuery = ""
+	get.Header = req.Header.Clone()
+	get.Header.Del("Content-Type")
+	get.Header.Del("Audit-ID")
+	get.Header.Set("Accept", "application/json")
+	resp, err := t.next.RoundTrip(get)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	live = decodeObject(resp.Body)
+	switch {
+	case resp.StatusCode == http.StatusNotFound:
+		return nil, "", nil
+	case live == nil:
+		return nil, "", errors.New(resp.Status)
+	case resp.StatusCode == http.StatusForbidden:
+		refusal, _, _ = unstructured.NestedString(live.Object, "message")
+		return nil, refusal, errors.New(resp.Status)
+	case resp.StatusCode != http.StatusOK:
+		return nil, "", errors.New(resp.Status)
+	}
+	t.vault.Learn(live.Object)
+	return live, "", nil
+}
+
+// maskWarnings masks the texts of warnings. A header that is not a warning is never
+// shown.
+func maskWarnings(header http.Header, say func(string) string) {
+	warnings, _ := utilnet.ParseWarningHeaders(header.Values("Warning"))
+	header.Del("Warning")
+	for _, w := range warnings {
+		if masked, err := utilnet.NewWarningHeader(w.Code, w.Agent, say(w.Text)); err == nil {
+			header.Add("Warning", masked)
+		}
+	}
+}
+
+// withMaskedBody masks the text of an error response. A body that is not a Kubernetes
+// Status is masked as plain text.
+func withMaskedBody(resp *http.Response, say func(string) string) (*http.Response, error) {
+	body, readErr := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	var status metav1.Status
+	if err := json.Unmarshal(body, &status); err == nil && status.Kind == "Status" {
+		status.Message = say(status.Message)
+		if status.Details != nil {
+			for i := range status.Details.Causes {
+				cause := &status.Details.Causes[i]
+				cause.Message = say(cause.Message)
+			}
+		}
+		if masked, err := json.Marshal(status); err == nil {
+			body = masked
+		}
+	} else {
+		body = []byte(say(string(body)))
+	}
+	resp.ContentLength = int64(len(body))
+	resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), &ending{readErr}))
+	return resp, nil
+}
+
+// ending ends a body as another one ended.
+type ending struct{ err error }
+
+func (e *ending) Read([]byte) (int, error) {
+	if e.err == nil {
+		return 0, io.EOF
+	}
+	return 0, e.err
+}

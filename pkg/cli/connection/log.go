@@ -1,0 +1,72 @@
+package connection
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+
+	"k8s.io/klog/v2"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+)
+
+// libraries is the verbosity from which on the Kubernetes libraries log too. Below
+// it, -v only makes results more detailed.
+const libraries = 2
+
+// Log sends the log of the Kubernetes libraries to w, at that verbosity, but nothing
+// below [libraries]: what matters of it reaches the user as an error of ours. It reveals
+// no value of a Secret.
+func Log(w io.Writer, vault *redact.Vault, verbosity int) error {
+	logs := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(logs)
+	if verbosity < libraries {
+		w, verbosity = io.Discard, 0
+	}
+	for name, value := range map[string]string{
+		"v":               strconv.Itoa(verbosity),
+		"logtostderr":     "false",
+		"alsologtostderr": "false",
+		// Without this, errors go to the process's stderr as well.
+		"stderrthreshold": "FATAL",
+	} {
+		if err := logs.Set(name, value); err != nil {
+			return fmt.Errorf("log --%s=%s: %w", name, value, err)
+		}
+	}
+	klog.SetOutput(&logWriter{vault: vault, w: w})
+	return nil
+}
+
+// logWriter masks the log of the libraries, which arrives entry by entry.
+type logWriter struct {
+	vault *redact.Vault
+	w     io.Writer
+}
+
+// Write implements io.Writer.
+func (l *logWriter) Write(entry []byte) (int, error) {
+	text := l.vault.Text(withoutSecretBody(string(entry)))
+	if _, err := io.WriteString(l.w, text); err != nil {
+		return 0, err
+	}
+	return len(entry), nil
+}
+
+// withoutSecretBody leaves out the whole body of a request or an answer that is a Secret,
+// since the vault could not have learnt from half a Secret. A body as a hex dump is left
+// out too, because it hides what it holds.
+func withoutSecretBody(entry string) string {
+	body := regexp.MustCompile(` body=[<"]`).FindStringIndex(entry)
+	if body == nil {
+		return entry
+	}
+	isSecret := regexp.MustCompile(`\\*"kind\\*":\s*\\*"Secret(List)?\\*",\s*\\*"(apiVersion|metadata)\\*"`)
+	isDump := regexp.MustCompile(`^\s*00000000  [0-9a-f]{2} `)
+	if !isSecret.MatchString(entry) && !isDump.MatchString(entry[body[1]:]) {
+		return entry
+	}
+	return entry[:body[0]] + " body=\"" + redact.Mask + " (withheld: it may hold values of Secrets)\"\n"
+}

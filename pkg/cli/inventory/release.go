@@ -1,0 +1,176 @@
+package inventory
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+)
+
+// Manager is the field manager as which Helm applies.
+const Manager = "helm"
+
+// SecretType is the type of the Secrets that hold releases.
+const SecretType = "helm.sh/release.v1"
+
+// Release is one revision of a release.
+type HelmRelease struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	Version   int    `json:"version"`
+	// Manifest is what was rendered, without hooks.
+	Manifest string `json:"manifest"`
+	Info     struct {
+		Status string `json:"status"`
+	} `json:"info"`
+}
+
+// Labels select the Secrets of a release.
+func Labels(name string) string { return "owner=helm,name=" + name }
+
+// Newest returns the Secret of the newest revision, nil of none. A revision that failed counts
+// as well: Helm applied its manifest, as far as it came.
+func Newest(secrets []*unstructured.Unstructured) *unstructured.Unstructured {
+	var newest *unstructured.Unstructured
+	most := -1
+	for _, s := range secrets {
+		if kind, _, _ := unstructured.NestedString(s.Object, "type"); kind != SecretType {
+			continue
+		}
+		if n, err := strconv.Atoi(s.GetLabels()["version"]); err == nil && n > most {
+			newest, most = s, n
+		}
+	}
+	return newest
+}
+
+// BrokenError says that a Secret does not hold the release that it should.
+type BrokenError struct {
+	// Secret has it, as a revision of a release.
+	Secret, Namespace, Release, Revision string
+	Err                                  error
+}
+
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("revision %s (secret/%s -n %s) cannot be read: %v", e.Revision, e.Secret, e.Namespace, e.Err)
+}
+
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+// Hint says what serves instead.
+func (e *BrokenError) Hint() string {
+	return fmt.Sprintf("give what another revision rendered: helm get manifest %s -n %s --revision=N | %s -n %s -f - --to=%s, with the same --from. See: helm history %s -n %s",
+		e.Release, e.Namespace, command.Kubectl("k8sconnect", "give"), e.Namespace, Manager, e.Release, e.Namespace)
+}
+
+// Decode reads a release from its Secret. The error is a *BrokenError.
+func Decode(secret *unstructured.Unstructured) (HelmRelease, error) {
+	out, err := decode(secret)
+	if err != nil {
+		labels := secret.GetLabels()
+		return HelmRelease{}, &BrokenError{
+			Secret: secret.GetName(), Namespace: secret.GetNamespace(), Release: labels["name"], Revision: labels["version"], Err: err,
+		}
+	}
+	return out, nil
+}
+
+func decode(secret *unstructured.Unstructured) (HelmRelease, error) {
+	out, err := unpack(secret)
+	name := secret.GetLabels()["name"]
+	switch {
+	case err != nil:
+	case name != "" && out.Name != name: // A copy, say, whose labels were edited.
+		err = fmt.Errorf("it has another release in it: %q", out.Name)
+	case out.Namespace == "":
+		err = errors.New("it does not say in which namespace it was installed")
+	case strings.TrimSpace(out.Manifest) == "":
+		err = errors.New("it has no manifest in it")
+	}
+	return out, err
+}
+
+// Caution says why the objects of a release may not be as its manifest has them; empty if it was
+// carried out.
+func (r HelmRelease) Caution() string {
+	switch status := r.Info.Status; {
+	case strings.HasPrefix(status, "pending-"):
+		return fmt.Sprintf("Helm has not finished revision %d (%s), so some objects may be as an earlier one rendered them", r.Version, status)
+	case strings.HasPrefix(status, "uninstall"):
+		return fmt.Sprintf("revision %d is %s, so its objects may be gone", r.Version, status)
+	}
+	return ""
+}
+
+func unpack(secret *unstructured.Unstructured) (HelmRelease, error) {
+	var out HelmRelease
+	text, found, err := unstructured.NestedString(secret.Object, "data", "release")
+	if err != nil || !found {
+		return out, errors.New("it has no release in it")
+	}
+	raw, err := base64.StdEncoding.DecodeString(text) // As every value of a Secret.
+	if err == nil {
+		raw, err = base64.StdEncoding.DecodeString(string(raw)) // As Helm writes it.
+	}
+	if err != nil {
+		return out, fmt.Errorf("it is not base64: %w", err)
+	}
+	if raw, err = plain(raw); err != nil {
+		return out, err
+	}
+	switch {
+	case len(raw) == 0:
+		return out, errors.New("it is empty")
+	case json.Unmarshal(raw, &out) != nil:
+		return out, errors.New("it is not JSON") // The error would quote what may be secret.
+	}
+	return out, nil
+}
+
+// plain undoes Helm's compression, which its oldest releases do without.
+func plain(raw []byte) ([]byte, error) {
+	const most = 64 << 20 // A Secret has at most a megabyte; no manifest is so much larger.
+	if !bytes.HasPrefix(raw, []byte{0x1f, 0x8b}) {
+		return raw, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("it is compressed, and damaged: %w", err)
+	}
+	out, err := io.ReadAll(io.LimitReader(r, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("it is compressed, and damaged: %w", err)
+	case len(out) > most:
+		return nil, errors.New("it is larger than 64 MB")
+	}
+	return out, nil
+}
+
+// Applied returns an object of the manifest as Helm applies it: with the label and the
+// annotations by which it knows its own.
+func (r HelmRelease) Applied(rendered *unstructured.Unstructured) *unstructured.Unstructured {
+	u := rendered.DeepCopy()
+	labels, annotations := u.GetLabels(), u.GetAnnotations()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	labels["app.kubernetes.io/managed-by"] = "Helm"
+	annotations["meta.helm.sh/release-name"] = r.Name
+	annotations["meta.helm.sh/release-namespace"] = r.Namespace
+	u.SetLabels(labels)
+	u.SetAnnotations(annotations)
+	return u
+}

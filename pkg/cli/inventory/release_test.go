@@ -1,0 +1,143 @@
+package inventory_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+)
+
+func secret(version, kind, data string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"type": kind, "metadata": map[string]any{"name": "v" + version, "labels": map[string]any{"version": version}},
+		"data": map[string]any{"release": data},
+	}}
+}
+
+func packed(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return twice(b.String())
+}
+
+func twice(text string) string {
+	return base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(text))))
+}
+
+// The tenth revision is newer than the ninth, and what only looks like a release is none.
+func TestNewest(t *testing.T) {
+	got := inventory.Newest([]*unstructured.Unstructured{
+		secret("9", inventory.SecretType, ""), secret("10", inventory.SecretType, ""), secret("11", "Opaque", ""), secret("x", inventory.SecretType, ""),
+	})
+	if got == nil || got.GetName() != "v10" {
+		t.Errorf("%v", got)
+	}
+	if inventory.Newest(nil) != nil {
+		t.Error("there is none")
+	}
+}
+
+func TestDecode(t *testing.T) {
+	const text = `{"name": "web", "namespace": "shop", "version": 3, "manifest": "---\nkind: X\n", "info": {"status": "failed"}}`
+	for name, data := range map[string]string{"compressed": packed(t, text), "as it was in the beginning": twice(text)} {
+		got, err := inventory.Decode(secret("3", inventory.SecretType, data))
+		if err != nil || got.Name != "web" || got.Namespace != "shop" || got.Version != 3 || !strings.Contains(got.Manifest, "kind: X") {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// unzipped is what is in a Secret, still compressed.
+func unzipped(t *testing.T, packed string) string {
+	t.Helper()
+	inner, err := base64.StdEncoding.DecodeString(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := base64.StdEncoding.DecodeString(string(inner))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// flipped has one byte changed, in base64 as Helm writes it.
+func flipped(t *testing.T, packed string) string {
+	t.Helper()
+	raw := []byte(unzipped(t, packed))
+	raw[len(raw)-6] ^= 0xff // in the checksum
+	return base64.StdEncoding.EncodeToString(raw)
+}
+
+// A revision that Helm has not finished counts, with a caution; so does one that went.
+func TestCaution(t *testing.T) {
+	for status, want := range map[string]string{
+		"deployed": "", "failed": "", "superseded": "", "": "",
+		"pending-upgrade":  "Helm has not finished revision 4 (pending-upgrade), so some objects may be as an earlier one rendered them",
+		"pending-rollback": "Helm has not finished revision 4 (pending-rollback), so some objects may be as an earlier one rendered them",
+		"uninstalled":      "revision 4 is uninstalled, so its objects may be gone",
+		"uninstalling":     "revision 4 is uninstalling, so its objects may be gone",
+	} {
+		got, err := inventory.Decode(secret("4", inventory.SecretType, packed(t, `{"name": "web", "namespace": "shop", "version": 4, "manifest": "a", "info": {"status": "`+status+`"}}`)))
+		if err != nil || got.Caution() != want {
+			t.Errorf("%q: %q, %v", status, got.Caution(), err)
+		}
+	}
+	other := secret("4", inventory.SecretType, packed(t, `{"name": "web", "namespace": "shop", "manifest": "a"}`))
+	other.SetLabels(map[string]string{"name": "shop", "version": "4"})
+	if _, err := inventory.Decode(other); err == nil || !strings.Contains(err.Error(), `another release in it: "web"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// What is broken is said without what is in it, which may be secret.
+func TestDecodeBroken(t *testing.T) {
+	whole := packed(t, `{"name": "web"}`)
+	for name, data := range map[string]string{
+		"no base64":             "%",
+		"half of it":            base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte("\x1f\x8bhunter2")))),
+		"no JSON":               twice("hunter2"),
+		"one layer":             base64.StdEncoding.EncodeToString([]byte("hunter2 is no base64")),
+		"cut off":               whole[:len(whole)/2/4*4],
+		"a gzip bomb":           packed(t, strings.Repeat(" ", 65<<20)),
+		"nothing in it":         "",
+		"cut off at the end":    twice(unzipped(t, whole)[:20]),
+		"a byte that is wrong":  base64.StdEncoding.EncodeToString([]byte(flipped(t, whole))),
+		"JSON of another sort":  packed(t, `["hunter2"]`),
+		"null":                  packed(t, "null"),
+		"no manifest":           packed(t, `{"name": "web", "namespace": "shop", "manifest": " "}`),
+		"no namespace":          packed(t, `{"name": "web", "manifest": "kind: hunter2"}`),
+		"a manifest of numbers": packed(t, `{"name": "web", "namespace": "shop", "manifest": 1}`),
+	} {
+		if got, err := inventory.Decode(secret("1", inventory.SecretType, data)); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	if _, err := inventory.Decode(&unstructured.Unstructured{Object: map[string]any{}}); err == nil {
+		t.Error("there is no release in it")
+	}
+	// It says which of the Secrets it is, and what to do meanwhile.
+	broken := secret("3", inventory.SecretType, "")
+	broken.SetNamespace("shop")
+	broken.SetLabels(map[string]string{"name": "web", "version": "3"})
+	_, err := inventory.Decode(broken)
+	var hinter interface{ Hint() string }
+	if want := "revision 3 (secret/v3 -n shop) cannot be read: it is empty"; err == nil || err.Error() != want || !errors.As(err, &hinter) ||
+		!strings.Contains(command.Fill(hinter.Hint(), command.Flags{}), "helm get manifest web -n shop --revision=N | kubectl k8sconnect give -n shop -f - --to=helm") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,257 @@
+package ownerscmd
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// place is a list to read: the objects of a kind that are selected, of which only some may
+// be meant.
+type place struct {
+	kind object.Kind
+	sel  object.Selection
+	// names are those that are meant; nil means all.
+	names []string
+	// unnamed: nobody named the kind, it is meant since the server serves it.
+	unnamed bool
+	// err is why it cannot be read at all.
+	err error
+}
+
+// places settles what to read, and says it as a part of a sentence.
+func (o *surveyOptions) places(ctx context.Context, in verb.Invocation, client *client.Client) ([]place, string, error) {
+	switch {
+	case o.everything:
+		return o.allKinds(ctx, in, client)
+	case o.targets.InFiles:
+		p, err := o.targets.Files.Order(ctx, in.Connection, client, o.out.Print)
+		if err != nil {
+			return nil, "", err
+		}
+		if err := o.targets.Files.InServedVersions(ctx, client, p, o.out.Print); err != nil {
+			return nil, "", err
+		}
+		return named(itemsOf(p), why(ctx, client)), " of the manifests", nil
+	}
+	found, err := o.targets.Resolve(ctx, in.Connection, client)
+	if err != nil {
+		return nil, "", err
+	}
+	return named(found, why(ctx, client)), "", nil
+}
+
+// why returns what says why a kind is not among those that the server serves, which it may
+// not have said. Each is asked for once.
+func why(ctx context.Context, client *client.Client) func(schema.GroupVersionKind) error {
+	asked := map[schema.GroupVersionKind]error{}
+	return func(gvk schema.GroupVersionKind) error {
+		if asked[gvk] == nil {
+			asked[gvk] = client.Unserved(ctx, gvk)
+		}
+		return asked[gvk]
+	}
+}
+
+// allKinds are all kinds that can be listed, in the namespace or everywhere.
+func (o *surveyOptions) allKinds(ctx context.Context, in verb.Invocation, client *client.Client) ([]place, string, error) {
+	sel, where := object.Selection{Labels: o.targets.Labels}, " in the cluster"
+	if !o.targets.Everywhere {
+		namespace, _, err := in.Namespace()
+		if err != nil {
+			return nil, "", err
+		}
+		sel.Namespace, where = namespace, " in the namespace "+namespace
+	}
+	listable, err := client.Listable(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	return worthCounting(listable, sel), where, nil
+}
+
+// worthCounting are lists of those kinds that are meant where no TYPE is named. Events are not:
+// whoever writes one owns it, and it is gone within the hour.
+func worthCounting(kinds []object.Kind, sel object.Selection) []place {
+	var places []place
+	for _, kind := range kinds {
+		group := kind.GVK.Group
+		isEvent := kind.GVK.Kind == "Event" && (group == "" || group == "events.k8s.io")
+		if (kind.Namespaced || sel.Namespace == "") && !isEvent {
+			places = append(places, place{kind: kind, sel: sel, unnamed: true})
+		}
+	}
+	return places
+}
+
+// itemsOf are the objects of manifests.
+func itemsOf(p *plan.Plan) []target.Target {
+	var found []target.Target
+	for _, phase := range p.Phases {
+		for _, item := range phase.Items {
+			kind := item.Kind
+			if kind.Resource == "" { // It is not served, and told as such.
+				kind = object.Kind{GVK: item.GVK}
+			}
+			found = append(found, target.Target{Kind: kind, Selection: object.Selection{Namespace: item.Namespace, Name: item.Name}})
+		}
+	}
+	return found
+}
+
+// worthList is from how many objects of one kind and namespace on one list is read instead
+// of each by itself.
+const worthList = 6
+
+// named puts objects together that one list has. Of a kind that has none, why says the reason.
+func named(found []target.Target, why func(schema.GroupVersionKind) error) []place {
+	var places []place
+	type list struct {
+		gvk       schema.GroupVersionKind
+		namespace string
+	}
+	lists := map[list]int{}
+	for _, t := range found {
+		switch {
+		case t.Kind.Resource == "":
+			places = append(places, place{kind: t.Kind, sel: t.Selection, err: why(t.Kind.GVK)})
+			continue
+		case t.Name == "":
+			places = append(places, place{kind: t.Kind, sel: t.Selection})
+			continue
+		}
+		at := list{t.Kind.GVK, t.Namespace}
+		i, known := lists[at]
+		if !known {
+			i = len(places)
+			lists[at] = i
+			places = append(places, place{kind: t.Kind, sel: object.Selection{Namespace: t.Namespace}})
+		}
+		places[i].names = append(places[i].names, t.Name)
+	}
+	var out []place
+	for _, p := range places {
+		if p.err != nil || len(p.names) == 0 || len(p.names) >= worthList {
+			out = append(out, p)
+			continue
+		}
+		for _, name := range p.names {
+			sel := p.sel
+			sel.Name = name
+			out = append(out, place{kind: p.kind, sel: sel, names: []string{name}})
+		}
+	}
+	return out
+}
+
+// surveyor reads places side by side.
+type surveyor struct {
+	reader   *client.NoRetry
+	question owners.Question
+}
+
+// sideBySide is how many lists are read at once: a page of each is held.
+const sideBySide = 6
+
+// count counts what is in the places. What cannot be read is part of the result.
+func (s *surveyor) count(ctx context.Context, places []place) event.Surveyed {
+	var mu sync.Mutex
+	all := owners.New(s.question)
+	var group errgroup.Group
+	group.SetLimit(sideBySide)
+	for _, p := range places {
+		group.Go(func() error {
+			counted := s.one(ctx, p)
+			mu.Lock()
+			defer mu.Unlock()
+			all.Merge(counted)
+			return nil
+		})
+	}
+	_ = group.Wait() // What went wrong is counted.
+	return all.Result()
+}
+
+// one counts the objects of a place.
+func (s *surveyor) one(ctx context.Context, p place) *owners.Counter {
+	var counter *owners.Counter
+	err := p.read(ctx, s.reader, func() { counter = owners.New(s.question) }, func(o client.ObjectFields) { counter.Add(o.Ref, o.Fields) })
+	if err == nil {
+		return counter
+	}
+	for _, err := range verb.Flatten(err) {
+		ref := object.Ref{GVK: p.kind.GVK, Namespace: p.sel.Namespace, Name: p.sel.Name}
+		if missing, ok := errors.AsType[*missingError](err); ok {
+			ref.Name, err = missing.name, missing.error
+		}
+		counter.Miss(event.Unread{Ref: ref, Err: err})
+	}
+	return counter
+}
+
+// hasGone reports whether an error says that a kind that nobody named went while it was read,
+// with all its objects: then it holds none. An API whose server does not answer is something
+// else.
+func (p *place) hasGone(err error) bool {
+	missing, ok := errors.AsType[*client.NoKindError](err)
+	return ok && p.unnamed && missing.Err == nil && !missing.Unkept
+}
+
+// missingError says that an object that is meant was not found.
+type missingError struct {
+	error
+	name string
+}
+
+func (e *missingError) Unwrap() error { return e.error }
+
+// read visits the objects of a place that are meant. begin is called at first, and again
+// where all of them come again. The error joins a *missingError for each that is not there.
+func (p *place) read(ctx context.Context, reader *client.NoRetry, begin func(), visit func(client.ObjectFields)) error {
+	var seen map[string]bool
+	anew := func() {
+		seen = map[string]bool{}
+		begin()
+	}
+	anew()
+	if p.err != nil {
+		return p.err
+	}
+	err := reader.Fields(ctx, p.kind, p.sel, anew, func(page client.FieldsPage) {
+		for _, o := range page {
+			if p.names == nil || slices.Contains(p.names, o.Ref.Name) {
+				visit(o)
+			}
+			if p.names != nil {
+				seen[o.Ref.Name] = true
+			}
+		}
+	})
+	if p.hasGone(err) {
+		anew()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var missing []error
+	for _, name := range p.names {
+		if !seen[name] {
+			missing = append(missing, &missingError{apierrors.NewNotFound(p.kind.GVR().GroupResource(), name), name})
+		}
+	}
+	return errors.Join(missing...)
+}

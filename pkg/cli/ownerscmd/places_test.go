@@ -1,0 +1,66 @@
+package ownerscmd
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Where no TYPE is named, all kinds are counted but Events, in whichever of their two groups. A
+// kind of somebody else that has the same name is no Event.
+func TestWorthCounting(t *testing.T) {
+	kind := func(group, kind string, namespaced bool) object.Kind {
+		return object.Kind{GVK: schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, Namespaced: namespaced}
+	}
+	kinds := []object.Kind{
+		kind("", "ConfigMap", true), kind("", "Event", true), kind("events.k8s.io", "Event", true),
+		kind("calendar.example", "Event", true), kind("", "Namespace", false),
+	}
+	for _, tt := range []struct {
+		sel  object.Selection
+		want []string
+	}{
+		{object.Selection{}, []string{"ConfigMap", "Event.calendar.example", "Namespace"}},
+		{object.Selection{Namespace: "shop", Labels: "a=b"}, []string{"ConfigMap", "Event.calendar.example"}},
+	} {
+		var got []string
+		for _, p := range worthCounting(kinds, tt.sel) {
+			if p.sel != tt.sel || p.names != nil || p.err != nil {
+				t.Errorf("%+v", p)
+			}
+			got = append(got, p.kind.GVK.GroupKind().String())
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", tt.sel, diff)
+		}
+	}
+}
+
+// A kind that goes while the whole cluster is counted holds nothing. It is an error if somebody
+// named it, and if all that is known is that it cannot be read.
+func TestGoneWhileCounted(t *testing.T) {
+	gone := &client.NoKindError{GVK: schema.GroupVersionKind{Group: "shop.example", Version: "v1", Kind: "Box"}}
+	because := &client.NoKindError{GVK: gone.GVK, Err: errors.New("its API server does not answer")}
+	found := worthCounting([]object.Kind{{GVK: gone.GVK, Namespaced: true}}, object.Selection{})[0]
+	for name, tt := range map[string]struct {
+		place place
+		err   error
+		want  bool
+	}{
+		"gone":            {found, gone, true},
+		"named, and gone": {place{kind: found.kind}, gone, false},
+		"not answered":    {found, because, false},
+		"not stored":      {found, &client.NoKindError{GVK: gone.GVK, Unkept: true}, false},
+		"unavailable":     {found, apierrors.NewServiceUnavailable("later"), false},
+	} {
+		if got := tt.place.hasGone(tt.err); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,309 @@
+package ownerscmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Flags are those flags of owners that are about many objects, which are counted or
+// rewritten, rather than shown one after the other.
+type Flags struct {
+	summary bool
+	expect  []string
+	from    []string
+	migrate bool
+	dryRun  string
+}
+
+// Add adds the flags to a command's.
+func (f *Flags) Add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.summary, "summary", false, "Count the fields of each manager, in whatever kind")
+	flags.StringSliceVar(&f.expect, "expect", nil,
+		"Count, tell what managers other than these own outside the status, and exit with 1 if there is any; kube-* is a pattern. Repeatable")
+	flags.StringSliceVar(&f.from, "from", nil, "Count, and tell what would have no owner without this manager, object by object. Repeatable")
+	flags.BoolVar(&f.migrate, "migrate-versions", false,
+		"Rewrite owners at API versions that the server does not serve to the one that it does, where that has all their paths")
+	flags.StringVar(&f.dryRun, "dry-run", "none", "With --migrate-versions: none, or client (only tell what would be rewritten)")
+	help.Words(cmd, "dry-run", "none", "client")
+}
+
+// surveyOptions count who owns what.
+type surveyOptions struct {
+	targets target.Targets
+	// everything: objects of whatever type.
+	everything bool
+	summary    bool
+	question   owners.Question
+	// paged: the result is a page, which is read when the verb has ended.
+	paged bool
+	run   string
+	out   *printer.Printer
+}
+
+// Asked is what the other flags of owners say.
+type Asked struct {
+	Target   target.Flags
+	Managers []string
+	Output   string
+	// Shown are flags that were given although they show a part of an object.
+	Shown []string
+	// Named: the arguments name objects, rather than a TYPE alone, or nothing.
+	Named bool
+}
+
+// Named reports whether arguments name objects, rather than a TYPE alone, or nothing.
+func Named(args []string) bool {
+	return len(args) > 1 || len(args) == 1 && strings.Contains(args[0], "/")
+}
+
+// Means reports whether many objects are meant, rather than some that are shown.
+func (f *Flags) Means(a Asked) bool {
+	t := a.Target
+	counting := f.summary || f.migrate || f.expect != nil || f.from != nil || a.Output == output.HTML || a.Output == output.KYAML
+	selecting := t.AllNamespaces || t.All || t.Selector != "" || t.Fields != "" || len(t.Filenames) > 0 || t.Kustomize != "" || t.Recursive
+	return counting || selecting || t.Set == "" && !a.Named
+}
+
+// ToOptions reads what was typed.
+func (f *Flags) ToOptions(in verb.Invocation, a Asked) (verb.Options, error) {
+	if f.migrate {
+		return f.toMigration(in, a)
+	}
+	return f.toSurvey(in, a)
+}
+
+// Check finds fault with flags that go with others which were not given.
+func (f *Flags) Check(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("dry-run") && !f.migrate {
+		return errors.New("--dry-run goes with --migrate-versions: all else changes nothing")
+	}
+	return nil
+}
+
+func (f *Flags) toSurvey(in verb.Invocation, a Asked) (*surveyOptions, error) {
+	o := &surveyOptions{
+		summary:  f.summary,
+		paged:    a.Output == output.HTML,
+		question: owners.Question{Managers: a.Managers, From: f.from, Expected: f.expect},
+	}
+	targetsErr := o.target(a, in)
+	print, printErr := verb.Printing(in.Connection, in.Streams, a.Output)
+	o.run = print.Run
+	var outErr error
+	o.out, outErr = printer.ForSurvey(print)
+	return o, errors.Join(targetsErr, f.countable(a), printErr, verb.FlagError("-o", outErr), in.Check())
+}
+
+// target reads which objects are meant.
+func (o *surveyOptions) target(a Asked, in verb.Invocation) error {
+	flags := a.Target
+	o.everything = len(in.Args) == 0 && flags.Set == "" && len(flags.Filenames) == 0 && flags.Kustomize == "" && !flags.Recursive
+	if o.everything {
+		if flags.Fields != "" {
+			return errors.New("--field-selector goes with a TYPE: each kind has fields of its own")
+		}
+		o.targets = target.Targets{Labels: flags.Selector, Everywhere: flags.AllNamespaces}
+		_, err := labels.Parse(flags.Selector)
+		return verb.FlagError("-l", err)
+	}
+	if len(in.Args) > 0 && !a.Named {
+		// A TYPE alone is all of it: to count more than was meant does no harm.
+		flags.All = flags.Selector == "" && flags.Fields == ""
+	}
+	var err error
+	o.targets, err = flags.ToTargets(in.Args, in.Streams)
+	return err
+}
+
+// countable finds fault with flags that show a part of an object.
+func (f *Flags) countable(a Asked) error {
+	var faults []error
+	for _, flag := range a.Shown {
+		faults = append(faults, &object.HintedError{
+			Err:    errors.New(flag + " goes with objects that are named: many are counted, and not shown"),
+			Advice: "name them as TYPE/NAME",
+		})
+	}
+	for _, pattern := range f.expect {
+		if _, err := path.Match(pattern, ""); err != nil {
+			faults = append(faults, verb.FlagError("--expect", errors.New(text.Printable(pattern)+" is not a pattern")))
+		}
+	}
+	for _, one := range []struct {
+		flag  string
+		names []string
+	}{{"--expect", f.expect}, {"--from", f.from}, {"--manager", a.Managers}} {
+		if one.names != nil && (len(one.names) == 0 || slices.Contains(one.names, "")) {
+			faults = append(faults, errors.New(one.flag+" is empty"))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// Execute implements [verb.Options].
+func (o *surveyOptions) Execute(ctx context.Context, in verb.Invocation) error {
+	if o.targets.InFiles {
+		if err := o.targets.Files.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
+			return verb.Finish(err, o.out.Close(ctx))
+		}
+	}
+	err := o.work(ctx, in)
+	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
+}
+
+func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
+	const pace = 0 // as the server allows
+	client, err := in.Connect(ctx, o.run, pace, o.out.Print)
+	if err != nil {
+		return err
+	}
+	places, where, err := o.places(ctx, in, client)
+	if err != nil {
+		return err
+	}
+	if o.question.Served, err = client.Serves(ctx); err != nil {
+		return err
+	}
+	found := (&surveyor{reader: client.NoRetry(), question: o.question}).count(ctx, places)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	found.Where = where
+	if o.summary {
+		found.Holdings = nil
+	}
+	for _, one := range []struct {
+		flag  string
+		names []string
+	}{{"--from", o.question.From}, {"--expect", o.question.Expected}, {"--manager", o.question.Managers}} {
+		if said := nowhere(one.flag, one.names, found); said != "" {
+			o.out.Print(event.Warned{Text: said})
+		}
+	}
+	o.out.Print(found)
+	if said := unexpected(found.Unexpected); said != "" && o.paged {
+		o.out.Print(event.Warned{Text: said})
+	}
+	unread := unreadOf(found.Unread)
+	if len(found.Unexpected) == 0 {
+		return unread
+	}
+	if unread != nil { // There may be more than was found.
+		o.out.Print(event.Warned{Text: unread.Error()})
+	}
+	return verb.ErrNo
+}
+
+// unexpected says in a line what --expect found; empty if that is nothing. Who reads a page has
+// it in a file.
+func unexpected(found []event.ObjectHolding) string {
+	if len(found) == 0 {
+		return ""
+	}
+	const some = 5
+	var managers []string
+	objects := map[object.Ref]bool{}
+	for _, h := range found {
+		objects[h.Ref] = true
+		if name := cmp.Or(h.Manager, "a manager without a name"); !slices.Contains(managers, name) {
+			managers = append(managers, name)
+		}
+	}
+	slices.Sort(managers)
+	return fmt.Sprintf("not expected: %s of %s", text.Count(len(objects), "object"), text.List(managers, some))
+}
+
+// nowhere says which names of a flag no manager of what was counted has, and which were perhaps
+// meant; empty if there is none. A pattern may fit nobody, and so may any name where nothing was
+// counted.
+func nowhere(flag string, names []string, found event.Surveyed) string {
+	var said []string
+	for _, name := range names {
+		if found.Objects == 0 || strings.ContainsAny(name, `*?[\`) || slices.Contains(found.Seen, name) {
+			continue
+		}
+		said = append(said, text.WithMeant(name, found.Seen))
+	}
+	if said == nil {
+		return ""
+	}
+	return flag + ": no manager here is named " + strings.Join(said, ", ")
+}
+
+// unreadError says what could not be looked at.
+type unreadError struct{ unread []event.Unread }
+
+func unreadOf(unread []event.Unread) error {
+	if len(unread) == 0 {
+		return nil
+	}
+	return &unreadError{unread}
+}
+
+func (e *unreadError) Error() string {
+	const some = 5
+	var reasons []string
+	names, objects := map[string][]string{}, map[string]int{}
+	for _, u := range e.unread {
+		why := string(apierrors.ReasonForError(u.Err))
+		if why == "" {
+			why = text.Excerpt(u.Err.Error())
+		}
+		if names[why] == nil {
+			reasons = append(reasons, why)
+		}
+		names[why] = append(names[why], u.Ref.String())
+		if u.Ref.Name != "" {
+			objects[why]++
+		}
+	}
+	said := make([]string, len(reasons))
+	for i, why := range reasons {
+		list := text.List(names[why], some)
+		switch n := len(names[why]); {
+		case n <= some:
+			said[i] = list + " (" + why + ")"
+		case objects[why] == 0:
+			said[i] = fmt.Sprintf("%d kinds (%s): %s", n, why, list)
+		case objects[why] == n:
+			said[i] = fmt.Sprintf("%d objects (%s): %s", n, why, list)
+		default:
+			said[i] = fmt.Sprintf("%d kinds and objects (%s): %s", n, why, list)
+		}
+	}
+	return "could not be read: " + strings.Join(said, "; ")
+}
+
+// Hint says which permission is missing, or what the first reason that knows it says to do.
+func (e *unreadError) Hint() string {
+	if slices.ContainsFunc(e.unread, func(u event.Unread) bool { return apierrors.IsForbidden(u.Err) }) {
+		return "counting them needs the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. With a TYPE, only that is read"
+	}
+	for _, u := range e.unread {
+		if hint := verb.HintOf(u.Err); hint != "" {
+			return hint
+		}
+	}
+	return ""
+}

@@ -1,0 +1,204 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
+)
+
+// Dialogue is what was asked and answered in one run. It is not safe for concurrent use.
+type Dialogue struct {
+	// Say writes lines, Read prompts for one; no more says that there will be none. Both are
+	// needed.
+	Say  func(lines ...string)
+	Read func(prompt string) (line string, more bool)
+	// Now is the time by which ages are told, Width how long a line may be; 0 for any length.
+	Now   func() time.Time
+	Width func() int
+	// Phases is how many phases the run has: each is asked about by itself.
+	Phases int
+
+	// standing is what was said of all that a manager owns, alone or with others of whom the
+	// same was said.
+	standing map[string]apply.Decision
+	answers  []answer
+	// quit: nothing more is asked.
+	quit bool
+}
+
+// answer is what was decided of one path. A later one about the same path replaces it.
+type answer struct {
+	ref      object.Ref
+	path     string
+	decision apply.Decision
+}
+
+// Decide asks about the conflicts, as apply.Engine's Decide. Once the user has quit, it asks
+// nothing more and leaves the rest undecided.
+func (d *Dialogue) Decide(all []apply.Contested) [][]apply.Decision {
+	out := make([][]apply.Decision, len(all))
+	left := 0
+	for i, c := range all {
+		out[i] = make([]apply.Decision, len(c.Conflicts))
+		left += len(c.Conflicts)
+	}
+	total := left
+	for i, c := range all {
+		for j, conflict := range c.Conflicts {
+			q := question{ref: c.Ref, conflict: conflict, number: total - left + 1, of: total, inPhase: d.Phases > 1}
+			q.refused = format.WouldBeRefused(c.Refusal, conflict.Path)
+			left--
+			out[i][j] = d.decide(q)
+		}
+	}
+	return out
+}
+
+// question is one conflict to ask about.
+type question struct {
+	ref        object.Ref
+	conflict   managedfields.Conflict
+	number, of int
+	// inPhase: later phases may have conflicts, too.
+	inPhase bool
+	// managers own the path, each named once.
+	managers []string
+	// refused: the server would not let it be taken.
+	refused bool
+}
+
+func (d *Dialogue) decide(q question) apply.Decision {
+	if d.quit {
+		return apply.Undecided
+	}
+	q.managers = managersOf(q.conflict.Owners)
+	decision := d.stands(q.managers)
+	if q.refused && decision == apply.Take {
+		decision = apply.Undecided
+	}
+	if decision == apply.Undecided {
+		decision = d.ask(q)
+	}
+	if decision != apply.Undecided {
+		d.note(q, decision)
+	}
+	return decision
+}
+
+// ask asks until there is an answer that decides, or the user quits.
+func (d *Dialogue) ask(q question) apply.Decision {
+	d.Say(d.shortly(q)...)
+	for {
+		line, more := d.Read(prompt(q))
+		switch line = strings.Join(strings.Fields(line), " "); {
+		case isOneOf(line, "t", "take") && !q.refused:
+			return apply.Take
+		case isOneOf(line, "l", "leave"):
+			return apply.Leave
+		case isOneOf(line, "ta", "take all") && len(q.managers) > 0 && !q.refused:
+			return d.always(q.managers, apply.Take)
+		case isOneOf(line, "la", "leave all") && len(q.managers) > 0:
+			return d.always(q.managers, apply.Leave)
+		case isOneOf(line, "q", "quit"), !more:
+			d.quit = true
+			return apply.Undecided
+		case isOneOf(line, "s", "show"):
+			d.Say(d.wholly(q)...)
+		default:
+			d.Say(help(q)...)
+		}
+	}
+}
+
+func isOneOf(line string, words ...string) bool {
+	return slices.Contains(words, line)
+}
+
+// always remembers a decision for all that these managers own and nobody else does.
+func (d *Dialogue) always(managers []string, decision apply.Decision) apply.Decision {
+	if d.standing == nil {
+		d.standing = map[string]apply.Decision{}
+	}
+	for _, m := range managers {
+		d.standing[m] = decision
+	}
+	return decision
+}
+
+// stands returns what was said of all the managers; nothing if not the same of each.
+func (d *Dialogue) stands(managers []string) apply.Decision {
+	for _, m := range managers {
+		if d.standing[m] != d.standing[managers[0]] {
+			return apply.Undecided
+		}
+	}
+	if len(managers) == 0 {
+		return apply.Undecided
+	}
+	return d.standing[managers[0]]
+}
+
+// note remembers an answer for the flags.
+func (d *Dialogue) note(q question, decision apply.Decision) {
+	now := answer{q.ref, q.conflict.Path.String(), decision}
+	for i, earlier := range d.answers {
+		if earlier.ref == now.ref && earlier.path == now.path {
+			d.answers[i] = now
+			return
+		}
+	}
+	d.answers = append(d.answers, now)
+}
+
+// wasAnswered reports whether the user has answered a question about the path before.
+func (d *Dialogue) wasAnswered(q question) bool {
+	for _, earlier := range d.answers {
+		if earlier.ref == q.ref && earlier.path == q.conflict.Path.String() {
+			return true
+		}
+	}
+	return false
+}
+
+// managersOf returns the managers of the owners, each once.
+func managersOf(owners []managedfields.Owner) []string {
+	var managers []string
+	for _, o := range owners {
+		if !slices.Contains(managers, o.Manager) {
+			managers = append(managers, o.Manager)
+		}
+	}
+	return managers
+}
+
+// Flags returns the flags that decide the same without a question; named says how a flag names
+// an object.
+func (d *Dialogue) Flags(named func(object.Ref) string) []string {
+	var flags []string
+	for _, way := range []struct {
+		flag     string
+		decision apply.Decision
+	}{{"--take", apply.Take}, {"--yield", apply.Leave}} {
+		paths := map[object.Ref][]string{}
+		var refs []object.Ref
+		for _, a := range d.answers {
+			if a.decision != way.decision {
+				continue
+			}
+			if len(paths[a.ref]) == 0 {
+				refs = append(refs, a.ref)
+			}
+			paths[a.ref] = append(paths[a.ref], a.path)
+		}
+		for _, ref := range refs {
+			flags = append(flags, fmt.Sprintf("%s=%s:%s", way.flag, named(ref), strings.Join(paths[ref], ",")))
+		}
+	}
+	return flags
+}

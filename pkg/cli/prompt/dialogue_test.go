@@ -1,0 +1,338 @@
+package prompt
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+)
+
+// user types lines, and has on the screen what was said.
+type user struct {
+	lines  []string
+	screen strings.Builder
+	asked  int
+}
+
+func (u *user) dialogue() *Dialogue {
+	return &Dialogue{
+		Now: func() time.Time { return time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC) },
+		Say: func(lines ...string) { u.screen.WriteString(strings.Join(lines, "\n") + "\n") },
+		Read: func(prompt string) (string, bool) {
+			u.asked++
+			u.screen.WriteString(prompt + "\n")
+			if len(u.lines) == 0 {
+				return "", false
+			}
+			line := u.lines[0]
+			u.lines = u.lines[1:]
+			return line, true
+		},
+	}
+}
+
+func ref(name string) object.Ref {
+	return object.Ref{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop", Name: name}
+}
+
+func conflict(t *testing.T, path string, live any, managers ...string) managedfields.Conflict {
+	t.Helper()
+	p, err := fieldpath.ParsePath(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := managedfields.Conflict{Path: p, Yours: "yours", Live: live, HasLive: true}
+	for _, m := range managers {
+		c.Owners = append(c.Owners, managedfields.Owner{
+			Manager: m, Operation: managedfields.Update, Time: time.Date(2026, 5, 1, 11, 0, 0, 0, time.UTC),
+		})
+	}
+	return c
+}
+
+// two objects with four conflicts: three of edit's, and one of two managers.
+func contested(t *testing.T) []apply.Contested {
+	t.Helper()
+	return []apply.Contested{
+		{Ref: ref("web"), Conflicts: []managedfields.Conflict{
+			conflict(t, ".spec.replicas", int64(5), "edit"),
+			conflict(t, `.metadata.annotations["a,b"]`, "theirs", "edit", "other"),
+		}},
+		{Ref: ref("api"), Conflicts: []managedfields.Conflict{
+			conflict(t, ".spec.replicas", int64(7), "edit"),
+			conflict(t, ".spec.paused", true, "edit"),
+		}},
+	}
+}
+
+const (
+	undecided = apply.Undecided
+	take      = apply.Take
+	leave     = apply.Leave
+)
+
+func TestDialogue(t *testing.T) {
+	for name, tt := range map[string]struct {
+		typed []string
+		want  [][]apply.Decision
+		flags []string
+		// asked is how often; 0 for as often as lines were typed.
+		asked int
+	}{
+		"one by one": {
+			typed: []string{"t", "l", "leave", "take"},
+			want:  [][]apply.Decision{{take, leave}, {leave, take}},
+			flags: []string{
+				"--take=deployment.apps/web:.spec.replicas", "--take=deployment.apps/api:.spec.paused",
+				`--yield=deployment.apps/web:.metadata.annotations["a,b"]`, "--yield=deployment.apps/api:.spec.replicas",
+			},
+		},
+		"all of a manager, and not what it shares with another": {
+			typed: []string{"take all", "l"},
+			want:  [][]apply.Decision{{take, leave}, {take, take}},
+			flags: []string{
+				"--take=deployment.apps/web:.spec.replicas", "--take=deployment.apps/api:.spec.replicas,.spec.paused",
+				`--yield=deployment.apps/web:.metadata.annotations["a,b"]`,
+			},
+		},
+		"from the middle on": {
+			typed: []string{"t", "t", "la"},
+			want:  [][]apply.Decision{{take, take}, {leave, leave}},
+			flags: []string{
+				`--take=deployment.apps/web:.spec.replicas,.metadata.annotations["a,b"]`, "--yield=deployment.apps/api:.spec.replicas,.spec.paused",
+			},
+		},
+		"quit": {
+			typed: []string{"t", "q"},
+			want:  [][]apply.Decision{{take, undecided}, {undecided, undecided}},
+			flags: []string{"--take=deployment.apps/web:.spec.replicas"},
+		},
+		"the end of what is typed": {asked: 1, want: [][]apply.Decision{{undecided, undecided}, {undecided, undecided}}},
+		"what is no answer decides nothing": {
+			typed: []string{"", "x", "yes", "all", "T", "takeall", "?", "show", "q"},
+			want:  [][]apply.Decision{{undecided, undecided}, {undecided, undecided}},
+		},
+		"all of several managers, and of each of them": {
+			typed: []string{"t", "la"},
+			want:  [][]apply.Decision{{take, leave}, {leave, leave}},
+			flags: []string{
+				"--take=deployment.apps/web:.spec.replicas",
+				`--yield=deployment.apps/web:.metadata.annotations["a,b"]`, "--yield=deployment.apps/api:.spec.replicas,.spec.paused",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := &user{lines: tt.typed}
+			d := u.dialogue()
+			if diff := cmp.Diff(tt.want, d.Decide(contested(t))); diff != "" {
+				t.Error(diff)
+			}
+			if want := max(tt.asked, len(tt.typed)); u.asked != want {
+				t.Errorf("asked %d times, want %d", u.asked, want)
+			}
+			if diff := cmp.Diff(tt.flags, d.Flags(object.Ref.Resource)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The flags that are printed mean, to the parser of flags, the objects and paths that were
+// answered, and nothing else.
+func TestFlagsMeanTheAnswers(t *testing.T) {
+	u := &user{lines: []string{"t", "l", "l", "t"}}
+	d := u.dialogue()
+	d.Decide(contested(t))
+	got := map[string]bool{}
+	for _, flag := range d.Flags(object.Ref.Resource) {
+		name, value, _ := strings.Cut(flag, "=")
+		choices, err := predict.ParseChoices(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range choices {
+			for _, o := range contested(t) {
+				if !c.Names(o.Ref, object.Kind{GVK: o.Ref.GVK}) {
+					continue
+				}
+				for _, conflict := range o.Conflicts {
+					if c.Path.Covers(conflict.Path) {
+						got[fmt.Sprint(name, " ", o.Ref.Name, conflict.Path)] = true
+					}
+				}
+			}
+		}
+	}
+	want := map[string]bool{
+		"--take web.spec.replicas": true, `--yield web.metadata.annotations["a,b"]`: true,
+		"--yield api.spec.replicas": true, "--take api.spec.paused": true,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What was answered and then changed is asked again, and says so; the last answer counts.
+func TestAskedAgain(t *testing.T) {
+	u := &user{lines: []string{"t", "l"}}
+	d := u.dialogue()
+	one := []apply.Contested{{Ref: ref("web"), Conflicts: []managedfields.Conflict{conflict(t, ".spec.replicas", int64(5), "edit")}}}
+	d.Decide(one)
+	if strings.Contains(u.screen.String(), "changed") {
+		t.Errorf("the first time:\n%s", &u.screen)
+	}
+	one[0].Conflicts[0].Live = int64(6)
+	d.Decide(one)
+	if !strings.Contains(u.screen.String(), "which changed since your answer") {
+		t.Errorf("the second time:\n%s", &u.screen)
+	}
+	if diff := cmp.Diff([]string{"--yield=deployment.apps/web:.spec.replicas"}, d.Flags(object.Ref.Resource)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Once the user has quit, later phases ask nothing; what was said of all that a manager owns
+// holds for them.
+func TestLaterPhases(t *testing.T) {
+	u := &user{lines: []string{"la", "q"}}
+	d := u.dialogue()
+	all := contested(t)
+	d.Decide(all[:1])
+	if got := d.Decide(all[1:]); !slices.Equal(got[0], []apply.Decision{undecided, undecided}) || u.asked != 2 {
+		t.Errorf("after quitting: %v, asked %d times", got, u.asked)
+	}
+	u = &user{lines: []string{"la", "t"}}
+	d = u.dialogue()
+	d.Decide(all[:1])
+	if got := d.Decide(all[1:]); !slices.Equal(got[0], []apply.Decision{leave, leave}) || u.asked != 2 {
+		t.Errorf("after leave all: %v, asked %d times", got, u.asked)
+	}
+}
+
+// A path of several managers is decided by what was said of each of them, if that is the same.
+func TestSharedByManagers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first, second string
+		// asked is how often, want what becomes of the shared path.
+		asked int
+		want  apply.Decision
+	}{
+		"taken of both":              {"ta", "ta", 2, take},
+		"left to both":               {"la", "la", 2, leave},
+		"taken of one, left to one":  {"ta", "la", 3, undecided},
+		"taken of one, one was once": {"ta", "t", 3, undecided},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := &user{lines: []string{tt.first, tt.second, "q"}}
+			got := u.dialogue().Decide([]apply.Contested{{Ref: ref("web"), Conflicts: []managedfields.Conflict{
+				conflict(t, ".spec.replicas", int64(5), "edit"), conflict(t, ".spec.paused", true, "other"),
+				conflict(t, ".spec.minReadySeconds", int64(1), "edit", "other"),
+			}}})
+			if got[0][2] != tt.want || u.asked != tt.asked {
+				t.Errorf("%v, asked %d times\n%s", got, u.asked, &u.screen)
+			}
+		})
+	}
+	u := &user{lines: []string{"?", "ta"}}
+	u.dialogue().Decide([]apply.Contested{{Ref: ref("web"), Conflicts: []managedfields.Conflict{
+		conflict(t, ".spec.replicas", int64(5), "flux", "argo", "flux"), conflict(t, ".spec.paused", true, "argo"),
+	}}})
+	for _, want := range []string{"of flux and argo: [ta] take all", "all that flux and argo own, and nobody else,"} {
+		if !strings.Contains(u.screen.String(), want) {
+			t.Errorf("no %q in\n%s", want, &u.screen)
+		}
+	}
+}
+
+// What the server would refuse cannot be taken, not even with all of its manager.
+func TestRefusedCannotBeTaken(t *testing.T) {
+	u := &user{lines: []string{"t", "ta", "l", "ta", "l"}}
+	refusal := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", field.ErrorList{field.Forbidden(field.NewPath("spec", "replicas"), "no")})
+	all := contested(t)
+	all[0].Refusal = refusal
+	all[0].Conflicts = all[0].Conflicts[:1]
+	all[1].Refusal = refusal
+	slices.Reverse(all[1].Conflicts) // paused first, of which take all is said
+	want := [][]apply.Decision{{leave}, {take, leave}}
+	if diff := cmp.Diff(want, u.dialogue().Decide(all)); diff != "" {
+		t.Errorf("%s\n%s", diff, &u.screen)
+	}
+	if !strings.Contains(u.screen.String(), "the server would refuse your value") {
+		t.Errorf("not said:\n%s", &u.screen)
+	}
+}
+
+// A question fits the terminal but for paths, which are copied; show leaves nothing out.
+func TestShowLeavesNothingOut(t *testing.T) {
+	long := strings.Repeat("long ", 60) + "\nsecond line \x1b[2J"
+	c := conflict(t, ".data.text", long, "edit")
+	c.Yours = map[string]any{"list": []any{"a", int64(1)}}
+	u := &user{lines: []string{"q"}}
+	d := u.dialogue()
+	d.Width = func() int { return 60 }
+	d.Decide([]apply.Contested{{Ref: ref("web"), Conflicts: []managedfields.Conflict{c}}})
+	for line := range strings.SplitSeq(u.screen.String(), "\n") {
+		if len([]rune(line)) > 60 {
+			t.Errorf("too wide: %q", line)
+		}
+	}
+	u = &user{lines: []string{"s", "q"}}
+	d = u.dialogue()
+	d.Width = func() int { return 60 }
+	d.Decide([]apply.Contested{{Ref: ref("web"), Conflicts: []managedfields.Conflict{c}}})
+	for _, want := range []string{strings.TrimSpace(strings.Repeat("long ", 60)), "second line", "- a", "edit (Update, 1h ago), since 2026-05-01T11:00:00Z"} {
+		if !strings.Contains(strings.Join(strings.Fields(u.screen.String()), " "), want) {
+			t.Errorf("no %q in\n%s", want, &u.screen)
+		}
+	}
+	if strings.Contains(u.screen.String(), "\x1b") {
+		t.Error("a terminal would obey a value")
+	}
+}
+
+func TestIsInCI(t *testing.T) {
+	for value, want := range map[string]bool{"": false, "false": false, "0": false, "true": true, "1": true, "TRUE": true, "woodpecker": true} {
+		if got := isInCI(func(name string) string { return map[string]string{"CI": value}[name] }); got != want {
+			t.Errorf("CI=%s: %v", value, got)
+		}
+	}
+}
+
+// An object whose refusal says nothing of a path can be taken.
+func TestOtherRefusals(t *testing.T) {
+	all := contested(t)[:1]
+	all[0].Refusal = errors.New("the server is tired")
+	u := &user{lines: []string{"t", "t"}}
+	if got := u.dialogue().Decide(all); !slices.Equal(got[0], []apply.Decision{take, take}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+// A count is of what is asked at once; where more phases may follow, it says so.
+func TestDialogueCounts(t *testing.T) {
+	for phases, want := range map[int]string{
+		1: "conflict 1 of 4: deployment.apps/web -n shop\n",
+		2: "conflict 1 of 4 in this phase: deployment.apps/web -n shop\n",
+	} {
+		u := &user{}
+		d := u.dialogue()
+		d.Phases = phases
+		d.Decide(contested(t))
+		if !strings.Contains(u.screen.String(), want) {
+			t.Errorf("%d phases: no %q:\n%s", phases, want, u.screen.String())
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package sets
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// events announces a run in the cluster, by Events on the set's parent: one at its start
+// and one at its end.
+type events struct {
+	server LeaseServer
+	parent object.Ref
+	lock   *Lock
+	verb   string
+}
+
+// patience bounds an Event: it is news, and nothing waits for it.
+const patience = 3 * time.Second
+
+// send writes an Event, if that is permitted. A failure is not one of the run, which
+// works without Events.
+func (e *events) send(ctx context.Context, parent *unstructured.Unstructured, kind, reason, message string) {
+	const longest = 1000 // bytes; the API server takes 1,024
+	ctx, cancel := context.WithTimeout(transport.Unguarded(context.WithoutCancel(ctx)), patience)
+	defer cancel()
+	now := metav1.Now()
+	said := fmt.Sprintf("%s, run %s, by %s: %s", e.verb, e.lock.run, e.lock.holder, message)
+	if len(said) > longest {
+		said = strings.ToValidUTF8(said[:longest], "") + "…"
+	}
+	ev := corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: LeaseOf(e.parent).Namespace,
+			Name:      nameOf(e.parent.Name), Annotations: map[string]string{RunAnnotation: e.lock.run},
+		},
+		InvolvedObject: corev1.ObjectReference{
+			APIVersion: e.parent.GVK.GroupVersion().String(), Kind: e.parent.GVK.Kind,
+			Namespace: e.parent.Namespace, Name: e.parent.Name,
+		},
+		Type: kind, Reason: reason, Message: said, Count: 1,
+		FirstTimestamp: now, LastTimestamp: now,
+		Source:              corev1.EventSource{Component: "kubectl-k8sconnect"},
+		ReportingController: "kubectl-k8sconnect", ReportingInstance: e.lock.holder,
+	}
+	if parent != nil {
+		ev.InvolvedObject.UID = parent.GetUID()
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&ev)
+	if err != nil {
+		return
+	}
+	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Event"}
+	u := &unstructured.Unstructured{Object: fields}
+	u.SetGroupVersionKind(gvk)
+	_, _ = e.server.Create(ctx, object.Kind{GVK: gvk, Resource: "events", Namespaced: true}, u, object.Write{Manager: manager})
+}
+
+// nameOf returns a name that no other Event has.
+func nameOf(parent string) string {
+	const longest = 200
+	return strings.TrimRight(parent[:min(len(parent), longest)], "-.") + "." + strings.ToLower(ulid.Make().String())
+}
+
+// Tally counts the results of a run.
+type Tally struct {
+	mu     sync.Mutex
+	counts map[event.Action]int
+}
+
+// Counting hands events on, and counts them.
+func (t *Tally) Counting(emit func(event.Event)) func(event.Event) {
+	return func(e event.Event) {
+		if a, ok := e.(event.Applied); ok {
+			t.mu.Lock()
+			if t.counts == nil {
+				t.counts = map[event.Action]int{}
+			}
+			t.counts[a.Action]++
+			t.mu.Unlock()
+		}
+		emit(e)
+	}
+}
+
+// String returns the counts: 3 created, 57 unchanged.
+func (t *Tally) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var parts []string
+	for _, action := range []event.Action{
+		event.Created, event.Configured, event.Unchanged, event.InConflict, event.Failed, event.Skipped, event.Pruned,
+	} {
+		if n := t.counts[action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, action))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

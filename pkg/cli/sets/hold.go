@@ -1,0 +1,179 @@
+package sets
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Flags are those of verbs that change a set.
+type LockFlags struct{ timeout time.Duration }
+
+// timeoutFlag is how long to wait for the lock of a set.
+const timeoutFlag = "lock-timeout"
+
+// Add adds the flag. A minute outlasts the lock of a run that was killed.
+func (f *LockFlags) Add(flags *pflag.FlagSet) {
+	flags.DurationVar(&f.timeout, timeoutFlag, time.Minute,
+		"How long to wait while another run has the lock of the set; 0 does not wait")
+}
+
+// Within is how long to wait. named: a set is named, and only sets have a lock.
+func (f *LockFlags) Within(given func(flag string) bool, named bool) (time.Duration, error) {
+	switch {
+	case f.timeout < 0:
+		return 0, errors.New("--" + timeoutFlag + " must not be negative")
+	case given(timeoutFlag) && !named:
+		return 0, errors.New("--" + timeoutFlag + " goes with --apply-set: without a set there is no lock")
+	}
+	return f.timeout, nil
+}
+
+// Locking is the lock of the set that a run changes, with what is reported of it.
+type Locking struct {
+	*Lock
+	connection *connection.Connection
+	within     time.Duration
+	emit       func(event.Event)
+	parent     object.Ref
+	events     *events
+}
+
+// New returns the lock of a run, which is not held yet. From now on, no client of the
+// connection writes unless it is held.
+func New(c *connection.Connection, run string, within time.Duration, emit func(event.Event)) *Locking {
+	holder := fmt.Sprintf("%s pid %d %s", Who(), os.Getpid(), c.Process())
+	l := &Locking{Lock: NewLock(holder, run), connection: c, within: within, emit: emit}
+	c.Guard = l.Begin
+	return l
+}
+
+// Who is the person or account, and the machine or Pod: for a person who finds a lock at night.
+func Who() string {
+	const long = 60
+	name := os.Getenv("USER")
+	if u, err := user.Current(); err == nil {
+		name = cmp.Or(u.Username, name)
+	}
+	host, _ := os.Hostname() // A process without one is still told by the rest.
+	return text.Truncate(text.Printable(cmp.Or(name, "?")), long) + "@" + text.Truncate(text.Printable(cmp.Or(host, "?")), long)
+}
+
+// Hold gets the lock of the set with this parent, and waits for it. The context that it
+// returns ends when the lock is lost. brings makes the namespace of the parent, if the set
+// brings it; it may be nil.
+func (l *Locking) Hold(ctx context.Context, server LeaseServer, parent object.Ref, brings func(context.Context) error) (context.Context, error) {
+	renewing, err := l.connection.Quick(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.parent = parent
+	report := func(held *HeldError) {
+		l.emit(event.Waiting{For: "the lock of " + parent.String() + ": " + held.Error(), Within: l.within})
+	}
+	held, err := l.Acquire(ctx, parent, server, renewing, l.within, report)
+	if brings != nil && isNoNamespace(err) {
+		if err := brings(transport.Unguarded(ctx)); err != nil {
+			return nil, err
+		}
+		held, err = l.Acquire(ctx, parent, server, renewing, l.within, report)
+	}
+	if apierrors.IsForbidden(err) {
+		err = &object.HintedError{Err: fmt.Errorf("cannot lock the set: %w", err), Advice: rights(l.ref)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", parent, err)
+	}
+	l.events = &events{server: renewing, parent: parent, lock: l.Lock, verb: l.connection.Verb}
+	return held, nil
+}
+
+// isNoNamespace reports whether a Lease could not be created since its namespace is not
+// there.
+func isNoNamespace(err error) bool {
+	var status apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
+}
+
+// Announce executes a run, and announces its start and its end in the cluster before the lock
+// is released. parent is the set's, as it is; objects is their number. Without a lock it
+// announces nothing.
+func (l *Locking) Announce(ctx context.Context, parent *unstructured.Unstructured, objects int, counts *Tally, do func(context.Context) error) error {
+	if l == nil || l.events == nil {
+		return do(ctx)
+	}
+	l.events.send(ctx, parent, corev1.EventTypeNormal, "RunStarted", text.Count(objects, "object"))
+	err := do(ctx)
+	if err == nil {
+		l.events.send(ctx, parent, corev1.EventTypeNormal, "RunSucceeded", counts.String())
+		return nil
+	}
+	why := l.connection.Vault.Text(err.Error())
+	l.events.send(ctx, parent, corev1.EventTypeWarning, "RunFailed", strings.TrimPrefix(counts.String()+"; "+why, "; "))
+	return err
+}
+
+// Ended says how the run ended: it is written down when the lock is given back. A run that
+// says nothing has failed. A nil Locking notes nothing.
+func (l *Locking) Ended(result history.Result) {
+	if l != nil {
+		l.result = result
+	}
+}
+
+// Remove deletes the Lease once the lock was given back: that of a set which is no more. One
+// that another run has taken meanwhile stays. The requests of a lock are not retried; those of
+// server are.
+func (l *Locking) Remove(ctx context.Context, server LeaseServer) error {
+	live, err := server.Get(ctx, LeaseKind(), l.ref)
+	if err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	}
+	if lease, err := recordOf(live); err != nil || lease.HolderIdentity != "" && lease.HolderIdentity != l.holder {
+		return err
+	}
+	how := object.Deletion{UID: live.GetUID(), ResourceVersion: live.GetResourceVersion()}
+	_, err = server.Delete(transport.Unguarded(ctx), LeaseKind(), l.ref, how)
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// Release gives the lock back, however the run ended.
+func (l *Locking) Release(ctx context.Context) {
+	err := l.Lock.Release(ctx)
+	if err == nil {
+		return
+	}
+	why := err.Error()
+	if apierrors.IsForbidden(err) {
+		why += " (" + rights(l.ref) + ")"
+	}
+	l.emit(event.Warned{Ref: l.parent, Text: fmt.Sprintf("the lock of the set is not given back: %s; it is free in %s", why, validity)})
+}
+
+// rights says what a run may have to do with a Lease.
+func rights(lease object.Ref) string {
+	return "a run of a set needs get, create and patch on leases.coordination.k8s.io in namespace " + lease.Namespace + ": see docs/rbac.md"
+}

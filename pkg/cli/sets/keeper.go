@@ -1,0 +1,280 @@
+package sets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// Server is what the history needs of a cluster.
+type HistoryServer interface {
+	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
+	Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+	Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error)
+	// Metadata lists the selected objects, the metadata alone.
+	Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error
+	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
+}
+
+// Usual is the default number of runs to keep.
+const Usual = 10
+
+// endTime bounds how long the end of a run is written down.
+const endTime = 15 * time.Second
+
+// Keeper keeps the history of one set.
+type Keeper struct {
+	Server HistoryServer
+	Parent object.Ref
+	// Who ran it, for people.
+	Who string
+	// Keep is how many runs are kept; zero keeps none.
+	Keep int
+	Emit func(event.Event)
+	// Ledger is where the run that stated something last is noted; nil for a Keeper that
+	// records no run.
+	Ledger History
+
+	// run is the one that states something; its ID is empty if it states what the last one
+	// did. kept: the history has it.
+	run  history.Run
+	kept bool
+}
+
+// Ledger knows the run that stated something last, also if the history does not have it.
+type History interface {
+	// Last returns that run, as it was noted when this one got the lock; without an ID if none
+	// was. sure: no other run had the lock since.
+	Last() (last history.Run, sure bool, err error)
+	// Note notes this run in its place. It sends nothing: a request of the lock takes it along.
+	Note(run history.Run)
+	// NoteNow does so at once.
+	NoteNow(ctx context.Context, run history.Run) error
+}
+
+// Begin records the run and what it is about to state. It does not record a run that
+// states the same as the last one, if that ended well: it adds nothing to roll back to.
+//
+// A failure to write the history does not stop the run. The history is there for the next
+// mistake, and a quota of Secrets or a missing right must not turn it into one. The run
+// reports the failure and continues without a history. That it stated something is noted
+// nevertheless, so that a way back takes no other run for the last.
+//
+// A nil Keeper keeps nothing.
+func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
+	if k == nil {
+		return
+	}
+	err := k.begin(ctx, id, p)
+	if k.run.ID != "" && !k.kept {
+		// No Secret tells of the run if it is killed now. If this fails, the next request of the
+		// lock takes the note along.
+		_ = k.Ledger.NoteNow(ctx, k.run)
+	}
+	if err != nil {
+		k.Emit(event.Warned{Ref: k.Parent, Text: fmt.Sprintf("there will be no way back to this run: its history cannot be kept: %v; --history=0 keeps none", err)})
+	}
+}
+
+func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
+	if k.Parent.Namespace == "" {
+		if k.Keep == 0 {
+			return nil
+		}
+		return errors.New("its parent is in no namespace, and a history is kept in Secrets beside the parent")
+	}
+	run := history.Run{ID: id, Started: time.Now(), Who: k.Who, Result: history.Running}
+	var manifests []*unstructured.Unstructured
+	for _, ph := range p.Phases {
+		for _, item := range ph.Items {
+			manifests = append(manifests, item.Object)
+			run.Objects = append(run.Objects, history.ObjectOf(k.Parent, item.Object))
+		}
+	}
+	var err error
+	if run.Input, err = history.Digest(manifests); err != nil {
+		return err
+	}
+	last, sure, unread := k.Ledger.Last()
+	k.run = history.Unlisted(last, run, sure && unread == nil)
+	if k.Keep == 0 {
+		return nil
+	}
+	kept, _, err := k.heads(ctx)
+	if err != nil {
+		return err
+	}
+	if kept.Last = last; unread != nil {
+		kept.Faults = append(kept.Faults, unread)
+	}
+	var again bool
+	if k.run, again = kept.Follow(run); again {
+		k.run = history.Run{}
+		if newest, ok := kept.Newest(); ok && newest.Place.Number > 0 {
+			k.Ledger.Note(newest) // It is still the last one; the Lease may not say so.
+		}
+		return nil
+	}
+	if err := k.write(ctx); err != nil {
+		return err
+	}
+	k.kept = true
+	k.Ledger.Note(k.run)
+	return nil
+}
+
+// End records how the run ended, and removes runs beyond the limit.
+func (k *Keeper) End(ctx context.Context, result history.Result) {
+	if k == nil || k.run.ID == "" {
+		return
+	}
+	k.run.Result = result
+	k.Ledger.Note(k.run)
+	if !k.kept {
+		return
+	}
+	// The run may have been interrupted: its result is worth a moment.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	err := k.write(ctx)
+	if err == nil {
+		err = k.trim(ctx)
+	}
+	if err != nil {
+		k.Emit(event.Warned{Text: fmt.Sprintf("the history of %s: %v", k.Parent, err)})
+	}
+}
+
+// write writes the run as far as it is known.
+func (k *Keeper) write(ctx context.Context) error {
+	secrets, err := history.Encode(k.Parent, applyset.LeaseName(k.Parent), k.run)
+	if err != nil {
+		return err
+	}
+	kind, err := k.kind(ctx)
+	if err != nil {
+		return err
+	}
+	if len(secrets) == 1 && k.run.Result == history.Applied && tooLarge(secrets[0]) {
+		k.Emit(event.Warned{Text: "there will be no way back to this run: what it states is too large to be kept"})
+	}
+	for _, u := range secrets {
+		if _, err := k.Server.Apply(ctx, kind, u, object.Write{Manager: applyset.Manager, Force: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func tooLarge(u *unstructured.Unstructured) bool {
+	heads, _ := history.Heads([]*unstructured.Unstructured{u})
+	return len(heads) == 1 && heads[0].TooLarge
+}
+
+// trim removes runs beyond the limit.
+func (k *Keeper) trim(ctx context.Context) error {
+	_, secrets, err := k.heads(ctx)
+	if err != nil {
+		return err
+	}
+	return k.remove(ctx, history.Excess(secrets, k.Keep))
+}
+
+func (k *Keeper) remove(ctx context.Context, secrets []*unstructured.Unstructured) error {
+	kind, err := k.kind(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range secrets {
+		ref := object.Ref{GVK: kind.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}
+		_, err := k.Server.Delete(ctx, kind, ref, object.Deletion{UID: u.GetUID()})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Remove deletes the history, with that of runs which cannot be read any more, and returns
+// how many runs there were.
+func (k *Keeper) Remove(ctx context.Context) (runs int, err error) {
+	kept, secrets, err := k.heads(ctx)
+	if err != nil || len(secrets) == 0 {
+		return 0, err
+	}
+	return len(kept.Runs), k.remove(ctx, secrets)
+}
+
+// heads lists the history, without the objects of its runs. A set whose parent is in no
+// namespace has none.
+func (k *Keeper) heads(ctx context.Context) (kept history.Kept, secrets []*unstructured.Unstructured, err error) {
+	if k.Parent.Namespace == "" {
+		return kept, nil, nil
+	}
+	kind, err := k.kind(ctx)
+	if err != nil {
+		return kept, nil, err
+	}
+	found := map[string]*unstructured.Unstructured{}
+	sel := object.Selection{Namespace: k.Parent.Namespace, Labels: history.Label + "=" + applyset.LeaseName(k.Parent)}
+	if err := k.Server.Metadata(ctx, kind, sel, func(u *unstructured.Unstructured) { found[u.GetName()] = u }); err != nil {
+		return kept, nil, err
+	}
+	for _, u := range found {
+		secrets = append(secrets, u)
+	}
+	kept.Runs, kept.Faults = history.Heads(secrets)
+	return kept, secrets, nil
+}
+
+// Known returns the runs that are kept, the newest first, without what they stated.
+func (k *Keeper) Known(ctx context.Context) (history.Kept, error) {
+	kept, _, err := k.heads(ctx)
+	return kept, err
+}
+
+// Runs reads the history. Which run was the last is not read with it: see package locking.
+func (k *Keeper) Runs(ctx context.Context) (kept history.Kept, err error) {
+	_, heads, err := k.heads(ctx)
+	if err != nil {
+		return kept, err
+	}
+	kind, err := k.kind(ctx)
+	if err != nil {
+		return kept, err
+	}
+	refs := make([]object.Ref, len(heads))
+	for i, u := range heads {
+		refs[i] = object.Ref{GVK: kind.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}
+	}
+	var secrets []*unstructured.Unstructured
+	k.Server.Live(ctx, kind, refs, func(_ int, live *unstructured.Unstructured, failed error) {
+		switch {
+		case failed != nil:
+			err = failed
+		case live != nil:
+			secrets = append(secrets, live)
+		}
+	})
+	if err != nil {
+		return kept, err
+	}
+	kept.Runs, kept.Faults = history.Decode(secrets)
+	return kept, nil
+}
+
+// kind is that of Secrets.
+func (k *Keeper) kind(ctx context.Context) (object.Kind, error) {
+	return k.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
+}

@@ -1,0 +1,272 @@
+package sets
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Server is what locking needs of a cluster.
+type LeaseServer interface {
+	LeaseReader
+	Create(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+	Merge(ctx context.Context, kind object.Kind, patch *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+	Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error)
+}
+
+// Reader is what it takes to look at a lock.
+type LeaseReader interface {
+	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
+}
+
+// Annotations of a Lease.
+const (
+	// RunAnnotation is the id of the run that has the lock, or had it last.
+	RunAnnotation = "k8sconnect.io/run"
+	// WhoAnnotation is who that run was, and ResultAnnotation how it ended, for people and
+	// for sets: running until it has.
+	WhoAnnotation    = "k8sconnect.io/who"
+	ResultAnnotation = "k8sconnect.io/result"
+	// StatedAnnotation is the run that stated something last: see [history.Note].
+	// TurnAnnotation is whose turn that was written in, by the transitions of the Lease.
+	StatedAnnotation = "k8sconnect.io/stated"
+	TurnAnnotation   = "k8sconnect.io/stated-in"
+	// SetAnnotation is the parent of the set, for people.
+	SetAnnotation = "k8sconnect.io/apply-set"
+)
+
+// manager is the field manager of Leases and Events.
+const manager = "k8sconnect-lock"
+
+// LeaseKind is how every server serves Leases.
+func LeaseKind() object.Kind {
+	return object.Kind{
+		GVK:      schema.GroupVersionKind{Group: coordinationv1.GroupName, Version: "v1", Kind: "Lease"},
+		Resource: "leases", Namespaced: true,
+	}
+}
+
+// fixed is where the Leases of sets are whose parent is in no namespace.
+const fixed = "default"
+
+// LeaseOf returns the Lease that locks the set with this parent.
+func LeaseOf(parent object.Ref) object.Ref {
+	ref := object.Ref{GVK: LeaseKind().GVK, Namespace: parent.Namespace, Name: applyset.LeaseName(parent)}
+	if ref.Namespace == "" {
+		ref.Namespace = fixed
+	}
+	return ref
+}
+
+func recordOf(live *unstructured.Unstructured) (resourcelock.LeaderElectionRecord, error) {
+	var lease coordinationv1.Lease
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &lease)
+	return *resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec), err
+}
+
+// Get implements resourcelock.Interface. It ends the election if another run has the lock and
+// is not waited for any longer.
+func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	ctx, cancel, server := l.next(ctx)
+	defer cancel()
+	live, err := server.Get(ctx, LeaseKind(), l.ref)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	held := !l.granted.IsZero()
+	if apierrors.IsNotFound(err) {
+		if held {
+			l.loses(&LostError{why: "its Lease was deleted"})
+		}
+		return nil, nil, err
+	}
+	var lease resourcelock.LeaderElectionRecord
+	if err == nil {
+		lease, err = recordOf(live)
+	}
+	if err != nil {
+		return nil, nil, l.failed(err)
+	}
+	if version := live.GetResourceVersion(); version != l.version {
+		l.version, l.since = version, time.Now()
+	}
+	l.lease = lease
+	if notes := live.GetAnnotations(); l.note == "" {
+		l.was, l.sure = notes[StatedAnnotation], notes[TurnAnnotation] == strconv.Itoa(lease.LeaderTransitions)
+	}
+	switch {
+	case lease.HolderIdentity == l.holder:
+	case held && lease.HolderIdentity == "":
+		l.loses(&LostError{why: "another run took it over, and is done"})
+	case held:
+		l.loses(&LostError{why: lease.HolderIdentity + " took it over", by: lease.HolderIdentity})
+	case lease.HolderIdentity != "":
+		l.inTheWay(live.GetAnnotations()[RunAnnotation])
+	}
+	return &lease, []byte(l.version), nil
+}
+
+// inTheWay reports the holder of the lock, or ends the election for it. A Lease that has run
+// out is left to the election.
+func (l *Lock) inTheWay(run string) {
+	held := &HeldError{
+		Holder: l.lease.HolderIdentity, Run: run, Since: l.lease.AcquireTime.Time, Waited: time.Since(l.began),
+		valid: time.Duration(l.lease.LeaseDurationSeconds) * time.Second,
+	}
+	held.left = held.valid - time.Since(l.since)
+	switch {
+	case held.left <= 0:
+	case held.Waited >= l.within:
+		l.end(held)
+	case held.Holder != l.reported && l.report != nil:
+		l.reported = held.Holder
+		l.report(held)
+	}
+}
+
+// Create implements resourcelock.Interface.
+func (l *Lock) Create(ctx context.Context, lease resourcelock.LeaderElectionRecord) error {
+	ctx, cancel, server := l.next(ctx)
+	defer cancel()
+	l.version = ""
+	return l.write(ctx, lease, server.Create)
+}
+
+// Update implements resourcelock.Interface. The election would renew the Lease at each poll.
+func (l *Lock) Update(ctx context.Context, lease resourcelock.LeaderElectionRecord) error {
+	if l.Held() && l.age() < renewal {
+		return nil
+	}
+	ctx, cancel, server := l.next(ctx)
+	defer cancel()
+	return l.write(ctx, lease, server.Merge)
+}
+
+func (l *Lock) write(
+	ctx context.Context, lease resourcelock.LeaderElectionRecord,
+	send func(context.Context, object.Kind, *unstructured.Unstructured, object.Write) (*unstructured.Unstructured, error),
+) error {
+	sent := time.Now()
+	live, err := send(transport.Unguarded(ctx), LeaseKind(), l.object(lease), object.Write{Manager: manager})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), l.version != "" && apierrors.IsNotFound(err):
+		return err // The election reads it again: it may be our own, by an answer that was lost.
+	case err != nil:
+		return l.failed(err)
+	}
+	l.lease, l.version, l.granted = lease, live.GetResourceVersion(), sent
+	l.wake()
+	return nil
+}
+
+// next returns how the next request is sent.
+func (l *Lock) next(ctx context.Context) (context.Context, context.CancelFunc, LeaseServer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.granted.IsZero() {
+		return ctx, func() {}, l.server // It is tried for as long as the run has patience.
+	}
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	return ctx, cancel, l.server
+}
+
+// failed takes in that a request got no answer, or a refusal: that ends an election that is
+// not won yet, and one that could not renew its Lease for too long.
+func (l *Lock) failed(err error) error {
+	switch {
+	case l.granted.IsZero():
+		l.end(err)
+	case l.age() >= outage:
+		l.loses(&LostError{why: "its Lease could not be renewed for " + l.age().Round(time.Second).String(), err: err})
+	}
+	return err
+}
+
+// Identity returns the holder.
+func (l *Lock) Identity() string { return l.holder }
+
+// Describe returns the parent of the set.
+func (l *Lock) Describe() string { return l.set }
+
+// RecordEvent does nothing: the Events of a run say more.
+func (l *Lock) RecordEvent(string) {}
+
+// object returns a Lease as it is written. A run that gives the lock back without having
+// stated anything confirms what the Lease says of that, if it was sure.
+func (l *Lock) object(lease resourcelock.LeaderElectionRecord) *unstructured.Unstructured {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	spec := resourcelock.LeaderElectionRecordToLeaseSpec(&lease)
+	fields, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec) // It is of the API.
+	notes := map[string]string{RunAnnotation: l.run, SetAnnotation: l.set, ResultAnnotation: string(history.Running), WhoAnnotation: l.who}
+	free := lease.HolderIdentity == ""
+	if free { // Who had it stays there.
+		delete(notes, WhoAnnotation)
+		notes[ResultAnnotation] = string(cmp.Or(l.result, history.Failed))
+	}
+	if l.note != "" {
+		notes[StatedAnnotation] = l.note
+	}
+	if l.note != "" || free && l.sure {
+		notes[TurnAnnotation] = strconv.Itoa(lease.LeaderTransitions)
+	}
+	u := l.patch(notes)
+	u.Object["spec"] = fields
+	u.SetResourceVersion(l.version)
+	return u
+}
+
+// patch returns a change of the Lease's annotations.
+func (l *Lock) patch(notes map[string]string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetGroupVersionKind(l.ref.GVK)
+	u.SetNamespace(l.ref.Namespace)
+	u.SetName(l.ref.Name)
+	u.SetAnnotations(notes)
+	return u
+}
+
+// Last returns the run that stated something last before this one; without an ID if none was
+// noted. sure: no other run had the lock since.
+func (l *Lock) Last() (run history.Run, sure bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	run, err = history.ReadNote(l.was)
+	return run, l.sure, err
+}
+
+// Note has the next request of the lock note the run as the one that stated something last.
+func (l *Lock) Note(run history.Run) {
+	note, err := history.Note(run)
+	if err != nil {
+		return // It consists of words and numbers.
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.note = note
+}
+
+// NoteNow notes it, and writes that with a request of its own. Unlike the requests of the
+// lock, it is sent only while the lock is held.
+func (l *Lock) NoteNow(ctx context.Context, run history.Run) error {
+	l.Note(run)
+	l.mu.Lock()
+	u := l.patch(map[string]string{StatedAnnotation: l.note, TurnAnnotation: strconv.Itoa(l.lease.LeaderTransitions)})
+	l.mu.Unlock()
+	_, err := l.first.Merge(ctx, LeaseKind(), u, object.Write{Manager: manager})
+	return err
+}

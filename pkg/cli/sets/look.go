@@ -1,0 +1,131 @@
+package sets
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// unfinished is the result of a run that was killed: the process that holds its Lease is gone.
+const unfinished = "unfinished"
+
+// Look says who holds the lock of the set with this parent, and what its last run was. Both
+// are nil if it was never held; a lock that may not be read counts as held by an unknown
+// holder. now is the server's time: a Lease that was not renewed for twice the time that it
+// is good for is that of a dead run, whichever clock is wrong by less than that.
+func Look(ctx context.Context, server LeaseReader, parent object.Ref, now time.Time) (*event.Lock, *event.SetRun) {
+	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return &event.Lock{Holder: fmt.Sprintf("unknown (%s)", apierrors.ReasonForError(err))}, nil
+	}
+	lease, err := recordOf(live)
+	if err != nil {
+		return &event.Lock{Holder: "unknown (" + err.Error() + ")"}, nil
+	}
+	notes := live.GetAnnotations()
+	acquired, renewed := lease.AcquireTime.Time, lease.RenewTime.Time
+	run := &event.SetRun{ID: notes[RunAnnotation], Who: notes[WhoAnnotation], Result: notes[ResultAnnotation], Started: acquired, Ended: renewed}
+	var held *event.Lock
+	if lease.HolderIdentity != "" {
+		held = &event.Lock{Holder: lease.HolderIdentity, Since: acquired, Renewed: renewed}
+		run.Result, run.Ended = string(history.Running), time.Time{}
+		const twice = 2
+		if valid := time.Duration(lease.LeaseDurationSeconds) * time.Second; valid > 0 && now.Sub(renewed) > twice*valid {
+			run.Result = unfinished
+		}
+	}
+	if run.Result == "" { // Whoever wrote the Lease notes no results.
+		return held, nil
+	}
+	return held, run
+}
+
+// LastStated returns the run that stated something last in the set with this parent, by its
+// Lease; without an ID if that does not say. A [history.FaultError] goes into [history.Kept].
+func LastStated(ctx context.Context, server LeaseReader, parent object.Ref) (history.Run, error) {
+	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
+	if apierrors.IsNotFound(err) {
+		return history.Run{}, nil
+	}
+	if err != nil {
+		return history.Run{}, err
+	}
+	return history.ReadNote(live.GetAnnotations()[StatedAnnotation])
+}
+
+// LostError says that a run has lost its lock: nothing that it writes from then on leaves the
+// process.
+type LostError struct {
+	set, why string
+	// by is the run that has the lock now, if one has.
+	by  string
+	err error
+}
+
+func (e *LostError) Error() string {
+	said := e.set + ": the lock of the set was lost: " + e.why
+	if e.err != nil {
+		said += ": " + e.err.Error()
+	}
+	return said
+}
+
+// Late reports that the run ends with a no: it did not write all in its time.
+func (e *LostError) Late() bool { return true }
+
+// Unwrap returns why the Lease could not be renewed.
+func (e *LostError) Unwrap() error { return e.err }
+
+// Hint says what to do.
+func (e *LostError) Hint() string {
+	if e.by != "" {
+		return "nothing more was written; wait for the other run, then run this one again: it continues where it stopped"
+	}
+	return "nothing more was written; run it again: it continues where it stopped"
+}
+
+// HeldError says that another run holds the lock, and was not waited for any longer.
+type HeldError struct {
+	Holder, Run string
+	Since       time.Time
+	// Waited is for how long we waited.
+	Waited time.Duration
+	// valid is how long its Lease is good for, left how much of that remains.
+	valid, left time.Duration
+}
+
+// Late reports that the run ends with a no: it did not get the lock in its time.
+func (e *HeldError) Late() bool { return true }
+
+func (e *HeldError) Error() string {
+	said := "the set is locked by " + e.Holder
+	if e.Run != "" {
+		said += ", run " + e.Run
+	}
+	if !e.Since.IsZero() {
+		said += ", since " + e.Since.UTC().Format(time.RFC3339)
+	}
+	if e.Waited >= time.Second {
+		said += fmt.Sprintf("; waited %s", e.Waited.Round(time.Second))
+	}
+	return said
+}
+
+// Hint says whether it is worth waiting.
+func (e *HeldError) Hint() string {
+	if e.Waited > e.valid {
+		return "that run is alive: it renews the lock. Wait for longer (--lock-timeout=10m), or stop it"
+	}
+	wait := (e.left + time.Second).Truncate(time.Minute) + time.Minute
+	return fmt.Sprintf("if that run is dead, the lock is free in %s: --lock-timeout=%s waits for that", e.left.Round(time.Second), strings.TrimSuffix(wait.String(), "0s"))
+}

@@ -1,0 +1,260 @@
+package waitcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Flags are the flags of apply that say what to wait for.
+type Flags struct {
+	HangFlags
+	wait      bool
+	waitFor   []string
+	readiness RulesFlag
+	times     TimesFlag
+}
+
+// Awaited is the meaning of the flags.
+type Awaited struct {
+	// ready is the goal of all objects without a goal of their own; nil if they are not
+	// waited for.
+	ready *wait.Goal
+	own   []ownGoal
+	rules *condition.Set
+	// hanging says what to do about objects that hang, limits how long they may take.
+	hanging Hanging
+	limits  wait.TimeLimits
+}
+
+// ownGoal is a condition that replaces readiness for some objects.
+type ownGoal struct {
+	// which objects: a Choice without a path, and without a name all of the kind.
+	which predict.Choice
+	goal  *wait.Goal
+	text  string
+}
+
+// Add adds the flags to a command's.
+func (f *Flags) Add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.wait, "wait", false, "Wait until everything applied is ready, and before each phase until its prerequisites are")
+	flags.StringArrayVar(&f.waitFor, "wait-for", nil,
+		"KIND[/NAME]:CONDITION, as --for of wait takes it, to wait for instead of readiness. Repeatable")
+	f.times.Add(cmd)
+	f.readiness.Add(flags)
+	f.HangFlags.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off")
+}
+
+// Standing sets times that hold for many runs.
+func (f *Flags) Standing(times []string) { f.times.Standing = times }
+
+// ToAwaited parses the flags; unattended is set if no user can end a wait by hand.
+func (f *Flags) ToAwaited(flags *pflag.FlagSet, unattended bool) (Awaited, error) {
+	rules, rulesErr := f.readiness.ToRules()
+	hanging, hangErr := f.ToHanging(flags, unattended)
+	a, errs := Awaited{rules: rules, hanging: hanging}, []error{rulesErr, hangErr}
+	if f.wait {
+		ready, err := ParseConditions("--wait", []string{string(condition.Ready)})
+		a.ready, errs = &wait.Goal{For: ready}, append(errs, err)
+	}
+	for _, text := range f.waitFor {
+		own, err := parseOwnGoal(text)
+		a.own, errs = append(a.own, own), append(errs, verb.FlagError("--wait-for", err))
+		if own.goal != nil {
+			Stating(rules, false, own.goal.For)
+		}
+	}
+	if a.ready != nil {
+		Stating(rules, false, a.ready.For)
+	}
+	limits, err := f.times.ToLimits(a.conditions())
+	if a.limits = limits; f.times.Given() && a.ready == nil && len(a.own) == 0 {
+		err = errors.New("--timeout-for goes with --wait or --wait-for: nothing is waited for")
+	}
+	errs = append(errs, err)
+	return a, errors.Join(errs...)
+}
+
+// Waits reports whether anything is waited for.
+func (a Awaited) Waits() bool { return a.ready != nil || len(a.own) > 0 }
+
+// conditions are all conditions to wait for.
+func (a Awaited) conditions() []condition.Spec {
+	var all []condition.Spec
+	if a.ready != nil {
+		all = append(all, a.ready.For...)
+	}
+	for _, own := range a.own {
+		if own.goal != nil {
+			all = append(all, own.goal.For...)
+		}
+	}
+	return all
+}
+
+// ParseConditions reads the values of a flag.
+func ParseConditions(flag string, texts []string) ([]condition.Spec, error) {
+	var specs []condition.Spec
+	var errs []error
+	for _, text := range texts {
+		spec, err := condition.Parse(text)
+		specs, errs = append(specs, spec), append(errs, verb.FlagError(flag, err))
+	}
+	return specs, errors.Join(errs...)
+}
+
+// parseOwnGoal reads KIND[/[NAMESPACE/]NAME]:CONDITION.
+func parseOwnGoal(text string) (ownGoal, error) {
+	parts := regexp.MustCompile(`^([A-Za-z][A-Za-z0-9.-]*)((?:/[^/:\s]+){0,2}):(.+)$`).FindStringSubmatch(text)
+	if parts == nil {
+		return ownGoal{}, &object.HintedError{
+			Err:    fmt.Errorf("%q: not KIND[/NAME]:CONDITION", text),
+			Advice: "such as Service/web:has(self.status.loadBalancer.ingress)",
+		}
+	}
+	own := ownGoal{which: predict.Choice{Kind: strings.ToLower(parts[1])}, text: strings.TrimSuffix(text, ":"+parts[3])}
+	if names := strings.Split(parts[2], "/"); len(names) > 1 {
+		own.which.Name = names[len(names)-1]
+		if len(names) > 2 {
+			own.which.Namespace = names[1]
+		}
+	}
+	spec, err := condition.Parse(parts[3])
+	own.goal = &wait.Goal{For: []condition.Spec{spec}}
+	return own, err
+}
+
+// names reports whether the goal is one of the item's.
+func (g ownGoal) names(item plan.Item) bool {
+	return g.which.Names(item.Ref, item.Kind)
+}
+
+// goalOf returns what to wait for of an object; nil for nothing. Several conditions for
+// one object are combined into one goal.
+func (a Awaited) goalOf(item plan.Item) *wait.Goal {
+	var goal *wait.Goal
+	for _, own := range a.own {
+		switch {
+		case !own.names(item):
+		case goal == nil:
+			goal = own.goal
+		default:
+			goal = &wait.Goal{For: append(append([]condition.Spec{}, goal.For...), own.goal.For...)}
+		}
+	}
+	if goal == nil {
+		return a.ready
+	}
+	return goal
+}
+
+// Check rejects goals before anything is applied: those for objects that are not in the
+// set, and those that do not fit the kind.
+func (a Awaited) Check(ctx context.Context, client *client.Client, p *plan.Plan) error {
+	if len(a.own) == 0 {
+		return nil
+	}
+	var targets []wait.Target
+	var errs []error
+	for _, own := range a.own {
+		found := false
+		for _, ph := range p.Phases {
+			for _, item := range ph.Items {
+				if own.names(item) {
+					targets, found = append(targets, Target(item, own.goal)), true
+				}
+			}
+		}
+		if !found {
+			errs = append(errs, fmt.Errorf("--wait-for: no %s in the input", own.text))
+		}
+	}
+	engine := wait.Engine{Source: Ruled{Source: client, Client: client, Rules: a.rules}}
+	return errors.Join(append(errs, engine.Check(ctx, targets))...)
+}
+
+// Gate returns what the engine of apply waits with; nil if there is nothing to wait for.
+// It does not share the deadline of the run's --timeout, because it has to report what is
+// missing at that time: it ends by itself. It ends at once if the run is cancelled.
+func (a Awaited) Gate(patient context.Context, client *client.Client, until time.Time, mask func(string) string, emit func(event.Event)) func(context.Context, []plan.Item) error {
+	if !a.Waits() {
+		return nil
+	}
+	return func(ctx context.Context, applied []plan.Item) error {
+		// A run whose time is over keeps waiting until it has reported what is missing. A
+		// run that was ended because it lost the lock of its set does not.
+		waiting, end := context.WithCancelCause(patient)
+		defer end(nil)
+		defer context.AfterFunc(ctx, func() {
+			if errors.Is(ctx.Err(), context.Canceled) {
+				end(context.Cause(ctx))
+			}
+		})()
+		var targets []wait.Target
+		for _, item := range applied {
+			if goal := a.goalOf(item); goal != nil {
+				targets = append(targets, Target(item, goal))
+			}
+		}
+		if len(targets) == 0 {
+			return nil
+		}
+		engine := wait.Engine{
+			Source: Ruled{Source: client, Client: client, Rules: a.rules}, Timeout: verb.UsualTimeout,
+			Emit: func(e event.Event) {
+				switch e.(type) {
+				case event.Planned, event.PhaseStarted: // The plan is that of the apply.
+				default:
+					emit(e)
+				}
+			},
+		}
+		a.hanging.Onto(&engine, client, mask)
+		if !until.IsZero() {
+			engine.Timeout = max(time.Millisecond, time.Until(until))
+			engine.Most = engine.Timeout
+		}
+		if len(a.limits) > 0 {
+			engine.Limits = a.limits
+		}
+		within := engine.Timeout
+		if engine.Limits != nil { // It may be more.
+			within = engine.Most
+		}
+		emit(event.Waiting{For: text.Count(len(targets), "object") + " to be ready", Within: within})
+		return engine.Run(waiting, targets)
+	}
+}
+
+// Target is the object of a manifest, as a wait's engine takes it. Its kind may not be
+// served yet.
+func Target(it plan.Item, goal *wait.Goal) wait.Target {
+	kind := it.Kind
+	if kind.GVK.Empty() {
+		kind = object.Kind{GVK: it.GVK, Namespaced: true} // until the cluster says otherwise
+	}
+	return wait.Target{
+		Selection: object.Selection{Namespace: it.Namespace, Name: it.Name},
+		Kind:      kind,
+		Type:      kind.GVK.Kind + "." + kind.GVK.Version + "." + kind.GVK.Group,
+		Goal:      goal,
+	}
+}

@@ -1,0 +1,165 @@
+package waitcmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// explainWithin bounds how long the server may take to answer what it knows of a kind.
+const explainWithin = 5 * time.Second
+
+// Explanation prints the rule of a kind and where that comes from.
+type Explanation struct {
+	// Kind as it was typed.
+	Kind  string
+	Rules *condition.Set
+}
+
+// Execute asks a server, if there is one, for the annotations of the definition.
+func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
+	var others []schema.GroupKind
+	gk, err := askedKind(ctx, in.Connection, o.Kind, o.Rules)
+	if err != nil {
+		width, _ := verb.Terminal(in.Streams.ErrOut)
+		fmt.Fprintln(in.Streams.ErrOut, format.Fit("the server was not asked, so that annotations of a definition are not looked at: ", err.Error(), width))
+		others = knownKinds(o.Kind, o.Rules)
+		gk, others = others[0], others[1:]
+	}
+	explainRule(in.Streams.Out, gk, o.Rules, err == nil)
+	if len(others) > 0 {
+		names := make([]string, len(others))
+		for i, other := range others {
+			names[i] = other.String()
+		}
+		fmt.Fprintf(in.Streams.Out, "  %-8s %s\n", "others", format.Plain(strings.Join(names, ", ")))
+	}
+	return nil
+}
+
+// askedKind asks the server for the kind, and for what its definition states.
+func askedKind(ctx context.Context, c *connection.Connection, named string, rules *condition.Set) (schema.GroupKind, error) {
+	ctx, cancel := context.WithTimeout(ctx, explainWithin)
+	defer cancel()
+	client, err := c.Connect(ctx, c.NewRun(), 0, verb.Ignore)
+	if err != nil {
+		return schema.GroupKind{}, err
+	}
+	kind, err := client.Resource(ctx, named)
+	if meta.IsNoMatchError(err) {
+		return knownKind(named, rules), nil
+	}
+	if err != nil {
+		return schema.GroupKind{}, err
+	}
+	if !readiness.NeedsSchema(kind.GVK) {
+		return kind.GVK.GroupKind(), nil
+	}
+	name, annotations, err := client.DefinitionAnnotations(ctx, kind)
+	if err == nil {
+		rules.Learn(kind.GVK.GroupKind(), name, annotations)
+	}
+	return kind.GVK.GroupKind(), err
+}
+
+// knownKind returns the named kind when there is no server to ask: Canary, canaries or
+// canaries.flagger.app. An unknown name is taken as it is.
+func knownKind(named string, rules *condition.Set) schema.GroupKind {
+	return knownKinds(named, rules)[0]
+}
+
+// knownKinds are the possible kinds, Kubernetes' own first, then those of the user's
+// rules: several groups may have a kind of the same name.
+func knownKinds(named string, set *condition.Set) []schema.GroupKind {
+	word, group, grouped := strings.Cut(named, ".")
+	if long, ok := shortNames()[word]; ok && !grouped {
+		word = long
+	}
+	var found []schema.GroupKind
+	for _, known := range [][]schema.GroupKind{builtinKinds(), set.Kinds(), readiness.OwnRules(), condition.ShippedKinds()} {
+		slices.SortFunc(known, func(a, b schema.GroupKind) int { return strings.Compare(a.Group+a.Kind, b.Group+b.Kind) })
+		for _, gk := range known {
+			plural, singular := meta.UnsafeGuessKindToResource(gk.WithVersion("v1"))
+			if (strings.EqualFold(word, gk.Kind) || strings.EqualFold(word, plural.Resource) || strings.EqualFold(word, singular.Resource)) && (!grouped || group == gk.Group) {
+				found = append(found, gk)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return []schema.GroupKind{{Group: group, Kind: word}}
+	}
+	return text.Distinct(found)
+}
+
+// builtinKinds are the kinds that Kubernetes itself brings. Groups that it has left are not
+// among them.
+func builtinKinds() []schema.GroupKind {
+	var all []schema.GroupKind
+	for gvk := range scheme.Scheme.AllKnownTypes() {
+		if gvk.Version != runtime.APIVersionInternal && gvk.Group != "extensions" && gvk.Group != "events.k8s.io" {
+			all = append(all, gvk.GroupKind())
+		}
+	}
+	return text.Distinct(all)
+}
+
+// shortNames returns the short names of kinds with a rule, as a server would list them.
+func shortNames() map[string]string {
+	return map[string]string{
+		"po": "Pod", "rc": "ReplicationController", "pvc": "PersistentVolumeClaim", "pv": "PersistentVolume", "svc": "Service",
+		"ns": "Namespace", "no": "Node", "deploy": "Deployment", "rs": "ReplicaSet", "sts": "StatefulSet", "ds": "DaemonSet",
+		"cj": "CronJob", "hpa": "HorizontalPodAutoscaler", "pdb": "PodDisruptionBudget", "crd": "CustomResourceDefinition",
+		"csr": "CertificateSigningRequest", "netpol": "NetworkPolicy", "ing": "Ingress", "cm": "ConfigMap", "sa": "ServiceAccount",
+	}
+}
+
+// explainRule prints the rule of a kind. If no server was asked, a kind without a group
+// may also be a custom resource.
+func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Set, asked bool) {
+	width, _ := verb.Terminal(out)
+	fmt.Fprintln(out, format.Plain(gk.String()))
+	about, own := readiness.About(gk)
+	from := "the conventions for kinds without a rule of their own"
+	if own {
+		from = "the rule of this kind that is part of this program"
+	}
+	if !own && !asked && gk.Group == "" {
+		custom, _ := readiness.About(schema.GroupKind{Group: "example.com", Kind: gk.Kind})
+		about += ", if it is one of Kubernetes' own kinds; otherwise: " + custom
+	}
+	rule, stated := rules.Of(gk)
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintln(out, format.Fit(fmt.Sprintf("  %-8s ", name), strings.Join(strings.Fields(text), " "), width))
+		}
+	}
+	if stated {
+		from = rule.From
+	}
+	switch {
+	case rule.Exists():
+		about = "it exists, and nothing in its status says otherwise"
+	case rule.Ready.Text != "":
+		about = rule.Ready.Text
+	}
+	line("ready", about)
+	line("failed", rule.Failed.Text)
+	line("message", rule.Message.Text)
+	line("from", from)
+	line("always", "not ready while it is being deleted, or its status is of another generation")
+}

@@ -1,0 +1,38 @@
+package waitcmd
+
+import (
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Without a server, an ambiguous kind is Kubernetes' own, and the others are listed.
+func TestKnownKinds(t *testing.T) {
+	for named, want := range map[string][]schema.GroupKind{
+		"NetworkPolicy":                         {{Group: "networking.k8s.io", Kind: "NetworkPolicy"}, {Group: "crd.projectcalico.org", Kind: "NetworkPolicy"}},
+		"networkpolicies":                       {{Group: "networking.k8s.io", Kind: "NetworkPolicy"}, {Group: "crd.projectcalico.org", Kind: "NetworkPolicy"}},
+		"netpol":                                {{Group: "networking.k8s.io", Kind: "NetworkPolicy"}, {Group: "crd.projectcalico.org", Kind: "NetworkPolicy"}},
+		"networkpolicies.crd.projectcalico.org": {{Group: "crd.projectcalico.org", Kind: "NetworkPolicy"}},
+		"deploy":                                {{Group: "apps", Kind: "Deployment"}},
+		"Canary":                                {{Group: "flagger.app", Kind: "Canary"}},
+		"Widget":                                {{Kind: "Widget"}},
+		"widgets.example.com":                   {{Group: "example.com", Kind: "widgets"}},
+	} {
+		got := knownKinds(named, &condition.Set{})
+		if len(got) < len(want) || len(want) == 1 && len(got) != 1 {
+			t.Errorf("%s: %v, want %v", named, got, want)
+			continue
+		}
+		for i := range want {
+			if got[i] != want[i] {
+				t.Errorf("%s: %v, want %v", named, got, want)
+			}
+		}
+	}
+	for _, named := range []string{"Service", "Ingress", "Role", "pods", "PersistentVolumeClaim", "Event"} {
+		if gk := knownKind(named, &condition.Set{}); gk.Group != "" && gk.Group != "networking.k8s.io" && gk.Group != "rbac.authorization.k8s.io" {
+			t.Errorf("%s is %s", named, gk)
+		}
+	}
+}

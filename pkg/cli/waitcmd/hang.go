@@ -1,0 +1,90 @@
+package waitcmd
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+)
+
+// HangFlags are the flags of the waiting verbs that say what to do about objects that
+// hang.
+type HangFlags struct {
+	stuckAfter time.Duration
+	causes     verb.CauseFlag
+	logs       int
+}
+
+// Add adds the flags to a command's; otherwise describes the default of --fail-on-cause.
+func (f *HangFlags) Add(cmd *cobra.Command, otherwise string) {
+	flags := cmd.Flags()
+	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long an object may make no progress before the reason is given")
+	f.causes = verb.CauseFlag{Codes: unready.Codes(), Lasting: func(code string) (time.Duration, bool) {
+		lasting, _ := unready.LastingOf(code)
+		return lasting.After, lasting.Ends
+	}}
+	f.causes.Add(cmd, otherwise)
+	flags.IntVar(&f.logs, "logs", 0, "How many of the last lines of a container to show with a cause that names it")
+	help.Words(cmd, "logs")
+	help.Words(cmd, "stuck-after")
+}
+
+// Hanging is the meaning of the flags.
+type Hanging struct {
+	stuckAfter time.Duration
+	endsFor    func(event.Cause) time.Duration
+	logs       int
+}
+
+// ToHanging resolves the flags; unattended is set if no user can end a wait by hand.
+func (f *HangFlags) ToHanging(flags *pflag.FlagSet, unattended bool) (Hanging, error) {
+	h := Hanging{stuckAfter: f.stuckAfter, logs: f.logs}
+	switch {
+	case f.stuckAfter <= 0:
+		return h, errors.New("--stuck-after must be more than 0")
+	case f.logs < 0:
+		return h, errors.New("--logs must not be negative")
+	}
+	var err error
+	h.endsFor, err = f.causes.EndsFor(flags.Changed, unattended)
+	return h, err
+}
+
+// Onto makes an engine, whose Emit is set, explain what hangs during its wait.
+func (h Hanging) Onto(engine *wait.Engine, client *client.Client, mask func(string) string) {
+	logs := &podLogs{lines: h.logs, read: client.NoRetry().Log, mask: mask, emit: engine.Emit}
+	explainer := &unready.Explainer{Reader: patientReader{client.NoRetry(), client}, Now: client.Now}
+	engine.StuckAfter, engine.EndsFor, engine.Complains = h.stuckAfter, h.endsFor, unready.Complains
+	engine.Explain = func(ctx context.Context, objects []wait.Stalled) wait.Explanations {
+		asked := make([]unready.Asked, len(objects))
+		for i, o := range objects {
+			asked[i] = unready.Asked{Ref: o.Ref, Moved: o.Moved, Fresh: o.Fresh}
+		}
+		causes, cost := explainer.Explain(ctx, asked)
+		said := wait.Explanations{Causes: causes, Requests: make([]int, len(objects)), Shared: cost.Shared}
+		for i := range objects {
+			said.Requests[i] = divided(cost.Own, len(objects)) + logs.onto(ctx, causes[i])
+		}
+		said.Again = divided(cost.Again, len(objects))
+		return said
+	}
+}
+
+// divided returns the share of each of n, rounded up.
+func divided(cost, n int) int { return (cost + n - 1) / n }
+
+// IsUnattended reports whether a run has no user watching it.
+func IsUnattended(streams genericiooptions.IOStreams) bool {
+	_, onTerminal := verb.Terminal(streams.ErrOut)
+	return !onTerminal
+}

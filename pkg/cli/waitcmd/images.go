@@ -1,0 +1,82 @@
+package waitcmd
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+// Running passes events on, keeps the workloads among their results, and reports at the
+// end which images their Pods run.
+type Running struct {
+	emit func(event.Event)
+
+	mu   sync.Mutex
+	refs []object.Ref
+}
+
+// Reporting returns what passes events on to emit.
+func Reporting(emit func(event.Event)) *Running { return &Running{emit: emit} }
+
+// Take passes an event on.
+func (r *Running) Take(e event.Event) {
+	var ref object.Ref
+	switch e := e.(type) {
+	case event.Waited:
+		if e.Action == event.Met {
+			ref = e.Ref
+		}
+	case event.Owned:
+		ref = e.Ref
+	}
+	if unready.HasPods(ref) {
+		r.mu.Lock()
+		r.refs = append(r.refs, ref)
+		r.mu.Unlock()
+	}
+	r.emit(e)
+}
+
+// Tell finds out which images they run. What cannot be read is not reported.
+func (r *Running) Tell(ctx context.Context, reader diagnose.Reader) {
+	r.mu.Lock()
+	refs := slices.Clone(r.refs)
+	r.mu.Unlock()
+	if ctx.Err() != nil || len(refs) == 0 {
+		return
+	}
+	slices.SortFunc(refs, object.Ref.Compare)
+	for _, runs := range unready.Running(ctx, reader, refs) {
+		r.emit(runs)
+		if remark, differ := unready.DifferingImages(runs); differ {
+			r.emit(remark)
+		}
+	}
+}
+
+// TellDiffering reports on workloads of a plan whose Pods run different images under one
+// name, although all of them are ready. What cannot be read is not reported.
+func TellDiffering(ctx context.Context, reader diagnose.Reader, p *plan.Plan, emit func(event.Event)) {
+	var refs []object.Ref
+	for _, ph := range p.Phases {
+		for _, item := range ph.Items {
+			if unready.HasPods(item.Ref) {
+				refs = append(refs, item.Ref)
+			}
+		}
+	}
+	if ctx.Err() != nil || len(refs) == 0 {
+		return
+	}
+	for _, runs := range unready.Running(ctx, reader, refs) {
+		if remark, differ := unready.DifferingImages(runs); differ {
+			emit(remark)
+		}
+	}
+}

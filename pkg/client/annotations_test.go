@@ -1,0 +1,51 @@
+package client
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// The metadata of a definition is asked for, and not the megabyte that it may be; a
+// definition that is not there, or may not be read, has no annotations. Another answer is
+// neither.
+func TestDefinitionAnnotations(t *testing.T) {
+	const name = "widgets.example.com"
+	kind := object.Kind{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, Resource: "widgets"}
+	want := map[string]string{"k8sconnect.io/ready": "self.a"}
+	for of, tc := range map[string]struct {
+		answer *http.Response
+		want   map[string]string
+		wrong  bool
+	}{
+		"there": {reply(200, metav1.PartialObjectMetadata{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: want},
+		}), want, false},
+		"not there":  {failure(404, metav1.StatusReasonNotFound, nil), nil, false},
+		"forbidden":  {failure(403, metav1.StatusReasonForbidden, nil), nil, false},
+		"of another": {reply(400, metav1.Status{Reason: metav1.StatusReasonBadRequest, Code: 400}), nil, true},
+	} {
+		t.Run(of, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					if req.URL.Path != "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+name || !strings.Contains(req.Header.Get("Accept"), "PartialObjectMetadata") {
+						t.Errorf("%s, %s", req.URL.Path, req.Header.Get("Accept"))
+					}
+					return tc.answer, nil
+				})
+				called, got, err := c.DefinitionAnnotations(t.Context(), kind)
+				if diff := cmp.Diff(tc.want, got); diff != "" || called != name || (err != nil) != tc.wrong {
+					t.Errorf("%s, %v, %s", called, err, diff)
+				}
+			})
+		})
+	}
+}

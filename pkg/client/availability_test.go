@@ -1,0 +1,272 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+
+// getMany reads n objects side by side and returns their errors.
+func getMany(ctx context.Context, c *Client, n int) []error {
+	errs := make([]error, n)
+	var wait sync.WaitGroup
+	for i := range n {
+		wait.Go(func() {
+			_, errs[i] = c.Get(ctx, configMaps, refTo(configMaps, fmt.Sprint("a", i)))
+		})
+	}
+	wait.Wait()
+	return errs
+}
+
+// Edge case 28: while the server is away, one looks for it and all others wait.
+func TestOutage(t *testing.T) {
+	tests := map[string]func() (*http.Response, error){
+		"connection refused": func() (*http.Response, error) { return nil, errRefused },
+		"end of file":        func() (*http.Response, error) { return nil, io.EOF },
+		"no such host":       func() (*http.Response, error) { return nil, &net.DNSError{Name: "x", IsNotFound: true} },
+		"load balancer":      func() (*http.Response, error) { return stranger(503), nil },
+		"reset in the answer": func() (*http.Response, error) {
+			resp := reply(200, nil)
+			resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"kind":"C`), broken{syscall.ECONNRESET}))
+			return resp, nil
+		},
+	}
+	for name, away := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				back := time.Now().Add(12 * time.Second)
+				c, f, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					if time.Now().Before(back) {
+						return away()
+					}
+					return ok(req), nil
+				})
+				if err := errors.Join(getMany(t.Context(), c, 200)...); err != nil {
+					t.Fatal(err)
+				}
+				if late := time.Since(back); late > 5*time.Second {
+					t.Errorf("done %s after the server was back", late)
+				}
+				// Only those of the first round failed; no other request was sent in
+				// between.
+				if n := f.count("GET /api"); n <= 200 || n > 200+transport.MaxConcurrency {
+					t.Errorf("%d requests, want 200 and at most %d that failed", n, transport.MaxConcurrency)
+				}
+				if len(says.retries) != f.count("GET /readyz")-1 {
+					t.Errorf("reported %d times, looked %d times", len(says.retries), f.count("GET /readyz"))
+				}
+				for _, r := range says.retries {
+					if r.ref != (object.Ref{}) || r.err == nil || r.in <= 0 || r.left > 30*time.Second {
+						t.Errorf("reported %+v", r)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A broken connection fails many requests at once, and is reported once.
+func TestOneBrokenConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broke := make(chan struct{})
+		c, f, says := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+			if n == 1 && req.URL.Path != "/readyz" {
+				<-broke
+				return nil, io.EOF
+			}
+			time.Sleep(10 * time.Millisecond)
+			return ok(req), nil
+		})
+		time.AfterFunc(time.Second, func() { close(broke) })
+		if err := errors.Join(getMany(t.Context(), c, transport.MaxConcurrency)...); err != nil {
+			t.Fatal(err)
+		}
+		if len(says.retries) != 1 || says.retries[0].ref == (object.Ref{}) || f.count("GET /readyz") != 1 {
+			t.Errorf("reported %v, asked %v", says.retries, f.seen)
+		}
+	})
+}
+
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error) { return 0, b.err }
+
+func TestOutageForGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f, _ := newFake(t, func(int, *http.Request) (*http.Response, error) { return nil, errRefused })
+		began := time.Now()
+		for _, err := range getMany(t.Context(), c, 100) {
+			var gone *transport.UnreachableError
+			if !errors.As(err, &gone) || gone.For != 30*time.Second || !errors.Is(err, syscall.ECONNREFUSED) || gone.Hint() == "" {
+				t.Fatalf("error %v, want that the server is away", err)
+			}
+		}
+		if took := time.Since(began); took < 30*time.Second || took > 31*time.Second {
+			t.Errorf("gave up after %s, want 30s", took)
+		}
+		before := len(f.seen)
+		if err := getMany(t.Context(), c, 1)[0]; err == nil || len(f.seen) != before {
+			t.Errorf("error %v after %d more requests, want one at once", err, len(f.seen)-before)
+		}
+	})
+}
+
+// Two short outages are not one long one.
+func TestOutageTimeBeginsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if at := time.Since(began); at < 20*time.Second || at > 40*time.Second && at < 60*time.Second {
+				return nil, errRefused
+			}
+			return ok(req), nil
+		})
+		for range 2 {
+			if err := getMany(t.Context(), c, 1)[0]; err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(41*time.Second - time.Since(began))
+		}
+		if err := getMany(t.Context(), c, 1)[0]; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestInterruptedSearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		back := time.Now().Add(15 * time.Second)
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if time.Now().Before(back) {
+				return nil, errRefused
+			}
+			return ok(req), nil
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		var first error
+		var wait sync.WaitGroup
+		wait.Go(func() { _, first = c.Get(ctx, configMaps, refTo(configMaps, "a")) })
+		synctest.Wait() // The first one looks for the server.
+		if err := errors.Join(getMany(t.Context(), c, 20)...); err != nil {
+			t.Errorf("others: %v, want them to go on looking", err)
+		}
+		wait.Wait()
+		if !errors.Is(first, context.DeadlineExceeded) {
+			t.Errorf("interrupted one: %v", first)
+		}
+	})
+}
+
+// A server that comes back admits some clients before it has read the RBAC rules: we wait
+// until it says that it is ready, but not forever.
+func TestStartingServer(t *testing.T) {
+	tests := map[string]struct {
+		away     time.Duration
+		notReady time.Duration
+		code     int
+		at       time.Duration
+	}{
+		"starts":                     {away: 3 * time.Second, notReady: 6 * time.Second, code: 500, at: 6 * time.Second},
+		"asks for patience":          {away: 3 * time.Second, notReady: 6 * time.Second, code: 429, at: 6 * time.Second},
+		"knows nobody yet":           {away: 3 * time.Second, notReady: 6 * time.Second, code: 403, at: 6 * time.Second},
+		"is never ready":             {away: 3 * time.Second, notReady: time.Hour, code: 500, at: 3*time.Second + settling},
+		"was never away":             {notReady: time.Hour, code: 500},
+		"keeps its health to itself": {notReady: time.Hour, code: 403},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				c, _, _ := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+					switch at := time.Since(began); {
+					case at < tt.away:
+						return nil, errRefused
+					case req.URL.Path == "/readyz" && at < tt.notReady:
+						return failure(tt.code, "", nil), nil
+					case req.URL.Path != "/readyz" && tt.away == 0 && n == 1:
+						return nil, io.EOF // one connection broke
+					default:
+						return ok(req), nil
+					}
+				})
+				if err := getMany(t.Context(), c, 1)[0]; err != nil {
+					t.Fatal(err)
+				}
+				if at := time.Since(began); at < tt.at || at > tt.at+5*time.Second {
+					t.Errorf("request at %s, want it soon after %s", at, tt.at)
+				}
+			})
+		})
+	}
+}
+
+func TestOutageWithoutServerTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f, _ := newFakeFor(t, 0, func(int, *http.Request) (*http.Response, error) { return nil, errRefused })
+		err := getMany(t.Context(), c, 1)[0]
+		if !errors.As(err, new(*transport.UnreachableError)) || len(f.seen) != 1 {
+			t.Errorf("error %v after %v", err, f.seen)
+		}
+	})
+}
+
+// Discovery waits as well: a cluster that is still bootstrapping is waited for
+// from the very first request.
+func TestDiscoveryWaitsForTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		back := time.Now().Add(20 * time.Second)
+		c, f, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if time.Now().Before(back) {
+				return nil, io.EOF
+			}
+			return discovered(req), nil
+		})
+		kind, err := c.Kind(t.Context(), configMaps.GVK)
+		if err != nil || kind.Resource != "configmaps" {
+			t.Fatalf("kind %v, error %v", kind, err)
+		}
+		// client-go would try ten times a second apart before it says anything.
+		if n := f.count("GET /api"); n < 3 || n > 4 {
+			t.Errorf("%d requests of discovery (%v), want /api and /apis, and what of them had failed", n, f.seen)
+		}
+		if len(says.retries) == 0 || says.retries[0].left != 30*time.Second {
+			t.Errorf("reported %v, want to hear of it at once", says.retries)
+		}
+	})
+}
+
+func TestDiscoveryHonoursRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var once sync.Map
+		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if _, asked := once.LoadOrStore(req.URL.Path, true); !asked {
+				return failure(429, metav1.StatusReasonTooManyRequests, nil, "Retry-After", "3"), nil
+			}
+			return discovered(req), nil
+		})
+		if _, err := c.Kind(t.Context(), configMaps.GVK); err != nil {
+			t.Fatal(err)
+		}
+		if len(says.retries) != 2 || says.retries[0].in != 3*time.Second {
+			t.Errorf("reported %+v, want a pause of 3s each for /api and /apis", says.retries)
+		}
+	})
+}

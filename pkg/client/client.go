@@ -1,0 +1,152 @@
+// Package cluster is the only door to the API server: the kinds that it serves, reads,
+// server-side apply, and the steps that every request goes through (retry, waiting for a
+// server that is away, bounded width, warnings).
+//
+//	client, err := cluster.New(cluster.Options{REST: config, CacheDir: dir})
+//	kind, err := client.Kind(ctx, gvk)
+//	answer, err := client.Apply(ctx, kind, obj, object.Write{Manager: "k8sconnect"})
+//
+// Callers may start any number of calls in parallel; the client sends a bounded number of
+// them at once. It knows nothing of plans, owners or output.
+package client
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/discovery"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/listwatch"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Options of a Client. REST is needed.
+type Options struct {
+	// REST has the server's address and our credentials. It is copied.
+	REST *rest.Config
+	// CacheDir is the folder of kubectl's caches, its --cache-dir: what is known of the
+	// server's kinds is shared with kubectl. If empty, the cache is in memory.
+	CacheDir string
+	// ServerTimeout is how long to keep trying while the server is away, or while it
+	// gives answers that may pass. 0 tries once.
+	ServerTimeout time.Duration
+	// Outage is how long to do so, if that is longer, unless the server is well and only a
+	// webhook that it has to ask does not answer.
+	Outage time.Duration
+	// Concurrency bounds the parallel requests; 0 means 96.
+	Concurrency int
+	// Run is sent with each request, as the beginning of its Audit-ID, so that the
+	// server's audit log can be matched with the output of a run.
+	Run string
+	// Sent counts the requests of the run, if it has several clients; nil counts those of
+	// this one.
+	Sent *atomic.Int64
+	// Guard decides whether a write may leave; nil lets all of them pass.
+	Guard transport.Guard
+	// Opening is the run's first connection, if it has several clients, or was opened
+	// early; nil leaves it to the first request.
+	Opening *transport.Opening
+	// OnWarning receives the server's warnings, each text once for an object. The zero
+	// Ref stands for requests that concern no object.
+	OnWarning func(object.Ref, string)
+	// OnRetry is called when a request is about to be retried: in is the pause before,
+	// left the remaining time to keep trying, 0 if that depends on the server. The Ref
+	// has no name if the request concerns a kind; the zero Ref stands for the server as a
+	// whole.
+	//
+	OnRetry func(ref object.Ref, err error, in, left time.Duration)
+	// OnStall is called, repeatedly, for a request that has been silent since then while
+	// the server answers others: within is how long it may take. The Ref is as that of
+	// OnRetry.
+	//
+	// These functions are never called concurrently.
+	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
+	// Credentials is the program that gives credentials without asking the user; empty for none.
+	// OnCredentials is called, repeatedly, while it has given none since then.
+	Credentials   string
+	OnCredentials func(since time.Time)
+	// OnPolling is called, once for each kind and namespace, if objects are read again
+	// and again instead of watched, because we may not do what verb says.
+	OnPolling func(kind object.Kind, namespace, verb string)
+}
+
+// Client talks to one API server on behalf of one run. It may be used from many
+// goroutines.
+type Client struct {
+	// Discovery says how the server serves kinds.
+	*discovery.Discovery
+
+	rest     *rest.RESTClient
+	requests *transport.Sender
+	lists    *listwatch.Source
+	clock    *transport.Clock
+
+	hooks admissionHooks
+	held  held
+}
+
+// Now is the time as the server has it, which the times in its objects are compared with.
+func (c *Client) Now() time.Time { return c.clock.Now() }
+
+// The errors of the rooms below have the names under which callers of a Client know them.
+
+// UnreachableError says that the server was away for longer than we were to wait for it.
+type UnreachableError = transport.UnreachableError
+
+// NoKindError says that the server does not serve a kind.
+type NoKindError = discovery.NoKindError
+
+// NoTypeError says that the server serves nothing by the name of a type.
+type NoTypeError = discovery.NoTypeError
+
+// UntoldError says that the server does not say what it serves.
+type UntoldError = discovery.UntoldError
+
+// UntoldKindError says that the server behind the API of a kind does not answer.
+type UntoldKindError = discovery.UntoldKindError
+
+// New returns a client. Nothing is sent yet.
+func New(o Options) (*Client, error) {
+	var telling sync.Mutex
+	clock := &transport.Clock{}
+	config := transport.Prepare(o.REST, transport.Origin{Run: o.Run, Sent: o.Sent, Guard: o.Guard, Opening: o.Opening}, transport.NewWarnings(&telling, o.OnWarning), clock)
+	cache, err := discovery.NewCache(config, o.CacheDir)
+	if err != nil {
+		return nil, fmt.Errorf("discovery: %w", err)
+	}
+	client, err := rest.UnversionedRESTClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		rest: client,
+		requests: transport.New(client, transport.Options{
+			Timeout: o.ServerTimeout, Outage: o.Outage, Concurrency: o.Concurrency,
+			Telling: &telling, OnRetry: o.OnRetry, OnStall: o.OnStall, Credentials: o.Credentials, OnCredentials: o.OnCredentials,
+		}),
+		clock: clock,
+	}
+	c.Discovery = discovery.New(discovery.Options{Cache: cache, REST: client, Send: c.requests, Timeout: max(o.ServerTimeout, o.Outage), Get: c.Get})
+	c.lists = &listwatch.Source{REST: client, Send: c.requests, NewlyServed: c.NewlyServed, OnPolling: onPolling(&telling, o.OnPolling)}
+	return c, nil
+}
+
+// onPolling calls tell once for each kind and namespace.
+func onPolling(telling *sync.Mutex, tell func(object.Kind, string, string)) func(object.Kind, object.Selection, string) {
+	type place struct{ resource, namespace string }
+	told := map[place]bool{}
+	return func(kind object.Kind, sel object.Selection, verb string) {
+		telling.Lock()
+		defer telling.Unlock()
+		at := place{kind.GVR().GroupResource().String(), sel.Namespace}
+		if tell == nil || told[at] {
+			return
+		}
+		told[at] = true
+		tell(kind, sel.Namespace, verb)
+	}
+}

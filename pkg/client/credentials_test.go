@@ -1,0 +1,84 @@
+package client
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// A program that waits for ever is named, again and again, and ends the request when the time for
+// the server is over: client-go itself would wait with it.
+func TestCredentialsThatDoNotCome(t *testing.T) {
+	var told atomic.Int64
+	c, err := New(Options{
+		REST: &rest.Config{Host: "https://[::1]:1", ExecProvider: &api.ExecConfig{
+			Command: "sh", Args: []string{"-c", "sleep 3"}, APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: api.NeverExecInteractiveMode,
+		}},
+		CacheDir: t.TempDir(), ServerTimeout: 400 * time.Millisecond,
+		Credentials: "sh", OnCredentials: func(time.Time) { told.Add(1) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Version(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "sh gave no credentials in 400ms") || told.Load() == 0 {
+		t.Errorf("told %d times: %v", told.Load(), err)
+	}
+	var hinted interface{ Hint() string }
+	if !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "login") {
+		t.Errorf("its hint does not speak of a login: %v", err)
+	}
+}
+
+// A login that is due is the usual reason why nothing works in the morning. It is no
+// matter of the server's address, and waiting for the server does not help.
+func TestNoCredentials(t *testing.T) {
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		_, _ = w.Write([]byte(`{"gitVersion": "v1.36.0"}`))
+	}))
+	defer server.Close()
+	for name, program := range map[string]*api.ExecConfig{
+		"it fails":            {Command: "sh", Args: []string{"-c", "exit 3"}},
+		"it says nothing":     {Command: "true"},
+		"it is not installed": {Command: "/nowhere/login"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			program.APIVersion, program.InteractiveMode = "client.authentication.k8s.io/v1", api.NeverExecInteractiveMode
+			c, err := New(Options{
+				REST: &rest.Config{Host: server.URL, ExecProvider: program}, CacheDir: t.TempDir(),
+				ServerTimeout: time.Minute,
+				OnRetry:       func(object.Ref, error, time.Duration, time.Duration) { t.Error("it is tried again") },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Version(t.Context())
+			var (
+				hinted      interface{ Hint() string }
+				unreachable interface{ Unreachable() bool }
+			)
+			switch {
+			case err == nil || !strings.Contains(err.Error(), "was not asked") || strings.Contains(err.Error(), "reached"):
+				t.Errorf("error: %v", err)
+			case !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "login") || strings.Contains(hinted.Hint(), "address"):
+				t.Errorf("its hint does not speak of a login: %v", err)
+			case !errors.As(err, &unreachable):
+				t.Error("it seems to tell something of the object")
+			}
+		})
+	}
+	if n := asked.Load(); n > 0 {
+		t.Errorf("the server was asked %d times", n)
+	}
+}

@@ -1,0 +1,43 @@
+package client
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// The server credits who sends managed fields with what it changes of the object itself: by an owner
+// that was not sent, or by more fields of one that was. What it makes of owners that apply is no such
+// thing, and neither is an owner that it drops.
+func TestCredited(t *testing.T) {
+	const flux, us = "{manager: flux, operation: Apply, apiVersion: v1, fieldsV1: {f:spec: {f:url: {}}}}", "{manager: us, operation: Update, apiVersion: v1, fieldsV1: {f:spec: {f:size: {}}}}"
+	for name, tt := range map[string]struct {
+		sent, answer string
+		want         bool
+	}{
+		"nothing":               {flux + "," + us, flux + "," + us, false},
+		"an owner more":         {flux, flux + "," + us, true},
+		"of another version":    {flux + "," + us, flux + "," + us + ", {manager: us, operation: Update, apiVersion: v2, fieldsV1: {f:spec: {f:size: {}}}}", true},
+		"a subresource":         {flux + "," + us, flux + ", {manager: us, operation: Update, subresource: scale, apiVersion: v1, fieldsV1: {f:spec: {f:size: {}}}}", true},
+		"a field more":          {flux + "," + us, flux + ", {manager: us, operation: Update, apiVersion: v1, fieldsV1: {f:spec: {f:size: {}, f:language: {}}}}", true},
+		"another field instead": {flux + "," + us, flux + ", {manager: us, operation: Update, apiVersion: v1, fieldsV1: {f:spec: {f:language: {}}}}", true},
+		"its parent":            {flux + "," + us, flux + ", {manager: us, operation: Update, apiVersion: v1, fieldsV1: {f:spec: {.: {}, f:size: {}}}}", true},
+		"an owner less":         {flux + "," + us, flux, false},
+		"an applier":            {us, us + "," + flux, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			read := func(entries string) []any {
+				var out []any
+				if err := yaml.Unmarshal([]byte("["+entries+"]"), &out); err != nil {
+					t.Fatal(err)
+				}
+				return out
+			}
+			answer := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"managedFields": read(tt.answer)}}}
+			if got := credited(answer, read(tt.sent)); got != tt.want {
+				t.Error(got)
+			}
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package client
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Whatever is wrong with opening the storage of a definition's kind, the definition is
+// deleted soon, once, and nobody is told of it. That it helps is seen on a real API server, by
+// TestDeleteDefinitionsOfKindsThatNobodyUsed.
+func TestDefinitionIsDeletedWhateverItsKindSays(t *testing.T) {
+	ref := object.Ref{GVK: definitions.GVK, Name: "things.example.com"}
+	definition := func(versions ...any) *http.Response {
+		u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+			"group": "example.com", "names": map[string]any{"kind": "Thing", "plural": "things"}, "versions": versions,
+		}}}
+		u.SetGroupVersionKind(definitions.GVK)
+		u.SetName(ref.Name)
+		u.SetUID("u")
+		return reply(http.StatusOK, u)
+	}
+	version := func(name string, served, storage bool) any {
+		return map[string]any{"name": name, "served": served, "storage": storage}
+	}
+	stored := func() *http.Response { return definition(version("v1", true, false), version("v2", true, true)) }
+	forbidden := failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil)
+	opening := func() *http.Response {
+		return failure(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, nil, "Retry-After", "1")
+	}
+	type answer func(n int, req *http.Request) (*http.Response, error)
+	always := func(a func() *http.Response) answer {
+		return func(int, *http.Request) (*http.Response, error) { return a(), nil }
+	}
+	silent := func(_ int, req *http.Request) (*http.Response, error) { return hang(req) }
+	whole := always(func() *http.Response { return reply(http.StatusOK, map[string]any{"items": []any{}}) })
+	later := func(n int, _ *http.Request) (*http.Response, error) {
+		if n < 4 {
+			return opening(), nil
+		}
+		return reply(http.StatusOK, struct{}{}), nil
+	}
+	for name, tt := range map[string]struct {
+		get, list answer
+		version   string // of the lists
+		lists     int    // -1: any number
+		most      time.Duration
+	}{
+		"open":                {get: always(stored), list: whole, version: "v2", lists: 1},
+		"opens":               {get: always(stored), list: later, version: "v2", lists: 4, most: time.Second},
+		"never opens":         {get: always(stored), list: always(opening), version: "v2", lists: -1, most: openFor},
+		"silent":              {get: always(stored), list: silent, version: "v2", lists: 1, most: openFor},
+		"may not be listed":   {get: always(stored), list: always(func() *http.Response { return forbidden }), version: "v2", lists: 1},
+		"may not be read":     {get: always(func() *http.Response { return forbidden })},
+		"definition silent":   {get: silent, most: openFor},
+		"stored not served":   {get: always(func() *http.Response { return definition(version("v1", true, false), version("v2", false, true)) }), list: whole, version: "v1", lists: 1},
+		"nothing served":      {get: always(func() *http.Response { return definition(version("v1", false, true)) })},
+		"without any version": {get: always(func() *http.Response { return definition() })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				var deleted time.Duration
+				c, f, says := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+					switch {
+					case req.URL.Path == "/readyz":
+						return text2response(http.StatusOK, "text/plain", "ok"), nil
+					case req.Method == http.MethodDelete:
+						deleted = time.Since(began)
+						return reply(http.StatusOK, metav1.Status{
+							TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Success", Details: &metav1.StatusDetails{Name: ref.Name},
+						}), nil
+					case req.URL.Path == "/apis/example.com/"+tt.version+"/things":
+						return tt.list(n, req)
+					default:
+						return tt.get(n, req)
+					}
+				})
+				if _, err := c.Delete(t.Context(), definitions, ref, object.Deletion{}); err != nil {
+					t.Error(err)
+				}
+				lists := f.count("GET /apis/example.com/")
+				if f.count("DELETE ") != 1 || deleted > tt.most || tt.lists >= 0 && lists != tt.lists {
+					t.Errorf("deleted %d times, after %s and %d lists, want once, after %s at most and %d: %v",
+						f.count("DELETE "), deleted, lists, tt.most, tt.lists, f.seen)
+				}
+				if len(says.retries)+len(says.silences) > 0 {
+					t.Errorf("told of %v %v", says.retries, says.silences)
+				}
+			})
+		})
+	}
+}

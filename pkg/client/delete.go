@@ -1,0 +1,137 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Delete deletes the object and returns it as it is then: nil if the server says that it
+// is gone. For some kinds the server says so only at the next read, and returns the
+// deleted object.
+//
+// The error is NotFound if there is no object of that name, and a conflict if there is
+// one that is not the one that how.UID means, or that has changed since
+// how.ResourceVersion.
+func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error) {
+	body, err := json.Marshal(optionsOf(how))
+	if err != nil {
+		return nil, fmt.Errorf("delete %s: %w", ref, err)
+	}
+	if isDefinition(kind.GVK.GroupKind()) && !how.DryRun {
+		c.openStorage(ctx, kind, ref)
+	}
+	q := transport.Request{Ref: ref, Guarded: how.UID != ""}
+	doubtful := false
+	send := func() *rest.Request {
+		r := c.rest.Delete().AbsPath(transport.ResourcePath(kind, ref.Namespace, ref.Name)...).Body(body)
+		if how.DryRun { // The server reads it in the body, people who look at requests in the address.
+			r = r.Param("dryRun", metav1.DryRunAll)
+		}
+		return r
+	}
+	left, err := c.answered(ctx, kind, q, send, func(body []byte) (left *unstructured.Unstructured, err error) {
+		left, doubtful, err = deleted(body, kind, ref, how)
+		return left, err
+	})
+	if err != nil || !doubtful {
+		return left, err
+	}
+	left, err = c.Get(ctx, kind, ref)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return left, err
+}
+
+// deleted reads the answer to a deletion. A Status says that the object is gone; one that
+// does not name the object is doubtful, because a proxy may answer every request like
+// that.
+func deleted(body []byte, kind object.Kind, ref object.Ref, how object.Deletion) (left *unstructured.Unstructured, doubtful bool, err error) {
+	u, err := transport.Any(body)
+	if err != nil {
+		return nil, false, err
+	}
+	if u.GroupVersionKind() != (schema.GroupVersionKind{Version: "v1", Kind: "Status"}) {
+		left, err = transport.Object(body, kind, ref)
+		if err == nil && how.UID != "" && left.GetUID() != how.UID {
+			err = transport.Wrong("it is the %s %s with the UID %s, not %s", kind.GVK.Kind, ref.Name, left.GetUID(), how.UID)
+		}
+		return left, false, err
+	}
+	var status metav1.Status
+	if err := json.Unmarshal(body, &status); err != nil {
+		return nil, false, transport.Garbled(body)
+	}
+	about := metav1.StatusDetails{}
+	if status.Details != nil {
+		about = *status.Details
+	}
+	switch {
+	case status.Status != metav1.StatusSuccess:
+		return nil, false, transport.Wrong("it is %s", transport.Describe(u))
+	case about.Name != "" && about.Name != ref.Name, about.UID != "" && how.UID != "" && about.UID != how.UID:
+		return nil, false, transport.Wrong("it says that %s is deleted, not %s", about.Name, ref.Name)
+	}
+	return nil, about.Name == "", nil
+}
+
+func optionsOf(how object.Deletion) metav1.DeleteOptions {
+	o := metav1.DeleteOptions{
+		TypeMeta:           metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
+		GracePeriodSeconds: how.GracePeriod,
+	}
+	if how.UID != "" {
+		o.Preconditions = &metav1.Preconditions{UID: &how.UID}
+	}
+	if how.ResourceVersion != "" {
+		if o.Preconditions == nil {
+			o.Preconditions = &metav1.Preconditions{}
+		}
+		o.Preconditions.ResourceVersion = &how.ResourceVersion
+	}
+	if how.Propagation != "" {
+		o.PropagationPolicy = &how.Propagation
+	}
+	if how.DryRun {
+		o.DryRun = []string{metav1.DryRunAll}
+	}
+	return o
+}
+
+// RemoveFinalizer removes one finalizer from the object, if it is still the same object
+// and version that was read; otherwise the error is a conflict. An object without the
+// finalizer is returned unchanged.
+func (c *Client) RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error) {
+	if !slices.Contains(live.GetFinalizers(), finalizer) {
+		return live, nil
+	}
+	q := transport.Request{Ref: object.RefOf(live), Guarded: true}
+	return c.object(ctx, kind, q, func() *rest.Request { return c.removal(kind, live, finalizer) })
+}
+
+// removal is the request that removes a finalizer. Because it is bound to the version, it
+// can replace the whole list: no finalizer was added in the meantime. "add" replaces what
+// is there.
+func (c *Client) removal(kind object.Kind, live *unstructured.Unstructured, finalizer string) *rest.Request {
+	left := slices.DeleteFunc(live.GetFinalizers(), func(f string) bool { return f == finalizer })
+	patch := []map[string]any{
+		{"op": "add", "path": "/metadata/finalizers", "value": left},
+		{"op": "replace", "path": "/metadata/uid", "value": live.GetUID()},
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
+	}
+	body, _ := json.Marshal(patch) // Strings can always be marshalled.
+	return c.rest.Patch(types.JSONPatchType).AbsPath(transport.ResourcePath(kind, live.GetNamespace(), live.GetName())...).Body(body)
+}

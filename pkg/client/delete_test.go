@@ -1,0 +1,181 @@
+package client
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// bodyOf decodes the body of a request.
+func bodyOf(t *testing.T, req *http.Request) any {
+	t.Helper()
+	text, err := io.ReadAll(req.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body any
+	if err := json.Unmarshal(text, &body); err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// The request itself identifies the object to delete by its UID.
+func TestDelete(t *testing.T) {
+	seconds := int64(1)
+	for name, tt := range map[string]struct {
+		how  object.Deletion
+		want map[string]any
+	}{
+		"bare": {object.Deletion{}, map[string]any{}},
+		"all": {
+			object.Deletion{UID: "u", Propagation: metav1.DeletePropagationForeground, GracePeriod: &seconds, DryRun: true},
+			map[string]any{
+				"preconditions": map[string]any{"uid": "u"}, "propagationPolicy": "Foreground",
+				"gracePeriodSeconds": float64(1), "dryRun": []any{"All"},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					tt.want["kind"], tt.want["apiVersion"] = "DeleteOptions", "v1"
+					if diff := cmp.Diff(any(tt.want), bodyOf(t, req)); diff != "" {
+						t.Errorf("(-want +got):\n%s", diff)
+					}
+					return reply(200, metav1.Status{
+						TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Success",
+						Details: &metav1.StatusDetails{Name: "a", Kind: "configmaps", UID: tt.how.UID},
+					}), nil
+				})
+				left, err := c.Delete(t.Context(), configMaps, refTo(configMaps, "a"), tt.how)
+				if left != nil || err != nil {
+					t.Errorf("%v, %v", left, err)
+				}
+			})
+		})
+	}
+}
+
+// A success that does not name its object is verified: only a read shows that the object
+// is gone.
+func TestDeleteSaysNotWhat(t *testing.T) {
+	for name, there := range map[string]bool{"gone": false, "there": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					switch {
+					case req.Method == http.MethodDelete:
+						return text2response(200, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Success"}`), nil
+					case there:
+						return ok(req), nil
+					}
+					return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "configmaps", Name: "a"}), nil
+				})
+				left, err := c.Delete(t.Context(), configMaps, refTo(configMaps, "a"), object.Deletion{UID: "u"})
+				if err != nil || (left != nil) != there {
+					t.Errorf("%v, %v", left, err)
+				}
+			})
+		})
+	}
+}
+
+// An object that goes in its own time is returned. A conflict is the answer, because it
+// is about another object. A deletion that was carried out, but whose answer was lost,
+// finds nothing the second time.
+func TestDeleteAnswers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer   func(n int, req *http.Request) (*http.Response, error)
+		is       func(error) bool
+		requests int
+	}{
+		"still there": {func(_ int, req *http.Request) (*http.Response, error) { return ok(req), nil }, nil, 1},
+		"another": {func(int, *http.Request) (*http.Response, error) {
+			return failure(409, metav1.StatusReasonConflict, &metav1.StatusDetails{Name: "a"}), nil
+		}, apierrors.IsConflict, 1},
+		"lost": {func(n int, req *http.Request) (*http.Response, error) {
+			if n == 1 {
+				return nil, io.ErrUnexpectedEOF
+			}
+			return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a"}), nil
+		}, apierrors.IsNotFound, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, f, _ := newFake(t, tt.answer)
+				left, err := c.Delete(t.Context(), configMaps, refTo(configMaps, "a"), object.Deletion{UID: "u"})
+				if tt.is == nil && (err != nil || left.GetName() != "a") || tt.is != nil && !tt.is(err) {
+					t.Errorf("%v, %v", left, err)
+				}
+				if n := f.count("DELETE"); n != tt.requests {
+					t.Errorf("%d requests, want %d", n, tt.requests)
+				}
+			})
+		})
+	}
+}
+
+// Edge case 69: one finalizer, of this object, at this version.
+func TestRemoveFinalizer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live := newObject(configMaps, "a")
+		live.SetUID("u")
+		live.SetResourceVersion("7")
+		live.SetFinalizers([]string{"x/1", "x/2"})
+		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			want := []any{
+				map[string]any{"op": "add", "path": "/metadata/finalizers", "value": []any{"x/2"}},
+				map[string]any{"op": "replace", "path": "/metadata/uid", "value": "u"},
+				map[string]any{"op": "replace", "path": "/metadata/resourceVersion", "value": "7"},
+			}
+			if diff := cmp.Diff(any(want), bodyOf(t, req)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			return failure(409, metav1.StatusReasonConflict, &metav1.StatusDetails{Name: "a"}), nil
+		})
+		if _, err := c.RemoveFinalizer(t.Context(), configMaps, live, "x/1"); !apierrors.IsConflict(err) {
+			t.Error(err)
+		}
+		if left, err := c.RemoveFinalizer(t.Context(), configMaps, live, "x/3"); err != nil || left != live {
+			t.Errorf("of a finalizer that it has not: %v, %v", left, err)
+		}
+		if n := f.count("PATCH"); n != 1 {
+			t.Errorf("%d requests, want 1", n)
+		}
+	})
+}
+
+// A definition's instances are counted by one small request.
+func TestCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		definition := newObject(object.Kind{GVK: configMaps.GVK.GroupVersion().WithKind("CustomResourceDefinition")}, "widgets.example.com")
+		definition.SetAPIVersion("apiextensions.k8s.io/v1")
+		definition.Object["spec"] = map[string]any{
+			"group": "example.com", "names": map[string]any{"kind": "Widget", "plural": "widgets"},
+			"versions": []any{map[string]any{"name": "v1alpha1", "served": false}, map[string]any{"name": "v1", "served": true}},
+		}
+		remaining := int64(41)
+		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if req.URL.Path != "/apis/example.com/v1/widgets" || req.URL.Query().Get("limit") != "1" {
+				t.Errorf("asked for %s", req.URL)
+			}
+			return reply(200, metav1.PartialObjectMetadataList{
+				TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"},
+				ListMeta: metav1.ListMeta{ResourceVersion: "1", Continue: "more", RemainingItemCount: &remaining},
+				Items:    []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u"}}},
+			}), nil
+		})
+		if n, err := c.Count(t.Context(), definition); n != 42 || err != nil || f.count("GET") != 1 {
+			t.Errorf("%d, %v after %d requests", n, err, f.count("GET"))
+		}
+	})
+}

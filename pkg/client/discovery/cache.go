@@ -1,0 +1,212 @@
+package discovery
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/disk"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+)
+
+// Cache is what the server serves: as it said in this run, or else as kubectl's cache on disk
+// has it, so that each benefits from the other's requests. What is on disk stays there until
+// an answer replaces it.
+//
+// client-go's own client of that cache asks for the core and for the groups one after the
+// other, asks for both twice if the cache lacks one file, and writes only the files that it
+// was asked for.
+type Cache struct {
+	// live asks the server itself, by our transport, which does not retry silently. Documents
+	// of schemas are kept on disk.
+	live *discovery.DiscoveryClient
+	disk store
+
+	mu sync.Mutex
+	// told is what the server said in this run; nil if it was not asked, or if that is too old.
+	told *served
+	// read is what was read from disk; nil if nothing was, or if that no longer counts.
+	read *served
+	// distrusted: what is on disk does not count.
+	distrusted bool
+	// seen are the lists in which a kind was first served during this run.
+	seen map[schema.GroupVersion]*metav1.APIResourceList
+}
+
+// served is what a server serves.
+type served struct {
+	groups *metav1.APIGroupList
+	lists  map[schema.GroupVersion]*metav1.APIResourceList
+	// failed are group versions whose kinds are unknown, and why.
+	failed map[schema.GroupVersion]error
+	// whole: a group version that is neither in lists nor in failed is not served. That is
+	// what aggregated discovery (KEP-3352) says.
+	whole bool
+}
+
+// NewCache returns the cache of the server that a configuration leads to, in the folder in
+// which kubectl keeps its caches; in memory only if there is none.
+func NewCache(config *rest.Config, cacheDir string) (*Cache, error) {
+	if cacheDir == "" {
+		client, err := discovery.NewDiscoveryClientForConfig(config)
+		if err != nil {
+			return nil, err
+		}
+		return &Cache{live: client}, nil
+	}
+	dir := filepath.Join(cacheDir, "discovery", hostFolder(config.Host))
+	client, err := disk.NewCachedDiscoveryClientForConfig(config, dir, filepath.Join(cacheDir, "http"), cacheFor)
+	if err != nil {
+		return nil, err
+	}
+	return &Cache{live: discovery.NewDiscoveryClient(client.RESTClient()), disk: store{dir}}, nil
+}
+
+// hostFolder is kubectl's name for the folder of one server.
+func hostFolder(host string) string {
+	host = strings.Replace(strings.Replace(host, "https://", "", 1), "http://", "", 1)
+	return regexp.MustCompile(`[^(\w/.)]`).ReplaceAllString(host, "_")
+}
+
+// fresh reports whether everything that the cache knows was said in this run.
+func (c *Cache) fresh() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.told != nil
+}
+
+// distrust makes the cache forget what was said until now. Nothing is deleted.
+func (c *Cache) distrust() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.told, c.read, c.distrusted = nil, nil, true
+}
+
+// known returns what the cache knows; nil if it does not even know the groups. From disk, it
+// has no more than the groups.
+func (c *Cache) known() *served {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.told != nil {
+		return c.told
+	}
+	if c.read == nil && !c.distrusted {
+		if groups := c.disk.groups(); groups != nil {
+			c.read = &served{groups: groups, lists: map[schema.GroupVersion]*metav1.APIResourceList{}}
+		}
+	}
+	return c.read
+}
+
+// list returns the kinds of a group version, or why they are unknown; neither if the cache
+// has none. It is for one goroutine at a time.
+func (c *Cache) list(gv schema.GroupVersion) (*metav1.APIResourceList, error) {
+	now := c.known()
+	if now == nil {
+		return nil, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if list := now.lists[gv]; list != nil || now == c.told {
+		return list, now.failed[gv]
+	}
+	list := c.disk.list(gv)
+	if list != nil {
+		now.lists[gv] = list
+	}
+	return list, nil
+}
+
+// everything returns all that the cache knows; nil if it lacks something.
+func (c *Cache) everything() *served {
+	now := c.known()
+	if now == nil || c.fresh() {
+		return now
+	}
+	for _, group := range now.groups.Groups {
+		for _, v := range group.Versions {
+			if list, _ := c.list(schema.GroupVersion{Group: group.Name, Version: v.Version}); list == nil {
+				return nil
+			}
+		}
+	}
+	return now
+}
+
+// answer keeps the answer to a question for everything.
+func (c *Cache) answer(said *served) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.told = said
+	for gv, list := range said.lists {
+		if seen := c.seen[gv]; seen != nil && lacks(list, seen) {
+			continue // It is behind what this run has seen.
+		}
+		c.disk.putList(gv, list)
+	}
+	c.disk.putGroups(said.groups)
+}
+
+// see keeps the list in which a kind came to be served for the next run, which has to confirm
+// it. This run goes by what the server says of everything.
+func (c *Cache) see(gv schema.GroupVersion, list *metav1.APIResourceList) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if seen := c.seen[gv]; seen != nil && lacks(list, seen) {
+		return // Its answer was overtaken.
+	}
+	if c.seen == nil {
+		c.seen = map[schema.GroupVersion]*metav1.APIResourceList{}
+	}
+	c.seen[gv] = list
+	c.disk.putList(gv, list)
+}
+
+// lacks reports whether a list lacks a kind of another.
+func lacks(list, of *metav1.APIResourceList) bool {
+	return slices.ContainsFunc(of.APIResources, func(r metav1.APIResource) bool {
+		return !slices.ContainsFunc(list.APIResources, func(has metav1.APIResource) bool {
+			return has.Name == r.Name && has.Kind == r.Kind
+		})
+	})
+}
+
+// view shows what is served to apimachinery, which asks for nothing but all of it.
+type view struct {
+	discovery.DiscoveryInterfaceWithContext
+	*served
+}
+
+// ServerGroupsAndResourcesWithContext implements discovery.DiscoveryInterfaceWithContext.
+func (v view) ServerGroupsAndResourcesWithContext(context.Context) ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+	groups, lists := []*metav1.APIGroup{}, []*metav1.APIResourceList{}
+	for i, group := range v.groups.Groups {
+		groups = append(groups, &v.groups.Groups[i])
+		for _, version := range group.Versions {
+			if list := v.lists[schema.GroupVersion{Group: group.Name, Version: version.Version}]; list != nil {
+				lists = append(lists, list)
+			}
+		}
+	}
+	if len(v.failed) > 0 {
+		return groups, lists, &discovery.ErrGroupDiscoveryFailed{Groups: maps.Clone(v.failed)}
+	}
+	return groups, lists, nil
+}
+
+// quietly keeps client-go's discovery from logging errors that it also returns, and that
+// we handle, unless the user asked for logs.
+func quietly(ctx context.Context) context.Context {
+	if klog.V(1).Enabled() {
+		return ctx
+	}
+	return klog.NewContext(ctx, klog.Logger{})
+}

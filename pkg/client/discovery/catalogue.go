@@ -1,0 +1,226 @@
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// renewAfter is the age up to which our knowledge of the server's kinds is trusted about
+// what the server does not serve.
+const renewAfter = time.Second
+
+// look calls find with everything that the server serves according to the cache and, if
+// find does not find it there, again with what the server serves now.
+func (d *Discovery) look(ctx context.Context, text string, find func(catalogue) error) error {
+	unlock, err := d.known.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var t catalogue
+	for renewed := time.Since(d.known.read) < renewAfter; ; renewed = true {
+		if t, err = d.catalogue(ctx); err != nil {
+			return err
+		}
+		err = find(t)
+		if !meta.IsNoMatchError(err) || renewed {
+			break
+		}
+		d.cache.distrust()
+		d.known.read = time.Now()
+	}
+	if meta.IsNoMatchError(err) {
+		return &NoTypeError{Type: text, Near: t.near(text), Err: t.unknown}
+	}
+	return err
+}
+
+// refresh drops what the cache knows from before this run.
+func (d *Discovery) refresh(ctx context.Context) error {
+	unlock, err := d.known.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if time.Since(d.known.read) > refreshAfter {
+		d.cache.distrust()
+		d.known.read = time.Now()
+	}
+	return nil
+}
+
+// refreshAfter is how long the whole of what this run has read itself is trusted.
+const refreshAfter = time.Minute
+
+// catalogue is everything that the server serves.
+type catalogue struct {
+	view   view
+	mapper meta.RESTMapperWithContext
+	groups []*restmapper.APIGroupResources
+	// unknown names the groups whose kinds are unknown because their servers are away
+	// (edge case 21).
+	unknown error
+}
+
+// catalogue reads what the server serves, from the cache if that has all of it.
+func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
+	now := d.cache.everything()
+	if now == nil {
+		if err := d.fill(ctx); err != nil {
+			return catalogue{}, err
+		}
+		now = d.cache.known()
+	}
+	all := view{served: now}
+	t := catalogue{view: all}
+	var err error
+	if t.groups, err = restmapper.GetAPIGroupResourcesWithContext(ctx, all); err != nil {
+		return t, err
+	}
+	t.mapper = restmapper.NewShortcutExpanderWithContext(
+		restmapper.NewDiscoveryRESTMapperWithContext(t.groups), all, func(string) {})
+	if len(now.failed) > 0 {
+		var names []string
+		for gv := range now.failed {
+			names = append(names, gv.String())
+		}
+		t.unknown = fmt.Errorf("it is unknown for %s, whose server does not answer", strings.Join(sortedOnce(names), ", "))
+	}
+	return t, nil
+}
+
+// untold reports whether the server of a version of the group does not answer.
+func (t catalogue) untold(group string) bool {
+	for gv := range t.view.failed {
+		if gv.Group == group {
+			return true
+		}
+	}
+	return false
+}
+
+// kindOf reads a TYPE: as a resource, in its three forms and by its short names,
+// else as a kind.
+func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersionKind, error) {
+	full, resource := schema.ParseResourceArg(strings.ToLower(text))
+	if full != nil {
+		if gvk, err := t.mapper.KindForWithContext(ctx, *full); err == nil {
+			return gvk, nil
+		}
+	}
+	gvk, err := t.mapper.KindForWithContext(ctx, resource.WithVersion(""))
+	if err == nil {
+		return gvk, nil
+	}
+	fullKind, kind := schema.ParseKindArg(text)
+	if fullKind != nil {
+		if mapping, err := t.mapper.RESTMappingWithContext(ctx, fullKind.GroupKind(), fullKind.Version); err == nil {
+			return t.mapper.KindForWithContext(ctx, mapping.Resource) // The mapping's kind is in the user's spelling.
+		}
+	}
+	if mapping, kindErr := t.mapper.RESTMappingWithContext(ctx, kind); kindErr == nil {
+		return t.mapper.KindForWithContext(ctx, mapping.Resource)
+	}
+	return schema.GroupVersionKind{}, err
+}
+
+// names returns the result of name for each type, in order and each once. Among a group's
+// versions, the preferred one counts.
+func (t catalogue) names(name func(schema.GroupResource, metav1.APIResource) []string) []string {
+	var names []string
+	for _, group := range t.groups {
+		for _, r := range group.VersionedResources[group.Group.PreferredVersion.Version] {
+			if strings.Contains(r.Name, "/") {
+				continue
+			}
+			names = append(names, name(schema.GroupResource{Group: group.Group.Name, Resource: r.Name}, r)...)
+		}
+	}
+	return sortedOnce(names)
+}
+
+// near returns the types that were probably meant.
+func (t catalogue) near(typed string) []string {
+	return t.names(func(gr schema.GroupResource, r metav1.APIResource) []string {
+		if isNear(typed, gr, r) {
+			return []string{gr.String()}
+		}
+		return nil
+	})
+}
+
+// Listable returns the kinds that the server serves now, and that can be listed. An older
+// cache may lack a new definition, and thus the object that hangs.
+func (d *Discovery) Listable(ctx context.Context) ([]object.Kind, error) {
+	if err := d.refresh(ctx); err != nil {
+		return nil, err
+	}
+	var kinds []object.Kind
+	err := d.look(ctx, "", func(t catalogue) error {
+		kinds = t.listable()
+		return nil
+	})
+	return kinds, err
+}
+
+// listable returns the kinds that can be listed, each at the version that its group
+// prefers, or else at one that has it.
+func (t catalogue) listable() []object.Kind {
+	var kinds []object.Kind
+	for _, group := range t.groups {
+		versions := []string{group.Group.PreferredVersion.Version}
+		for _, v := range group.Group.Versions {
+			versions = append(versions, v.Version)
+		}
+		seen := map[string]bool{}
+		for _, version := range versions {
+			for _, r := range group.VersionedResources[version] {
+				if seen[r.Name] || strings.Contains(r.Name, "/") || !slices.Contains(r.Verbs, "list") {
+					continue
+				}
+				seen[r.Name] = true
+				gvk := schema.GroupVersionKind{Group: group.Group.Name, Version: version, Kind: r.Kind}
+				kinds = append(kinds, object.Kind{GVK: gvk, Resource: r.Name, Namespaced: r.Namespaced, Verbs: r.Verbs})
+			}
+		}
+	}
+	return kinds
+}
+
+// Serves returns what reports whether the server serves a kind at a version now. A version
+// of which nothing is known, its server being away, counts as served.
+func (d *Discovery) Serves(ctx context.Context) (func(schema.GroupVersionKind) bool, error) {
+	if err := d.refresh(ctx); err != nil {
+		return nil, err
+	}
+	served := map[schema.GroupVersionKind]bool{}
+	unknown := map[schema.GroupVersion]bool{}
+	err := d.look(ctx, "", func(t catalogue) error {
+		for _, group := range t.groups {
+			for _, v := range group.Group.Versions {
+				gv := schema.GroupVersion{Group: group.Group.Name, Version: v.Version}
+				unknown[gv] = len(group.VersionedResources[v.Version]) == 0
+				for _, r := range group.VersionedResources[v.Version] {
+					served[gv.WithKind(r.Kind)] = true
+				}
+			}
+		}
+		return nil
+	})
+	return func(gvk schema.GroupVersionKind) bool { return served[gvk] || unknown[gvk.GroupVersion()] }, err
+}
+
+func sortedOnce(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}

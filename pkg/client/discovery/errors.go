@@ -1,0 +1,224 @@
+package discovery
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// NoKindError says that the server does not serve a kind.
+type NoKindError struct {
+	GVK schema.GroupVersionKind
+	// Near is the kind that was probably meant; empty if none is.
+	Near string
+	// Unkept: it does, but keeps no objects of it.
+	Unkept bool
+	// Err is why, where more is known than that it is absent.
+	Err error
+}
+
+// NoneOf says that objects of a kind that was served a moment ago can no longer be read.
+func NoneOf(kind object.Kind) *NoKindError { return &NoKindError{GVK: kind.GVK, Unkept: !kind.Kept()} }
+
+func (e *NoKindError) Error() string {
+	if e.Unkept {
+		return fmt.Sprintf("the server stores no objects of the kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
+	}
+	text := fmt.Sprintf("the server serves no kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *NoKindError) Unwrap() error { return e.Err }
+
+// Is makes [meta.IsNoMatchError] true for it.
+func (e *NoKindError) Is(target error) bool {
+	_, ok := target.(*meta.NoKindMatchError)
+	return ok
+}
+
+// Meant returns the kind that was probably meant; empty if none is.
+func (e *NoKindError) Meant() string { return e.Near }
+
+// Hint says what may be missing.
+func (e *NoKindError) Hint() string {
+	if known, ok := errors.AsType[*object.HintedError](e.Err); ok {
+		return known.Hint()
+	}
+	if e.Near != "" {
+		return "did you mean kind: " + e.Near + "?"
+	}
+	if e.Unkept {
+		return "it answers each when it is created, and stores none; there is nothing to read or to delete"
+	}
+	if e.Err != nil {
+		return apiHint(e.GVK)
+	}
+	if scheme.Scheme.IsGroupRegistered(e.GVK.Group) { // Kubernetes' own, which no CRD brings.
+		return "see what this version of Kubernetes serves: " + command.Kubectl("api-resources", "--api-group="+e.GVK.Group)
+	}
+	return "install its CRD, or add the CRD to the set; apply --await-kinds waits for an operator that installs it"
+}
+
+// UntoldError says that the server is there, but does not say what it serves.
+type UntoldError struct{ Err error }
+
+func (e *UntoldError) Error() string {
+	return fmt.Sprintf("the server does not say which kinds it serves: %v", e.Err)
+}
+
+func (e *UntoldError) Unwrap() error { return e.Err }
+
+// Unreachable marks errors that say nothing about the object.
+func (e *UntoldError) Unreachable() bool { return true }
+
+// Hint says where to look, and how to try for longer.
+func (e *UntoldError) Hint() string {
+	return "see: " + command.Kubectl("get", "--raw", "/apis") + "; --server-timeout=5m keeps trying longer"
+}
+
+// UntoldKindError says that the server is there, but cannot say whether it serves a kind,
+// because the server behind its API does not answer. That affects the objects of the
+// kind, and nothing else.
+type UntoldKindError struct {
+	GVK schema.GroupVersionKind
+	// Err is the API's answer, or how the server's answers contradict each other.
+	Err error
+}
+
+func (e *UntoldKindError) Error() string {
+	why := e.Err.Error()
+	if code := transport.StatusOf(e.Err).Code; code != 0 {
+		why = fmt.Sprintf("the API %s answers %d", e.GVK.GroupVersion(), code)
+	}
+	return fmt.Sprintf("cannot tell whether the server serves a kind %s: %s", e.GVK.Kind, why)
+}
+
+// Unreachable marks errors that say nothing about the object.
+func (e *UntoldKindError) Unreachable() bool { return true }
+
+// Hint says where to look.
+func (e *UntoldKindError) Hint() string { return apiHint(e.GVK) }
+
+// apiHint says how to inspect the server behind an API.
+func apiHint(gvk schema.GroupVersionKind) string {
+	return fmt.Sprintf("see: %s apiservice %s.%s", command.Kubectl("get"), gvk.Version, gvk.Group)
+}
+
+// UntoldSchemaError says that the server is there, but does not say of what schema a kind is.
+type UntoldSchemaError struct {
+	Kind string
+	Err  error
+}
+
+func (e *UntoldSchemaError) Error() string {
+	why := e.Err.Error()
+	if code := transport.StatusOf(e.Err).Code; code != 0 {
+		why = fmt.Sprintf("it answers %d: %s", code, why)
+	}
+	return fmt.Sprintf("the server does not say of what schema a %s is: %s", e.Kind, why)
+}
+
+func (e *UntoldSchemaError) Unwrap() error { return e.Err }
+
+// Unreachable marks errors that say nothing about the object.
+func (e *UntoldSchemaError) Unreachable() bool { return true }
+
+// Hint says where to look, and how to try for longer.
+func (e *UntoldSchemaError) Hint() string {
+	return "see: " + command.Kubectl("get", "--raw", "/openapi/v3") + "; --server-timeout=5m keeps trying longer"
+}
+
+// NoTypeError says that the server serves nothing by the name of a type.
+type NoTypeError struct {
+	// Type is the requested type.
+	Type string
+	// Near are the types that were probably meant.
+	Near []string
+	// Err says why the answer is uncertain; nil if it is certain.
+	Err error
+}
+
+func (e *NoTypeError) Error() string {
+	if untold, ok := errors.AsType[*UntoldKindError](e.Err); ok {
+		return untold.Error()
+	}
+	text := fmt.Sprintf("the server serves no type %q", e.Type)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *NoTypeError) Unwrap() error { return e.Err }
+
+// Is makes [meta.IsNoMatchError] true for it.
+func (e *NoTypeError) Is(target error) bool {
+	_, ok := target.(*meta.NoResourceMatchError)
+	return ok
+}
+
+// Hint says which type was probably meant.
+func (e *NoTypeError) Hint() string {
+	if untold, ok := errors.AsType[*UntoldKindError](e.Err); ok {
+		return untold.Hint()
+	}
+	if len(e.Near) == 0 {
+		return "see: " + command.Kubectl("api-resources")
+	}
+	return "did you mean " + strings.Join(e.Near, " or ") + "?"
+}
+
+// NotEstablishedError says that a definition will not be served as it is.
+type NotEstablishedError struct {
+	Definition string
+	// Message is the API server's.
+	Message string
+}
+
+func (e *NotEstablishedError) Error() string {
+	return fmt.Sprintf("customresourcedefinition.apiextensions.k8s.io/%s is not established: %s", e.Definition, e.Message)
+}
+
+// Hint says what prevents it.
+func (e *NotEstablishedError) Hint() string {
+	return "another definition has one of its names; see: " + command.Kubectl("get") + " crd"
+}
+
+// ofKind turns an error of asking how a kind is served into one about the kind, if the
+// server is there and answers that this is unknown at the moment, or nothing. If the server
+// asks clients to back off, that concerns more than the kind.
+func ofKind(gvk schema.GroupVersionKind, err error) error {
+	if untold(err) {
+		return &UntoldKindError{GVK: gvk, Err: err}
+	}
+	return err
+}
+
+// ofServer turns an error of asking for everything that the server serves into one that
+// says so, if the server is there and answers that this is unknown at the moment, or nothing.
+func ofServer(err error) error {
+	if untold(err) {
+		return &UntoldError{Err: err}
+	}
+	return err
+}
+
+// untold reports whether a server that is there did not say what was asked for.
+func untold(err error) bool {
+	if errors.Is(err, transport.ErrNoAnswerInTime) {
+		return !errors.As(err, new(*transport.UnreachableError))
+	}
+	return transport.StatusOf(err).Code >= http.StatusInternalServerError
+}

@@ -1,0 +1,202 @@
+package client
+
+import (
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery/cached/disk"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+var gadgets = schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: "Gadget"}
+
+// gadget is the list in which a server shows that it serves gadgets.
+func gadget() *http.Response {
+	return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "x.y/v1", APIResources: []metav1.APIResource{
+		{Name: "gadgets", SingularName: "gadget", Kind: "Gadget", Namespaced: true, Verbs: []string{"get", "list", "patch"}},
+	}})
+}
+
+// onDisk returns a client of a fake server that shares a cache on disk with others.
+func onDisk(t *testing.T, dir string, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *told) {
+	t.Helper()
+	f, says := &fake{answer: answer}, &told{}
+	c, err := New(says.options(Options{
+		REST: &rest.Config{Host: "http://fake", Transport: f}, CacheDir: dir, ServerTimeout: 30 * time.Second,
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, f, says
+}
+
+// everything returns which requests were for everything that the server serves.
+func (f *fake) everything() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var asked []string
+	for _, what := range f.seen {
+		if what == "GET /api" || what == "GET /apis" {
+			asked = append(asked, what)
+		}
+	}
+	slices.Sort(asked)
+	return asked
+}
+
+// A cold cache costs one round trip, and so does one that lacks a file: what was read a
+// moment ago is not read again because a kind is missing that the set may define.
+func TestEverythingIsAskedForOnceAndAtOnce(t *testing.T) {
+	for name, prepare := range map[string]func(t *testing.T, dir string){
+		"cold": func(*testing.T, string) {},
+		"without the file of a group": func(t *testing.T, dir string) {
+			c, _, _ := onDisk(t, dir, func(_ int, req *http.Request) (*http.Response, error) { return discovered(req), nil })
+			if _, err := c.Kind(t.Context(), deployments); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.RemoveAll(filepath.Join(dir, "discovery", "fake", "apps")); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const trip = 100 * time.Millisecond
+				dir := t.TempDir()
+				prepare(t, dir)
+				c, f, _ := onDisk(t, dir, func(_ int, req *http.Request) (*http.Response, error) {
+					time.Sleep(trip)
+					return discovered(req), nil
+				})
+				began := time.Now()
+				if _, err := c.Kind(t.Context(), deployments); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := c.Kind(t.Context(), gadgets); !errors.As(err, new(*NoKindError)) {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took != trip {
+					t.Errorf("took %s, a round trip %s", took, trip)
+				}
+				if asked := f.everything(); !slices.Equal(asked, []string{"GET /api", "GET /apis"}) {
+					t.Errorf("asked %v", asked)
+				}
+			})
+		})
+	}
+}
+
+// A run that waited for kinds leaves a cache that has them, whatever becomes of the run after
+// that. kubectl reads the same from it. What else was known stays.
+func TestCacheThatARunLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		defined := false
+		answer := func(_ int, req *http.Request) (*http.Response, error) {
+			if defined && req.URL.Path == "/apis/x.y/v1" {
+				return gadget(), nil
+			}
+			return discovered(req), nil
+		}
+		c, f, _ := onDisk(t, dir, answer)
+		if _, err := c.Kind(t.Context(), gadgets); !errors.As(err, new(*NoKindError)) {
+			t.Fatal(err)
+		}
+		defined = true
+		began, ctx := time.Now(), t.Context()
+		if _, err := c.Served(ctx, gadgets, 0); err != nil || time.Since(began) > 0 {
+			t.Fatalf("after %s: %v", time.Since(began), err)
+		}
+
+		next, seen, _ := onDisk(t, dir, answer) // at once, as if the run had been killed
+		for _, want := range []object.Kind{
+			{GVK: gadgets, Resource: "gadgets", Namespaced: true, Verbs: []string{"get", "list", "patch"}},
+			{GVK: deployments, Resource: "deployments", Namespaced: true, Verbs: []string{"get", "list", "watch", "patch"}},
+		} {
+			kind, sure, err := next.Remembered(t.Context(), want.GVK)
+			if err != nil || kind.Resource != want.Resource || sure != (want.GVK == deployments) {
+				t.Errorf("%s: %+v, sure %v, %v", want.GVK.Kind, kind, sure, err)
+			}
+		}
+		if kind, err := next.Kind(t.Context(), gadgets); err != nil || kind.Resource != "gadgets" {
+			t.Errorf("%+v, %v", kind, err)
+		}
+		if asked := seen.everything(); asked != nil {
+			t.Errorf("the next run asks %v", asked)
+		}
+		if asked := f.everything(); !slices.Equal(asked, []string{"GET /api", "GET /apis"}) {
+			t.Errorf("asked %v, want nothing that is not needed", asked)
+		}
+		config := &rest.Config{Host: "http://fake", Transport: &fake{answer: func(_ int, req *http.Request) (*http.Response, error) {
+			t.Errorf("kubectl asks %s", req.URL.Path)
+			return discovered(req), nil
+		}}}
+		kubectl, err := disk.NewCachedDiscoveryClientForConfig(config, filepath.Join(dir, "discovery", "fake"), "", 6*time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for gv, want := range map[string]string{"x.y/v1": "Gadget", "apps/v1": "Deployment", "v1": "ConfigMap"} {
+			list, err := kubectl.ServerResourcesForGroupVersionWithContext(t.Context(), gv)
+			if err != nil || len(list.APIResources) == 0 || list.APIResources[0].Kind != want {
+				t.Errorf("kubectl reads of %s: %v, %v", gv, list, err)
+			}
+		}
+	})
+}
+
+// What kubectl writes and what is written here are the same, to the byte.
+func TestFilesAreKubectls(t *testing.T) {
+	s, ours, kubectls := newDiskServer(t), t.TempDir(), t.TempDir()
+	if _, err := s.client(t, ours).Kind(t.Context(), deployments); err != nil {
+		t.Fatal(err)
+	}
+	folder := strings.ReplaceAll(strings.TrimPrefix(s.URL, "http://"), ":", "_")
+	client, err := disk.NewCachedDiscoveryClientForConfig(&rest.Config{Host: s.URL}, filepath.Join(kubectls, "discovery", folder), "", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := client.ServerGroupsAndResourcesWithContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want, got := texts(t, filepath.Join(kubectls, "discovery")), texts(t, filepath.Join(ours, "discovery"))
+	for name, text := range want {
+		if strings.Contains(name, "serverresources") && len(text) == 0 {
+			continue
+		}
+		if got[name] != text {
+			t.Errorf("%s: %q, kubectl writes %q", name, got[name], text)
+		}
+	}
+	if len(got) != len(want) || len(got) < 3 {
+		t.Errorf("%d files, kubectl writes %d", len(got), len(want))
+	}
+}
+
+func texts(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		out[strings.TrimPrefix(path, dir)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

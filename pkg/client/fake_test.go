@@ -1,0 +1,223 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// TestMain keeps client-go's error handlers out: one of them sleeps by the wall
+// clock, which in virtual time is for decades.
+func TestMain(m *testing.M) {
+	utilruntime.ErrorHandlers = nil
+	os.Exit(m.Run())
+}
+
+// fake is a server without a network, so that time can be virtual. It fakes how
+// requests end, never what server-side apply makes of them.
+type fake struct {
+	mu     sync.Mutex
+	seen   []string // "METHOD /path"
+	answer func(n int, req *http.Request) (*http.Response, error)
+	// posing: /readyz is answered by answer instead of ok.
+	posing bool
+}
+
+// CloseIdleConnections keeps client-go from warning, each time, that it cannot.
+func (f *fake) CloseIdleConnections() {}
+
+// RoundTrip hands the n-th request, from 1, of its method and path to answer.
+func (f *fake) RoundTrip(req *http.Request) (*http.Response, error) {
+	f.mu.Lock()
+	what := req.Method + " " + req.URL.Path
+	f.seen = append(f.seen, what)
+	n := f.countLocked(what)
+	f.mu.Unlock()
+	resp, err := f.answer(n, req)
+	if resp != nil && req.URL.Path == "/readyz" && resp.StatusCode == http.StatusOK && !f.posing {
+		if _, err := io.Copy(io.Discard, resp.Body); err == nil {
+			resp = text2response(http.StatusOK, "text/plain", "ok")
+		}
+	}
+	if resp != nil {
+		resp.Request = req
+	}
+	return resp, err
+}
+
+func (f *fake) countLocked(prefix string) int {
+	n := 0
+	for _, what := range f.seen {
+		if strings.HasPrefix(what, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+func (f *fake) count(prefix string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.countLocked(prefix)
+}
+
+// What a client promises, said once more.
+const (
+	// attemptLimit is how long one request may take.
+	attemptLimit = 2 * time.Minute
+	// settling is how long a server that is back may take to get ready.
+	settling = 10 * time.Second
+	// lastWord is how long a write may still take when the run is stopped.
+	lastWord = 3 * time.Second
+)
+
+// told collects a client's reports.
+type told struct {
+	mu       sync.Mutex
+	retries  []throttled
+	warnings []warning
+	silences []hangs
+}
+
+type warning struct {
+	ref  object.Ref
+	text string
+}
+
+type hangs struct {
+	ref           object.Ref
+	since, within time.Duration
+}
+
+type throttled struct {
+	ref      object.Ref
+	err      error
+	in, left time.Duration
+}
+
+func (t *told) options(o Options) Options {
+	o.OnRetry = func(ref object.Ref, err error, in, left time.Duration) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.retries = append(t.retries, throttled{ref, err, in, left})
+	}
+	o.OnStall = func(ref object.Ref, since time.Time, within time.Duration, _ error) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.silences = append(t.silences, hangs{ref, time.Since(since), within})
+	}
+	o.OnWarning = func(ref object.Ref, text string) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.warnings = append(t.warnings, warning{ref, text})
+	}
+	return o
+}
+
+// newFake returns a client of a fake server that keeps trying for 30 s.
+func newFake(t *testing.T, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *told) {
+	t.Helper()
+	return newFakeFor(t, 30*time.Second, answer)
+}
+
+// newFakeFor returns a client of a fake server that keeps trying for so long.
+func newFakeFor(t *testing.T, timeout time.Duration, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *told) {
+	t.Helper()
+	f, says := &fake{answer: answer}, &told{}
+	c, err := New(says.options(Options{
+		REST:          &rest.Config{Host: "http://fake", Transport: f},
+		ServerTimeout: timeout,
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, f, says
+}
+
+// reply is an answer with JSON.
+func reply(code int, body any, header ...string) *http.Response {
+	text, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	return text2response(code, "application/json", string(text), header...)
+}
+
+func text2response(code int, mediaType, body string, header ...string) *http.Response {
+	h := http.Header{"Content-Type": {mediaType}}
+	for i := 0; i < len(header); i += 2 {
+		h.Add(header[i], header[i+1])
+	}
+	return &http.Response{
+		Status: strconv.Itoa(code), StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: h, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+// failure is an API server's answer to a request that it does not carry out.
+func failure(code int, reason metav1.StatusReason, details *metav1.StatusDetails, header ...string) *http.Response {
+	return reply(code, metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		Status:   metav1.StatusFailure, Code: int32(code), Reason: reason, Details: details,
+		Message: fmt.Sprintf("%d %s", code, reason),
+	}, header...)
+}
+
+// stranger is the answer of something that is no API server.
+func stranger(code int) *http.Response {
+	return text2response(code, "text/html", "<html>bad gateway</html>")
+}
+
+func cause(kind metav1.CauseType) *metav1.StatusDetails {
+	return &metav1.StatusDetails{Kind: "configmaps", Name: "a", Causes: []metav1.StatusCause{{Type: kind}}}
+}
+
+var configMaps = object.Kind{
+	GVK:      schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
+	Resource: "configmaps", Namespaced: true, Verbs: []string{"get", "list", "watch", "patch"},
+}
+
+var definitions = object.Kind{
+	GVK:      schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+	Resource: "customresourcedefinitions", Verbs: []string{"get", "list"},
+}
+
+var secrets = object.Kind{
+	GVK:      schema.GroupVersionKind{Version: "v1", Kind: "Secret"},
+	Resource: "secrets", Namespaced: true, Verbs: []string{"get", "list", "watch", "patch"},
+}
+
+func newObject(kind object.Kind, name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(kind.GVK)
+	u.SetNamespace("prod")
+	u.SetName(name)
+	return u
+}
+
+func refTo(kind object.Kind, name string) object.Ref {
+	return object.Ref{GVK: kind.GVK, Namespace: "prod", Name: name}
+}
+
+// ok answers any request for an object with an object of that name.
+func ok(req *http.Request) *http.Response {
+	parts := strings.Split(req.URL.Path, "/")
+	u := newObject(configMaps, parts[len(parts)-1])
+	u.SetUID("u")
+	return reply(http.StatusOK, u)
+}

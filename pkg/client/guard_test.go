@@ -1,0 +1,121 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// what a run may send to the server, as a method and whether it changes something.
+var sendings = map[string]struct {
+	changes bool
+	send    func(context.Context, *Client) error
+}{
+	"get": {send: func(ctx context.Context, c *Client) error {
+		_, err := c.Get(ctx, configMaps, refTo(configMaps, "a"))
+		return err
+	}},
+	"dry run": {send: func(ctx context.Context, c *Client) error {
+		_, err := c.Apply(ctx, configMaps, newObject(configMaps, "a"), object.Write{Manager: "m", DryRun: true})
+		return err
+	}},
+	"dry deletion": {send: func(ctx context.Context, c *Client) error {
+		_, err := c.Delete(ctx, configMaps, refTo(configMaps, "a"), object.Deletion{DryRun: true})
+		return err
+	}},
+	"unguarded": {send: func(ctx context.Context, c *Client) error {
+		_, err := c.Apply(transport.Unguarded(ctx), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
+		return err
+	}},
+	"question": {send: func(ctx context.Context, c *Client) error {
+		_, err := c.Permitted(ctx, configMaps, refTo(configMaps, "a"), "get")
+		return err
+	}},
+	"create": {true, func(ctx context.Context, c *Client) error {
+		_, err := c.Create(ctx, configMaps, newObject(configMaps, "configmaps"), object.Write{Manager: "m"})
+		return err
+	}},
+	"merge": {true, func(ctx context.Context, c *Client) error {
+		_, err := c.Merge(ctx, configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
+		return err
+	}},
+	"apply": {true, func(ctx context.Context, c *Client) error {
+		_, err := c.Apply(ctx, configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
+		return err
+	}},
+	"update": {true, func(ctx context.Context, c *Client) error {
+		_, err := c.Update(ctx, configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
+		return err
+	}},
+	"managed fields": {true, func(ctx context.Context, c *Client) error {
+		_, err := c.SetManagedFields(ctx, configMaps, newObject(configMaps, "a"), []any{})
+		return err
+	}},
+	"delete": {true, func(ctx context.Context, c *Client) error {
+		_, err := c.Delete(ctx, configMaps, refTo(configMaps, "a"), object.Deletion{UID: "u"})
+		return err
+	}},
+}
+
+// No write that the guard refuses is sent, by any method, and the guard is asked about
+// nothing else; the caller gets the guard's error at once.
+func TestGuardRefuses(t *testing.T) {
+	errLost := errors.New("the lock was lost")
+	for name, s := range sendings {
+		t.Run(name, func(t *testing.T) {
+			l := newLoopback(t, true, func(_ int64, w http.ResponseWriter, req *http.Request) { writeAnswer(w, req) })
+			c, says := l.client(t, Options{Guard: func(context.Context) error { return errLost }})
+			err := s.send(t.Context(), c)
+			var unreachable interface{ Unreachable() bool }
+			var written interface{ MayBeWritten() bool }
+			if errors.Is(err, errLost) != s.changes || errors.As(err, &unreachable) || errors.As(err, &written) || len(says.retries) > 0 {
+				t.Errorf("%v, reported %v", err, says.retries)
+				for _, r := range says.retries {
+					t.Logf("tried again after: %v", r.err)
+				}
+			}
+			if n := l.requests.Load(); (n == 0) != s.changes {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
+
+// The guard is asked about each attempt of a write, and about nothing else.
+func TestGuardLetsPass(t *testing.T) {
+	for name, s := range sendings {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int32
+			l := newLoopback(t, true, func(n int64, w http.ResponseWriter, req *http.Request) {
+				if s.changes && n == 1 {
+					hangUp(w)
+				}
+				writeAnswer(w, req)
+			})
+			c, _ := l.client(t, Options{Guard: func(context.Context) error { asked.Add(1); return nil }})
+			if err := s.send(t.Context(), c); err != nil && name != "delete" {
+				t.Error(err)
+			}
+			if n := asked.Load(); (n == 2) != s.changes || n > 2 {
+				t.Errorf("asked %d times", n)
+			}
+		})
+	}
+}
+
+// writeAnswer answers a question with yes, and all else with an object.
+func writeAnswer(w http.ResponseWriter, req *http.Request) {
+	if !strings.HasSuffix(req.URL.Path, "/selfsubjectaccessreviews") {
+		writeObject(w, req)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "status": {"allowed": true}}`)
+}

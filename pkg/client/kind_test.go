@@ -1,0 +1,419 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+// discovered answers for a server with ConfigMaps, Deployments, and a group
+// whose own server is down (edge case 21).
+func discovered(req *http.Request) *http.Response {
+	core := group("", serving("v1", "ConfigMap", "configmaps"))
+	apps := group("apps", serving("v1", "Deployment", "deployments"))
+	dead := group("metrics.k8s.io", apidiscoveryv2.APIVersionDiscovery{
+		Version: "v1beta1", Freshness: apidiscoveryv2.DiscoveryFreshnessStale,
+	})
+	switch req.URL.Path {
+	case "/api":
+		return groups(core)
+	case "/apis":
+		if !strings.Contains(req.Header.Get("Accept"), "APIGroupDiscoveryList") {
+			return reply(200, metav1.APIGroupList{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIGroupList"}, Groups: []metav1.APIGroup{{Name: "apps"}},
+			})
+		}
+		return groups(apps, dead)
+	case "/api/v1":
+		return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "v1", APIResources: []metav1.APIResource{}})
+	default:
+		return failure(404, metav1.StatusReasonNotFound, nil)
+	}
+}
+
+func groups(items ...apidiscoveryv2.APIGroupDiscovery) *http.Response {
+	resp := reply(200, apidiscoveryv2.APIGroupDiscoveryList{
+		TypeMeta: metav1.TypeMeta{APIVersion: "apidiscovery.k8s.io/v2", Kind: "APIGroupDiscoveryList"},
+		Items:    items,
+	})
+	resp.Header.Set("Content-Type", aggregated)
+	return resp
+}
+
+func group(name string, versions ...apidiscoveryv2.APIVersionDiscovery) apidiscoveryv2.APIGroupDiscovery {
+	return apidiscoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: name}, Versions: versions}
+}
+
+func serving(name, kind, resource string) apidiscoveryv2.APIVersionDiscovery {
+	return apidiscoveryv2.APIVersionDiscovery{
+		Version: name, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent,
+		Resources: []apidiscoveryv2.APIResourceDiscovery{{
+			Resource: resource, ResponseKind: &metav1.GroupVersionKind{Kind: kind},
+			Scope: apidiscoveryv2.ScopeNamespace, Verbs: []string{"get", "list", "watch", "patch"},
+		}},
+	}
+}
+
+var resourceList = metav1.TypeMeta{APIVersion: "v1", Kind: "APIResourceList"}
+
+var deployments = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+
+func TestKind(t *testing.T) {
+	metrics := schema.GroupVersionKind{Group: "metrics.k8s.io", Version: "v1beta1", Kind: "NodeMetrics"}
+	tests := map[string]struct {
+		gvk    schema.GroupVersionKind
+		want   object.Kind
+		absent bool
+		dead   bool
+	}{
+		"of the core":        {gvk: configMaps.GVK, want: configMaps},
+		"of a group":         {gvk: deployments, want: object.Kind{GVK: deployments, Resource: "deployments", Namespaced: true, Verbs: []string{"get", "list", "watch", "patch"}}},
+		"absent kind":        {gvk: deployments.GroupVersion().WithKind("Foo"), absent: true},
+		"absent version":     {gvk: schema.GroupVersionKind{Group: "apps", Version: "v2", Kind: "Deployment"}, absent: true},
+		"absent group":       {gvk: schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: "Foo"}, absent: true},
+		"group that is down": {gvk: metrics, absent: true, dead: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, f, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return discovered(req), nil })
+				for range 2 {
+					got, err := c.Kind(t.Context(), tt.gvk)
+					var none *NoKindError
+					if errors.As(err, &none) != tt.absent || meta.IsNoMatchError(err) != tt.absent {
+						t.Fatalf("error %v, want absent: %v", err, tt.absent)
+					}
+					if tt.absent && (none.GVK != tt.gvk || strings.Contains(none.Error(), "does not answer") != tt.dead || none.Hint() == "") {
+						t.Errorf("error %#v", none)
+					}
+					if diff := cmp.Diff(tt.want, got); diff != "" {
+						t.Error(diff)
+					}
+				}
+				if len(f.seen) != 2 || len(says.retries) != 0 {
+					t.Errorf("asked %v, reported %v; want one question each to /api and /apis", f.seen, says.retries)
+				}
+			})
+		})
+	}
+}
+
+func TestKindIsAskedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			time.Sleep(time.Second)
+			return discovered(req), nil
+		})
+		var wait sync.WaitGroup
+		for range 20 {
+			for _, gvk := range []schema.GroupVersionKind{configMaps.GVK, deployments} {
+				wait.Go(func() {
+					if _, err := c.Kind(t.Context(), gvk); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		wait.Wait()
+		if len(f.seen) != 2 {
+			t.Errorf("asked %v", f.seen)
+		}
+	})
+}
+
+// diskServer is a server on loopback whose kinds can change.
+type diskServer struct {
+	*httptest.Server
+	mu   sync.Mutex
+	more []apidiscoveryv2.APIVersionDiscovery // in the group apps
+	seen []string
+}
+
+func newDiskServer(t *testing.T) *diskServer {
+	s := &diskServer{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.seen = append(s.seen, req.URL.Path)
+		resp := discovered(req)
+		if req.URL.Path == "/apis" && s.more != nil {
+			resp = groups(group("apps", s.more...))
+		}
+		w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
+		w.WriteHeader(resp.StatusCode)
+		_, _ = io.Copy(w, resp.Body)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *diskServer) client(t *testing.T, cacheDir string) *Client {
+	t.Helper()
+	c, err := New(Options{REST: &rest.Config{Host: s.URL}, CacheDir: cacheDir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (s *diskServer) asked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := s.seen
+	s.seen = nil
+	return seen
+}
+
+func TestCacheOutOfDate(t *testing.T) {
+	s, dir := newDiskServer(t), t.TempDir()
+	if _, err := s.client(t, dir).Kind(t.Context(), deployments); err != nil {
+		t.Fatal(err)
+	}
+	s.asked()
+	foo := deployments.GroupVersion().WithKind("Foo")
+	both := serving("v1", "Deployment", "deployments")
+	both.Resources = append(both.Resources, serving("v1", "Foo", "foos").Resources...)
+	s.mu.Lock()
+	s.more = []apidiscoveryv2.APIVersionDiscovery{both}
+	s.mu.Unlock()
+
+	c := s.client(t, dir)
+	if _, err := c.Kind(t.Context(), foo); err != nil {
+		t.Errorf("a kind that came after the cache was filled: %v", err)
+	}
+	for _, kind := range []string{"Bar", "Baz"} {
+		if _, err := c.Kind(t.Context(), deployments.GroupVersion().WithKind(kind)); !errors.As(err, new(*NoKindError)) {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+	if asked := s.asked(); len(asked) != 2 {
+		t.Errorf("asked %v, want the cache filled anew once", asked)
+	}
+	if _, err := s.client(t, dir).Kind(t.Context(), foo); err != nil {
+		t.Error(err)
+	}
+	if asked := s.asked(); len(asked) != 0 {
+		t.Errorf("asked %v, want the next run to profit", asked)
+	}
+}
+
+// TestKindOfOthers: a cached definition may have been removed since (edge case 18). For
+// Kubernetes' own kinds, the cache is trusted.
+func TestKindOfOthers(t *testing.T) {
+	widget := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
+	var mu sync.Mutex
+	var seen []string
+	served := true
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, req.URL.Path)
+		resp := discovered(req)
+		switch {
+		case req.URL.Path == "/apis" && served:
+			resp = groups(group("apps", serving("v1", "Deployment", "deployments")), group("example.com", serving("v1", "Widget", "widgets")))
+		case req.URL.Path == "/apis/example.com/v1" && served:
+			resp = reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{{Name: "widgets", Kind: "Widget", Namespaced: true}}})
+		}
+		w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
+		w.WriteHeader(resp.StatusCode)
+		_, _ = io.Copy(w, resp.Body)
+	}))
+	t.Cleanup(s.Close)
+	dir := t.TempDir()
+	ask := func(gvk schema.GroupVersionKind) ([]string, error) {
+		c, err := New(Options{REST: &rest.Config{Host: s.URL}, CacheDir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		seen = nil
+		mu.Unlock()
+		_, err = c.Kind(t.Context(), gvk)
+		return seen, err
+	}
+	for range 2 {
+		for _, gvk := range []schema.GroupVersionKind{widget, deployments} {
+			if _, err := ask(gvk); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	mu.Lock()
+	served = false
+	mu.Unlock()
+	if asked, err := ask(widget); !errors.As(err, new(*NoKindError)) || len(asked) != 1 {
+		t.Errorf("removed since: %v; asked %v, want one question", err, asked)
+	}
+	if asked, err := ask(deployments); err != nil || len(asked) != 0 {
+		t.Errorf("of Kubernetes' own: %v; asked %v, want the cache believed", err, asked)
+	}
+}
+
+// A kind can be served by one API server and not yet by the next (edge case 18).
+func TestServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c, f, _ := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+			switch {
+			case strings.HasPrefix(req.URL.Path, "/apis/x.y/v1/"):
+				if n == 1 {
+					return text2response(404, "text/plain", "404 page not found"), nil
+				}
+				return reply(200, map[string]any{"apiVersion": "x.y/v1", "kind": "Foo", "metadata": map[string]any{"name": "a", "uid": "u"}}), nil
+			case req.URL.Path == "/apis/x.y/v1" && time.Since(began) > 4*time.Second:
+				return reply(200, metav1.APIResourceList{
+					TypeMeta: resourceList, GroupVersion: "x.y/v1",
+					APIResources: []metav1.APIResource{
+						{Name: "foos/status", Kind: "Foo"}, {Name: "foos", Kind: "Foo", Verbs: []string{"patch"}},
+					},
+				}), nil
+			default:
+				return discovered(req), nil
+			}
+		})
+		gvk := schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: "Foo"}
+		kind, err := c.Served(t.Context(), gvk, 0)
+		if err != nil || kind.Resource != "foos" || kind.Namespaced {
+			t.Fatalf("kind %+v, error %v", kind, err)
+		}
+		if n := f.count("GET /apis/x.y/v1"); n > 15 {
+			t.Errorf("asked %d times in 4s", n)
+		}
+		if again, err := c.Kind(t.Context(), gvk); err != nil || again.Resource != "foos" {
+			t.Errorf("kind %+v, error %v; want it known, though the cache is behind", again, err)
+		}
+		u := newObject(kind, "a")
+		if _, err := c.Apply(t.Context(), kind, u, object.Write{Manager: "m"}); err != nil {
+			t.Errorf("apply, one server being behind: %v", err)
+		}
+	})
+}
+
+// Kinds that come to be served are known at once, by one question about each group.
+func TestServedAsksForOneGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const trip, kinds = 100 * time.Millisecond, 6
+		var resources []metav1.APIResource
+		for n := range kinds {
+			resources = append(resources, metav1.APIResource{Name: fmt.Sprintf("foo%ds", n), Kind: fmt.Sprintf("Foo%d", n)})
+		}
+		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			time.Sleep(trip)
+			if req.URL.Path == "/apis/x.y/v1" {
+				return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "x.y/v1", APIResources: resources}), nil
+			}
+			return discovered(req), nil
+		})
+		began := time.Now()
+		var all sync.WaitGroup
+		for n := range kinds {
+			all.Go(func() {
+				if _, err := c.Served(t.Context(), schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: fmt.Sprintf("Foo%d", n)}, 0); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); took > trip {
+			t.Errorf("took %s, an answer %s", took, trip)
+		}
+		if n := f.count("GET /apis/x.y/v1"); n != 1 {
+			t.Errorf("%d questions for kinds of one group, want one that they share", n)
+		}
+		time.Sleep(time.Minute)
+		if asked := f.everything(); asked != nil {
+			t.Errorf("asked %v, which nothing needs", asked)
+		}
+	})
+}
+
+func TestNeverServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return discovered(req), nil })
+		began := time.Now()
+		gvk := schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: "Foo"}
+		_, err := c.Served(t.Context(), gvk, 0)
+		if took := time.Since(began); !errors.As(err, new(*NoKindError)) || took < 25*time.Second || took > 30*time.Second {
+			t.Errorf("error %v after %s", err, took)
+		}
+		began = time.Now()
+		_, err = c.Served(t.Context(), gvk, 5*time.Minute)
+		if took := time.Since(began); !errors.As(err, new(*NoKindError)) || took < 295*time.Second || took > 5*time.Minute {
+			t.Errorf("error %v after %s, five minutes were given", err, took)
+		}
+	})
+}
+
+// A kind that the cache knows and the server no longer serves.
+func TestKindThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if strings.Contains(req.URL.Path, "/namespaces/") {
+				return text2response(404, "text/plain", "404 page not found"), nil
+			}
+			return discovered(req), nil
+		})
+		_, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
+		if !errors.As(err, new(*NoKindError)) || f.count("PATCH") != 1 {
+			t.Errorf("error %v after %d requests", err, f.count("PATCH"))
+		}
+	})
+}
+
+// A kind that was first served during this run and is not found now is not gone: the
+// server lags behind. The result is unknown.
+func TestYoungKindThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if strings.Contains(req.URL.Path, "/namespaces/") {
+				return text2response(404, "text/plain", "404 page not found"), nil
+			}
+			return discovered(req), nil
+		})
+		c.Know(configMaps, true)
+		_, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
+		var unreachable interface{ Unreachable() bool }
+		if !errors.As(err, &unreachable) {
+			t.Errorf("it counts as refused: %v", err)
+		}
+	})
+}
+
+func TestHostFolder(t *testing.T) {
+	dir := t.TempDir()
+	s := newDiskServer(t)
+	if _, err := s.client(t, dir).Kind(t.Context(), deployments); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "discovery", strings.ReplaceAll(strings.TrimPrefix(s.URL, "http://"), ":", "_"), "apps", "v1", "serverresources.json")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list metav1.APIResourceList
+	if err := json.Unmarshal(text, &list); err != nil || len(list.APIResources) != 1 {
+		t.Errorf("cached %s, error %v", text, err)
+	}
+}

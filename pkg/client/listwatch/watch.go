@@ -1,0 +1,207 @@
+// Package listwatch reads lists and watches for the changes after them. [Pages] is the
+// only way to read a list, for the client and for the webhook's tracker: whatever a
+// server does, a list costs a handful of requests.
+package listwatch
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
+)
+
+// Source is a server whose objects are listed and watched.
+type Source struct {
+	REST *rest.RESTClient
+	Send *transport.Sender
+	// NewlyServed: see [request.Request].
+	NewlyServed func(schema.GroupVersionKind) bool
+	// OnPolling is called if objects are read again and again, because we may not do what
+	// verb says and have no other way; it may be nil.
+	OnPolling func(kind object.Kind, sel object.Selection, verb string)
+}
+
+// Watch reports the selected objects as they are, then as they change, until ctx is done
+// or an error occurs that waiting does not cure; it returns that error. tell is called by
+// one goroutine, one call at a time; it may keep the objects.
+//
+// It is one list, page by page, then one watch, however many objects there are. A watch
+// that ends is resumed where it was, and if that is impossible (410 Gone), it starts
+// again: what disappeared in the meantime is reported as Gone (edge case 50). Each
+// failure is reported as Unreadable, once for each request, and the recovery as Synced.
+//
+// If we may not watch, the list is read again and again; if we may not list and Name is
+// set, that one object is. A role that names objects (resourceNames) allows listing and
+// watching each of them by Name. Objects that a selector of Labels or Fields no longer
+// matches are reported as Gone, too.
+//
+// An error for which [request.Unserved] is true means that the server does not, or no
+// longer, serve the kind.
+func (s *Source) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
+	w := &watching{source: s, kind: kind, sel: sel, tell: tell, known: map[types.NamespacedName]sighting{}}
+	err := w.run(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// watching is one call of Watch.
+type watching struct {
+	source *Source
+	kind   object.Kind
+	sel    object.Selection
+	tell   func(object.Change)
+
+	// known is what was reported, without the objects.
+	known map[types.NamespacedName]sighting
+	// round counts the lists.
+	round int
+	// version is where to continue.
+	version string
+	// blind: Unreadable was reported last.
+	blind bool
+}
+
+// run lists and watches.
+func (w *watching) run(ctx context.Context) error {
+	pauses := pausesOfWatches()
+	for {
+		err := w.list(ctx)
+		switch {
+		case transport.Denied(err) && w.sel.Name != "":
+			return w.poll(ctx, w.get, "list")
+		case err != nil:
+			return err
+		}
+		if !slices.Contains(w.kind.Verbs, "watch") {
+			return w.poll(ctx, w.list, "")
+		}
+		began := time.Now()
+		err = w.follow(ctx)
+		switch {
+		case transport.Denied(err):
+			return w.poll(ctx, w.list, "watch")
+		case !errors.Is(err, errTooOld):
+			return err
+		case time.Since(began) > quick:
+			pauses = pausesOfWatches()
+		default: // A server that refuses what it just listed may do so again.
+			if err := retry.For(ctx, pauses.Step()); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// list reads everything selected, page by page, and reports what is new, what changed and
+// what is gone. It asks for the newest state, never for one from a cache of the server's:
+// an older version of an object may be one that was ready. A page that breaks off is read
+// again; objects of it that were reported already are not reported again.
+func (w *watching) list(ctx context.Context) error {
+	l := &List{
+		Kind: w.kind, Size: UsualPage, Build: w.collection, Do: w.do,
+		Begin: func() { w.round++ },
+		Item: func(text []byte) error {
+			u, err := transport.Item(text, w.kind, w.namespace())
+			if err == nil {
+				w.present(u)
+			}
+			return err
+		},
+	}
+	page, err := l.Read(ctx)
+	if err != nil {
+		return err
+	}
+	w.version = page.ResourceVersion
+	w.sweep()
+	return nil
+}
+
+// namespace is where everything is that is selected; empty for anywhere.
+func (w *watching) namespace() string {
+	if !w.kind.Namespaced {
+		return ""
+	}
+	return w.sel.Namespace
+}
+
+// ref is what a request for the selected objects is about.
+func (w *watching) ref() object.Ref {
+	return object.Ref{GVK: w.kind.GVK, Namespace: w.sel.Namespace, Name: w.sel.Name}
+}
+
+// poll reads again and again, at longer intervals the longer a read takes, so that it
+// does not overload the server. lacks is the verb that we may not use; empty if that is
+// not the reason. It is reported once reading a single time has proved not to be enough.
+func (w *watching) poll(ctx context.Context, read func(context.Context) error, lacks string) error {
+	const share = 10 // at most a tenth of the time goes into reading
+	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.3, Jitter: 0.1, Steps: 100, Cap: 3 * time.Second}
+	for {
+		began := time.Now()
+		if err := read(ctx); err != nil {
+			return err
+		}
+		if err := retry.For(ctx, max(pauses.Step(), share*time.Since(began))); err != nil {
+			return err
+		}
+		if lacks != "" && w.source.OnPolling != nil {
+			w.source.OnPolling(w.kind, w.sel, lacks)
+			lacks = ""
+		}
+	}
+}
+
+// get reads the named object, if no list of it may be read.
+func (w *watching) get(ctx context.Context) error {
+	ref := w.ref()
+	var live *unstructured.Unstructured
+	err := w.do(ctx, func(ctx context.Context) error {
+		body, err := transport.Read(ctx, w.source.REST.Get().AbsPath(transport.ResourcePath(w.kind, ref.Namespace, ref.Name)...))
+		if err == nil {
+			live, err = transport.Object(body, w.kind, ref)
+		}
+		return err
+	})
+	w.round++
+	switch {
+	case err == nil:
+		w.present(live)
+	case !apierrors.IsNotFound(err) || transport.Unserved(err):
+		return err
+	}
+	w.sweep()
+	return nil
+}
+
+// do sends a request, and reports at once if it fails.
+func (w *watching) do(ctx context.Context, send func(context.Context) error) error {
+	r := transport.Request{Ref: w.ref(), NewlyServed: w.source.NewlyServed(w.kind.GVK), Bulk: true}
+	return w.source.Send.Do(ctx, r, func(ctx context.Context) error {
+		err := send(ctx)
+		switch {
+		case err == nil:
+		case transport.Classify(err, r) == transport.Lost:
+			w.unreadable(transport.CauseOf(err))
+		case transport.Classify(err, r) != transport.Final:
+			w.unreadable(err)
+		}
+		return err
+	})
+}
+
+// collection returns a request for the selected objects.
+func (w *watching) collection() *rest.Request { return Collection(w.source.REST, w.kind, w.sel) }

@@ -1,0 +1,347 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+func ignoreLive(int, *unstructured.Unstructured, error) {}
+
+// manyRefs are ConfigMaps w000, w001, …
+func manyRefs(n int) []object.Ref {
+	refs := make([]object.Ref, n)
+	for i := range refs {
+		refs[i] = refTo(configMaps, fmt.Sprintf("w%03d", i))
+	}
+	return refs
+}
+
+// store serves lists, in pages, and single objects.
+type store struct {
+	names []string // sorted
+	// refuse answers lists, if it is set.
+	refuse func() *http.Response
+	// expired is how often the list cannot be gone on with; token is where it can
+	// be, as the server says.
+	expired int
+	token   string
+	sizes   []int // of the pages that were read
+}
+
+func (s *store) answer(_ int, req *http.Request) (*http.Response, error) {
+	if name := strings.TrimPrefix(req.URL.Path, "/api/v1/namespaces/prod/configmaps"); name != "" {
+		if slices.Contains(s.names, name[1:]) {
+			return ok(req), nil
+		}
+		return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "configmaps", Name: name[1:]}), nil
+	}
+	if s.refuse != nil {
+		return s.refuse(), nil
+	}
+	query := req.URL.Query()
+	from, _ := strconv.Atoi(query.Get("continue"))
+	if from > 0 && s.expired > 0 {
+		s.expired--
+		return reply(410, metav1.Status{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, ListMeta: metav1.ListMeta{Continue: s.token},
+			Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired,
+		}), nil
+	}
+	end := len(s.names)
+	meta := map[string]any{"resourceVersion": "1"}
+	if limit, _ := strconv.Atoi(query.Get("limit")); limit > 0 && from+limit < end {
+		end = from + limit
+		meta = map[string]any{"resourceVersion": "1", "continue": strconv.Itoa(end), "remainingItemCount": len(s.names) - end}
+	}
+	s.sizes = append(s.sizes, end-from)
+	items := []any{}
+	for _, name := range s.names[from:end] {
+		items = append(items, map[string]any{
+			"metadata": map[string]any{"name": name, "namespace": "prod", "uid": name}, "data": map[string]any{"n": "1"},
+		})
+	}
+	return reply(200, map[string]any{"kind": "ConfigMapList", "apiVersion": "v1", "metadata": meta, "items": items}), nil
+}
+
+func names(prefix string, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("%s%03d", prefix, i)
+	}
+	return out
+}
+
+func TestLive(t *testing.T) {
+	forbidden := func() *http.Response { return failure(403, metav1.StatusReasonForbidden, nil) }
+	tests := map[string]struct {
+		there []string
+		ask   int
+		store store
+		verbs []string
+		// lists are the sizes of the pages, gets how many objects were read alone.
+		lists []int
+		gets  int
+	}{
+		"none":                           {ask: 0},
+		"few are read one by one":        {there: names("w", 3), ask: worthList - 1, gets: worthList - 1},
+		"many are one list":              {there: names("w", 1000), ask: 1000, lists: []int{1000}},
+		"of a namespace with others":     {there: append(names("a", 400), names("w", 50)...), ask: 60, lists: []int{450}},
+		"the rest at once":               {there: append(names("a", 1100), names("w", 100)...), ask: 100, lists: []int{700, 500}},
+		"all on the first page":          {there: append(names("w", 10), names("x", 900)...), ask: 10, lists: []int{520}},
+		"far more others":                {there: slices.Concat(names("a", 999), names("b", 999), names("w", 10)), ask: 10, lists: []int{520}, gets: 10},
+		"list is forbidden":              {there: names("w", 8), ask: 10, store: store{refuse: forbidden}, gets: 10},
+		"list is not offered":            {there: names("w", 8), ask: 10, verbs: []string{"get"}, gets: 10},
+		"list expires between two pages": {there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: 1}, lists: []int{600, 600, 140}},
+		"expires, and the server says where to go on": {
+			there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: 1, token: "600"}, lists: []int{600, 140},
+		},
+		"expires each time": {there: append(names("a", 700), names("w", 40)...), ask: 50, store: store{expired: 99}, lists: []int{600, 600, 740}},
+		"empty namespace":   {ask: 20, lists: []int{0}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := tt.store
+				s.names = tt.there
+				kind := configMaps
+				if tt.verbs != nil {
+					kind.Verbs = tt.verbs
+				}
+				c, f, _ := newFake(t, s.answer)
+				refs := manyRefs(tt.ask)
+				seen := map[int]int{}
+				c.Live(t.Context(), kind, refs, func(i int, live *unstructured.Unstructured, err error) {
+					seen[i]++
+					there := slices.Contains(s.names, refs[i].Name)
+					if err != nil || (live != nil) != there {
+						t.Errorf("%s: live %v, error %v, want it there: %v", refs[i], live, err, there)
+						return
+					}
+					if there && object.RefOf(live) != refs[i] {
+						t.Errorf("asked for %s, got %s", refs[i], object.RefOf(live))
+					}
+				})
+				for i := range refs {
+					if seen[i] != 1 {
+						t.Errorf("%s was visited %d times", refs[i], seen[i])
+					}
+				}
+				if diff := cmp.Diff(tt.lists, s.sizes); diff != "" {
+					t.Errorf("pages: %s", diff)
+				}
+				if n := f.count("GET /api/v1/namespaces/prod/configmaps/"); n != tt.gets {
+					t.Errorf("%d objects were read one by one, want %d", n, tt.gets)
+				}
+			})
+		})
+	}
+}
+
+// A cluster has many definitions, and large ones, that a set does not need: each that it
+// needs is read by a list of its own, and by a get where that is not allowed.
+func TestLiveDefinitions(t *testing.T) {
+	const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	tests := map[string]struct {
+		there, ask int
+		forbidden  bool
+		// heedless: something on the way takes field selectors out.
+		heedless bool
+		verbs    []string
+		// concurrency bounds the requests at once, if it is set.
+		concurrency int
+		lists, gets int
+	}{
+		"one":                     {there: 100, ask: 1, lists: 1},
+		"not there":               {there: 2, ask: 3, lists: 3},
+		"as many as go apart":     {there: 100, ask: apart, lists: apart},
+		"more":                    {there: 100, ask: apart + 1, lists: 1},
+		"list is forbidden":       {there: 2, ask: 3, forbidden: true, lists: 3, gets: 3},
+		"list is not offered":     {there: 2, ask: 3, verbs: []string{"get"}, gets: 3},
+		"the selector has no say": {there: 100, ask: 3, heedless: true, lists: 3},
+		"few at once, and few":    {there: 100, ask: worthList - 1, concurrency: 2, lists: worthList - 1},
+		"few at once, and many":   {there: 100, ask: worthList, concurrency: 2, lists: 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stored := func(name string) map[string]any {
+					return map[string]any{
+						"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+						"metadata": map[string]any{"name": name, "uid": name},
+					}
+				}
+				there := names("w", tt.there)
+				f := &fake{answer: func(_ int, req *http.Request) (*http.Response, error) {
+					if name, single := strings.CutPrefix(req.URL.Path, path+"/"); single {
+						if !slices.Contains(there, name) {
+							return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: name}), nil
+						}
+						return reply(200, stored(name)), nil
+					}
+					if tt.forbidden {
+						return failure(403, metav1.StatusReasonForbidden, nil), nil
+					}
+					only, selected := strings.CutPrefix(req.URL.Query().Get("fieldSelector"), "metadata.name=")
+					items := []any{}
+					for _, name := range there {
+						if !selected || tt.heedless || name == only {
+							items = append(items, stored(name))
+						}
+					}
+					return reply(200, map[string]any{
+						"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinitionList",
+						"metadata": map[string]any{"resourceVersion": "1"}, "items": items,
+					}), nil
+				}}
+				c, err := New(new(told).options(Options{
+					REST: &rest.Config{Host: "http://fake", Transport: f}, ServerTimeout: 30 * time.Second, Concurrency: tt.concurrency,
+				}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				kind := definitions
+				if tt.verbs != nil {
+					kind.Verbs = tt.verbs
+				}
+				var refs []object.Ref
+				for _, name := range names("w", tt.ask) {
+					refs = append(refs, object.Ref{GVK: kind.GVK, Name: name})
+				}
+				seen := map[int]int{}
+				c.Live(t.Context(), kind, refs, func(i int, live *unstructured.Unstructured, err error) {
+					seen[i]++
+					if err != nil || (live != nil) != (i < tt.there) || live != nil && live.GetName() != refs[i].Name {
+						t.Errorf("%s: live %v, error %v", refs[i], live, err)
+					}
+				})
+				for i := range refs {
+					if seen[i] != 1 {
+						t.Errorf("%s was visited %d times", refs[i], seen[i])
+					}
+				}
+				gets := f.count("GET " + path + "/")
+				if lists := f.count("GET "+path) - gets; lists != tt.lists || gets != tt.gets {
+					t.Errorf("%d lists and %d gets, want %d and %d", lists, gets, tt.lists, tt.gets)
+				}
+			})
+		})
+	}
+}
+
+// A list that breaks in the middle is read again, and nothing is visited twice.
+func TestLiveWithABrokenList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := store{names: names("w", 100)}
+		c, f, _ := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+			resp, err := s.answer(n, req)
+			if n == 1 && strings.HasSuffix(req.URL.Path, "/configmaps") {
+				text, _ := io.ReadAll(resp.Body)
+				resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(string(text[:len(text)/2])), broken{io.ErrUnexpectedEOF}))
+			}
+			return resp, err
+		})
+		seen := map[int]int{}
+		c.Live(t.Context(), configMaps, manyRefs(100), func(i int, live *unstructured.Unstructured, err error) {
+			if seen[i]++; err != nil || live == nil || seen[i] > 1 {
+				t.Errorf("%d: live %v, error %v, for the %d. time", i, live, err, seen[i])
+			}
+		})
+		if n := f.count("GET /api/v1"); len(seen) != 100 || n != 2 {
+			t.Errorf("visited %d objects by %d lists", len(seen), n)
+		}
+	})
+}
+
+func TestLiveErrors(t *testing.T) {
+	tests := map[string]struct {
+		answer   func() *http.Response
+		is       func(error) bool
+		requests int
+	}{
+		"kind is not served": {
+			answer:   func() *http.Response { return text2response(404, "text/plain", "404 page not found") },
+			is:       func(err error) bool { return errors.As(err, new(*NoKindError)) },
+			requests: 3, // the others for whether it is known
+		},
+		"credentials": {
+			answer:   func() *http.Response { return failure(401, metav1.StatusReasonUnauthorized, nil) },
+			is:       func(err error) bool { return transport.StatusOf(err).Code == 401 },
+			requests: 1,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					switch req.URL.Path {
+					case "/apis":
+						return discovered(req), nil
+					case "/api":
+						return groups(group("", serving("v1", "Pod", "pods"))), nil
+					}
+					return tt.answer(), nil
+				})
+				n := 0
+				c.Live(t.Context(), configMaps, manyRefs(20), func(_ int, live *unstructured.Unstructured, err error) {
+					if n++; live != nil || !tt.is(err) {
+						t.Errorf("live %v, error %v", live, err)
+					}
+				})
+				if n != 20 || len(f.seen) != tt.requests {
+					t.Errorf("%d visits after %v", n, f.seen)
+				}
+			})
+		})
+	}
+}
+
+// An aggregated API may say of an object that is not there nothing but 404: that
+// is no kind that is not served, and is found out once.
+func TestTerseNotFound(t *testing.T) {
+	for name, served := range map[string]bool{"the kind is served": true, "the kind is gone": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					if served && req.URL.Path == "/api/v1" {
+						return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "v1", APIResources: []metav1.APIResource{
+							{Name: "configmaps", Kind: "ConfigMap", Namespaced: true},
+						}}), nil
+					}
+					if req.URL.Path == "/apis" || req.URL.Path == "/api/v1" {
+						return discovered(req), nil
+					}
+					return text2response(404, "text/plain", "404 page not found"), nil
+				})
+				const many = worthList - 1
+				c.Live(t.Context(), configMaps, manyRefs(many), func(_ int, live *unstructured.Unstructured, err error) {
+					if live != nil || (err == nil) != served || !served && !errors.As(err, new(*NoKindError)) {
+						t.Errorf("live %v, error %v", live, err)
+					}
+				})
+				if n := f.count("GET /api/v1") - f.count("GET /api/v1/"); n == 0 || n > many {
+					t.Errorf("asked %d times for the kind", n)
+				}
+				before := f.count("GET")
+				if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, "a")); err == nil || served && f.count("GET") != before+1 {
+					t.Errorf("error %v after %d more requests", err, f.count("GET")-before)
+				}
+			})
+		})
+	}
+}

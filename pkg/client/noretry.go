@@ -1,0 +1,186 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/discovery"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// NoRetry reads without retrying: for a diagnosis of a cluster, a missing answer is an
+// answer. The server's warnings are dropped. If the server does not serve a kind, the
+// error is one for which [meta.IsNoMatchError] is true; if only the server behind a kind
+// does not answer, it is not.
+type NoRetry struct {
+	client *Client
+
+	mu    sync.Mutex
+	kinds map[schema.GroupVersionKind]object.Kind
+}
+
+// NoRetry returns a reader that tries each request once.
+func (c *Client) NoRetry() *NoRetry {
+	return &NoRetry{client: c, kinds: map[schema.GroupVersionKind]object.Kind{}}
+}
+
+// Get reads one object; nil, nil if it does not exist.
+func (n *NoRetry) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	kind, err := n.kind(ctx, gvk)
+	if err != nil {
+		return nil, err
+	}
+	ref := object.Ref{GVK: gvk, Namespace: namespace, Name: name}
+	live, err := n.object(ctx, kind, ref, func() *rest.Request {
+		return n.client.rest.Get().AbsPath(transport.ResourcePath(kind, namespace, name)...)
+	})
+	switch {
+	case transport.Unserved(err):
+		return nil, discovery.NoneOf(kind)
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	}
+	return live, err
+}
+
+// Exists reports whether an object exists. None of its contents is sent.
+func (n *NoRetry) Exists(ctx context.Context, ref object.Ref) (bool, error) {
+	kind, err := n.kind(ctx, ref.GVK)
+	if err != nil {
+		return false, err
+	}
+	err = n.do(ctx, ref, func(ctx context.Context) error {
+		_, err := transport.Read(ctx, n.client.existence(kind, ref))
+		return err
+	})
+	switch {
+	case transport.Unserved(err):
+		return false, discovery.NoneOf(kind)
+	case apierrors.IsNotFound(err):
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Select is [Client.Select], trying each request once.
+func (n *NoRetry) Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
+	kind, err := n.kind(ctx, gvk)
+	if err != nil {
+		return err
+	}
+	err = n.client.each(ctx, query{
+		kind: kind, sel: sel, fields: fields, visit: visit,
+		do: func(ctx context.Context, send sending) error {
+			return n.do(ctx, object.Ref{GVK: gvk, Namespace: sel.Namespace}, send)
+		},
+	})
+	if transport.Unserved(err) {
+		return discovery.NoneOf(kind)
+	}
+	return err
+}
+
+// Metadata returns nothing but the metadata of the selected objects.
+func (n *NoRetry) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error) {
+	kind, err := n.kind(ctx, gvk)
+	if err != nil {
+		return nil, err
+	}
+	var items []unstructured.Unstructured
+	err = n.client.each(ctx, query{
+		kind: kind, sel: sel, metadata: true,
+		begin: func() { items = nil },
+		visit: func(u *unstructured.Unstructured) { items = append(items, *u) },
+		do: func(ctx context.Context, send sending) error {
+			return n.do(ctx, object.Ref{GVK: gvk, Namespace: sel.Namespace}, send)
+		},
+	})
+	if transport.Unserved(err) {
+		return nil, discovery.NoneOf(kind)
+	}
+	return items, err
+}
+
+// Kinds returns the kinds that the server serves and that can be listed, each at one
+// version. Those of an API whose server is away are missing. It asks the server, because
+// a kind that a cache does not know yet may be the cause of the trouble.
+func (n *NoRetry) Kinds(ctx context.Context) ([]object.Kind, error) {
+	kinds, err := n.client.Listable(ctx)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, kind := range kinds {
+		n.kinds[kind.GVK] = kind
+	}
+	return kinds, err
+}
+
+// DryRunRemoveFinalizer replays the removal of one finalizer, as a dry run, and
+// returns why it was refused.
+func (n *NoRetry) DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error {
+	kind, err := n.kind(ctx, ref.GVK)
+	if err != nil {
+		return err
+	}
+	_, err = n.object(ctx, kind, ref, func() *rest.Request {
+		return n.client.removal(kind, live, finalizer).Param("dryRun", metav1.DryRunAll)
+	})
+	return err
+}
+
+// Allowed asks whether a user may do what verb says with the object; with an empty
+// user, whether we may.
+func (n *NoRetry) Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error) {
+	kind, err := n.kind(ctx, ref.GVK)
+	if err != nil {
+		return false, err
+	}
+	return n.client.permitted(ctx, kind, user, verb, ref, func(ctx context.Context, send sending) error {
+		return n.do(ctx, ref, send)
+	})
+}
+
+// kind finds how a kind is served. If its server does not answer, that does not mean that
+// there is no such kind.
+func (n *NoRetry) kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
+	n.mu.Lock()
+	kind, known := n.kinds[gvk]
+	n.mu.Unlock()
+	if known {
+		return kind, nil
+	}
+	kind, err := n.client.Kind(ctx, gvk)
+	if missing, ok := errors.AsType[*NoKindError](err); ok && missing.Err != nil {
+		return kind, transport.NoAnswer(missing.Err)
+	}
+	return kind, err
+}
+
+// object sends a request once whose answer is one object.
+func (n *NoRetry) object(ctx context.Context, kind object.Kind, ref object.Ref, build func() *rest.Request) (*unstructured.Unstructured, error) {
+	var live *unstructured.Unstructured
+	err := n.do(ctx, ref, func(ctx context.Context) error {
+		body, err := transport.Read(ctx, build())
+		if err == nil {
+			live, err = transport.Object(body, kind, ref)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return live, nil
+}
+
+// do sends a request once.
+func (n *NoRetry) do(ctx context.Context, ref object.Ref, send sending) error {
+	return n.client.requests.Once(ctx, transport.Request{Ref: ref, Quiet: true, Bulk: true}, send)
+}

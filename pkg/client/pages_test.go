@@ -1,0 +1,82 @@
+package client
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Edge case 94: a list that is too old at each continuation costs a handful of requests,
+// for every caller, and ends.
+func TestListThatIsAlwaysTooOld(t *testing.T) {
+	const handful = 6
+	expired := func(token string) *http.Response {
+		return reply(410, metav1.Status{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, ListMeta: metav1.ListMeta{Continue: token},
+			Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired,
+		})
+	}
+	more := func() *http.Response { return reply(http.StatusOK, items("more", "a")) }
+	for name, answer := range map[string]func(next string, limited bool) *http.Response{
+		"and no more": func(next string, limited bool) *http.Response {
+			switch {
+			case next != "":
+				return expired("")
+			case limited:
+				return more()
+			}
+			return reply(http.StatusOK, items("", "a"))
+		},
+		"and it is said where to go on": func(next string, limited bool) *http.Response {
+			switch {
+			case next != "":
+				return expired(next + "x")
+			case limited:
+				return more()
+			}
+			return reply(http.StatusOK, items("", "a"))
+		},
+		"even all at once": func(next string, _ bool) *http.Response {
+			if next != "" {
+				return expired("")
+			}
+			return more()
+		},
+		"by its code alone": func(next string, limited bool) *http.Response {
+			if next != "" {
+				return failure(http.StatusGone, "", nil)
+			}
+			return more()
+		},
+		"and goes on where it was": func(string, bool) *http.Response { return more() },
+	} {
+		for _, q := range questions() {
+			if !slices.Contains([]string{"Live, a list", "Select", "Names", "NoRetry.List", "NoRetry.Metadata", "Count", "Watch"}, q.name) {
+				continue
+			}
+			t.Run(q.name+"/"+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+						query := req.URL.Query()
+						switch {
+						case strings.HasSuffix(req.URL.Path, "/configmaps") && query.Get("watch") == "":
+							return answer(query.Get("continue"), query.Get("limit") != ""), nil
+						case query.Get("watch") != "":
+							return failure(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, nil), nil // the end
+						}
+						return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a"}), nil
+					})
+					c.Know(configMaps, false)
+					_ = q.ask(t.Context(), c)
+					if n := f.count("GET /api/v1/namespaces/prod/configmaps") - f.count("GET /api/v1/namespaces/prod/configmaps/"); n > handful {
+						t.Errorf("%d requests, want at most %d", n, handful)
+					}
+				})
+			})
+		}
+	}
+}

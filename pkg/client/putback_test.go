@@ -1,0 +1,110 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Where the server kept none of the managed fields that were sent, the former ones are sent again for
+// the version that it answered with, and once more if somebody came between. It is a refusal only if
+// they are there again.
+func TestPutBack(t *testing.T) {
+	entry := func(manager string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:a":{}}}`)}
+	}
+	// at is an object at a version, owned by some.
+	at := func(version string, owners ...string) *http.Response {
+		u := newObject(configMaps, "a")
+		u.SetUID("u")
+		u.SetResourceVersion(version)
+		var entries []metav1.ManagedFieldsEntry
+		for _, o := range owners {
+			entries = append(entries, entry(o))
+		}
+		u.SetManagedFields(entries)
+		return reply(http.StatusOK, u)
+	}
+	conflict := func() *http.Response { return failure(409, metav1.StatusReasonConflict, nil) }
+	for name, tt := range map[string]struct {
+		answers []func() *http.Response
+		sent    []string // owners for a version
+		lost    bool
+		fits    bool
+		unowned bool // to begin with
+	}{
+		"nothing to lose": {unowned: true, answers: []func() *http.Response{func() *http.Response { return at("2") }}, sent: []string{"team for 1"}},
+		"it fits":         {answers: []func() *http.Response{func() *http.Response { return at("2", "team") }}, sent: []string{"team for 1"}, fits: true},
+		"put back":        {answers: []func() *http.Response{func() *http.Response { return at("2") }, func() *http.Response { return at("3", "flux") }}, sent: []string{"team for 1", "flux for 2"}},
+		"somebody wrote": {
+			answers: []func() *http.Response{func() *http.Response { return at("2") }, conflict, func() *http.Response { return at("3") }, func() *http.Response { return at("4", "flux") }},
+			sent:    []string{"team for 1", "flux for 2", "flux for 3"},
+		},
+		"somebody applied": {
+			answers: []func() *http.Response{func() *http.Response { return at("2") }, conflict, func() *http.Response { return at("3", "before-first-apply") }},
+			sent:    []string{"team for 1", "flux for 2"}, lost: true,
+		},
+		"still too large": {answers: []func() *http.Response{func() *http.Response { return at("2") }, func() *http.Response { return at("3") }}, sent: []string{"team for 1", "flux for 2"}, lost: true},
+		"no more rights": {
+			answers: []func() *http.Response{func() *http.Response { return at("2") }, func() *http.Response { return failure(403, metav1.StatusReasonForbidden, nil) }},
+			sent:    []string{"team for 1", "flux for 2"}, lost: true,
+		},
+		"gone": {
+			answers: []func() *http.Response{func() *http.Response { return at("2") }, conflict, func() *http.Response {
+				return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a", Kind: "configmaps"})
+			}},
+			sent: []string{"team for 1", "flux for 2"}, lost: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var sent []string
+				answers := tt.answers
+				c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					if !strings.HasSuffix(req.URL.Path, "/a") {
+						return ok(req), nil
+					}
+					if req.Method == http.MethodPatch {
+						var body []struct{ Value any }
+						text, err := io.ReadAll(req.Body)
+						if err == nil {
+							err = json.Unmarshal(text, &body)
+						}
+						if err != nil {
+							return nil, err
+						}
+						owner := body[0].Value.([]any)[0].(map[string]any)["manager"].(string)
+						sent = append(sent, owner+" for "+body[1].Value.(string))
+					}
+					next := answers[0]
+					answers = answers[1:]
+					return next(), nil
+				})
+				live := newObject(configMaps, "a")
+				live.SetResourceVersion("1")
+				if !tt.unowned {
+					live.SetManagedFields([]metav1.ManagedFieldsEntry{entry("flux")})
+				}
+				fields := []any{map[string]any{"manager": "team", "operation": "Apply"}}
+				_, err := c.PutManagedFields(t.Context(), configMaps, live, fields, object.Write{Manager: "m"})
+				tooLarge, is := errors.AsType[*TooLargeError](err)
+				if is == tt.fits || is && (tooLarge.Lost != nil) != tt.lost || apierrors.IsRequestEntityTooLargeError(err) != (is && !tt.lost) {
+					t.Errorf("%v", err)
+				}
+				if diff := cmp.Diff(tt.sent, sent); diff != "" || len(answers) > 0 {
+					t.Errorf("%d answers left: %s", len(answers), diff)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package client
+
+import (
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Whatever is wrong with what is read ahead: as long as it is not asked about, it is sent
+// once, and nothing is said. Once it is asked about, it is tried again like all else.
+func TestSchemasAheadFailInSilence(t *testing.T) {
+	sick := map[string]func(req *http.Request) (*http.Response, error){
+		"busy": func(*http.Request) (*http.Response, error) {
+			return failure(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, nil, "Retry-After", "5"), nil
+		},
+		"unavailable": func(*http.Request) (*http.Response, error) { return stranger(http.StatusServiceUnavailable), nil },
+		"internal": func(*http.Request) (*http.Response, error) {
+			return failure(http.StatusInternalServerError, metav1.StatusReasonInternalError, nil), nil
+		},
+		"broken": func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF },
+		"silent": func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		},
+	}
+	gv := schema.GroupVersion{Group: "apps", Version: "v1"}
+	document, where := "/openapi/v3/apis/apps/v1", "/openapi/v3"
+	for name, answer := range sick {
+		for _, path := range []string{where, document} {
+			t.Run(name+path, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					well, sent := false, 0
+					c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+						switch {
+						case req.URL.Path == path && !well:
+							sent++
+							return answer(req)
+						case req.URL.Path == where:
+							return reply(http.StatusOK, map[string]any{"paths": map[string]any{
+								"apis/apps/v1": map[string]any{"serverRelativeURL": document + "?hash=1"},
+							}}), nil
+						case req.URL.Path == document:
+							return reply(http.StatusOK, map[string]any{"openapi": "3.0.0", "components": map[string]any{"schemas": map[string]any{
+								"A": map[string]any{"x-kubernetes-group-version-kind": []any{map[string]any{"group": "apps", "version": "v1", "kind": "A"}}},
+							}}}), nil
+						}
+						return text2response(http.StatusOK, "text/plain", "ok"), nil
+					})
+					schemas, expect, stop := c.SchemaAhead(t.Context())
+					expect([]schema.GroupVersion{gv})
+					defer stop()
+					time.Sleep(5 * time.Minute) // as the objects take to be ready
+					synctest.Wait()
+					if sent != 1 {
+						t.Errorf("sent %d times before it was asked about", sent)
+					}
+					if len(says.retries)+len(says.silences) > 0 {
+						t.Errorf("said before it was asked about: %v %v", says.retries, says.silences)
+					}
+					well = true
+					if s, _ := schemas(object.Kind{GVK: gv.WithKind("A")}); s == nil {
+						t.Error("no schema, although the server is well now")
+					}
+				})
+			})
+		}
+	}
+}
+
+// Who allows few requests at once gets none that nothing needs yet: one that hangs would
+// keep the others from being sent.
+func TestSchemasAheadLeaveRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{answer: func(_ int, req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		}}
+		c, err := New(Options{REST: &rest.Config{Host: "http://fake", Transport: f}, ServerTimeout: time.Minute, Concurrency: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, expect, stop := c.SchemaAhead(t.Context())
+		expect([]schema.GroupVersion{{Group: "apps", Version: "v1"}})
+		defer stop()
+		synctest.Wait()
+		if len(f.seen) > 0 {
+			t.Errorf("asked ahead: %v", f.seen)
+		}
+	})
+}

@@ -1,0 +1,170 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/discovery"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// However many kinds are asked about, side by side and again and again, the schemas of a
+// run cost one request for where they are, and one for each group version.
+func TestSchemasCostARequestAGroupVersion(t *testing.T) {
+	for name, read := range map[string]func(*Client, context.Context) (discovery.Lookup, func()){
+		"asked when needed": func(c *Client, ctx context.Context) (discovery.Lookup, func()) {
+			return c.SchemaOnce(ctx), func() {}
+		},
+		"asked ahead": func(c *Client, ctx context.Context) (discovery.Lookup, func()) {
+			schemas, expect, stop := c.SchemaAhead(ctx)
+			expect([]schema.GroupVersion{{Group: "apps", Version: "v1"}, {Group: "example.com", Version: "v1"}})
+			return schemas, stop
+		},
+	} {
+		t.Run(name, func(t *testing.T) { schemasCostARequestAGroupVersion(t, read) })
+	}
+}
+
+func schemasCostARequestAGroupVersion(t *testing.T, read func(*Client, context.Context) (discovery.Lookup, func())) {
+	groups, kinds := []string{"apps", "batch", "example.com"}, []string{"A", "B", "C"}
+	c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		group := strings.TrimSuffix(strings.TrimPrefix(req.URL.Path, "/openapi/v3/apis/"), "/v1")
+		switch {
+		case req.URL.Path == "/openapi/v3":
+			paths := map[string]any{}
+			for _, group := range groups {
+				paths["apis/"+group+"/v1"] = map[string]any{"serverRelativeURL": "/openapi/v3/apis/" + group + "/v1?hash=1"}
+			}
+			return reply(http.StatusOK, map[string]any{"paths": paths}), nil
+		case group != req.URL.Path:
+			schemas := map[string]any{}
+			for _, kind := range kinds {
+				schemas["some."+kind] = map[string]any{
+					"description": group + kind, "x-kubernetes-group-version-kind": []any{map[string]any{"group": group, "version": "v1", "kind": kind}},
+				}
+			}
+			return reply(http.StatusOK, map[string]any{"openapi": "3.0.0", "components": map[string]any{"schemas": schemas}}), nil
+		}
+		return stranger(http.StatusNotFound), nil
+	})
+	schemas, stop := read(c, t.Context())
+	defer stop()
+	var all sync.WaitGroup
+	for n := range 5 * len(groups) * len(kinds) {
+		all.Go(func() {
+			gvk := schema.GroupVersionKind{Group: groups[n%len(groups)], Version: "v1", Kind: kinds[n/len(groups)%len(kinds)]}
+			if got, _ := schemas(object.Kind{GVK: gvk}); got == nil || got.Description != gvk.Group+gvk.Kind {
+				t.Errorf("the schema of %s is %v", gvk, got)
+			}
+		})
+	}
+	all.Wait()
+	want := map[string]int{"/openapi/v3": 1}
+	for _, group := range groups {
+		want[fmt.Sprintf("/openapi/v3/apis/%s/v1", group)] = 1
+	}
+	got := map[string]int{}
+	for _, what := range f.seen {
+		if _, path, _ := strings.Cut(what, " "); strings.HasPrefix(path, "/openapi") {
+			got[path]++
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("requests: %v, want %v", got, want)
+	}
+}
+
+// What is asked ahead is on its way before any kind is asked about, so that it costs no
+// round trip of its own, and a document that is likely to be asked for costs none at all. It
+// knows what came later, too, and asks once for what is not there.
+func TestSchemasAreAskedAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const trip = 100 * time.Millisecond
+		published := []string{"apps", "large.com"}
+		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			time.Sleep(trip)
+			group := strings.TrimSuffix(strings.TrimPrefix(req.URL.Path, "/openapi/v3/apis/"), "/v1")
+			if req.URL.Path == "/openapi/v3" {
+				paths := map[string]any{}
+				for _, group := range published {
+					paths["apis/"+group+"/v1"] = map[string]any{"serverRelativeURL": "/openapi/v3/apis/" + group + "/v1?hash=1"}
+				}
+				return reply(http.StatusOK, map[string]any{"paths": paths}), nil
+			}
+			schemas := map[string]any{"A": map[string]any{
+				"description": group, "x-kubernetes-group-version-kind": []any{map[string]any{"group": group, "version": "v1", "kind": "A"}},
+			}}
+			return reply(http.StatusOK, map[string]any{"openapi": "3.0.0", "components": map[string]any{"schemas": schemas}}), nil
+		})
+		schemas, expect, stop := c.SchemaAhead(t.Context())
+		expect([]schema.GroupVersion{{Group: "large.com", Version: "v1"}, {Group: "none.com", Version: "v1"}})
+		defer stop()
+		ask := func(group string) *spec.Schema {
+			s, _ := schemas(object.Kind{GVK: schema.GroupVersionKind{Group: group, Version: "v1", Kind: "A"}})
+			return s
+		}
+		time.Sleep(trip + time.Millisecond) // as the objects are read
+		synctest.Wait()
+		if got, want := fmt.Sprint(f.seen), "[GET /openapi/v3 GET /openapi/v3/apis/large.com/v1]"; got != want {
+			t.Fatalf("asked before any question: %s, want %s", got, want)
+		}
+		began := time.Now()
+		if got := ask("apps"); got == nil || got.Description != "apps" {
+			t.Errorf("the schema is %v", got)
+		}
+		if took := time.Since(began); took > trip {
+			t.Errorf("took %s, a document takes %s", took, trip)
+		}
+		began = time.Now()
+		if got := ask("large.com"); got == nil || got.Description != "large.com" {
+			t.Errorf("the schema is %v", got)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("took %s, although it was likely to be asked", took)
+		}
+		published = append(published, "late.com")
+		if got := ask("late.com"); got == nil || got.Description != "late.com" {
+			t.Errorf("the schema of a group that came later is %v", got)
+		}
+		for range 3 {
+			if got := ask("none.com"); got != nil {
+				t.Errorf("a group that is not there has the schema %v", got)
+			}
+		}
+		indexes := 0
+		for _, what := range f.seen {
+			if what == "GET /openapi/v3" {
+				indexes++
+			}
+		}
+		if indexes != 2 {
+			t.Errorf("where the schemas are was asked %d times: %v", indexes, f.seen)
+		}
+	})
+}
+
+// Who stops does not wait for an answer that never comes.
+func TestSchemasAheadStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		})
+		_, expect, stop := c.SchemaAhead(t.Context())
+		expect([]schema.GroupVersion{{Group: "large.com", Version: "v1"}})
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took > 0 {
+			t.Errorf("stopped after %s", took)
+		}
+	})
+}

@@ -1,0 +1,140 @@
+package client
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// A server that does not say what it serves, for as long as one asks, is given up about
+// once, whatever part of that is sick, and however many kinds are asked for, one after the
+// other: by virtual time. It claims of no kind that it is not served.
+func TestSickDiscovery(t *testing.T) {
+	const groups, limit, most = 20, 30 * time.Second, 3 * 30 * time.Second
+	list := func(path string) bool { return path == "/api/v1" || strings.Count(path, "/") == 3 }
+	var all []string
+	for i := range groups {
+		all = append(all, sickGroup(i))
+	}
+	for part, sick := range map[string]func(string) bool{
+		"everything":       func(path string) bool { return path == "/api" || path == "/apis" || list(path) },
+		"/api":             func(path string) bool { return path == "/api" },
+		"/apis":            func(path string) bool { return path == "/apis" },
+		"one group":        func(path string) bool { return path == "/apis/g1.k8s.io/v1" },
+		"the lists of all": list,
+	} {
+		for _, code := range []int{500, 503} {
+			t.Run(fmt.Sprintf("%s/%d", part, code), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+						switch path := req.URL.Path; {
+						case sick(path) && code == 500:
+							return failure(500, metav1.StatusReasonInternalError, nil), nil
+						case sick(path):
+							return failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
+						}
+						if said := catalogueOf(req.URL.Path, all...); said != nil {
+							return said, nil
+						}
+						return failure(404, metav1.StatusReasonNotFound, nil), nil
+					})
+					began := time.Now()
+					for i := range groups {
+						gvk := schema.GroupVersionKind{Group: sickGroup(i), Version: "v1", Kind: "Thing"}
+						isSick := part != "one group" || i == 1
+						for name, ask := range map[string]func() error{
+							"Kind":       func() error { _, err := c.Kind(t.Context(), gvk); return err },
+							"Remembered": func() error { _, _, err := c.Remembered(t.Context(), gvk); return err },
+							"Unserved": func() error {
+								if !isSick {
+									return nil
+								}
+								return c.Unserved(t.Context(), gvk)
+							},
+							"Elsewhere": func() error {
+								_, err := c.Elsewhere(t.Context(), gvk)
+								if part == "one group" || part == "the lists of all" {
+									return nil // It is served in no other.
+								}
+								return err
+							},
+						} {
+							err := ask()
+							switch {
+							case !isSick && err != nil:
+								t.Errorf("%s of %s: %v", name, gvk, err)
+							case isSick && name != "Elsewhere" && err == nil:
+								t.Errorf("%s of %s: no error", name, gvk)
+							case err != nil && strings.Contains(err.Error(), "serves no"):
+								t.Errorf("%s of %s: a claim: %v", name, gvk, err)
+							}
+						}
+					}
+					if took := time.Since(began); took > most || took < limit/2 {
+						t.Errorf("given up after %s, want about %s, at most %s", took, limit, most)
+					}
+				})
+			})
+		}
+	}
+}
+
+// An answer about another group ends the patience that was spent: a group that is sick for
+// good does not take it from one that is sick for a moment.
+func TestSickForAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked time.Time
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			switch path := req.URL.Path; {
+			case path == "/readyz":
+				return text2response(200, "text/plain", "ok"), nil
+			case strings.HasPrefix(path, "/apis/moment.example.com/") && asked.IsZero():
+				asked = time.Now()
+				fallthrough
+			case strings.HasPrefix(path, "/apis/moment.example.com/") && time.Since(asked) < 10*time.Second, strings.HasPrefix(path, "/apis/sick.example.com/"):
+				return failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
+			case strings.HasPrefix(path, "/apis/"):
+				return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: strings.TrimPrefix(path, "/apis/"), APIResources: []metav1.APIResource{{Name: "things", Kind: "Thing"}}}), nil
+			default:
+				return discovered(req), nil
+			}
+		})
+		ask := func(group string) error {
+			_, err := c.Served(t.Context(), schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Thing"}, time.Second)
+			return err
+		}
+		if err := ask("sick.example.com"); err == nil {
+			t.Error("a sick group is served")
+		}
+		if err := ask("well.example.com"); err != nil {
+			t.Error(err)
+		}
+		if err := ask("moment.example.com"); err != nil {
+			t.Errorf("%v, although it had passed after 10s", err)
+		}
+	})
+}
+
+// sickGroup is one of Kubernetes' own groups, for which the cache is trusted, or another.
+func sickGroup(i int) string { return fmt.Sprintf("g%d.%s", i, []string{"example.com", "k8s.io"}[i%2]) }
+
+// A server that is not ready says itself which of its checks fail.
+func TestNotReadyInItsOwnWords(t *testing.T) {
+	for said, want := range map[string]string{
+		"[+]ping ok\n[-]etcd failed: reason withheld\n[+]log ok\nreadyz check failed\n": "the API server is there, but not ready: etcd failed",
+		"[-]etcd failed: reason withheld\n[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\n": "the API server is there, but not ready: " +
+			"etcd, poststarthook/rbac/bootstrap-roles failed",
+		"": "the API server is starting (it answers /readyz with 500)",
+	} {
+		c, _, _ := newFake(t, func(int, *http.Request) (*http.Response, error) { return text2response(500, "text/plain", said), nil })
+		if err := c.requests.Ready(t.Context()); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %q", said, err, want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package client
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+)
+
+// A server that answers a question about schemas with an error answers, in its own words; one
+// in whose place a gateway answers does not.
+func TestSickSchema(t *testing.T) {
+	const index, document = "/openapi/v3", "/openapi/v3/apis/example.com/v1"
+	status := func(code int, reason metav1.StatusReason) func(*http.Request) (*http.Response, error) {
+		return func(*http.Request) (*http.Response, error) { return failure(code, reason, nil), nil }
+	}
+	for name, test := range map[string]struct {
+		fault func(*http.Request) (*http.Response, error)
+		// code is what the server answers; 0 if nothing does.
+		code int32
+		says string
+	}{
+		"500":             {status(500, metav1.StatusReasonInternalError), 500, "500 InternalError"},
+		"503":             {status(503, metav1.StatusReasonServiceUnavailable), 503, "503 ServiceUnavailable"},
+		"504":             {status(504, metav1.StatusReasonTimeout), 504, "504 Timeout"},
+		"429":             {status(429, metav1.StatusReasonTooManyRequests), 429, "429 TooManyRequests"},
+		"401":             {status(401, metav1.StatusReasonUnauthorized), 401, "401 Unauthorized"},
+		"a gateway's 502": {func(*http.Request) (*http.Response, error) { return stranger(502), nil }, 0, "does not answer"},
+		"a gateway's 503": {func(*http.Request) (*http.Response, error) { return stranger(503), nil }, 0, "does not answer"},
+		"a gateway's JSON": {func(*http.Request) (*http.Response, error) {
+			return reply(503, map[string]any{"message": "no healthy upstream"}), nil
+		}, 0, "does not answer"},
+		"a gateway's success": {func(*http.Request) (*http.Response, error) {
+			return reply(503, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess}), nil
+		}, 0, "does not answer"},
+		"{}": {func(*http.Request) (*http.Response, error) { return reply(200, map[string]any{}), nil }, 0, "not what was asked for"},
+	} {
+		for _, path := range []string{index, document} {
+			t.Run(name+", "+path, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					now := time.Now()
+					s := &thingServer{served: now, there: now, sick: func(p string) bool { return p == path }, from: now, to: now.Add(time.Hour), fault: test.fault}
+					c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return s.published(req) })
+					_, err := c.Schema(t.Context(), things)
+					if took := time.Since(now); err == nil || took > 40*time.Second {
+						t.Fatalf("%v after %s", err, took)
+					}
+					if said := strings.Contains(err.Error(), "does not answer"); said != (test.says == "does not answer" || name == "{}") || !strings.Contains(err.Error(), test.says) {
+						t.Errorf("it is said that %v", err)
+					}
+					for _, r := range says.retries {
+						if isStatus := !apierrors.IsUnexpectedServerError(r.err) && transport.StatusOf(r.err).Code == test.code; !isStatus && test.code != 0 {
+							t.Errorf("told while it is tried again: %v", r.err)
+						}
+					}
+					if test.code != 0 && transport.StatusOf(err).Code != test.code {
+						t.Errorf("the error has lost the code %d: %v", test.code, fmt.Sprintf("%#v", transport.StatusOf(err)))
+					}
+				})
+			})
+		}
+	}
+}
+
+// That a server has no schema, or does not let us read it, is no error.
+func TestNoSchema(t *testing.T) {
+	for _, reason := range []metav1.StatusReason{metav1.StatusReasonNotFound, metav1.StatusReasonForbidden, metav1.StatusReasonNotAcceptable} {
+		t.Run(string(reason), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				code := map[metav1.StatusReason]int{metav1.StatusReasonNotFound: 404, metav1.StatusReasonForbidden: 403, metav1.StatusReasonNotAcceptable: 406}[reason]
+				now := time.Now()
+				s := &thingServer{served: now, there: now, sick: func(p string) bool { return strings.HasPrefix(p, "/openapi") }, from: now, to: now.Add(time.Hour), fault: func(*http.Request) (*http.Response, error) {
+					return failure(code, reason, nil), nil
+				}}
+				c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return s.published(req) })
+				if known, err := c.Schema(t.Context(), things); known != nil || err != nil || time.Since(now) > time.Second {
+					t.Errorf("%v, %v after %s", known, err, time.Since(now))
+				}
+			})
+		})
+	}
+}

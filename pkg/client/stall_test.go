@@ -1,0 +1,179 @@
+package client
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// hang is a server that takes a request and never answers it.
+func hang(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, req.Context().Err()
+}
+
+// Edge case 28: --server-timeout holds for a server that takes requests and does
+// not answer them as well, whatever is asked first.
+func TestSilentServer(t *testing.T) {
+	for name, send := range map[string]func(*testing.T, *Client) error{
+		"GET":       func(t *testing.T, c *Client) error { return getMany(t.Context(), c, 1)[0] },
+		"many GETs": func(t *testing.T, c *Client) error { return errors.Join(getMany(t.Context(), c, 50)...) },
+		"discovery": func(t *testing.T, c *Client) error {
+			_, err := c.Kind(t.Context(), configMaps.GVK)
+			return err
+		},
+		"PATCH": func(t *testing.T, c *Client) error {
+			_, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m"})
+			return err
+		},
+	} {
+		for limit, most := range map[time.Duration]time.Duration{
+			0:                15 * time.Second,
+			3 * time.Second:  4 * time.Second,
+			30 * time.Second: 31 * time.Second,
+			10 * time.Minute: 10*time.Minute + time.Second,
+		} {
+			t.Run(name+", "+limit.String(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c, _, _ := newFakeFor(t, limit, func(_ int, req *http.Request) (*http.Response, error) { return hang(req) })
+					began := time.Now()
+					err := send(t, c)
+					var gone *transport.UnreachableError
+					took := time.Since(began)
+					if !errors.As(err, &gone) || gone.For != took {
+						t.Errorf("error %v after %s, want that the server is away, and how long it was tried", err, took)
+					}
+					if took < limit || took > most {
+						t.Errorf("gave up after %s, want %s", took, limit)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A server that is silent for a while and then answers is no failure of anybody's.
+func TestSilenceEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		back := time.Now().Add(17 * time.Second)
+		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if time.Now().Before(back) {
+				return hang(req)
+			}
+			return ok(req), nil
+		})
+		if err := errors.Join(getMany(t.Context(), c, 50)...); err != nil {
+			t.Fatal(err)
+		}
+		if late := time.Since(back); late > 6*time.Second {
+			t.Errorf("done %s after the server was back", late)
+		}
+		for _, r := range says.retries {
+			if r.ref != (object.Ref{}) {
+				t.Errorf("reported %+v, want nothing but that the server is away", r)
+			}
+		}
+		if len(says.retries) == 0 {
+			t.Error("nothing was reported")
+		}
+	})
+}
+
+// A server that says it is there may work on a request for as long as it likes.
+func TestSlowAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if req.URL.Path != "/readyz" {
+				time.Sleep(time.Minute)
+			}
+			return ok(req), nil
+		})
+		if err := errors.Join(getMany(t.Context(), c, 3)...); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // The last report may be under way.
+		if f.count("GET /api") != 3 || len(says.retries) != 0 {
+			t.Errorf("requests %v, reported %v; want each once", f.seen, says.retries)
+		}
+		if n := f.count("GET /readyz"); n == 0 || n > 8 {
+			t.Errorf("asked %d times whether the server is there, want it now and then", n)
+		}
+		// Edge case 91: it is reported, with how long it may take, soon and then again.
+		heard := map[object.Ref]time.Duration{}
+		for _, s := range says.silences {
+			if s.since-heard[s.ref] > 10*time.Second || s.within != attemptLimit {
+				t.Errorf("%v after %s of %s, and before that after %s", s.ref, s.since, s.within, heard[s.ref])
+			}
+			heard[s.ref] = s.since
+		}
+		if len(heard) != 3 {
+			t.Errorf("reported %d requests: %v", len(heard), says.silences)
+		}
+		for ref, last := range heard {
+			if last < 50*time.Second {
+				t.Errorf("%v: nothing was reported after %s", ref, last)
+			}
+		}
+	})
+}
+
+// trickle is a body of which a little comes each second.
+type trickle struct {
+	io.Reader
+}
+
+func (b trickle) Read(p []byte) (int, error) {
+	time.Sleep(time.Second)
+	return b.Reader.Read(p[:1])
+}
+
+// An answer that comes slowly is not silence.
+func TestSlowBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if req.URL.Path == "/readyz" {
+				return hang(req)
+			}
+			resp := ok(req)
+			resp.Body = io.NopCloser(trickle{resp.Body})
+			return resp, nil
+		})
+		if err := getMany(t.Context(), c, 1)[0]; err != nil {
+			t.Fatal(err)
+		}
+		if f.count("GET /readyz") != 0 {
+			t.Errorf("requests %v", f.seen)
+		}
+	})
+}
+
+// Silence that ended with an answer does not count against a later outage.
+func TestSilenceThatPassed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			switch at := time.Since(began); {
+			case at < time.Minute && req.URL.Path == "/readyz":
+				return hang(req)
+			case at < time.Minute:
+				time.Sleep(17 * time.Second)
+			case at < 80*time.Second:
+				return nil, errRefused
+			}
+			return ok(req), nil
+		})
+		if err := getMany(t.Context(), c, 1)[0]; err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute - time.Since(began))
+		if err := getMany(t.Context(), c, 1)[0]; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+const (
+	widgetsList = `{"kind":"APIResourceList","groupVersion":"%s","resources":[{"name":"widgets","kind":"Widget","namespaced":true}]}`
+	emptyList   = `{"kind":"APIResourceList","groupVersion":"%s","resources":[]}`
+)
+
+// All of the server's answers about what it serves have to agree before the objects of a
+// kind count as gone, because a caller may be waiting for just that. Each answer may be
+// wrong by itself if something stands in between, and the others then speak for the
+// objects.
+func TestKindIsGone(t *testing.T) {
+	// What is found where; everything else is not.
+	const (
+		group, groups  = `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[%s]},{"name":"apps"}]}`, "/apis"
+		v1, v2         = `{"groupVersion":"example.com/v1","version":"v1"}`, `{"groupVersion":"example.com/v2","version":"v2"}`
+		listV1, listV2 = "/apis/example.com/v1", "/apis/example.com/v2"
+	)
+	widgetsIn := func(v string) string { return fmt.Sprintf(widgetsList, "example.com/"+v) }
+	noneIn := func(v string) string { return fmt.Sprintf(emptyList, "example.com/"+v) }
+	gone := map[string]map[string]string{
+		"with its group":         {groups: fmt.Sprintf(group, "")},
+		"with its version":       {groups: fmt.Sprintf(group, v2), listV2: noneIn("v2")},
+		"alone":                  {groups: fmt.Sprintf(group, v1), listV1: noneIn("v1")},
+		"alone, of two versions": {groups: fmt.Sprintf(group, v1+","+v2), listV1: noneIn("v1"), listV2: noneIn("v2")},
+	}
+	unsure := map[string]map[string]string{
+		"listed itself":             {groups: fmt.Sprintf(group, v1), listV1: widgetsIn("v1")},
+		"its version is listed":     {groups: fmt.Sprintf(group, v1)},
+		"another version is listed": {groups: fmt.Sprintf(group, v2)},
+		"in another version":        {groups: fmt.Sprintf(group, v2), listV2: widgetsIn("v2")},
+		"no groups":                 {},
+	}
+	check := func(name string, found map[string]string, want bool) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+					if text, ok := found[req.URL.Path]; ok {
+						return text2response(http.StatusOK, "application/json", text), nil
+					}
+					return text2response(http.StatusNotFound, "text/plain", "404 page not found"), nil
+				})
+				gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
+				kind := object.Kind{GVK: gvk, Resource: "widgets", Namespaced: true}
+				err := c.Watch(t.Context(), kind, object.Selection{Namespace: "default"}, func(object.Change) {})
+				if !meta.IsNoMatchError(err) || (errors.Unwrap(err) == nil) != want {
+					t.Errorf("a watch ended with %v", err)
+				}
+				_, err = c.Get(t.Context(), kind, object.Ref{GVK: gvk, Namespace: "default", Name: "a"})
+				if name != "listed itself" && (!meta.IsNoMatchError(err) || (errors.Unwrap(err) == nil) != want) {
+					t.Errorf("a read ended with %v", err)
+				}
+			})
+		})
+	}
+	for name, found := range gone {
+		check(name, found, true)
+	}
+	for name, found := range unsure {
+		check(name, found, false)
+	}
+}
+
+// The server says in several places what it serves, and they lag behind each other when a
+// definition goes.
+func TestListsLag(t *testing.T) {
+	for name, lagging := range map[string]string{
+		"the kinds":  "/apis/example.com/v1",
+		"the groups": "/apis",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _, _ := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+					behind := req.URL.Path == lagging && n < 4
+					switch {
+					case req.URL.Path == "/apis" && (behind || lagging == "/apis/example.com/v1" && n < 3):
+						return text2response(http.StatusOK, "application/json", `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[{"groupVersion":"example.com/v1","version":"v1"}]}]}`), nil
+					case req.URL.Path == "/apis":
+						return text2response(http.StatusOK, "application/json", `{"kind":"APIGroupList","groups":[{"name":"apps"}]}`), nil
+					case behind:
+						return text2response(http.StatusOK, "application/json", fmt.Sprintf(widgetsList, "example.com/v1")), nil
+					default:
+						return text2response(http.StatusNotFound, "text/plain", "404 page not found"), nil
+					}
+				})
+				gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
+				err := c.Watch(t.Context(), object.Kind{GVK: gvk, Resource: "widgets"}, object.Selection{}, func(object.Change) {})
+				if !meta.IsNoMatchError(err) || errors.Unwrap(err) != nil {
+					t.Errorf("ended with %v", err)
+				}
+			})
+		})
+	}
+}
+
+// They also lag when a definition has come: its group is listed, and its version is not found
+// yet. The version in which the kind is served is named all the same.
+func TestUnservedListsLag(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			switch req.URL.Path {
+			case "/apis":
+				return text2response(http.StatusOK, "application/json", `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[{"groupVersion":"example.com/v1","version":"v1"}]}]}`), nil
+			case "/apis/example.com/v1":
+				if asked++; asked > 3 {
+					return text2response(http.StatusOK, "application/json", fmt.Sprintf(widgetsList, "example.com/v1")), nil
+				}
+			}
+			return text2response(http.StatusNotFound, "text/plain", "404 page not found"), nil
+		})
+		err := c.Unserved(t.Context(), schema.GroupVersionKind{Group: "example.com", Version: "v1beta1", Kind: "Widget"})
+		if want := "this server has Widget in example.com/v1"; !meta.IsNoMatchError(err) || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	})
+}
+
+// The core group is in no list of groups, and every server has it.
+func TestCoreKindIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if req.URL.Path == "/apis" {
+				return discovered(req), nil
+			}
+			return text2response(http.StatusNotFound, "text/plain", "404 page not found"), nil
+		})
+		err := c.Watch(t.Context(), configMaps, object.Selection{Namespace: "default"}, func(object.Change) {})
+		var unanswered interface{ Unreachable() bool }
+		if !meta.IsNoMatchError(err) || !errors.As(err, &unanswered) {
+			t.Errorf("ended with %v", err)
+		}
+	})
+}

@@ -1,0 +1,224 @@
+package transport
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// UnreachableError says that the server was away for longer than we were to
+// wait for it.
+type UnreachableError struct {
+	// For is how long it was waited for.
+	For time.Duration
+	Err error
+}
+
+func (e *UnreachableError) Error() string {
+	if e.For == 0 {
+		return fmt.Sprintf("the API server cannot be reached: %v", e.Err)
+	}
+	return fmt.Sprintf("the API server cannot be reached, after trying for %s: %v", e.For.Round(time.Second), e.Err)
+}
+
+// Unwrap returns why it could not be reached.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// Unreachable marks errors that say nothing about the object.
+func (e *UnreachableError) Unreachable() bool { return true }
+
+// Hint says how to wait longer, or what to correct.
+func (e *UnreachableError) Hint() string {
+	var (
+		name        *net.DNSError
+		authority   x509.UnknownAuthorityError
+		certificate *tls.CertificateVerificationError
+		invalid     x509.CertificateInvalidError
+		host        x509.HostnameError
+		noTLS       tls.RecordHeaderError
+		alert       *net.OpError
+	)
+	if page, ok := errors.AsType[*pageError](e.Err); ok {
+		return page.Hint()
+	}
+	if wrong, ok := errors.AsType[*WrongError](e.Err); ok {
+		return wrong.Hint()
+	}
+	switch {
+	case errors.As(e.Err, &name) && name.IsNotFound:
+		return "the host name of the server in the kubeconfig does not resolve: is it spelled correctly?"
+	case errors.As(e.Err, &invalid) && invalid.Reason == x509.Expired:
+		return "is this machine's clock right (`date -u`)? If so, the server's certificate has to be renewed"
+	case errors.As(e.Err, &host):
+		return "the server's certificate is not for that name: is the address in the kubeconfig right? --tls-server-name says for which name it has to be"
+	case errors.As(e.Err, &authority), errors.As(e.Err, &certificate):
+		return "the server's certificate is not one that the kubeconfig trusts: is it the right cluster, and its certificate-authority-data current?"
+	case errors.As(e.Err, &noTLS), errors.Is(e.Err, http.ErrSchemeMismatch):
+		return "what listens at the server's address does not speak TLS: is the address right?"
+	case errors.As(e.Err, &alert) && refused(e.Err):
+		return "the server declined the connection: is the client certificate in the kubeconfig current?"
+	default:
+		return "check the address (" + command.Kubectl("cluster-info") + "); --server-timeout=10m waits for a cluster that is still starting"
+	}
+}
+
+// credentialsError says that no request was sent, because the source of credentials in
+// the kubeconfig gave none: a program that fails, a login that has expired. It says
+// nothing about the server, and nothing about the object.
+type credentialsError struct{ err error }
+
+func (e *credentialsError) Error() string {
+	return fmt.Sprintf("the API server was not asked: %v", e.err)
+}
+
+func (e *credentialsError) Unwrap() error { return e.err }
+
+// Unreachable marks errors that say nothing about the object.
+func (e *credentialsError) Unreachable() bool { return true }
+
+// Hint says where to look.
+func (e *credentialsError) Hint() string {
+	return "getting credentials as the kubeconfig says failed: is a login due? See: " + command.Kubectl("config", "view", "--minify")
+}
+
+// startingError says that the server is there, but not ready.
+type startingError struct {
+	code int32
+	// failing are the checks that fail, by the server's own account.
+	failing []string
+}
+
+func (e *startingError) Error() string {
+	if len(e.failing) > 0 {
+		return fmt.Sprintf("the API server is there, but not ready: %s failed", strings.Join(e.failing, ", "))
+	}
+	return fmt.Sprintf("the API server is starting (it answers /readyz with %d)", e.code)
+}
+
+// failingChecks reads the checks that fail from an answer of /readyz: lines that begin with [-].
+func failingChecks(err error) []string {
+	var failing []string
+	details := StatusOf(err).Details
+	if details == nil {
+		return nil
+	}
+	for _, cause := range details.Causes {
+		for line := range strings.Lines(cause.Message) {
+			if check, found := strings.CutPrefix(line, "[-]"); found {
+				check, _, _ = strings.Cut(check, " failed")
+				failing = append(failing, strings.TrimSpace(check))
+			}
+		}
+	}
+	return failing
+}
+
+// Starting distinguishes a server that is not ready from one that does not answer.
+func (e *startingError) Starting() bool { return true }
+
+// noAnswerError says that the server is there, but a request was never answered.
+type noAnswerError struct{ err error }
+
+// NoAnswer says that the server is there, but a request was never answered.
+func NoAnswer(err error) error { return &noAnswerError{err} }
+
+func (e *noAnswerError) Error() string {
+	return fmt.Sprintf("the API server is reachable, but does not answer this request: %v", e.err)
+}
+
+func (e *noAnswerError) Unwrap() error { return e.err }
+
+// Unreachable marks errors that say nothing about the object.
+func (e *noAnswerError) Unreachable() bool { return true }
+
+// Hint says where to look.
+func (e *noAnswerError) Hint() string { return Hint }
+
+// busyError says that the server did not get to a request for as long as we tried. It
+// has refused nothing (edge case 90).
+type busyError struct {
+	err error
+	// tried is for how long; 0 for once.
+	tried time.Duration
+}
+
+func (e *busyError) Error() string {
+	if e.tried == 0 {
+		return e.err.Error()
+	}
+	return fmt.Sprintf("%v (retried for %s)", e.err, e.tried.Round(time.Second))
+}
+
+func (e *busyError) Unwrap() error { return e.err }
+
+// Unreachable marks errors that say nothing about the object.
+func (e *busyError) Unreachable() bool { return true }
+
+// Hint says how to try for longer.
+func (e *busyError) Hint() string {
+	if hinted, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](e.err); ok {
+		return hinted.Hint()
+	}
+	return "retry later; --server-timeout=5m keeps trying longer"
+}
+
+// wishError adds to a failure the delay that the server asks for.
+type wishError struct {
+	err  error
+	wait time.Duration
+}
+
+func (e *wishError) Error() string {
+	return fmt.Sprintf("%v; it asks to wait %s", e.err, e.wait.Round(time.Second))
+}
+
+func (e *wishError) Unwrap() error { return e.err }
+
+// underwayError says that it is unknown whether a write arrived: we stopped while it was
+// in progress, or got no answer to it.
+type underwayError struct{ err error }
+
+func (e *underwayError) Error() string { return e.err.Error() }
+
+func (e *underwayError) Unwrap() error { return e.err }
+
+// MayBeWritten marks errors of writes that may or may not have arrived.
+func (e *underwayError) MayBeWritten() bool { return true }
+
+// explain turns a final error into the one that the caller sees: with a hint if we know a
+// remedy, and marked if the request never reached the server.
+func explain(err error) error {
+	var unsent *url.Error
+	var hint string
+	if refused, ok := errors.AsType[*refusedError](err); ok {
+		return refused.err
+	}
+	switch {
+	case errors.As(err, &unsent):
+		return &UnreachableError{Err: unsent.Err}
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		hint = "the namespace is being deleted; wait until it is gone, then apply again"
+	case apierrors.IsNotFound(err) && detailsOf(err).Kind == "namespaces":
+		hint = "create the namespace, or put it into the set: it is applied first"
+	case apierrors.IsUnauthorized(err):
+		hint = "the server does not accept the credentials; are they expired? See: " + command.Kubectl("auth", "whoami")
+	default:
+		return err
+	}
+	return &object.HintedError{Err: err, Advice: hint}
+}

@@ -1,0 +1,123 @@
+package transport
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+var (
+	pods   = object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Resource: "pods", Namespaced: true}
+	things = object.Kind{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Thing"}, Resource: "things"}
+)
+
+func read(body io.Reader, kind object.Kind) (items []string, page metav1.ListMeta, err error) {
+	page, err = List(body, kind, func(item []byte) error {
+		items = append(items, string(item))
+		return nil
+	})
+	return items, page, err
+}
+
+func TestList(t *testing.T) {
+	const podList, thing = `"kind":"PodList","apiVersion":"v1",`, `"apiVersion":"example.com/v1",`
+	for name, tt := range map[string]struct {
+		kind object.Kind
+		text string
+		want []string
+		next string
+		// bad is what the error says; none if empty.
+		bad string
+	}{
+		"empty":            {kind: pods, text: `{` + podList + `"metadata":{"resourceVersion":"1"},"items":[]}`},
+		"null":             {kind: pods, text: `{` + podList + `"metadata":{"resourceVersion":"1"},"items":null}`},
+		"metadata last":    {kind: pods, text: `{"items":[{"a":1},{"b":[2]}],` + podList + `"metadata":{"resourceVersion":"1","continue":"y"}}`, want: []string{`{"a":1}`, `{"b":[2]}`}, next: "y"},
+		"unknown fields":   {kind: pods, text: `{"foo":{"items":[1]},` + podList + `"items":[{}],"metadata":{"resourceVersion":"1"}}`, want: []string{`{}`}},
+		"only metadata":    {kind: pods, text: `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[{}]}`, want: []string{`{}`}},
+		"a name of choice": {kind: things, text: `{"kind":"Stuff",` + thing + `"metadata":{"resourceVersion":"1"},"items":[{}]}`, want: []string{`{}`}},
+		"what is not quite JSON": {
+			kind: pods, text: `{"kind":"L",` + podList + `"metadata":{"resourceVersion":"1"},"items":[{"a":1,"a":2},{"b":"\ud800"},{"c":"` + "\xff" + `"}]}`,
+			want: []string{`{"a":1,"a":2}`, `{"b":"\ud800"}`, `{"c":"` + "\xff" + `"}`},
+		},
+		"of another kind":    {kind: pods, text: `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{}]}`, bad: "it is a ConfigMapList in v1, not a list of pods"},
+		"of another version": {kind: things, text: `{"kind":"ThingList","apiVersion":"example.com/v2","metadata":{"resourceVersion":"1"},"items":[{}]}`, bad: "not a list of things.example.com"},
+		"one object":         {kind: things, text: `{"kind":"Thing",` + thing + `"metadata":{"resourceVersion":"1"}}`, bad: "not a list of things.example.com"},
+		"a Status":           {kind: pods, text: `{"kind":"Status","apiVersion":"v1","message":"no"}`, bad: "it is a Status (no)"},
+		"without kind":       {kind: pods, text: `{}`, bad: "it is an object without kind"},
+		"without version":    {kind: pods, text: `{` + podList + `"metadata":{},"items":[{}]}`, bad: "without resourceVersion"},
+		"items a number":     {kind: pods, text: `{` + podList + `"items":7}`, bad: "it is not a JSON object"},
+		"null itself":        {kind: pods, text: `null`, bad: "it is an object without kind"},
+		"a string":           {kind: pods, text: `"items"`, bad: "it is an object without kind"},
+		"a broken item":      {kind: pods, text: `{"items":[{"a":}]}`, bad: "it is not a JSON object"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, page, err := read(strings.NewReader(tt.text), tt.kind)
+			if (err != nil) != (tt.bad != "") || err != nil && !strings.Contains(err.Error(), tt.bad) {
+				t.Fatalf("error %v, want %q", err, tt.bad)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" || page.Continue != tt.next {
+				t.Errorf("continue %q; items %s", page.Continue, diff)
+			}
+		})
+	}
+}
+
+// Wherever an answer ends too early, or breaks off, that is an error of the connection, and
+// no item of it was seen.
+func TestListCutShort(t *testing.T) {
+	const whole = `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1","remainingItemCount":3},"items":[{"a":"ü"},null,{"b":[1,true]}],"x":{}}`
+	reset := errors.New("connection reset")
+	for n := range len(whole) {
+		if items, _, err := read(strings.NewReader(whole[:n]), pods); !errors.Is(err, io.ErrUnexpectedEOF) || len(items) > 0 {
+			t.Errorf("%s: error %v, items %s", whole[:n], err, items)
+		}
+		if items, _, err := read(io.MultiReader(strings.NewReader(whole[:n]), iotest.ErrReader(reset)), pods); !errors.Is(err, reset) || len(items) > 0 {
+			t.Errorf("%s: error %v, items %s", whole[:n], err, items)
+		}
+	}
+}
+
+func TestListEndsWithTheVisitor(t *testing.T) {
+	stop := errors.New("stop")
+	_, err := List(strings.NewReader(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{},{}]}`), pods, func([]byte) error { return stop })
+	if !errors.Is(err, stop) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestNameOf(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"metadata":{"name":"a","x":`: "a", // it reads no further
+		`{"spec":{"metadata":{"name":"b"}},"metadata":{"labels":{"name":"c"},"name":"a"}}`: "a",
+		`{"metadata":{"name":7}}`:  "",
+		`{"metadata":{"name":""}}`: "",
+		`{"metadata":[]}`:          "",
+		`{"metadata":{}}`:          "",
+		`{}`:                       "",
+		`null`:                     "",
+		`{"metadata":{"na`:         "",
+	} {
+		if got, err := NameOf([]byte(text)); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
+	}
+}
+
+func FuzzList(f *testing.F) {
+	f.Add(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"a":1},{"b":[2]}]}`)
+	f.Add(`{"items":null}`)
+	f.Fuzz(func(_ *testing.T, text string) {
+		_, _ = List(strings.NewReader(text), pods, func(item []byte) error {
+			_, err := NameOf(item)
+			return err
+		})
+	})
+}

@@ -1,0 +1,202 @@
+package client
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/discovery"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// crds is a server that has definitions, and serves what they define only later.
+type crds struct {
+	// plural of the definition in example.com/v1; empty where there is none.
+	plural string
+	// established and served say when, from the beginning; never if 0.
+	established, served time.Duration
+	// conditions that are not established say why.
+	refused bool
+	// unreadable: definitions are not for us.
+	unreadable bool
+	// terminating: the definition is being deleted.
+	terminating bool
+	// other kinds that the group version has already.
+	other []metav1.APIResource
+	// versions of the definition.
+	versions []any
+}
+
+func (s crds) answer(began time.Time) func(int, *http.Request) (*http.Response, error) {
+	const all = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	since := func(when time.Duration) bool { return when > 0 && time.Since(began) >= when }
+	return func(_ int, req *http.Request) (*http.Response, error) {
+		switch path := req.URL.Path; {
+		case path == "/apis/example.com/v1":
+			list := metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "example.com/v1", APIResources: s.other}
+			if since(s.served) {
+				list.APIResources = append(list.APIResources, metav1.APIResource{Name: s.plural, Kind: "Gateway", Namespaced: true})
+			}
+			if len(list.APIResources) > 0 {
+				return reply(http.StatusOK, list), nil
+			}
+		case strings.HasPrefix(path, all) && s.unreadable:
+			return failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil), nil
+		case path == all:
+			if !strings.Contains(req.Header.Get("Accept"), "as=Table") {
+				panic("all definitions are asked for")
+			}
+			table := metav1.Table{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"}}
+			for _, name := range []string{"widgets.example.com", s.plural + ".example.com", "gateways.example.org"} {
+				if !strings.HasPrefix(name, ".") {
+					table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{name, "2026-01-01T00:00:00Z"}})
+				}
+			}
+			return reply(http.StatusOK, table), nil
+		case path == all+"/"+s.plural+".example.com":
+			return reply(http.StatusOK, s.definition(since)), nil
+		case strings.HasPrefix(path, all):
+			return failure(http.StatusNotFound, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: path[len(all)+1:]}), nil
+		}
+		return discovered(req), nil
+	}
+}
+
+func (s crds) definition(since func(time.Duration) bool) map[string]any {
+	conditions := []any{}
+	switch {
+	case s.refused:
+		conditions = append(conditions, map[string]any{"type": "NamesAccepted", "status": "False", "message": "taken"})
+	case since(s.established):
+		conditions = append(conditions, map[string]any{"type": "Established", "status": "True"})
+	}
+	metadata := map[string]any{"name": s.plural + ".example.com", "uid": "u"}
+	if s.terminating {
+		metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+	}
+	if s.versions == nil {
+		s.versions = []any{map[string]any{"name": "v1", "served": true}}
+	}
+	return map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": metadata,
+		"spec":   map[string]any{"group": "example.com", "names": map[string]any{"kind": "Gateway"}, "versions": s.versions},
+		"status": map[string]any{"conditions": conditions},
+	}
+}
+
+// A kind whose definition another run has just applied will be served in a while (edge
+// case 18); we wait for it if there is reason to, and only then.
+func TestUpcoming(t *testing.T) {
+	const second = time.Second
+	for name, tt := range map[string]struct {
+		crds
+		found    bool
+		from, to time.Duration // how long it takes
+		told     bool
+		refused  bool
+	}{
+		"served by now":                   {crds: crds{plural: "gateways", served: 1}, found: true},
+		"established, not served":         {crds: crds{plural: "gateways", established: 1, served: 3 * second}, found: true, from: 3 * second, to: 5 * second, told: true},
+		"yet to be established":           {crds: crds{plural: "gateways", established: 15 * second, served: 20 * second}, found: true, from: 20 * second, to: 23 * second, told: true},
+		"by a plural that nobody guesses": {crds: crds{plural: "portals", established: 1, served: second}, found: true, from: second, to: 2 * second, told: true},
+		"never":                           {crds: crds{plural: "gateways", established: 1}, from: 25 * second, to: 30 * second, told: true},
+		"its names are taken":             {crds: crds{plural: "gateways", refused: true}, told: true, refused: true},
+		"not defined":                     {},
+		"its definition goes":             {crds: crds{plural: "gateways", established: 1, terminating: true}},
+		"defined in another version":      {crds: crds{plural: "gateways", established: 1, versions: []any{map[string]any{"name": "v2", "served": true}, map[string]any{"name": "v1", "served": false}}}},
+		"unseen, and soon served":         {crds: crds{plural: "gateways", unreadable: true, served: second}, found: true, from: second, to: 2 * second},
+		"unseen, and never served":        {crds: crds{unreadable: true}, from: second, to: 2 * second},
+		"unseen, and probably misspelt":   {crds: crds{unreadable: true, other: []metav1.APIResource{{Name: "gateway", Kind: "Gatewai"}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				time.Sleep(time.Nanosecond)
+				c, f, _ := newFake(t, tt.answer(began))
+				told := false
+				gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gateway"}
+				kind, err := c.Upcoming(t.Context(), gvk, func(definition string) {
+					told = true
+					if definition != tt.plural+".example.com" {
+						t.Errorf("reported %s", definition)
+					}
+				})
+				took := time.Since(began).Truncate(time.Millisecond)
+				if err == nil != tt.found || err != nil && !errors.As(err, new(*NoKindError)) || err == nil && kind.Resource != tt.plural {
+					t.Errorf("kind %+v, error %v", kind, err)
+				}
+				if took < tt.from || took > tt.to {
+					t.Errorf("it took %s, want %s to %s", took, tt.from, tt.to)
+				}
+				if told != tt.told {
+					t.Errorf("reported a definition: %v", told)
+				}
+				if n := f.count("GET"); took == 0 && n > 4 {
+					t.Errorf("%d requests, though it is known at once", n)
+				}
+				why := c.Unserved(t.Context(), gvk)
+				if refused := errors.As(why, new(*discovery.NotEstablishedError)); refused != tt.refused {
+					t.Errorf("it is not served because of: %v", why)
+				}
+			})
+		})
+	}
+}
+
+// A run that does not wait for a server does not wait for a definition.
+func TestUpcomingWithoutWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c, _, _ := newFakeFor(t, 0, crds{plural: "gateways", established: 1}.answer(began))
+		gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gateway"}
+		time.Sleep(time.Nanosecond)
+		if _, err := c.Upcoming(t.Context(), gvk, func(string) {}); !errors.As(err, new(*NoKindError)) || time.Since(began) > time.Millisecond {
+			t.Errorf("error %v after %s", err, time.Since(began))
+		}
+	})
+}
+
+// An aggregated API of the set answers 503 until its Pods are ready. For as long as it may
+// take, that is no reason to give up (edge case 20).
+func TestServedOnceItsServerIsReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			switch {
+			case req.URL.Path != "/apis/x.y/v1":
+				return discovered(req), nil
+			case time.Since(began) < 90*time.Second:
+				return text2response(503, "text/plain", "service unavailable\n"), nil
+			}
+			return reply(200, metav1.APIResourceList{
+				TypeMeta: resourceList, GroupVersion: "x.y/v1",
+				APIResources: []metav1.APIResource{{Name: "foos", Kind: "Foo", Verbs: []string{"patch"}}},
+			}), nil
+		})
+		gvk := schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: "Foo"}
+		if kind, err := c.Served(t.Context(), gvk, 5*time.Minute); err != nil || kind.Resource != "foos" {
+			t.Errorf("after %s: %+v, %v", time.Since(began), kind, err)
+		}
+	})
+}
+
+// If a kind is unknown, that does not mean that it has no objects.
+func TestExistsWhereItCannotBeTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return discovered(req), nil })
+		dead := object.Ref{GVK: schema.GroupVersionKind{Group: "metrics.k8s.io", Version: "v1beta1", Kind: "NodeMetrics"}, Name: "a"}
+		if there, err := c.Exists(t.Context(), dead); err == nil {
+			t.Errorf("it is said that it exists: %v", there)
+		}
+		none := object.Ref{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Foo"}, Name: "a"}
+		if there, err := c.Exists(t.Context(), none); err != nil || there {
+			t.Errorf("of a kind that there is not: %v, %v", there, err)
+		}
+	})
+}

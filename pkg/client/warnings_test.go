@@ -1,0 +1,192 @@
+package client
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Edge case 34: each warning carries its object, whatever other requests run at the
+// moment.
+func TestWarningsCarryTheirObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 100
+		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			resp := ok(req)
+			resp.Header.Add("Warning", `299 - "old"`)
+			resp.Header.Add("Warning", `299 - "about `+path.Base(req.URL.Path)+`"`)
+			resp.Header.Add("Warning", `199 proxy "not the server's"`)
+			return resp, nil
+		})
+		var wait sync.WaitGroup
+		for i := range n {
+			wait.Go(func() {
+				u := newObject(configMaps, fmt.Sprint("a", i))
+				for _, dry := range []bool{true, false} { // the same text twice is reported once
+					if _, err := c.Apply(t.Context(), configMaps, u, object.Write{Manager: "m", DryRun: dry}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wait.Wait()
+		if len(says.warnings) != 2*n {
+			t.Errorf("%d warnings, want two for each of %d objects", len(says.warnings), n)
+		}
+		for i := range n {
+			ref := refTo(configMaps, fmt.Sprint("a", i))
+			for _, text := range []string{"old", "about " + ref.Name} {
+				if !slices.Contains(says.warnings, warning{ref, text}) {
+					t.Errorf("%s: no %q", ref, text)
+				}
+			}
+		}
+	})
+}
+
+// What a list is warned of is said of each object that was looked for, as it
+// would be had each been read by itself.
+func TestWarningsOfAList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			return reply(200, items(""), "Warning", `299 - "v1 is deprecated"`), nil
+		})
+		refs := manyRefs(worthList)
+		c.Live(t.Context(), configMaps, refs, ignoreLive)
+		var want []warning
+		for _, ref := range refs {
+			want = append(want, warning{ref, "v1 is deprecated"})
+		}
+		if diff := cmp.Diff(want, says.warnings, cmp.AllowUnexported(warning{})); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestWarningWithoutObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			return reply(200, map[string]any{"gitVersion": "v1.36.0"}, "Warning", `299 - "soon over"`), nil
+		})
+		if _, err := c.Version(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]warning{{object.Ref{}, "soon over"}}, says.warnings, cmp.AllowUnexported(warning{})); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// The webhook names the object, and so do we. What it calls taken we report ourselves,
+// with both values; in a dry run nothing was taken.
+func TestWarningsOfTheWebhook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			resp := ok(req)
+			for _, text := range []string{
+				"ConfigMap/prod/a: .data.a taken from x by m", "ConfigMap/prod/a: +7 more taken",
+				"ConfigMap/prod/a: v1 ConfigMap is deprecated since 1.30", "somebody's: no field is taken from anybody",
+			} {
+				resp.Header.Add("Warning", "299 - "+strconv.Quote(text))
+			}
+			return resp, nil
+		})
+		ref := refTo(configMaps, "a")
+		write := func(dry bool) {
+			t.Helper()
+			if _, err := c.Apply(t.Context(), configMaps, newObject(configMaps, "a"), object.Write{Manager: "m", DryRun: dry}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(true)
+		want := []warning{{ref, "v1 ConfigMap is deprecated since 1.30"}, {ref, "somebody's: no field is taken from anybody"}}
+		if diff := cmp.Diff(want, says.warnings, cmp.AllowUnexported(warning{})); diff != "" {
+			t.Errorf("dry run (-want +got):\n%s", diff)
+		}
+		write(false)
+		if diff := cmp.Diff(want, says.warnings, cmp.AllowUnexported(warning{})); diff != "" {
+			t.Errorf("write (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The API server and the webhook both warn about deprecations, each in its own words: it
+// is one fact, and is reported once for each object, whichever comes first, in a dry run
+// and in the write after it.
+func TestDeprecationsAreToldOnce(t *testing.T) {
+	deployments := object.Kind{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}, Resource: "deployments", Namespaced: true}
+	for name, tt := range map[string]struct {
+		kind  object.Kind
+		texts []string
+		want  int
+	}{
+		"a version": {deployments, []string{
+			"apps/v1beta1 Deployment is deprecated in v1.8+, unavailable in v1.16+; use apps/v1 Deployment",
+			"Deployment/prod/a: apps/v1beta1 is deprecated since 1.8, removed in 1.16; use v1",
+		}, 1},
+		"a version of no group": {configMaps, []string{
+			"v1 ConfigMap is deprecated in v1.33+; use x.io/v1 Settings",
+			"ConfigMap/prod/a: v1 ConfigMap is deprecated since 1.33; use x.io/v1 Settings",
+		}, 1},
+		"in its author's words": {deployments, []string{
+			"these were good, the new ones are better", "Deployment/prod/a: apps/v1beta1 is deprecated: these were good, the new ones are better",
+		}, 1},
+		"a field": {deployments, []string{
+			`spec.template.spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`,
+			`Deployment/prod/a: .spec.template.spec.nodeSelector["beta.kubernetes.io/os"] is deprecated since 1.14; use kubernetes.io/os`,
+		}, 1},
+		"a field of a list item": {deployments, []string{
+			`spec.template.spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+`,
+			`Deployment/prod/a: .spec.template.spec.volumes[name="code"].gitRepo is deprecated since 1.11; use an init container`,
+		}, 1},
+		"two fields": {deployments, []string{
+			`spec.externalIPs: deprecated`, `Deployment/prod/a: .spec.loadBalancerIP is deprecated since 1.24`,
+		}, 2},
+		"a version and a field": {deployments, []string{
+			"apps/v1beta1 Deployment is deprecated in v1.8+", `Deployment/prod/a: .spec.loadBalancerIP is deprecated since 1.24`,
+		}, 2},
+		"a field of which nothing is deprecated": {deployments, []string{
+			"spec.replicas: odd", "spec.replicas: even", "Deployment/prod/a: .spec.replicas is odd",
+		}, 3},
+	} {
+		for _, texts := range [][]string{tt.texts, reversed(tt.texts)} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c, _, says := newFake(t, func(int, *http.Request) (*http.Response, error) {
+						u := newObject(tt.kind, "a")
+						u.SetUID("u")
+						resp := reply(http.StatusOK, u)
+						for _, text := range texts {
+							resp.Header.Add("Warning", "299 - "+strconv.Quote(text))
+						}
+						return resp, nil
+					})
+					for _, dry := range []bool{true, false} {
+						if _, err := c.Apply(t.Context(), tt.kind, newObject(tt.kind, "a"), object.Write{Manager: "m", DryRun: dry}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if len(says.warnings) != tt.want {
+						t.Errorf("%d warnings, want %d: %v", len(says.warnings), tt.want, says.warnings)
+					}
+				})
+			})
+		}
+	}
+}
+
+func reversed(texts []string) []string {
+	texts = slices.Clone(texts)
+	slices.Reverse(texts)
+	return texts
+}

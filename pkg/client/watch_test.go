@@ -1,0 +1,386 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+var watched = object.Kind{
+	GVK: configMaps.GVK, Resource: "configmaps", Namespaced: true, Verbs: []string{"get", "list", "watch"},
+}
+
+// diary is what a watch reported, one word a change.
+type diary struct {
+	mu      sync.Mutex
+	entries []string
+}
+
+func (d *diary) tell(c object.Change) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch c := c.(type) {
+	case object.Present:
+		d.entries = append(d.entries, fmt.Sprintf("%s@%s", c.Object.GetName(), c.Object.GetResourceVersion()))
+	case object.Gone:
+		d.entries = append(d.entries, fmt.Sprintf("-%s(%s)", c.Object.GetName(), c.Object.GetUID()))
+	case object.Synced:
+		d.entries = append(d.entries, "synced")
+	case object.Unreadable:
+		d.entries = append(d.entries, "unreadable")
+	}
+}
+
+func (d *diary) read() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.entries)
+}
+
+func versionOf(name, uid, at string) *unstructured.Unstructured {
+	u := newObject(watched, name)
+	u.SetUID(types.UID(uid))
+	u.SetResourceVersion(at)
+	return u
+}
+
+func listOf(at, next string, objects ...*unstructured.Unstructured) *http.Response {
+	items := []any{}
+	for _, u := range objects {
+		items = append(items, u.Object)
+	}
+	return reply(http.StatusOK, map[string]any{
+		"kind": "ConfigMapList", "apiVersion": "v1", "items": items,
+		"metadata": map[string]any{"resourceVersion": at, "continue": next},
+	})
+}
+
+func frameOf(typ string, object any) string {
+	text, err := json.Marshal(map[string]any{"type": typ, "object": object})
+	if err != nil {
+		panic(err)
+	}
+	return string(text) + "\n"
+}
+
+func bookmark(at string) string {
+	u := newObject(watched, "")
+	u.SetResourceVersion(at)
+	return frameOf("BOOKMARK", u.Object)
+}
+
+// streamOf is a watch that says this and then ends with err.
+func streamOf(err error, frames ...string) *http.Response {
+	r, w := io.Pipe()
+	go func() {
+		for _, f := range frames {
+			_, _ = io.WriteString(w, f)
+		}
+		_ = w.CloseWithError(err)
+	}()
+	resp := text2response(http.StatusOK, "application/json", "")
+	resp.Body, resp.ContentLength = r, -1
+	return resp
+}
+
+// silence is a watch that says this and then nothing, until it is left.
+func silence(req *http.Request, frames ...string) *http.Response {
+	r, w := io.Pipe()
+	go func() {
+		for _, f := range frames {
+			_, _ = io.WriteString(w, f)
+		}
+		<-req.Context().Done()
+		_ = w.CloseWithError(req.Context().Err())
+	}()
+	resp := text2response(http.StatusOK, "application/json", "")
+	resp.Body, resp.ContentLength = r, -1
+	return resp
+}
+
+// script is a server's answers.
+type script struct {
+	lists   []func() *http.Response
+	watches []func(*http.Request) *http.Response
+}
+
+// server answers lists and watches one after the other; the last of each again
+// and again.
+type server struct {
+	script
+
+	mu    sync.Mutex
+	asked []string // the requests, in short
+}
+
+func (s *server) answer(_ int, req *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if req.URL.Path == "/readyz" {
+		return text2response(http.StatusOK, "text/plain", "ok"), nil
+	}
+	q := req.URL.Query()
+	if q.Get("watch") == "true" {
+		s.asked = append(s.asked, "watch from "+q.Get("resourceVersion"))
+		next := s.watches[0]
+		if len(s.watches) > 1 {
+			s.watches = s.watches[1:]
+		}
+		return next(req), nil
+	}
+	s.asked = append(s.asked, strings.TrimSpace("list "+q.Get("continue")))
+	next := s.lists[0]
+	if len(s.lists) > 1 {
+		s.lists = s.lists[1:]
+	}
+	return next(), nil
+}
+
+func page(at, next string, objects ...*unstructured.Unstructured) func() *http.Response {
+	return func() *http.Response { return listOf(at, next, objects...) }
+}
+
+func refusal(code int, reason metav1.StatusReason) func() *http.Response {
+	return func() *http.Response { return failure(code, reason, nil) }
+}
+
+func says(frames ...string) func(*http.Request) *http.Response {
+	return func(req *http.Request) *http.Response { return silence(req, frames...) }
+}
+
+func closes(err error, frames ...string) func(*http.Request) *http.Response {
+	return func(*http.Request) *http.Response { return streamOf(err, frames...) }
+}
+
+func TestWatch(t *testing.T) {
+	expired := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired}
+	for name, tc := range map[string]struct {
+		server script
+		// within is how long it takes until want has been reported.
+		within time.Duration
+		want   []string
+		asked  []string
+	}{
+		"a list of two pages, and changes": {
+			server: script{
+				lists: []func() *http.Response{page("5", "more", versionOf("a", "1", "3")), page("5", "", versionOf("b", "2", "4"))},
+				watches: []func(*http.Request) *http.Response{says(
+					frameOf("ADDED", versionOf("c", "3", "6").Object), frameOf("MODIFIED", versionOf("a", "1", "7").Object),
+					frameOf("DELETED", versionOf("b", "2", "8").Object), bookmark("9"))},
+			},
+			want:  []string{"a@3", "b@4", "synced", "c@6", "a@7", "-b(2)"},
+			asked: []string{"list", "list more", "watch from 5"},
+		},
+		// edge case 50
+		"a watch that ends is taken up where it was": {
+			server: script{
+				lists: []func() *http.Response{page("5", "", versionOf("a", "1", "3"))},
+				watches: []func(*http.Request) *http.Response{
+					closes(nil, bookmark("9")), says(frameOf("MODIFIED", versionOf("a", "1", "10").Object)),
+				},
+			},
+			within: time.Second,
+			want:   []string{"a@3", "synced", "a@10"},
+			asked:  []string{"list", "watch from 5", "watch from 9"},
+		},
+		// edge case 50
+		"a version that is too old is listed anew, and what went meanwhile told": {
+			server: script{
+				lists: []func() *http.Response{
+					page("5", "", versionOf("a", "1", "3"), versionOf("b", "2", "4"), versionOf("c", "3", "5")),
+					page("20", "", versionOf("a", "1", "3"), versionOf("c", "4", "19")),
+				},
+				watches: []func(*http.Request) *http.Response{closes(nil, frameOf("ERROR", expired)), says()},
+			},
+			within: time.Second,
+			want:   []string{"a@3", "b@4", "c@5", "synced", "-c(3)", "c@19", "-b(2)", "synced"},
+			asked:  []string{"list", "watch from 5", "list", "watch from 20"},
+		},
+		"a watch refused as too old before it begins": {
+			server: script{
+				lists: []func() *http.Response{page("5", ""), page("20", "")},
+				watches: []func(*http.Request) *http.Response{
+					func(*http.Request) *http.Response { return failure(http.StatusGone, metav1.StatusReasonGone, nil) }, says(),
+				},
+			},
+			within: time.Second,
+			want:   []string{"synced", "synced"},
+			asked:  []string{"list", "watch from 5", "list", "watch from 20"},
+		},
+		"a list that gets too old between its pages": {
+			server: script{
+				lists: []func() *http.Response{
+					page("5", "more", versionOf("a", "1", "3")), refusal(http.StatusGone, metav1.StatusReasonExpired),
+					page("6", "", versionOf("a", "1", "3"), versionOf("b", "2", "4")),
+				},
+				watches: []func(*http.Request) *http.Response{says()},
+			},
+			want:  []string{"a@3", "b@4", "synced"},
+			asked: []string{"list", "list more", "list", "watch from 6"},
+		},
+		// edge case 57
+		"a connection that breaks is told, and what cures it": {
+			server: script{
+				lists:   []func() *http.Response{page("5", "", versionOf("a", "1", "3"))},
+				watches: []func(*http.Request) *http.Response{closes(io.ErrUnexpectedEOF), says()},
+			},
+			within: time.Second,
+			want:   []string{"a@3", "synced", "unreadable", "synced"},
+			asked:  []string{"list", "watch from 5", "watch from 5"},
+		},
+		"a connection that dies in silence": {
+			server: script{
+				lists: []func() *http.Response{page("5", "", versionOf("a", "1", "3"))},
+				watches: []func(*http.Request) *http.Response{
+					says(), says(frameOf("MODIFIED", versionOf("a", "1", "10").Object)),
+				},
+			},
+			within: time.Minute,
+			want:   []string{"a@3", "synced", "unreadable", "synced", "a@10"},
+		},
+		// edge case 50
+		"a watch that is refused: the list is read again": {
+			server: script{
+				lists: []func() *http.Response{
+					page("5", "", versionOf("a", "1", "3")), page("6", "", versionOf("a", "1", "6")), page("7", ""),
+				},
+				watches: []func(*http.Request) *http.Response{
+					func(*http.Request) *http.Response {
+						return failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil)
+					},
+				},
+			},
+			within: 1500 * time.Millisecond,
+			want:   []string{"a@3", "synced", "a@6", "synced", "-a(1)", "synced"},
+			asked:  []string{"list", "watch from 5", "list", "list"},
+		},
+		// edge case 57
+		"a server that is busy is told at once": {
+			server: script{
+				lists: []func() *http.Response{
+					refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable), page("5", ""),
+				},
+				watches: []func(*http.Request) *http.Response{says()},
+			},
+			within: 10 * time.Second,
+			want:   []string{"unreadable", "synced"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{script: tc.server}
+				c, _, _ := newFake(t, s.answer)
+				ctx, cancel := context.WithCancel(t.Context())
+				var d diary
+				ended := make(chan error, 1)
+				go func() { ended <- c.Watch(ctx, watched, object.Selection{Namespace: "prod"}, d.tell) }()
+				synctest.Wait()
+				time.Sleep(tc.within)
+				synctest.Wait()
+				got := d.read()
+				cancel()
+				if err := <-ended; !errors.Is(err, context.Canceled) {
+					t.Errorf("ended with %v", err)
+				}
+				if diff := cmp.Diff(tc.want, got[:min(len(got), len(tc.want))]); diff != "" {
+					t.Errorf("reported: -want +got\n%s", diff)
+				}
+				if diff := cmp.Diff(tc.asked, s.asked[:min(len(tc.asked), len(s.asked))]); tc.asked != nil && diff != "" {
+					t.Errorf("asked: -want +got\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestWatchEnds(t *testing.T) {
+	for name, tc := range map[string]struct {
+		sel  object.Selection
+		list func() *http.Response
+		is   func(error) bool
+	}{
+		"no permission, and no name to get": {
+			list: refusal(http.StatusForbidden, metav1.StatusReasonForbidden),
+			is:   transport.Denied,
+		},
+		"a kind that is not served": {
+			list: func() *http.Response { return text2response(http.StatusNotFound, "text/plain", "404 page not found") },
+			is:   func(err error) bool { return errors.As(err, new(*NoKindError)) },
+		},
+		"a server that stays busy": {
+			list: refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable),
+			is:   func(err error) bool { return transport.StatusOf(err).Code == http.StatusServiceUnavailable },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{script: script{lists: []func() *http.Response{tc.list}}}
+				c, _, _ := newFake(t, s.answer)
+				var d diary
+				if err := c.Watch(t.Context(), watched, tc.sel, d.tell); !tc.is(err) {
+					t.Errorf("ended with %v", err)
+				}
+			})
+		})
+	}
+}
+
+// Edge case 50: get without list (k/k#78227).
+func TestWatchByGet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f, _ := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
+			switch {
+			case !strings.HasSuffix(req.URL.Path, "/a"):
+				return failure(http.StatusForbidden, metav1.StatusReasonForbidden, nil), nil
+			case n == 1:
+				return failure(http.StatusNotFound, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: "a"}), nil
+			case n == 2:
+				return reply(http.StatusOK, versionOf("a", "1", "3")), nil
+			default:
+				return reply(http.StatusOK, versionOf("a", "1", "4")), nil
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		var d diary
+		_ = c.Watch(ctx, watched, object.Selection{Namespace: "prod", Name: "a"}, d.tell)
+		want := []string{"synced", "a@3", "synced", "a@4", "synced"}
+		if diff := cmp.Diff(want, d.read()[:len(want)]); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		if n := f.count("GET /api/v1/namespaces/prod/configmaps/a"); n > 15 {
+			t.Errorf("%d requests in 5 s", n)
+		}
+	})
+}
+
+func TestWatchSelects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var query, path string
+		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			query, path = req.URL.Query().Get("fieldSelector")+" "+req.URL.Query().Get("labelSelector"), req.URL.Path
+			return failure(http.StatusBadRequest, metav1.StatusReasonBadRequest, nil), nil
+		})
+		_ = c.Watch(t.Context(), watched, object.Selection{Name: "a", Labels: "app in (x,y)", Fields: "data!=b"}, func(object.Change) {})
+		if query != "metadata.name=a,data!=b app in (x,y)" || path != "/api/v1/configmaps" {
+			t.Errorf("asked for %q of %s", query, path)
+		}
+	})
+}

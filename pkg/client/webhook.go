@@ -1,0 +1,172 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	admission "k8s.io/api/admissionregistration/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// SilentWebhookError says that a webhook has to admit the write, and does not answer.
+type SilentWebhookError struct {
+	// Webhook is its name, Backend what it calls and what is wrong with that.
+	Webhook, Backend string
+	// Absent: nothing is behind the webhook.
+	Absent bool
+	// See is a command that shows the backend; it may be empty.
+	See string
+	// Objects is how many objects it keeps out.
+	Objects int
+	// Err is the API server's answer.
+	Err error
+}
+
+func (e *SilentWebhookError) Error() string {
+	what := "the object"
+	if e.Objects > 1 {
+		what = fmt.Sprintf("%d objects", e.Objects)
+	}
+	text := fmt.Sprintf("webhook %s (%s) refuses %s", e.Webhook, e.Backend, what)
+	if !e.Absent { // Then the API server knows more than we do.
+		text += fmt.Sprintf(": %v", e.Err)
+	}
+	return text
+}
+
+// Unwrap returns the API server's answer.
+func (e *SilentWebhookError) Unwrap() error { return e.Err }
+
+// Of returns the same error for several objects.
+func (e *SilentWebhookError) Of(objects int) error {
+	all := *e
+	all.Objects = objects
+	return &all
+}
+
+// Hint says where to look.
+func (e *SilentWebhookError) Hint() string {
+	if e.See == "" {
+		return "try again once it answers"
+	}
+	return "try again once it answers; see: " + e.See
+}
+
+// ExplainRefusal finds the webhook behind a refusal of an object of the kind: an internal
+// error that names a webhook whose rules match the kind. It returns a
+// *SilentWebhookError, or err as it is.
+func (c *Client) ExplainRefusal(ctx context.Context, kind object.Kind, err error) error {
+	if !apierrors.IsInternalError(err) || errors.As(err, new(*SilentWebhookError)) {
+		return err
+	}
+	c.hooks.once.Do(func() { c.hooks.hooks = c.admissionHooks(ctx) })
+	for _, hook := range c.hooks.hooks {
+		if !strings.Contains(err.Error(), fmt.Sprintf("%q", hook.name)) || !hook.means(kind) {
+			continue
+		}
+		out := &SilentWebhookError{Webhook: hook.name, Objects: 1, Err: err}
+		out.Backend, out.See, out.Absent = c.backend(ctx, hook.client)
+		return out
+	}
+	return err
+}
+
+// admissionHooks reads the webhooks; without permission it returns none.
+func (c *Client) admissionHooks(ctx context.Context) []admissionHook {
+	var validating admission.ValidatingWebhookConfigurationList
+	var mutating admission.MutatingWebhookConfigurationList
+	const group = "/apis/admissionregistration.k8s.io/v1"
+	_ = c.fetch(ctx, &validating, group, "validatingwebhookconfigurations")
+	_ = c.fetch(ctx, &mutating, group, "mutatingwebhookconfigurations")
+	var hooks []admissionHook
+	for _, configuration := range validating.Items {
+		for _, w := range configuration.Webhooks {
+			hooks = append(hooks, admissionHook{w.Name, w.ClientConfig, w.Rules})
+		}
+	}
+	for _, configuration := range mutating.Items {
+		for _, w := range configuration.Webhooks {
+			hooks = append(hooks, admissionHook{w.Name, w.ClientConfig, w.Rules})
+		}
+	}
+	return hooks
+}
+
+// fetch reads the object at a path.
+func (c *Client) fetch(ctx context.Context, into any, path ...string) error {
+	return c.requests.Do(ctx, transport.Request{}, func(ctx context.Context) error {
+		body, err := transport.Read(ctx, c.rest.Get().AbsPath(path...))
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(body, into)
+	})
+}
+
+// backend says what a webhook calls and how to inspect it, and reports whether there is
+// certainly nothing behind it.
+func (c *Client) backend(ctx context.Context, client admission.WebhookClientConfig) (state, see string, absent bool) {
+	if client.Service == nil {
+		return "outside the cluster", "", false
+	}
+	namespace, name := client.Service.Namespace, client.Service.Name
+	what := "service " + namespace + "/" + name
+	see = command.Kubectl("get") + " service,endpointslices,pods -n " + namespace
+	var service struct{}
+	switch err := c.fetch(ctx, &service, "/api/v1/namespaces", namespace, "services", name); {
+	case apierrors.IsNotFound(err):
+		return what + " does not exist", see, true
+	case err != nil:
+		return what, see, false
+	}
+	var published discoveryv1.EndpointSliceList
+	if err := c.fetch(ctx, &published, "/apis/discovery.k8s.io/v1/namespaces", namespace, "endpointslices"); err != nil {
+		return what, see, false
+	}
+	for _, s := range published.Items {
+		if s.Labels[discoveryv1.LabelServiceName] == name && anyReady(s.Endpoints) {
+			return what, see, false
+		}
+	}
+	return what + " has no ready endpoint", see, true
+}
+
+func anyReady(endpoints []discoveryv1.Endpoint) bool {
+	return slices.ContainsFunc(endpoints, func(e discoveryv1.Endpoint) bool {
+		return e.Conditions.Ready == nil || *e.Conditions.Ready
+	})
+}
+
+// admissionHooks are the webhooks of the cluster, read once, and only when something
+// was refused.
+type admissionHooks struct {
+	once  sync.Once
+	hooks []admissionHook
+}
+
+type admissionHook struct {
+	name   string
+	client admission.WebhookClientConfig
+	rules  []admission.RuleWithOperations
+}
+
+// means reports whether the rules match writes of the kind. The version is ignored: a
+// webhook gets objects in the version that it wants.
+func (h admissionHook) means(kind object.Kind) bool {
+	return slices.ContainsFunc(h.rules, func(rule admission.RuleWithOperations) bool {
+		groups := slices.Contains(rule.APIGroups, kind.GVK.Group) || slices.Contains(rule.APIGroups, "*")
+		return groups && slices.ContainsFunc(rule.Resources, func(resource string) bool {
+			return resource == kind.Resource || resource == "*" || resource == "*/*" || resource == kind.Resource+"/*"
+		})
+	})
+}

@@ -1,0 +1,252 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+)
+
+// wrong is an answer with a 200 that comes for ever, in place of the right one.
+type wrong struct {
+	// to says which requests for objects get it.
+	to   func(*http.Request) bool
+	text string
+	// as is its content type, if that is not JSON.
+	as string
+	// says is what a user is told of it; empty where objects can be seen nevertheless.
+	says string
+}
+
+func reads(req *http.Request) bool {
+	return req.Method == http.MethodGet && !req.URL.Query().Has("watch")
+}
+func watches(req *http.Request) bool { return req.URL.Query().Has("watch") }
+
+var wrongForever = map[string]wrong{
+	"{}":                      {to: reads, text: `{}`, says: "not what was asked for"},
+	"null":                    {to: reads, text: `null`, says: "not what was asked for"},
+	"[]":                      {to: reads, text: `[]`, says: "not what was asked for"},
+	"a web page":              {to: reads, text: `<html>welcome</html>`, as: "text/html", says: "web page"},
+	"a page that claims JSON": {to: reads, text: `<html>welcome</html>`, says: "not what was asked for"},
+	"half an answer":          {to: reads, text: `{"kind":"ThingList","apiVersion":"example.com/v1","metadata":{"resourceVersion":"1"},"items":[{"meta`, says: "the answer ended too early"},
+	"items that are null":     {to: reads, text: `{"kind":"ThingList","apiVersion":"example.com/v1","metadata":{"resourceVersion":"1"},"items":[null,null]}`, says: "not what was asked for"},
+	"a list of another kind":  {to: reads, text: `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`, says: "not what was asked for"},
+	"a list without version":  {to: reads, text: `{"kind":"ThingList","apiVersion":"example.com/v1","metadata":{},"items":[]}`, says: "not what was asked for"},
+	"a list of no end":        {to: reads, text: `{"kind":"ThingList","apiVersion":"example.com/v1","metadata":{"resourceVersion":"1","continue":"x"},"items":[]}`, says: "not what was asked for"},
+	"a watch that ends":       {to: watches},
+	"a watch of {}":           {to: watches, text: strings.Repeat("{}\n", 20)},
+	"a watch of null":         {to: watches, text: "null\nnull\n"},
+	"a watch of garbage":      {to: watches, text: "\x00\x01garbage"},
+	"a watch of a web page":   {to: watches, text: `<html>welcome</html>`, as: "text/html"},
+	"a watch of errors":       {to: watches, text: `{"type":"ERROR","object":{"kind":"Status","status":"Failure","code":500,"message":"no"}}` + "\n"},
+	"a watch of half events":  {to: watches, text: `{"type":"ADDED","object":{"kind":"Thing"`},
+}
+
+// stubborn is a server with the Things a and b. It deletes a at once, b never, and answers
+// wrongly from the beginning or from its first deletion on.
+type stubborn struct {
+	wrong
+	later bool
+
+	mu      sync.Mutex
+	deleted map[string]bool
+}
+
+func (s *stubborn) answer(req *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path := req.URL.Path
+	if said := catalogueOf(path, "apps", "example.com"); said != nil {
+		return said, nil
+	}
+	name, single := strings.CutPrefix(path, thingsPath+"/")
+	switch {
+	case strings.HasPrefix(path, thingsPath) && (!s.later || len(s.deleted) > 0) && s.to(req):
+		as := s.as
+		if as == "" {
+			as = "application/json"
+		}
+		return text2response(200, as, s.text), nil
+	case req.Method == http.MethodDelete && single:
+		s.deleted[name] = true
+		if name == "a" {
+			return reply(200, metav1.Status{
+				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
+				Details: &metav1.StatusDetails{Name: "a", Group: "example.com", Kind: "things", UID: "u-a"},
+			}), nil
+		}
+		return reply(200, s.object(name)), nil
+	case single && s.object(name) != nil:
+		return reply(200, s.object(name)), nil
+	case path == thingsPath && watches(req):
+		return silentWatch(req), nil
+	case path == thingsPath:
+		items := []any{}
+		for _, name := range []string{"a", "b"} {
+			if s.object(name) != nil && strings.HasSuffix("metadata.name="+name, req.URL.Query().Get("fieldSelector")) {
+				items = append(items, s.object(name))
+			}
+		}
+		return reply(200, map[string]any{
+			"apiVersion": "example.com/v1", "kind": "ThingList", "metadata": map[string]any{"resourceVersion": "1"}, "items": items,
+		}), nil
+	default:
+		return failure(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Name: name}), nil
+	}
+}
+
+// silentWatch is open until its request ends, and tells of nothing.
+func silentWatch(req *http.Request) *http.Response {
+	r, w := io.Pipe()
+	context.AfterFunc(req.Context(), func() { _ = w.CloseWithError(context.Cause(req.Context())) })
+	resp := text2response(200, "application/json", "")
+	resp.Body, resp.ContentLength = r, -1
+	return resp
+}
+
+// object returns an object as it is now; nil if it is gone.
+func (s *stubborn) object(name string) map[string]any {
+	if name == "a" && s.deleted[name] {
+		return nil
+	}
+	u := newObject(things, name)
+	u.SetUID(types.UID("u-" + name))
+	u.SetResourceVersion("2")
+	if s.deleted[name] {
+		u.SetDeletionTimestamp(&metav1.Time{Time: time.Now().Truncate(time.Second)})
+		u.SetFinalizers([]string{"example.com/never"})
+	}
+	return u.Object
+}
+
+type (
+	connecting func(patience time.Duration) *Client
+	verbRun    func(context.Context, connecting, *ended)
+)
+
+// ended is how a verb ended: which results it had, and all that it said.
+type ended struct {
+	results []event.Action
+	said    strings.Builder
+	err     error
+}
+
+func (r *ended) hear(e event.Event) {
+	switch e := e.(type) {
+	case event.Deleted:
+		r.results = append(r.results, e.Action)
+	case event.Waited:
+		r.results = append(r.results, e.Action)
+	}
+	fmt.Fprintf(&r.said, "%+v\n", e)
+}
+
+// Whatever a server answers for ever in place of what it is asked for: each verb that waits
+// ends, with its --timeout or with that of the server, says what is answered, and draws no
+// conclusion from it.
+func TestWrongForever(t *testing.T) {
+	const timeout, serverTimeout, outage, little = 10 * time.Second, 30 * time.Second, 5 * time.Minute, 5 * time.Second
+	kept := things
+	kept.Verbs = append(slices.Clone(things.Verbs), "create", "delete")
+	item := func(name string) deletion.Set {
+		return deletion.Set{Kind: kept, Selection: object.Selection{Namespace: "prod"}, Items: []deletion.Item{{Ref: object.Ref{GVK: kept.GVK, Namespace: "prod", Name: name}}}}
+	}
+	byLabels := object.Selection{Namespace: "prod", Labels: "app=x"}
+	deletes := func(phases ...deletion.Phase) verbRun {
+		return func(ctx context.Context, connect connecting, r *ended) {
+			c := connect(serverTimeout)
+			engine := deletion.Engine{
+				First: c, Server: connect(outage), Wait: true, Emit: r.hear, Timeout: func(object.Kind) time.Duration { return timeout },
+				Explainer: &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: c.NoRetry(), Now: c.Now}},
+			}
+			r.err = engine.Run(ctx, phases)
+		}
+	}
+	waits := func(sel object.Selection, until string) verbRun {
+		return func(ctx context.Context, connect connecting, r *ended) {
+			spec, err := condition.Parse(until)
+			if err != nil {
+				t.Fatal(err)
+			}
+			engine := wait.Engine{Source: connect(serverTimeout), Timeout: timeout, Emit: r.hear}
+			r.err = engine.Run(ctx, []wait.Target{{Selection: sel, Kind: kept, Type: "things.example.com", Goal: &wait.Goal{For: []condition.Spec{spec}}}})
+		}
+	}
+	for verb, test := range map[string]struct {
+		run verbRun
+		// most is how long it may take before --timeout begins.
+		most time.Duration
+	}{
+		"delete -f":         {deletes(deletion.Phase{Sets: []deletion.Set{item("a")}}, deletion.Phase{Sets: []deletion.Set{item("b")}}), 2 * serverTimeout},
+		"delete by name":    {deletes(deletion.Phase{Sets: []deletion.Set{item("b")}}), serverTimeout},
+		"delete -l":         {deletes(deletion.Phase{Sets: []deletion.Set{{Kind: kept, Selection: byLabels}}}), serverTimeout},
+		"wait by name":      {waits(object.Selection{Namespace: "prod", Name: "b"}, "delete"), 0},
+		"wait -l":           {waits(byLabels, "delete"), 0},
+		"wait for creation": {waits(object.Selection{Namespace: "prod", Name: "c"}, "create"), 0},
+		"stuck -l": {func(ctx context.Context, connect connecting, r *ended) {
+			c := connect(serverTimeout)
+			explainer := &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: c.NoRetry(), Now: c.Now}}
+			_, _, r.err = explainer.Survey(ctx, stuck.Scope{Kinds: []object.Kind{kept}, Selection: byLabels})
+		}, 0},
+		"stuck by name": {func(ctx context.Context, connect connecting, r *ended) {
+			_, r.err = connect(serverTimeout).NoRetry().Get(ctx, kept.GVK, "prod", "b")
+		}, 0},
+	} {
+		for what, answer := range wrongForever {
+			for _, later := range []bool{false, true} {
+				if later && !strings.HasPrefix(verb, "delete") {
+					continue // Nothing is deleted.
+				}
+				t.Run(fmt.Sprintf("%s/%s/later %v", verb, what, later), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						s := &stubborn{wrong: answer, later: later, deleted: map[string]bool{}}
+						connect := func(patience time.Duration) *Client {
+							c, _, _ := newFakeFor(t, patience, func(_ int, req *http.Request) (*http.Response, error) { return s.answer(req) })
+							return c
+						}
+						ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+						defer cancel()
+						began, r := time.Now(), &ended{}
+						test.run(ctx, connect, r)
+						most := test.most
+						if later { // Something is under way, and looked for as long as it may take.
+							most = timeout
+						}
+						if took := time.Since(began); took > most+timeout+little {
+							t.Errorf("it took %s, want at most %s, %s and a little", took, most, timeout)
+						}
+						all := r.said.String() + fmt.Sprint(r.err)
+						switch {
+						case later:
+							if slices.Contains(r.results[len(r.results)-1:], event.Gone) {
+								t.Errorf("b is said to be gone: %v\n%s", r.results, all)
+							}
+						case answer.says != "" && (r.err == nil || !strings.Contains(all, answer.says)):
+							t.Errorf("%v: it is not said that %q\n%s", r.err, answer.says, all)
+						case answer.says != "" && slices.ContainsFunc(r.results, func(a event.Action) bool { return a != event.Unknown }):
+							t.Errorf("a claim: %v", r.results)
+						}
+					})
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package cel
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/ast"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Error says where and why an expression is wrong.
+type Error struct {
+	// Line and Column are the place, both from 1; zero where the whole is wrong.
+	Line, Column int
+	// Message is one line without the place.
+	Message string
+	// Meant is what was probably meant, such as the nearest name; may be empty.
+	Meant string
+	// Advice is what to write where no name is near; may be empty.
+	Advice string
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// first returns the first of what is wrong; the others mostly follow from it.
+func first(issues *cel.Issues) (*Error, *common.Error) {
+	all := issues.Errors()
+	if len(all) == 0 {
+		return &Error{Message: text.OneLine(issues.Err().Error())}, &common.Error{}
+	}
+	l := all[0].Location
+	if l.Line() < 1 {
+		return &Error{Message: text.OneLine(all[0].Message)}, all[0]
+	}
+	return &Error{Line: l.Line(), Column: l.Column() + 1, Message: text.OneLine(all[0].Message)}, all[0]
+}
+
+// syntaxError is about what is no CEL at all.
+func syntaxError(typed string, issues *cel.Issues) *Error {
+	out, _ := first(issues)
+	// ANTLR lists every token that might have followed.
+	out.Message, _, _ = strings.Cut(out.Message, " expecting {")
+	if singleEquals(typed) {
+		out.Advice = "compare with ==, as in self.status.phase == 'Bound'"
+	}
+	return out
+}
+
+// typeError is about what is CEL, but not about this kind, whose schema is root.
+func typeError(typed, kind string, root *spec.Schema, parsed *ast.AST, issues *cel.Issues) *Error {
+	out, cause := first(issues)
+	found := locate(parsed.Expr(), cause.ExprID, scope{Self: root})
+	if found.expr == nil {
+		return out
+	}
+	switch found.expr.Kind() {
+	case ast.SelectKind:
+		sel := found.expr.AsSelect()
+		holder := found.scope.schemaOf(sel.Operand())
+		if holder == nil || len(holder.Properties) == 0 {
+			break
+		}
+		name := sel.FieldName()
+		if _, known := holder.Properties[name]; known {
+			break
+		}
+		where := written(sel.Operand(), parsed.SourceInfo())
+		out.Message = fmt.Sprintf("%s has no field %s in %s", where, name, kind)
+		out.Column += nameAfter(typed, cause.Location, name)
+		out.Meant, out.Advice = Meant(where+".", name, holder)
+	case ast.IdentKind:
+		name := found.expr.AsIdent()
+		out.Message = fmt.Sprintf("there is no variable %s", name)
+		out.Advice = "the object is self, as in self.status"
+		if root != nil {
+			if near := text.Nearest(name, Names(root)); near != "" {
+				out.Meant = "self." + near
+			}
+		}
+	default: // CEL's own words say what is wrong.
+	}
+	return out
+}
+
+// notBoolean is about what has a value, but none that could be true.
+func notBoolean(t *cel.Type) *Error {
+	out := &Error{
+		Message: fmt.Sprintf("it is %s, and a condition has to be true or false", article(t.String())),
+		Advice:  "compare it, as in EXPRESSION == VALUE",
+	}
+	if t.TypeName() == "optional_type" {
+		out.Advice = "say what to assume if it is absent: .orValue(false)"
+	}
+	return out
+}
+
+func article(noun string) string {
+	if noun != "" && strings.ContainsAny(noun[:1], "aeiou") {
+		return "an " + noun
+	}
+	return "a " + noun
+}
+
+// nameAfter returns how many characters after a place a field's name stands: CEL
+// points at the dot before it, or at the macro that it is in.
+func nameAfter(text string, l common.Location, name string) int {
+	lines := strings.Split(text, "\n")
+	if l.Line() < 1 || l.Line() > len(lines) {
+		return 0
+	}
+	line := []rune(lines[l.Line()-1])
+	if l.Column() < 0 || l.Column() > len(line) {
+		return 0
+	}
+	before, _, found := strings.Cut(string(line[l.Column():]), "."+name)
+	if !found {
+		return 0
+	}
+	return len([]rune(before)) + 1
+}
+
+// singleEquals reports whether there is an = outside of quotes that is no part of
+// an operator.
+func singleEquals(text string) bool {
+	var quote byte
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '=':
+			if i+1 < len(text) && text[i+1] == '=' {
+				i++
+			} else if i == 0 || !strings.ContainsRune("!<>", rune(text[i-1])) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,180 @@
+package cel
+
+import (
+	"slices"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+)
+
+// explanation is what is needed to tell how an expression came to its result.
+type explanation struct {
+	text  string
+	nodes map[int64]ast.Expr
+	// parts are the operands of the outermost &&; the whole where there is none.
+	parts []part
+	// derives tells that some of what is shown is made by evaluation.
+	derives bool
+}
+
+// part is one of the things that all have to be true.
+type part struct {
+	id    int64
+	text  string
+	shown []shown
+}
+
+// shown is something in an expression of which a person wants to see the value: a
+// place in the object, or what is compared.
+type shown struct {
+	text string
+	// at is where in the object it is; without steps, it is what evaluation made of
+	// the expression with this id.
+	at Place
+	id int64
+	// brief leaves out lists and maps: what was made of them is shown as well.
+	brief bool
+	// fields are what is read of the items of a list.
+	fields Reads
+}
+
+// explain finds the parts of an expression that a report shows.
+func explain(checked *ast.AST) explanation {
+	info := checked.SourceInfo()
+	out := explanation{text: written(checked.Expr(), info), nodes: map[int64]ast.Expr{}}
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) { out.nodes[e.ID()] = e }))
+	for _, e := range conjuncts(checked.Expr()) {
+		c := collector{info: info}
+		c.collect(e, false)
+		out.parts = append(out.parts, part{e.ID(), written(e, info), c.shown})
+		out.derives = out.derives || slices.ContainsFunc(c.shown, func(s shown) bool { return len(s.at.Steps) == 0 })
+	}
+	return out
+}
+
+// conjuncts returns the parts of a && b && c.
+func conjuncts(e ast.Expr) []ast.Expr {
+	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operators.LogicalAnd {
+		return []ast.Expr{e}
+	}
+	var out []ast.Expr
+	for _, arg := range e.AsCall().Args() {
+		out = append(out, conjuncts(arg)...)
+	}
+	return out
+}
+
+// collector goes through an expression in order of appearance.
+type collector struct {
+	info  *ast.SourceInfo
+	shown []shown
+}
+
+func (c *collector) add(s shown) {
+	i := slices.IndexFunc(c.shown, func(other shown) bool { return other.text == s.text })
+	if i < 0 {
+		c.shown = append(c.shown, s)
+		return
+	}
+	known := &c.shown[i]
+	known.brief = known.brief && s.brief
+	known.fields = Reads{All: known.fields.All || s.fields.All, Paths: slices.Concat(known.fields.Paths, s.fields.Paths)}
+}
+
+// place adds e if it is a place in the object; ok is true for any place.
+func (c *collector) place(e ast.Expr, brief bool, fields Reads) (ok bool) {
+	p, ok := placeOf(e)
+	if ok && p.Variable == Self && len(p.Steps) > 0 {
+		c.add(shown{text: p.String(), at: p, id: e.ID(), brief: brief, fields: fields})
+	}
+	return ok
+}
+
+// collect adds what e reads; brief as in shown.
+func (c *collector) collect(e ast.Expr, brief bool) {
+	if c.place(e, brief, Reads{All: true}) {
+		return
+	}
+	switch e.Kind() {
+	case ast.ComprehensionKind:
+		c.comprehension(e.AsComprehension(), brief)
+	case ast.CallKind:
+		compares := isComparison(e.AsCall().FunctionName())
+		for _, child := range children(e) {
+			c.collect(child, compares && c.operand(child) || brief)
+		}
+	default:
+		for _, child := range children(e) {
+			c.collect(child, brief)
+		}
+	}
+}
+
+// operand adds what is compared, if it is made of the object: size(self.items).
+func (c *collector) operand(e ast.Expr) bool {
+	if e.Kind() != ast.CallKind && e.Kind() != ast.ComprehensionKind {
+		return false
+	}
+	_, isPlace := placeOf(e)
+	r := readsOf(e, Self)
+	if isPlace || !r.All && len(r.Paths) == 0 {
+		return false
+	}
+	c.add(shown{text: written(e, c.info), id: e.ID()})
+	return true
+}
+
+// comprehension adds what it goes through, cut down to what it looks at, and what
+// its body reads of the object itself.
+func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
+	element := e.IterVar()
+	if e.HasIterVar2() {
+		element = e.IterVar2()
+	}
+	body := []ast.Expr{e.AccuInit(), e.LoopCondition(), e.LoopStep(), e.Result()}
+	var fields Reads
+	for _, b := range body {
+		r := readsOf(b, element)
+		fields = Reads{All: fields.All || r.All, Paths: slices.Concat(fields.Paths, r.Paths)}
+	}
+	if !c.place(e.IterRange(), brief, fields) {
+		c.collect(e.IterRange(), brief)
+	}
+	for _, b := range body {
+		c.places(b)
+	}
+}
+
+// places adds the places in the object only: what else a loop computes has a value
+// for each turn.
+func (c *collector) places(e ast.Expr) {
+	if c.place(e, true, Reads{All: true}) {
+		return
+	}
+	for _, child := range children(e) {
+		c.places(child)
+	}
+}
+
+func isComparison(function string) bool {
+	switch function {
+	case operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals,
+		operators.Greater, operators.GreaterEquals, operators.In, operators.OldIn:
+		return true
+	default:
+		return false
+	}
+}
+
+// cut leaves of the items of a list what the expression looks at.
+func (s shown) cut(value any) any {
+	items, ok := value.([]any)
+	if !ok || s.fields.All || len(s.fields.Paths) == 0 {
+		return value
+	}
+	out := make([]any, len(items))
+	for i, item := range items {
+		out[i] = s.fields.Of(item)
+	}
+	return out
+}

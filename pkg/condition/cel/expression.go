@@ -1,0 +1,240 @@
+package cel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/interpreter"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+const (
+	// maxCost bounds one evaluation, in the units of CEL, as the API server bounds the
+	// rules of a CRD (apiserver/pkg/apis/cel, PerCallLimit; ten times that, since only the
+	// user waits for it).
+	maxCost = 10_000_000
+	// interruptEach is after how many rounds of a loop the context is asked, and
+	// longest how long one evaluation may take: loops in loops can cost little and
+	// take for ever.
+	interruptEach = 100
+	longest       = 2 * time.Second
+)
+
+// Result is what an expression says of one object.
+type Result struct {
+	Met bool
+	// Reason is short and stable, Message one sentence for people.
+	Reason, Message string
+	// Values are what was read, in order of appearance. Those of Secrets are masked.
+	Values []readiness.Value
+	// Err says why it could not be evaluated: neither met nor not.
+	Err error
+}
+
+// Expression evaluates CEL.
+type Expression struct {
+	gvk   schema.GroupVersionKind
+	shape *shape
+	Read  Reads
+	// program evaluates; tracking does the same again where it has to be explained.
+	program, tracking cel.Program
+	longest           time.Duration
+	explanation
+}
+
+// Evaluate evaluates the expression on an object that exists.
+func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
+	ctx, done := context.WithTimeoutCause(ctx, x.longest, fmt.Errorf("the expression takes longer than %s", x.longest))
+	defer done()
+	input := map[string]any{Self: x.shape.value(obj)}
+	made, _, err := x.program.ContextEval(ctx, input)
+	celErr, ended := errors.AsType[*types.Err](err)
+	ended = ended || err == nil
+	state := interpreter.NewEvalState()
+	if ended && (made != types.True || x.derives) {
+		_, details, _ := x.tracking.ContextEval(ctx, input) // As before, and what it saw.
+		if seen := details.State(); seen != nil {
+			state = seen
+		}
+	}
+	switch {
+	case err == nil && made == types.True:
+		return Result{Met: true, Reason: "True", Values: x.values(obj, state, x.parts)}
+	case err == nil && made == types.False:
+		return x.isFalse(obj, state)
+	case err == nil:
+		err = fmt.Errorf("it is %s, and neither true nor false", article(made.Type().TypeName()))
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case isTooCostly(err):
+		err = errors.New("the expression costs too much")
+	case celErr != nil && x.isAbsence(celErr, state):
+		return x.isAbsent(obj, state, celErr.NodeID())
+	case IsSecret(x.gvk):
+		// CEL may quote whatever the expression made of a value.
+		err = errors.New("cannot evaluate the expression on this Secret (details withheld: they would reveal its values)")
+	case celErr != nil && errors.Is(celErr, noOverload()):
+		err = x.mismatch(celErr, state)
+	}
+	return Result{Reason: "NotJudged", Message: text.OneLine(err.Error()), Err: err, Values: x.values(obj, state, x.parts)}
+}
+
+// isTooCostly reports whether an evaluation ended at the bound of its cost.
+func isTooCostly(err error) bool {
+	cancelled, ok := errors.AsType[interpreter.EvalCancelledError](err)
+	return ok && cancelled.Cause == interpreter.CostLimitExceeded
+}
+
+// noOverload is cel-go's error for operands of types that do not go together.
+func noOverload() error {
+	err, _ := types.NoSuchOverloadErr().(*types.Err)
+	return errors.Unwrap(err)
+}
+
+// mismatch names the operands that do not go together, and what they are.
+func (x *Expression) mismatch(celErr *types.Err, state interpreter.EvalState) error {
+	node, found := x.nodes[celErr.NodeID()]
+	if !found || node.Kind() != ast.CallKind {
+		return celErr
+	}
+	call := node.AsCall()
+	operands := call.Args()
+	if call.IsMemberFunction() {
+		operands = append([]ast.Expr{call.Target()}, operands...)
+	}
+	var said []string
+	for _, operand := range operands {
+		value, seen := state.Value(operand.ID())
+		if operand.Kind() == ast.LiteralKind {
+			value, seen = operand.AsLiteral(), true
+		}
+		if !seen {
+			continue
+		}
+		one := article(value.Type().TypeName())
+		if p, ok := placeOf(operand); ok {
+			one = p.String() + " is " + one
+		}
+		said = append(said, one)
+	}
+	if len(said) == 0 {
+		return celErr
+	}
+	return errors.New("these types do not go together: " + strings.Join(said, ", "))
+}
+
+// isFalse says which of the parts of a && b is false, and shows what those read.
+// What comes after them may never have been looked at.
+func (x *Expression) isFalse(obj map[string]any, state interpreter.EvalState) Result {
+	var untrue []part
+	var texts []string
+	for _, p := range x.parts {
+		if v, seen := state.Value(p.id); seen && v != types.True || len(x.parts) == 1 {
+			untrue, texts = append(untrue, p), append(texts, p.text)
+		}
+	}
+	return Result{Reason: "False", Message: "false: " + strings.Join(texts, ", "), Values: x.values(obj, state, untrue)}
+}
+
+// isAbsent names what evaluation ended at: of self.status.a, self.status if not
+// even that is there.
+func (x *Expression) isAbsent(obj map[string]any, state interpreter.EvalState, at int64) Result {
+	out := Result{Reason: "Absent", Values: x.values(obj, state, x.parts)}
+	out.Message = "it reads an absent field: " + x.text // In an item of a list.
+	node := x.nodes[at]
+	if node.Kind() == ast.CallKind && node.AsCall().IsMemberFunction() { // self.?a.value()
+		node = node.AsCall().Target()
+	}
+	if p, ok := placeOf(node); ok && p.Variable == Self {
+		out.Message = "there is no " + p.Missing(obj).String()
+	}
+	return out
+}
+
+// isAbsence reports whether evaluation ended at something that is not there: at a
+// field or an index, by the error that says "nothing there", not "something else
+// there".
+func (x *Expression) isAbsence(err *types.Err, state interpreter.EvalState) bool {
+	node, found := x.nodes[err.NodeID()]
+	if !found {
+		return false
+	}
+	switch node.Kind() {
+	case ast.SelectKind:
+		return isResolution(err)
+	case ast.CallKind:
+		call := node.AsCall()
+		switch call.FunctionName() {
+		case operators.Index, operators.OptIndex, operators.OptSelect:
+			return isResolution(err)
+		case "value": // self.?a.value()
+			if call.IsMemberFunction() {
+				v, _ := state.Value(call.Target().ID())
+				optional, ok := v.(*types.Optional)
+				return ok && !optional.HasValue()
+			}
+		}
+	default: // Only what looks for something finds nothing.
+	}
+	return false
+}
+
+// isResolution tells cel-go's error for a missing key, field or index from all
+// others. Its type has no name outside of cel-go, but it alone among those below
+// a types.Err compares itself.
+func isResolution(e *types.Err) bool {
+	_, ok := e.Unwrap().(interface{ Is(error) bool })
+	return ok
+}
+
+// values returns what parts of the expression have read, each thing once.
+func (x *Expression) values(obj map[string]any, state interpreter.EvalState, parts []part) []readiness.Value {
+	secret, visible := IsSecret(x.gvk), any(obj)
+	if secret {
+		visible = Masked(obj)
+	}
+	var out []readiness.Value
+	known := map[string]bool{}
+	for _, p := range parts {
+		for _, s := range p.shown {
+			v := readiness.Value{Expr: s.text}
+			if len(s.at.Steps) > 0 {
+				found, there := s.at.Find(visible)
+				v.Value, v.Absent = s.cut(found), !there
+			} else if made, seen := state.Value(s.id); seen && !types.IsUnknownOrError(made) && weight(made, 0) <= maxSize {
+				v.Value, v.Absent = plain(made)
+				if secret && !v.Absent {
+					v.Value = redact.Mask
+				}
+			} else {
+				continue
+			}
+			if known[v.Expr] || s.brief && IsComposite(v.Value) {
+				continue
+			}
+			known[v.Expr] = true
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// plan makes the programs. Only the second keeps what it saw, which costs memory.
+func (x *Expression) plan(env *cel.Env, checked *cel.Ast) error {
+	limits := limits(env)
+	var programErr, trackingErr error
+	x.program, programErr = env.Program(checked, limits...)
+	x.tracking, trackingErr = env.Program(checked, append(limits, cel.EvalOptions(cel.OptTrackState))...)
+	return errors.Join(programErr, trackingErr)
+}

@@ -1,0 +1,150 @@
+package cel
+
+import (
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	apiservercel "k8s.io/apiserver/pkg/cel"
+	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/apiserver/pkg/cel/openapi"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// shape is a schema as CEL sees it: typed as Kubernetes' own CEL types it, but
+// for what a schema leaves open (x-kubernetes-preserve-unknown-fields, embedded
+// objects, values of several types). Kubernetes hides that from expressions; here
+// it is dynamic, since an expression that waits has to reach it.
+type shape struct {
+	*openapi.Schema
+	properties map[string]common.Schema
+	items      *shape
+	additional *shape
+	// dynamic tells that the schema does not say what there is.
+	dynamic bool
+	// open tells that this or something below is dynamic.
+	open bool
+}
+
+// shapeOf prepares what is read of a schema: the rest of it is neither typed nor
+// seen, which keeps the types of a Deployment small.
+func shapeOf(s *spec.Schema, r Reads) *shape {
+	sh := &shape{Schema: &openapi.Schema{Schema: s}}
+	if sh.dynamic = IsOpen(s); sh.dynamic {
+		sh.open = true
+		return sh
+	}
+	if len(s.Properties) > 0 {
+		sh.properties = map[string]common.Schema{}
+		for name := range s.Properties {
+			if inner, found := r.Below(name); found {
+				property := s.Properties[name]
+				sh.properties[name] = sh.adopt(shapeOf(&property, inner))
+			}
+		}
+	} else if s.AdditionalProperties != nil {
+		sh.additional = sh.adopt(shapeOf(s.AdditionalProperties.Schema, Reads{All: true}))
+	}
+	if s.Items != nil {
+		sh.items = sh.adopt(shapeOf(s.Items.Schema, Reads{All: true}))
+	}
+	return sh
+}
+
+// adopt notes that what lies below is open.
+func (s *shape) adopt(below *shape) *shape {
+	s.open = s.open || below.open
+	return below
+}
+
+// IsXIntOrString is how a type comes to be dynamic in Kubernetes' CEL.
+func (s *shape) IsXIntOrString() bool { return s.dynamic || s.Schema.IsXIntOrString() }
+
+// Nullable is always true: null is a value that an object may hold, not a reason
+// to give up on it.
+func (s *shape) Nullable() bool { return true }
+
+// Properties returns the shapes of what is read of an object.
+func (s *shape) Properties() map[string]common.Schema { return s.properties }
+
+// Items returns the shape of the items of a list.
+func (s *shape) Items() common.Schema {
+	if s.items == nil {
+		return nil
+	}
+	return s.items
+}
+
+// AdditionalProperties returns the shape of the values of a map.
+func (s *shape) AdditionalProperties() common.SchemaOrBool {
+	if s.additional == nil {
+		return nil
+	}
+	return schemaOrBool{s.additional}
+}
+
+type schemaOrBool struct{ shape *shape }
+
+func (s schemaOrBool) Schema() common.Schema { return s.shape }
+
+func (s schemaOrBool) Allows() bool { return true }
+
+// value returns the value for CEL: Kubernetes' own wherever the whole of it has a
+// schema, plain JSON where nothing has.
+func (s *shape) value(v any) ref.Val {
+	if s == nil || s.dynamic || v == nil {
+		return types.DefaultTypeAdapter.NativeToValue(v)
+	}
+	if !s.open {
+		return common.UnstructuredToVal(v, s)
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return s.mapping(v)
+	case []any:
+		if s.items == nil {
+			break
+		}
+		items := make([]deferred, len(v))
+		for i := range v {
+			items[i] = deferred{s.items, v[i]}
+		}
+		return types.NewDynamicList(deferredAdapter{}, items)
+	}
+	return common.UnstructuredToVal(v, s)
+}
+
+// mapping is an object or a map of which some is open.
+func (s *shape) mapping(v map[string]any) ref.Val {
+	out := make(map[string]any, len(v))
+	for name, below := range v {
+		if s.additional != nil {
+			out[name] = deferred{s.additional, below}
+			continue
+		}
+		property, known := s.properties[name].(*shape)
+		// Null in an object is absent, as in Kubernetes' CEL.
+		if !known || below == nil {
+			continue
+		}
+		out[name] = deferred{property, below}
+		if escaped, ok := apiservercel.Escape(name); ok {
+			out[escaped] = out[name]
+		}
+	}
+	return types.NewStringInterfaceMap(deferredAdapter{}, out)
+}
+
+// deferred is a value that becomes one of CEL's when it is looked at.
+type deferred struct {
+	shape *shape
+	value any
+}
+
+type deferredAdapter struct{}
+
+// NativeToValue implements types.Adapter.
+func (deferredAdapter) NativeToValue(v any) ref.Val {
+	if d, ok := v.(deferred); ok {
+		return d.shape.value(d.value)
+	}
+	return types.DefaultTypeAdapter.NativeToValue(v)
+}

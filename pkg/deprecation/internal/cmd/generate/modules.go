@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
+)
+
+// apiModule holds the types of most kinds; the others have one kind each.
+const apiModule = "k8s.io/api"
+
+// pin is a line of modules.txt.
+type pin struct {
+	path, version, sum string
+}
+
+// module is a pinned module on this machine.
+type module struct {
+	pin
+	dir string
+	// release is the one whose types these are: k8s.io/api v0.29.x is of 1.29.
+	release deprecation.Release
+	// date is when the module was published, in UTC.
+	date string
+}
+
+func readPins(path string) ([]pin, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var pins []pin
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		cells := strings.Fields(line)
+		if len(cells) != 3 {
+			return nil, fmt.Errorf("%s: not a module, a version and a checksum: %q", path, strings.TrimSpace(line))
+		}
+		pins = append(pins, pin{cells[0], cells[1], cells[2]})
+	}
+	return pins, nil
+}
+
+// download makes go itself fetch the modules, and refuses any that is not pinned.
+func download(ctx context.Context, pins []pin) ([]module, error) {
+	args := []string{"mod", "download", "-json"}
+	for _, p := range pins {
+		args = append(args, p.path+"@"+p.version)
+	}
+	// Outside of any module, so that no go.mod or go.sum affects the result.
+	dir, err := os.MkdirTemp("", "generate-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // It is empty.
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GO111MODULE=on", "GOWORK=off", "GOFLAGS=")
+	cmd.Stderr = os.Stderr
+	out, failed := cmd.Output()
+	mods, err := decode(out, pins)
+	if err != nil {
+		return nil, err
+	}
+	if failed != nil {
+		return nil, fmt.Errorf("go mod download: %w", failed)
+	}
+	return mods, nil
+}
+
+// decode reads go's answer: a JSON object for each module, in the order of pins.
+func decode(out []byte, pins []pin) ([]module, error) {
+	var mods []module
+	dec := json.NewDecoder(bytes.NewReader(out))
+	for {
+		var got struct{ Path, Version, Sum, Dir, Info, Error string }
+		if err := dec.Decode(&got); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("go mod download: %w", err)
+		}
+		if got.Error != "" {
+			return nil, fmt.Errorf("go mod download: %s", got.Error)
+		}
+		if len(mods) == len(pins) {
+			return nil, fmt.Errorf("go mod download: %s was not asked for", got.Path)
+		}
+		p := pins[len(mods)]
+		if (pin{got.Path, got.Version, got.Sum}) != p {
+			return nil, fmt.Errorf("%s %s is %s, pinned is %s %s %s", got.Path, got.Version, got.Sum, p.path, p.version, p.sum)
+		}
+		m, err := newModule(p, got.Dir, got.Info)
+		if err != nil {
+			return nil, err
+		}
+		mods = append(mods, m)
+	}
+	if len(mods) < len(pins) {
+		return nil, fmt.Errorf("go mod download: no answer for %s", pins[len(mods)].path)
+	}
+	return mods, nil
+}
+
+func newModule(p pin, dir, info string) (module, error) {
+	minor, ok := strings.CutPrefix(p.version, "v0.")
+	if !ok {
+		return module{}, fmt.Errorf("%s %s: not a version v0", p.path, p.version)
+	}
+	release, err := deprecation.ParseRelease("1." + minor)
+	if err != nil {
+		return module{}, err
+	}
+	text, err := os.ReadFile(info)
+	if err != nil {
+		return module{}, err
+	}
+	var published struct{ Time time.Time }
+	if err := json.Unmarshal(text, &published); err != nil {
+		return module{}, fmt.Errorf("%s: %w", info, err)
+	}
+	return module{pin: p, dir: dir, release: release, date: published.Time.UTC().Format(time.DateOnly)}, nil
+}
+
+// newest returns the newest of the modules with most types.
+func newest(mods []module) module {
+	var found module
+	for _, m := range mods {
+		if m.path == apiModule && m.release.Compare(found.release) > 0 {
+			found = m
+		}
+	}
+	return found
+}

@@ -1,0 +1,126 @@
+package schedule
+
+import (
+	"fmt"
+	"hash/fnv"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Marks are what an object was like so far. What goes back and forth is no progress, so
+// only what it never was before is a move.
+type Marks struct{ seen []uint64 } // mostly a few, of very many objects
+
+// Moved reports whether an object is as it never was before, and remembers that.
+func (m *Marks) Moved(u *unstructured.Unstructured) bool {
+	mark := markOf(u)
+	if slices.Contains(m.seen, mark) {
+		return false
+	}
+	m.seen = append(m.seen, mark)
+	return true
+}
+
+// counted are the numbers in a status that tell that work goes on. Those that count
+// failures and restarts do not: they grow as long as it hangs.
+func counted() []string {
+	return []string{
+		"observedGeneration", "replicas", "readyReplicas", "updatedReplicas", "availableReplicas", "currentReplicas", // of workloads
+		"desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberReady", "numberAvailable", // of DaemonSets
+		"active", "ready", "succeeded", // of Jobs
+	}
+}
+
+// markOf sums up what moves in an object that gets on, and stands still in one that
+// hangs. Messages and times are no part of it: some controllers write the time of day.
+func markOf(u *unstructured.Unstructured) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintln(h, u.GetUID(), u.GetGeneration(), u.GetDeletionTimestamp() != nil, u.GetFinalizers())
+	status, _ := u.Object["status"].(map[string]any)
+	for _, field := range counted() {
+		if n, ok := object.WholeNumber(status[field]); ok {
+			fmt.Fprintln(h, field, n)
+		}
+	}
+	for _, field := range []string{"phase", "state", "health", "currentRevision", "updateRevision"} {
+		if text, ok := status[field].(string); ok {
+			fmt.Fprintln(h, field, text)
+		}
+	}
+	var lines []string
+	for _, c := range object.Conditions(u) {
+		lines = append(lines, c.Type+" "+c.Status+" "+c.Reason)
+	}
+	for _, list := range []string{"initContainerStatuses", "containerStatuses"} { // of Pods
+		items, _ := status[list].([]any)
+		for _, item := range items {
+			lines = append(lines, list+" "+containerMark(item))
+		}
+	}
+	slices.Sort(lines)
+	_, _ = io.WriteString(h, strings.Join(lines, "\n")) // A hash takes everything.
+	return h.Sum64()
+}
+
+// containerMark is what a container of a Pod does.
+func containerMark(status any) string {
+	s, _ := status.(map[string]any)
+	said := []string{fmt.Sprint(s["name"], s["ready"], s["started"])}
+	states, _ := s["state"].(map[string]any)
+	for _, kind := range []string{"waiting", "running", "terminated"} {
+		if state, ok := states[kind].(map[string]any); ok {
+			said = append(said, kind, fmt.Sprint(state["reason"]), fmt.Sprint(state["exitCode"]))
+		}
+	}
+	return strings.Join(said, " ")
+}
+
+// Told is what was said last of why an object hangs. The zero value: nothing yet.
+type Told struct{ text string }
+
+// News reports whether an explanation says what was not told before it, and takes it for
+// told. One that says nothing is no news. Codes and what blocks tell one from another;
+// numbers in a message may change all the time.
+func (t *Told) News(causes []event.Cause, err error) bool {
+	text := textOf(causes, err)
+	if text == "" || text == t.text {
+		return false
+	}
+	t.text = text
+	return true
+}
+
+func textOf(causes []event.Cause, err error) string {
+	var text strings.Builder
+	for _, c := range causes {
+		fmt.Fprintln(&text, c.Code, c.BlockedBy)
+	}
+	if err != nil && len(causes) == 0 {
+		fmt.Fprintln(&text, err)
+	}
+	return text.String()
+}
+
+// calm is the least pause between two reports about the same object.
+const calm = time.Second
+
+// Burst spreads the reports about one object: a controller may write it fifty times in a
+// moment. The zero value has reported nothing.
+type Burst struct{ last time.Time }
+
+// Left returns how long the next report has to wait; 0 means now, and counts it as made. A
+// caller that waits reports the state at the end of the wait, not the one before it.
+func (b *Burst) Left(now time.Time) time.Duration {
+	if left := b.last.Add(calm).Sub(now); left > 0 && !b.last.IsZero() {
+		return left
+	}
+	b.last = now
+	return 0
+}

@@ -1,0 +1,247 @@
+package pod
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Deadlock says that a rollout waits for itself: the new Pod waits for the volume that the
+// old one has, and the old one goes only when the new one is ready.
+func (v VolumeRules) Deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding {
+	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
+		return nil
+	}
+	for _, waiting := range pods {
+		if rule.Ready(waiting) || rule.Started(waiting) || waiting.DeletionTimestamp != nil {
+			continue
+		}
+		done := v.OnlyKnownUnless(v.IsDetailed(waiting))
+		defer done()
+		for _, claim := range claimNames(waiting) {
+			pvc := rule.Lookup[corev1.PersistentVolumeClaim](v.View, rule.Ref(rule.Core("PersistentVolumeClaim"), d.Namespace, claim))
+			holder := v.holder(waiting, pvc)
+			if holder == nil || !slices.Contains(pods, holder) || rule.Revision(holder) == rule.Revision(waiting) {
+				continue
+			}
+			return []rule.Finding{deadlocked(d, pvc, waiting, holder)}
+		}
+	}
+	return nil
+}
+
+// SharedVolume says that the new Pod of a rollout crashes while an old one uses the same
+// volume on the same node: databases lock their files. The crash itself is also reported;
+// it may have another reason.
+func (v VolumeRules) SharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding {
+	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
+		return nil
+	}
+	for _, failing := range pods {
+		if rule.Ready(failing) || !ends(failing) || failing.DeletionTimestamp != nil {
+			continue
+		}
+		for _, claim := range claimNames(failing) {
+			holder := holdsToo(failing, claim, pods)
+			if holder == nil {
+				continue
+			}
+			pvc := rule.Lookup[corev1.PersistentVolumeClaim](v.View, rule.Ref(rule.Core("PersistentVolumeClaim"), d.Namespace, claim))
+			if pvc != nil && diagnose.ExclusiveMode(pvc) == corev1.ReadWriteOnce {
+				return []rule.Finding{shared(d, pvc, failing, holder)}
+			}
+		}
+	}
+	return nil
+}
+
+// holdsToo returns the Pod of another revision that runs on the same node with the same
+// claim.
+func holdsToo(failing *corev1.Pod, claim string, pods []*corev1.Pod) *corev1.Pod {
+	i := slices.IndexFunc(pods, func(p *corev1.Pod) bool {
+		return p.UID != failing.UID && rule.Revision(p) != rule.Revision(failing) && p.Status.Phase == corev1.PodRunning &&
+			p.Spec.NodeName == failing.Spec.NodeName && slices.Contains(claimNames(p), claim)
+	})
+	if i < 0 {
+		return nil
+	}
+	return pods[i]
+}
+
+// ends reports whether a container of the Pod has ended with an error.
+func ends(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
+		for _, state := range []corev1.ContainerState{s.State, s.LastTerminationState} {
+			if state.Terminated != nil && state.Terminated.ExitCode != 0 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func shared(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, failing, holder *corev1.Pod) rule.Finding {
+	return rule.Of(failing, rule.Root, event.Cause{
+		Code: "VolumeShared",
+		Message: "ends while Pod " + holder.Name + ", of the older revision, has PersistentVolumeClaim " + pvc.Name +
+			" on the same node: a program that locks its files cannot start until that one is gone, and it is kept until this one is ready",
+		Evidence: []string{
+			"PersistentVolumeClaim " + pvc.Name + " is " + string(diagnose.ExclusiveMode(pvc)) + ": Pods of one node may have it side by side",
+			"both Pods are on node " + holder.Spec.NodeName,
+			"the strategy is RollingUpdate, and lets no Pod go before another is ready",
+		},
+		Next:      recreate(d),
+		Risk:      riskOfRecreate(holder),
+		BlockedBy: rule.Ref(rule.Core("Pod"), holder.Namespace, holder.Name),
+	})
+}
+
+// recreate returns the command that makes rollouts end the old Pod first.
+func recreate(d *appsv1.Deployment) string {
+	return rule.Kubectl(d.Namespace, "patch", rule.Ref(rule.Apps("Deployment"), d.Namespace, d.Name).Resource(), "--type=merge", "-p",
+		`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`)
+}
+
+func riskOfRecreate(holder *corev1.Pod) string {
+	return "the old Pod ends before the new one is ready, now and at each rollout to come; put the strategy into the manifest as well. Deleting Pod " + holder.Name + " helps this once"
+}
+
+func deadlocked(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, waiting, holder *corev1.Pod) rule.Finding {
+	r := rule.Ref(rule.Apps("Deployment"), d.Namespace, d.Name)
+	evidence := []string{
+		"PersistentVolumeClaim " + pvc.Name + " is " + string(diagnose.ExclusiveMode(pvc)),
+		"Pod " + holder.Name + ", of the older revision, has it on node " + holder.Spec.NodeName,
+		"Pod " + waiting.Name + ", of the newer one, waits for it" + onNode(waiting),
+		"the strategy is RollingUpdate, and lets no Pod go before another is ready",
+	}
+	return rule.Finding{Rank: rule.Root, Cause: event.Cause{
+		Code:      "VolumeDeadlock",
+		Message:   rule.Name(r) + " waits for itself: its new Pod waits for the volume that the old Pod has, and the old Pod is kept until the new one is ready",
+		Evidence:  evidence,
+		Next:      recreate(d),
+		Risk:      riskOfRecreate(holder),
+		BlockedBy: rule.Ref(rule.Core("Pod"), holder.Namespace, holder.Name),
+	}}
+}
+
+// mayGoFirst reports whether the rollout may end an old Pod before a new one is ready.
+func mayGoFirst(d *appsv1.Deployment) bool {
+	replicas := 1
+	if d.Spec.Replicas != nil {
+		replicas = int(*d.Spec.Replicas)
+	}
+	most := intstr.FromString("25%")
+	if d.Spec.Strategy.RollingUpdate != nil && d.Spec.Strategy.RollingUpdate.MaxUnavailable != nil {
+		most = *d.Spec.Strategy.RollingUpdate.MaxUnavailable
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(&most, replicas, false)
+	return err != nil || n > 0
+}
+
+// holder returns another Pod that has the claim, if only one Pod, or the Pods of one node,
+// may have it.
+func (v VolumeRules) holder(waiting *corev1.Pod, pvc *corev1.PersistentVolumeClaim) *corev1.Pod {
+	if pvc == nil || diagnose.ExclusiveMode(pvc) == "" {
+		return nil
+	}
+	v.wantHolders(pvc)
+	for _, p := range slices.Concat(v.Pods, v.holders(pvc.Namespace)) {
+		done := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+		if p.UID == waiting.UID || p.Namespace != waiting.Namespace || done || p.Spec.NodeName == "" || !rule.Started(p) {
+			continue
+		}
+		sameNode := p.Spec.NodeName == waiting.Spec.NodeName && diagnose.ExclusiveMode(pvc) == corev1.ReadWriteOnce
+		if !sameNode && slices.Contains(claimNames(p), pvc.Name) {
+			return p
+		}
+	}
+	return nil
+}
+
+func onNode(p *corev1.Pod) string {
+	if p.Spec.NodeName == "" {
+		return " and is not scheduled"
+	}
+	return " on node " + p.Spec.NodeName
+}
+
+// Mounts says which volume keeps a scheduled Pod from starting.
+func (v VolumeRules) Mounts(p *corev1.Pod) []rule.Finding {
+	if rule.Started(p) {
+		return nil
+	}
+	found := v.ClaimsOf(p)
+	for _, claim := range claimNames(p) {
+		pvc := rule.Lookup[corev1.PersistentVolumeClaim](v.View, rule.Ref(rule.Core("PersistentVolumeClaim"), p.Namespace, claim))
+		if pvc == nil {
+			continue
+		}
+		if holder := v.holder(p, pvc); holder != nil {
+			found = append(found, inUse(p, pvc, holder))
+		} else if f, ok := v.attachedElsewhere(p, pvc); ok {
+			found = append(found, f)
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	e := v.Warning(p, "FailedAttachVolume", "FailedMount", "FailedMapVolume", "FailedMountOnFilesystemMismatch")
+	if e == nil {
+		return nil
+	}
+	return []rule.Finding{rule.Of(p, rule.Direct, event.Cause{
+		Code:     "VolumeNotMounted",
+		Message:  "a volume of it cannot be mounted (" + text.Excerpt(e.Reason) + ")",
+		Evidence: append([]string{"on node " + p.Spec.NodeName}, rule.Quoted(e)...),
+		Next:     rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
+	})}
+}
+
+func inUse(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim, holder *corev1.Pod) rule.Finding {
+	return rule.Of(p, rule.Root, event.Cause{
+		Code:    "VolumeInUse",
+		Message: "waits for PersistentVolumeClaim " + pvc.Name + ", which Pod " + holder.Name + " has on node " + holder.Spec.NodeName,
+		Evidence: []string{
+			"PersistentVolumeClaim " + pvc.Name + " is " + string(diagnose.ExclusiveMode(pvc)),
+			"Pod " + p.Name + " is to run" + onNode(p),
+		},
+		Next:      rule.Kubectl(holder.Namespace, "get", "pod", holder.Name, "-o", "wide"),
+		BlockedBy: rule.Ref(rule.Core("Pod"), holder.Namespace, holder.Name),
+	})
+}
+
+// attachedElsewhere says that the volume is attached to a node on which no Pod uses it any
+// more.
+func (v VolumeRules) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim) (rule.Finding, bool) {
+	if pvc.Spec.VolumeName == "" || diagnose.ExclusiveMode(pvc) == "" || p.Spec.NodeName == "" {
+		return rule.Finding{}, false
+	}
+	for _, u := range v.attachments() {
+		a, ok := rule.As[storagev1.VolumeAttachment](v.View, u)
+		if !ok || a.Spec.Source.PersistentVolumeName == nil || *a.Spec.Source.PersistentVolumeName != pvc.Spec.VolumeName || a.Spec.NodeName == p.Spec.NodeName {
+			continue
+		}
+		r := rule.Ref(rule.Storage("VolumeAttachment"), "", a.Name)
+		c := event.Cause{
+			Code:      "VolumeAttachedElsewhere",
+			Message:   "waits for the volume of PersistentVolumeClaim " + pvc.Name + ", which is still attached to node " + a.Spec.NodeName,
+			Evidence:  []string{"VolumeAttachment " + a.Name + " of PersistentVolume " + pvc.Spec.VolumeName + " is for node " + a.Spec.NodeName},
+			Next:      rule.Describe(r),
+			BlockedBy: r,
+		}
+		if a.Status.DetachError != nil {
+			c.Evidence = append(c.Evidence, "detaching failed: "+text.Excerpt(a.Status.DetachError.Message))
+		}
+		c.Evidence = append(c.Evidence, rule.Quoted(v.Warning(p, "FailedAttachVolume"))...)
+		return rule.Of(p, rule.Root, c), true
+	}
+	return rule.Finding{}, false
+}

@@ -1,0 +1,187 @@
+package give
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// A giver who owns nothing of any object is a slip, or has given all away already. A job that
+// repeats itself ends well: the receiver owns something, and no owner has a name like the giver's.
+// Who was perhaps meant is named, and what could be given is given.
+func TestGiverOfNothing(t *testing.T) {
+	for name, tt := range map[string]struct {
+		names   []string
+		wish    transfer.Wish
+		lenient bool
+		says    string
+		fails   bool
+	}{
+		"a slip": {
+			names: []string{"a", "b"}, lenient: true, wish: transfer.Wish{From: []string{"edti"}, To: "flux"}, fails: true,
+			says: "--from: edti (did you mean edit?) owns nothing of the 2 objects; managers that own something: edit, flux",
+		},
+		"a slip beside who owns something": {
+			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"edit", "flxu"}, To: "edit"}, fails: true,
+			says: "--from: flxu (did you mean flux?) owns nothing of the 1 object; managers that own something: edit, flux",
+		},
+		"two slips": {
+			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"edti", "edtt"}, To: "flux"}, fails: true,
+			says: "--from: edti (did you mean edit?) or edtt (did you mean edit?) owns nothing of the 1 object; managers that own something: edit, flux",
+		},
+		"a path that its receiver has": {names: []string{"a"}, wish: transfer.Wish{Paths: path(t, ".data.b"), From: []string{"edti"}, To: "flux"}},
+		"a path that nobody has": {
+			names: []string{"a"}, lenient: true, wish: transfer.Wish{Paths: path(t, ".data.c"), From: []string{"edti"}, To: "flux"}, fails: true,
+			says: "--from: edti (did you mean edit?) owns nothing of the 1 object; managers that own something: edit, flux",
+		},
+		"a result says so":  {names: []string{"a"}, wish: transfer.Wish{From: []string{"edti"}, To: "flux"}, fails: true},
+		"an object is gone": {names: []string{"gone", "a"}, lenient: true, wish: transfer.Wish{From: []string{"edti"}, To: "flux"}, fails: true},
+		"nobody is named":   {names: []string{"a"}, lenient: true, wish: transfer.Wish{Paths: path(t, ".data.a"), To: "flux"}},
+		"a repetition": {
+			names: []string{"a", "b"}, lenient: true, wish: transfer.Wish{From: []string{"kubectl"}, To: "flux"},
+			says: "--from: kubectl owns nothing of the 2 objects, so there is nothing to give: all of it was given before, or the name is wrong; managers that own something: edit, flux",
+		},
+		"a repetition with names": {
+			names: []string{"a"}, wish: transfer.Wish{From: []string{"kubectl"}, To: "flux"},
+			says: "--from: kubectl owns nothing of the 1 object, so there is nothing to give: all of it was given before, or the name is wrong; managers that own something: edit, flux",
+		},
+		"a repetition to a name like it": {
+			names: []string{"a"}, wish: transfer.Wish{From: []string{"flux2"}, To: "flux"},
+			says: "--from: flux2 owns nothing of the 1 object, so there is nothing to give: all of it was given before, or the name is wrong; managers that own something: edit, flux",
+		},
+		"a release again": {
+			names: []string{"a"}, wish: transfer.Wish{From: []string{"kubectl"}, Mode: transfer.Release},
+			says: "--from: kubectl owns nothing of the 1 object, so there is nothing to give: all of it was given before, or the name is wrong; managers that own something: edit, flux",
+		},
+		"who shares keeps": {
+			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"kubectl"}, To: "flux", Mode: transfer.Share}, fails: true,
+			says: "--from: kubectl owns nothing of the 1 object; managers that own something: edit, flux",
+		},
+		"the receiver has nothing": {
+			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"kubectl"}, To: "helm", As: managedfields.Apply}, fails: true,
+			says: "--from: kubectl owns nothing of the 1 object; managers that own something: edit, flux",
+		},
+		"the receiver has nothing, named": {
+			names: []string{"a"}, wish: transfer.Wish{From: []string{"kubectl"}, To: "helm", As: managedfields.Apply}, fails: true,
+		},
+		"one of two givers had nothing to give": {
+			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"edit", "kubectl"}, To: "helm", As: managedfields.Apply},
+			says: "--from: kubectl owns nothing of the 1 object, so there is nothing to give: all of it was given before, or the name is wrong; managers that own something: edit, flux",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := handing(t, "a", "b")
+			s.engine.Wish, s.engine.Lenient = tt.wish, tt.lenient
+			var said []string
+			emit := s.engine.Emit
+			s.engine.Emit = func(e event.Event) {
+				if w, is := e.(event.Warned); is {
+					said = append(said, w.Text)
+				}
+				emit(e)
+			}
+			var targets []Target
+			for _, name := range tt.names {
+				targets = append(targets, target(name))
+			}
+			if err := s.engine.Run(t.Context(), targets); (err != nil) != tt.fails || strings.Join(said, "\n") != tt.says {
+				t.Errorf("%v, %q, want %q", err, said, tt.says)
+			}
+		})
+	}
+}
+
+func path(t *testing.T, text string) []fieldpath.Path {
+	t.Helper()
+	p, err := fieldpath.ParsePath(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []fieldpath.Path{p}
+}
+
+// What was given is not given again, with or without names, and the second run ends well.
+func TestGivenTwice(t *testing.T) {
+	for _, lenient := range []bool{false, true} {
+		s := handing(t, "a", "b")
+		s.engine.Lenient = lenient
+		targets := []Target{target("a"), target("b")}
+		if err := s.engine.Run(t.Context(), targets); err != nil {
+			t.Fatal(err)
+		}
+		s.server.calls = nil
+		err := s.engine.Run(t.Context(), targets)
+		if a, b := s.given["a"], s.given["b"]; err != nil || a.Action != event.Unchanged || b.Action != event.Unchanged {
+			t.Errorf("lenient %t: %v, %+v, %+v", lenient, err, a, b)
+		}
+		if slices.ContainsFunc(s.server.calls, func(c string) bool { return strings.HasPrefix(c, "put") }) {
+			t.Errorf("lenient %t: %q", lenient, s.server.calls)
+		}
+	}
+}
+
+// A second run ends as the first did, and as its dry run: also where a field stays with its owner
+// because the receiver's manifest does not state it, which is no refusal, or because of its version,
+// which is one whether other fields were given or not.
+func TestGivenTwiceWithARemainder(t *testing.T) {
+	entry := func(version string, names ...string) map[string]any {
+		data := map[string]any{}
+		for _, name := range names {
+			data["f:"+name] = map[string]any{}
+		}
+		return map[string]any{
+			"manager": "edit", "operation": "Update", "apiVersion": version, "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:data": data},
+		}
+	}
+	for name, tt := range map[string]struct {
+		edit   []map[string]any
+		mode   transfer.Mode
+		stated bool
+		left   string
+		fails  bool
+	}{
+		"unstated":                    {edit: []map[string]any{entry("v1", "a", "c")}, stated: true, left: ".data.c"},
+		"all at another version":      {edit: []map[string]any{entry("v1alpha1", "a", "c")}, left: ".data.a", fails: true},
+		"some at another version":     {edit: []map[string]any{entry("v1", "a"), entry("v1alpha1", "c")}, left: ".data.c", fails: true},
+		"some of both":                {edit: []map[string]any{entry("v1", "a", "d"), entry("v1alpha1", "c")}, stated: true, left: ".data.c", fails: true},
+		"shared at another version":   {edit: []map[string]any{entry("v1", "a"), entry("v1alpha1", "c")}, mode: transfer.Share, left: ".data.c", fails: true},
+		"released at both, so gone":   {edit: []map[string]any{entry("v1", "a"), entry("v1alpha1", "c")}, mode: transfer.Release},
+		"nothing stays, nothing ails": {edit: []map[string]any{entry("v1", "a")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := handing(t, "a")
+			fields, _, _ := unstructured.NestedSlice(s.server.live["a"].Object, "metadata", "managedFields")
+			fields = fields[1:]
+			for _, e := range tt.edit {
+				fields = append(fields, e)
+			}
+			if err := unstructured.SetNestedSlice(s.server.live["a"].Object, fields, "metadata", "managedFields"); err != nil {
+				t.Fatal(err)
+			}
+			if s.engine.Wish.Mode = tt.mode; tt.mode == transfer.Release {
+				s.engine.Wish.To = ""
+			}
+			of := target("a")
+			if tt.stated {
+				of.Stated = fieldstest.Read(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: '1', b: '1'}}")
+			}
+			for i, dry := range []object.DryRun{object.DryRunClient, object.DryRunServer, object.DryRunNone, object.DryRunNone, object.DryRunServer} {
+				s.engine.DryRun = dry
+				err := s.engine.Run(t.Context(), []Target{of})
+				left := s.given["a"].Left
+				if (err != nil) != tt.fails || tt.left != "" && (len(left) == 0 || left[0].Paths[0].String() != tt.left) || tt.left == "" && left != nil {
+					t.Errorf("run %d: %v, left %v", i, err, left)
+				}
+			}
+		})
+	}
+}

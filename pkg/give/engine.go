@@ -1,0 +1,298 @@
+package give
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
+)
+
+// atOnce is how many objects are worked on at the same time.
+const atOnce = 8
+
+// Server is what the engine needs of a cluster.
+type Server interface {
+	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
+	// PutManagedFields replaces the managed fields of the object, if it still is the version
+	// that was read; if not, the error is a conflict.
+	PutManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (*unstructured.Unstructured, error)
+	// Apply is asked by dry runs alone.
+	Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+}
+
+// Target is one object.
+type Target struct {
+	Kind object.Kind
+	Ref  object.Ref
+	// Stated is what the receiver applies; nil if that is not known.
+	Stated *unstructured.Unstructured
+}
+
+// Engine hands fields over. Server and Emit are needed.
+type Engine struct {
+	Server Server
+	// Wish is what is to become of each object. Its Stated is set from the target's.
+	Wish   transfer.Wish
+	DryRun object.DryRun
+	// Lenient: an object of which the giver owns nothing is none of our business, as among
+	// many that were selected.
+	Lenient bool
+	// Emit is called for each event, one at a time.
+	Emit func(event.Event)
+}
+
+// IncompleteError counts the objects with which it did not go as was wished. Events have
+// reported why.
+type IncompleteError struct {
+	// Refused cannot be given as was wished, or only a part of it, Unknown could not be read or
+	// written.
+	Refused, Unknown int
+	// Strangers were to give fields away, own nothing of any object, and are not known to have
+	// given it away before.
+	Strangers int
+}
+
+func (e *IncompleteError) Error() string {
+	return fmt.Sprintf("%d objects were refused, %d are unknown, and %d managers own nothing", e.Refused, e.Unknown, e.Strangers)
+}
+
+// Run hands the fields of all targets over. It returns an *IncompleteError if that is not
+// so of some of them, and ctx's error when it was interrupted.
+func (e *Engine) Run(ctx context.Context, targets []Target) error {
+	refs := make([]object.Ref, len(targets))
+	for i, t := range targets {
+		refs[i] = t.Ref
+	}
+	e.Emit(event.Planned{Phases: []event.Phase{{Name: "objects", Total: len(refs), Refs: refs}}})
+	e.Emit(event.PhaseStarted{Index: 0})
+	var mu sync.Mutex
+	var incomplete IncompleteError
+	known := census{wish: e.Wish, owners: map[string]bool{}}
+	var work errgroup.Group
+	work.SetLimit(atOnce)
+	for _, t := range targets {
+		work.Go(func() error {
+			if ctx.Err() != nil {
+				return nil
+			}
+			out, entries := e.one(ctx, t)
+			mu.Lock()
+			defer mu.Unlock()
+			known.add(out, entries)
+			switch {
+			case out.Action == event.Unknown:
+				incomplete.Unknown++
+			case out.Action == event.Failed, barred(out.Left):
+				incomplete.Refused++
+			}
+			e.Emit(out)
+			return nil
+		})
+	}
+	_ = work.Wait() // results are events
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	slips, done := known.strangers()
+	if len(slips) > 0 {
+		incomplete.Strangers = len(slips)
+		e.Emit(event.Warned{Text: known.slip(slips, len(targets))})
+	}
+	if len(done) > 0 {
+		e.Emit(event.Warned{Text: known.repetition(done, len(targets))})
+	}
+	if incomplete != (IncompleteError{}) {
+		return &incomplete
+	}
+	return nil
+}
+
+// one hands over what is wished of one object, and returns its owners as they were.
+func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfields.Entry) {
+	out := event.Given{Ref: t.Ref, DryRun: e.DryRun != object.DryRunNone}
+	for attempts := retry.At(t.Ref); ; {
+		live, err := e.Server.Get(ctx, t.Kind, t.Ref)
+		if err != nil {
+			return e.unknown(out, err), nil
+		}
+		attempts.Saw(live)
+		wish, done, entries, err := e.wish(ctx, live, t)
+		if err != nil {
+			return e.refused(out, err, entries), entries
+		}
+		out.Moves, out.Left = movesOf(done.Given), keptOf(done.Left)
+		if len(done.Given) == 0 {
+			out.Action = event.Unchanged
+			return out, entries
+		}
+		out.Next = e.foresee(ctx, t, live, wish, entries, done)
+		said, err := e.send(ctx, t, live, done.Entries)
+		if apierrors.IsConflict(err) {
+			if err := attempts.Again(ctx); err != nil {
+				return e.unknown(out, err), nil
+			}
+			continue
+		}
+		if apierrors.IsRequestEntityTooLargeError(err) {
+			return event.Given{Ref: out.Ref, DryRun: out.DryRun, Action: event.Failed, Err: err}, entries
+		}
+		if err != nil {
+			return e.unknown(out, err), entries
+		}
+		out.Action, out.Reason = event.Handed, said
+		return out, entries
+	}
+}
+
+// wish works out what is wished of an object as it is, and returns its owners as well.
+func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Target) (transfer.Wish, transfer.Outcome, []managedfields.Entry, error) {
+	w := e.Wish
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return w, transfer.Outcome{}, nil, err
+	}
+	w.Paths = make([]fieldpath.Path, len(e.Wish.Paths))
+	for i, p := range e.Wish.Paths {
+		if w.Paths[i], err = transfer.At(live.Object, entries, p); err != nil {
+			return w, transfer.Outcome{}, entries, err
+		}
+	}
+	if t.Stated != nil {
+		w.Stated = t.Stated.Object
+		if len(entries) == 0 && slices.Contains(w.From, managedfields.BeforeFirstApply) {
+			if entries, err = e.first(ctx, t); err != nil {
+				return w, transfer.Outcome{}, nil, err
+			}
+		}
+	}
+	done, err := transfer.Give(entries, w)
+	if rest, _ := withoutUs(done.Entries); len(rest) > 0 {
+		done.Entries = rest // What an earlier run could not let go of, or was killed before.
+	}
+	return w, done, entries, err
+}
+
+// first returns the managed fields that an object without any has at the receiver's next
+// apply: the API server takes all that is there for another manager's, before-first-apply, and
+// refuses what differs.
+func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, error) {
+	answer, err := e.Server.Apply(ctx, t.Kind, t.Stated, object.Write{
+		Manager: e.Wish.To, Force: true, DryRun: true, Validation: metav1.FieldValidationIgnore,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return managedfields.Entries(answer)
+}
+
+// send writes the entries for the version that was read, and returns what else came of that: a
+// remark, or nothing.
+func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstructured, entries []managedfields.Entry) (string, error) {
+	if e.DryRun == object.DryRunClient {
+		return "", nil
+	}
+	fields, err := managedfields.Encode(entries)
+	if err != nil {
+		return "", err
+	}
+	how := object.Write{Manager: managedfields.Giver, DryRun: e.DryRun == object.DryRunServer}
+	answer, err := e.Server.PutManagedFields(ctx, t.Kind, live, fields, how)
+	if err != nil {
+		return "", err
+	}
+	changed := rewritten(live.Object, answer.Object)
+	if how.DryRun {
+		return remark(changed, nil), nil
+	}
+	var stray *fieldpath.Set
+	for attempts := retry.At(t.Ref); err == nil && answer != nil; { // An error ends it: what was wished is done.
+		stray, answer, err = e.passOn(ctx, t, answer, attempts)
+	}
+	return remark(changed, stray), nil
+}
+
+// passOn lets go of what the API server credited to us for the write that it answered: a default
+// that storage drops is set anew by every write. Who
+// takes it off us is credited with it in turn, so it is sent as the manager that received the
+// fields; where none did, it stays, and is returned. If another writer came in between, it
+// returns the object as it is when it is time for the next attempt.
+func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unstructured, attempts *retry.Attempts) (*fieldpath.Set, *unstructured.Unstructured, error) {
+	attempts.Saw(answer)
+	now, err := managedfields.Entries(answer)
+	if err != nil {
+		return fieldpath.NewSet(), nil, err
+	}
+	entries, stray := withoutUs(now)
+	if stray.Empty() || e.Wish.Mode == transfer.Release {
+		return stray, nil, nil
+	}
+	fields, err := managedfields.Encode(entries)
+	if err != nil {
+		return stray, nil, err
+	}
+	_, err = e.Server.PutManagedFields(ctx, t.Kind, answer, fields, object.Write{Manager: e.Wish.To})
+	switch {
+	case err == nil, apierrors.IsNotFound(err):
+		return fieldpath.NewSet(), nil, nil
+	case !apierrors.IsConflict(err):
+		return stray, nil, err
+	}
+	if err := attempts.Again(ctx); err != nil {
+		return stray, nil, err
+	}
+	answer, err = e.Server.Get(ctx, t.Kind, t.Ref)
+	return stray, answer, err
+}
+
+// withoutUs are entries without what the API server credited to this verb, whose manager means to
+// own nothing, and that.
+func withoutUs(entries []managedfields.Entry) ([]managedfields.Entry, *fieldpath.Set) {
+	stray := fieldpath.NewSet()
+	var rest []managedfields.Entry
+	for _, e := range entries {
+		if e.Manager == managedfields.Giver && e.Operation == managedfields.Update {
+			stray = stray.Union(e.Fields)
+			continue
+		}
+		rest = append(rest, e)
+	}
+	return rest, stray
+}
+
+// barred reports whether fields stay that the receiver was to have, whether others were given or
+// not: a second run finds just those. What the receiver does not state is not among them, because
+// nobody wants it to have that.
+func barred(left []event.Withheld) bool {
+	return slices.ContainsFunc(left, func(w event.Withheld) bool { return !w.Unstated })
+}
+
+// unknown is the result where nobody can tell what the server would have done.
+func (e *Engine) unknown(out event.Given, err error) event.Given {
+	out.Action, out.Err = event.Unknown, err
+	out.Moves, out.Left, out.Next = nil, nil, nil
+	return out
+}
+
+// refused is the result where the wish cannot be fulfilled, or was before.
+func (e *Engine) refused(out event.Given, err error, entries []managedfields.Entry) event.Given {
+	none := e.Lenient && (transfer.Missing(err) || errors.Is(err, transfer.ErrUnmanaged) || errors.As(err, new(*fieldpath.NotFoundError)))
+	if none || repetition(e.Wish, err, entries) {
+		out.Action, out.Reason = event.Unchanged, err.Error()
+		return out
+	}
+	out.Action, out.Err = event.Failed, err
+	return out
+}

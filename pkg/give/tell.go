@@ -1,0 +1,133 @@
+package give
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// movesOf gathers fields that went the same way. A path that only holds others is left out: it
+// goes along with what it holds.
+func movesOf(given []transfer.Given) []event.Move {
+	var out []event.Move
+	for _, inner := range []bool{false, true} {
+		for _, g := range given {
+			if g.Inner == inner {
+				out = add(out, g)
+			}
+		}
+		if len(out) > 0 { // Else all there is only holds others.
+			break
+		}
+	}
+	return out
+}
+
+func add(out []event.Move, g transfer.Given) []event.Move {
+	for i := range out {
+		if m := &out[i]; m.From.Equal(g.From) && m.To.Equal(g.To) && m.Shared == g.Shared {
+			m.Paths = append(m.Paths, g.Path)
+			return out
+		}
+	}
+	return append(out, event.Move{Paths: []fieldpath.Path{g.Path}, From: g.From, To: g.To, Shared: g.Shared})
+}
+
+// keptOf gathers fields that stay for the same reason.
+func keptOf(left []transfer.Left) []event.Withheld {
+	var out []event.Withheld
+next:
+	for _, l := range left {
+		why := whyKept(l)
+		for i := range out {
+			if out[i].Owner.Equal(l.Owner) && out[i].Why == why {
+				out[i].Paths = append(out[i].Paths, l.Path)
+				continue next
+			}
+		}
+		out = append(out, event.Withheld{Paths: []fieldpath.Path{l.Path}, Owner: l.Owner, Why: why, Unstated: l.Why == transfer.Unstated})
+	}
+	return out
+}
+
+func whyKept(l transfer.Left) string {
+	if l.Why == transfer.OtherVersion {
+		return "held at " + l.Owner.APIVersion + ", another version than the receiver's"
+	}
+	return "the receiver does not state it, and would remove it"
+}
+
+// remaining are those of a conflict who remain once fields were given away.
+func remaining(c managedfields.Conflict, entries []managedfields.Entry, to string) []managedfields.Owner {
+	var out []managedfields.Owner
+	for _, o := range managedfields.HoldersOf(entries, c.Path) {
+		if !o.Is(to) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// rewritten are the paths of values that changed although managed fields alone were sent: what an
+// admission webhook or a policy sets at each write. Their owners stay as they are.
+func rewritten(before, after map[string]any) []string {
+	var out []string
+	var compare func(at fieldpath.Path, before, after any)
+	compare = func(at fieldpath.Path, before, after any) {
+		a, isMap := before.(map[string]any)
+		b, areMaps := after.(map[string]any)
+		if !isMap || !areMaps {
+			if !fieldpath.Equal(before, after) {
+				out = append(out, at.String())
+			}
+			return
+		}
+		names := slices.Collect(maps.Keys(a))
+		for name := range b {
+			if _, both := a[name]; !both {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			if below := at.Child(fieldpath.FieldElement(name)); !bookkeeping(below) {
+				compare(below, a[name], b[name])
+			}
+		}
+	}
+	compare(nil, before, after)
+	return out
+}
+
+// bookkeeping reports whether the API server itself changes a path with each write.
+func bookkeeping(p fieldpath.Path) bool {
+	return slices.ContainsFunc([]string{"managedFields", "resourceVersion", "generation"}, func(name string) bool {
+		return p.Equal(fieldpath.Field("metadata", name))
+	})
+}
+
+// remark says what came of a write beside what was wished: what was rewritten as it was sent, and what
+// became ours and stays so; empty if nothing did.
+func remark(changed []string, stray *fieldpath.Set) string {
+	const some = 3
+	var said []string
+	if changed != nil {
+		said = append(said, "an admission webhook or a policy changed "+text.List(changed, some)+" as this was written, as it may at each write")
+	}
+	var ours []string
+	if stray != nil {
+		fieldpath.Each(stray.Leaves(), func(p fieldpath.Path) { ours = append(ours, p.String()) })
+	}
+	if ours != nil {
+		said = append(said, fmt.Sprintf("the API server set %s as this was written, and took %s for the owner: "+
+			"that means nothing, and goes to whoever updates it next", text.List(ours, some), managedfields.Giver))
+	}
+	return strings.Join(said, "\n")
+}

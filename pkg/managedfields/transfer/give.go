@@ -1,0 +1,354 @@
+package transfer
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// Mode says what becomes of the fields' present owners.
+type Mode string
+
+// The modes.
+const (
+	// Move: they lose the fields to the receiver.
+	Move Mode = "move"
+	// Share: they keep them, and the receiver owns them as well.
+	Share Mode = "share"
+	// Release: they lose them, and no manager receives them.
+	Release Mode = "release"
+)
+
+// Wish is what is to become of an object's managed fields.
+type Wish struct {
+	// Paths are the fields that are meant, each with all that lies below it. None is all that
+	// the owners in From hold, except for the status.
+	Paths []fieldpath.Path
+	// From are the managers that own them now. None is whoever does, if that is one manager.
+	From []string
+	// To is the manager that receives them.
+	To string
+	// As is the operation by which it is to own them; empty is that of the entry that it has.
+	As string
+	// Mode is Move if it is empty.
+	Mode Mode
+	// Stated is what the receiver applies, as far as it is known. What it does not state is
+	// left to its owner unless Paths names it: the receiver's next apply would remove it.
+	Stated map[string]any
+}
+
+// Outcome is what comes of a wish.
+type Outcome struct {
+	// Entries are all managed fields of the object as they are to be.
+	Entries []managedfields.Entry
+	// Given are the fields whose owners change, each with one owner that had it, sorted by
+	// path.
+	Given []Given
+	// Left are fields that were meant and stay as they are.
+	Left []Left
+}
+
+// Given is one field that changes owners.
+type Given struct {
+	Path fieldpath.Path
+	From managedfields.Owner
+	// To is the zero Owner where the field is released.
+	To managedfields.Owner
+	// Shared: From owns it still.
+	Shared bool
+	// Inner: the path only holds others, which have owners of their own.
+	Inner bool
+}
+
+// Left is one field that stays with its owner.
+type Left struct {
+	Path  fieldpath.Path
+	Owner managedfields.Owner
+	Why   Why
+}
+
+// Why says why a field stays with its owner.
+type Why string
+
+// The reasons.
+const (
+	// Unstated: the receiver applies, and its manifest does not state the field.
+	Unstated Why = "unstated"
+	// OtherVersion: the owner holds it at another API version than the receiver, and managed
+	// fields are not converted.
+	OtherVersion Why = "other version"
+)
+
+// Give works out the managed fields that a wish leads to. No other entry changes, and no
+// path is added that had no owner. Given is empty if there is nothing to do, because
+// everything meant is already as wished.
+func Give(entries []managedfields.Entry, w Wish) (Outcome, error) {
+	if err := w.check(entries); err != nil {
+		return Outcome{}, err
+	}
+	to, err := w.receiver(entries)
+	if err != nil {
+		return Outcome{}, err
+	}
+	meant, err := w.meant(entries, to)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if to.Manager != "" && to.APIVersion == "" {
+		to.APIVersion = newest(meant)
+	}
+	out := w.carryOut(entries, meant, to)
+	if len(out.Entries) == 0 {
+		return Outcome{}, ErrLast
+	}
+	return out, nil
+}
+
+// carryOut moves what is meant to the receiver.
+func (w Wish) carryOut(entries, meant []managedfields.Entry, to managedfields.Owner) Outcome {
+	var out Outcome
+	received := map[string]managedfields.Entry{} // by API version
+	out.Entries = slices.Clone(entries)
+	for i, e := range meant {
+		if e.Fields.Empty() {
+			continue
+		}
+		at := to
+		if to.Operation == managedfields.Update {
+			at.APIVersion = e.APIVersion // An updater has an entry for each version.
+		}
+		set := e.Fields
+		switch {
+		case w.Mode == Release:
+		case e.APIVersion != at.APIVersion:
+			out.leave(e, set, OtherVersion)
+			continue
+		case w.Stated != nil && len(w.Paths) == 0 && at.Operation == managedfields.Apply:
+			var unstated *fieldpath.Set
+			set, unstated = statedOf(set, w.Stated)
+			out.leave(e, unstated, Unstated)
+		}
+		given := set
+		if w.Mode != Release {
+			into, known := received[at.APIVersion]
+			if !known {
+				into = entryOf(entries, at)
+			}
+			if w.Mode == Share {
+				given = set.Difference(into.Fields)
+			}
+			parents := parentsOf(set, entries[i].Fields)
+			out.give(entries[i], parents.Difference(into.Fields), at, true)
+			into.Fields = into.Fields.Union(set).Union(parents)
+			if into.Time.IsZero() && !has(entries, at) {
+				into.Time = e.Time
+			}
+			received[at.APIVersion] = into
+		}
+		out.give(entries[i], given, at, w.Mode == Share)
+		if w.Mode != Share {
+			out.Entries[i].Fields = out.Entries[i].Fields.Difference(set)
+		}
+	}
+	for _, at := range slices.Sorted(maps.Keys(received)) {
+		into := received[at]
+		if i := slices.IndexFunc(out.Entries, func(e managedfields.Entry) bool { return e.Equal(into.Owner) }); i >= 0 {
+			out.Entries[i] = into
+		} else {
+			out.Entries = append(out.Entries, into)
+		}
+	}
+	out.Entries = slices.DeleteFunc(out.Entries, func(e managedfields.Entry) bool { return e.Fields.Empty() })
+	slices.SortStableFunc(out.Given, func(a, b Given) int { return a.Path.Compare(b.Path) })
+	slices.SortStableFunc(out.Left, func(a, b Left) int { return a.Path.Compare(b.Path) })
+	return out
+}
+
+func (o *Outcome) give(e managedfields.Entry, set *fieldpath.Set, to managedfields.Owner, shared bool) {
+	fieldpath.Each(set, func(p fieldpath.Path) {
+		_, inner := below(e.Fields, p)
+		o.Given = append(o.Given, Given{Path: p.Clone(), From: e.Owner, To: to, Shared: shared, Inner: inner})
+	})
+}
+
+// parentsOf returns what an owner holds of what surrounds the paths that it gives away: maps,
+// list items, and the fields of an item's key. The receiver has to own that as well: a map's
+// value or a list's item that an applier gives up goes with everything in it, unless another
+// manager owns the item itself, and an item is no item without its key.
+func parentsOf(given, all *fieldpath.Set) *fieldpath.Set {
+	out := fieldpath.NewSet()
+	add := func(p fieldpath.Path) {
+		if fieldpath.Has(all, p) && !fieldpath.Has(given, p) {
+			fieldpath.Insert(out, p)
+		}
+	}
+	fieldpath.Each(given, func(p fieldpath.Path) {
+		for n := len(p) - 1; n > 0; n-- {
+			parent := p[:n].Clone()
+			add(parent)
+			for _, name := range fieldpath.KeyNames(parent[n-1]) {
+				add(parent.Child(fieldpath.FieldElement(name)))
+			}
+		}
+	})
+	return out
+}
+
+func (o *Outcome) leave(e managedfields.Entry, set *fieldpath.Set, why Why) {
+	fieldpath.Each(set.Leaves(), func(p fieldpath.Path) {
+		o.Left = append(o.Left, Left{Path: p.Clone(), Owner: e.Owner, Why: why})
+	})
+}
+
+// meant returns, for each entry, what of it is to be given away.
+func (w Wish) meant(entries []managedfields.Entry, to managedfields.Owner) ([]managedfields.Entry, error) {
+	out := make([]managedfields.Entry, len(entries))
+	var had bool
+	for i, e := range entries {
+		out[i] = managedfields.Entry{Owner: e.Owner, Fields: fieldpath.NewSet()}
+		if w.Mode != Release && seat(e.Owner) == seat(to) {
+			had = had || w.anyOf(e)
+			continue
+		}
+		if e.Subresource == statusSubresource || len(w.From) > 0 && !slices.Contains(w.From, e.Manager) {
+			continue
+		}
+		out[i].Fields = w.of(e.Fields)
+	}
+	for _, p := range w.Paths {
+		if err := w.one(p, entries, out, to); err != nil {
+			return nil, err
+		}
+	}
+	if len(w.Paths) == 0 && !had && !slices.ContainsFunc(out, func(e managedfields.Entry) bool { return !e.Fields.Empty() }) {
+		return out, &NothingError{From: w.From, Managers: managers(entries)}
+	}
+	return out, nil
+}
+
+// one holds one path against who owns it.
+func (w Wish) one(p fieldpath.Path, entries, meant []managedfields.Entry, to managedfields.Owner) error {
+	var from []managedfields.Owner
+	for _, e := range meant {
+		if fieldpath.Holds(e.Fields, p) {
+			from = append(from, e.Owner)
+		}
+	}
+	slices.SortFunc(from, managedfields.Owner.Compare)
+	switch {
+	case len(from) > 1 && len(w.From) == 0 && w.Mode != Share && !oneManager(from):
+		return &SharedError{Path: p, Owners: from, Released: w.Mode == Release}
+	case len(from) > 0:
+		return nil
+	}
+	owners := managedfields.HoldersOf(entries, p)
+	if w.Mode != Release && slices.ContainsFunc(owners, func(o managedfields.Owner) bool { return seat(o) == seat(to) }) {
+		return nil // It has it already.
+	}
+	if whole, by := around(entries, p); len(by) > 0 && len(owners) == 0 {
+		return &WholeError{Path: p, Whole: whole, Owners: by}
+	}
+	if w.Mode == Release && len(owners) == 0 {
+		return nil // It is released already.
+	}
+	return &NotOwnedError{Path: p, From: w.From, Owners: owners}
+}
+
+// seat is what tells a manager's owners apart, at whatever version.
+func seat(o managedfields.Owner) managedfields.Owner {
+	return managedfields.Owner{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource}
+}
+
+// of returns what of a set is meant.
+func (w Wish) of(set *fieldpath.Set) *fieldpath.Set {
+	if len(w.Paths) == 0 {
+		return set.RecursiveDifference(fieldpath.NewSet(fieldpath.Field("status")))
+	}
+	out := fieldpath.NewSet()
+	fieldpath.Each(set, func(held fieldpath.Path) {
+		if slices.ContainsFunc(w.Paths, func(p fieldpath.Path) bool { return held.HasPrefix(p) }) {
+			fieldpath.Insert(out, held.Clone())
+		}
+	})
+	return out
+}
+
+// anyOf reports whether an entry has anything that a wish without paths could be about.
+func (w Wish) anyOf(e managedfields.Entry) bool {
+	return len(w.From) == 0 || slices.Contains(w.From, e.Manager)
+}
+
+// statedOf cuts a set into what a manifest states and what it does not.
+func statedOf(set *fieldpath.Set, manifest map[string]any) (stated, rest *fieldpath.Set) {
+	stated = fieldpath.NewSet()
+	fieldpath.Each(set, func(p fieldpath.Path) {
+		if _, is := p.Get(manifest); is {
+			fieldpath.Insert(stated, p.Clone())
+		}
+	})
+	return stated, set.Difference(stated)
+}
+
+// around returns the value of which a path is a part, with those who own it as a whole.
+func around(entries []managedfields.Entry, p fieldpath.Path) (fieldpath.Path, []managedfields.Owner) {
+	for n := len(p) - 1; n > 0; n-- {
+		var owners []managedfields.Owner
+		for _, e := range entries {
+			if _, inner := below(e.Fields, p[:n]); fieldpath.Has(e.Fields, p[:n]) && !inner {
+				owners = append(owners, e.Owner)
+			}
+		}
+		if len(owners) > 0 {
+			slices.SortFunc(owners, managedfields.Owner.Compare)
+			return p[:n], owners
+		}
+	}
+	return nil, nil
+}
+
+// below returns what a set holds below a path.
+func below(set *fieldpath.Set, p fieldpath.Path) (*fieldpath.Set, bool) {
+	for _, pe := range p {
+		var ok bool
+		if set, ok = fieldpath.Below(set, pe); !ok {
+			return nil, false
+		}
+	}
+	return set, true
+}
+
+func oneManager(owners []managedfields.Owner) bool {
+	return !slices.ContainsFunc(owners, func(o managedfields.Owner) bool { return o.Manager != owners[0].Manager })
+}
+
+// entryOf returns an owner's entry, an empty one if it has none.
+func entryOf(entries []managedfields.Entry, owner managedfields.Owner) managedfields.Entry {
+	for _, e := range entries {
+		if e.Equal(owner) {
+			return e
+		}
+	}
+	return managedfields.Entry{Owner: owner, Fields: fieldpath.NewSet()}
+}
+
+func has(entries []managedfields.Entry, owner managedfields.Owner) bool {
+	return slices.ContainsFunc(entries, func(e managedfields.Entry) bool { return e.Equal(owner) })
+}
+
+// newest returns the newest version at which something is meant.
+func newest(meant []managedfields.Entry) string {
+	best := ""
+	for _, e := range meant {
+		if e.Fields.Empty() {
+			continue
+		}
+		if best == "" || version.CompareKubeAwareVersionStrings(versionOf(e.APIVersion), versionOf(best)) > 0 {
+			best = e.APIVersion
+		}
+	}
+	return best
+}

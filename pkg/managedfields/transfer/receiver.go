@@ -1,0 +1,108 @@
+package transfer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+const (
+	statusSubresource = "status"
+	scaleSubresource  = "scale"
+	ancientChanges    = "ancient-changes"
+)
+
+// receiver returns the owner that receives what is given: the entry that the manager has, so
+// that its next write is what it would have been. A manager that applies gives a field up by
+// no longer stating it, and an updater keeps it; so an Apply entry for a manager that never
+// applied is made only if the wish says so.
+func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, error) {
+	if w.Mode == Release {
+		return managedfields.Owner{}, nil
+	}
+	to := managedfields.Owner{Manager: w.To, Operation: w.As}
+	has := func(match func(managedfields.Entry) bool) bool {
+		for _, e := range entries {
+			if e.Manager == w.To && match(e) {
+				to.APIVersion, to.Subresource, to.Time = e.APIVersion, e.Subresource, e.Time
+				to.Operation = e.Operation
+				return true
+			}
+		}
+		return false
+	}
+	applies := func(e managedfields.Entry) bool { return e.Is(w.To) }
+	updates := func(e managedfields.Entry) bool {
+		return e.Operation == managedfields.Update && e.Subresource == ""
+	}
+	scales := func(e managedfields.Entry) bool { return e.Subresource == scaleSubresource }
+	other := func(managedfields.Entry) bool { return true }
+	switch w.As {
+	case managedfields.Apply:
+		has(applies)
+		return to, nil
+	case managedfields.Update:
+		if !w.isScale() || !has(scales) {
+			has(updates)
+		}
+		return to, nil
+	}
+	switch {
+	case has(applies), w.isScale() && has(scales), has(updates):
+		return to, nil
+	case has(other): // It writes a subresource alone, as a controller does.
+		return managedfields.Owner{Manager: w.To, Operation: managedfields.Update}, nil
+	}
+	return to, &StrangerError{Manager: w.To, Managers: managers(entries)}
+}
+
+// isScale reports whether the wish is about the number of replicas alone.
+func (w Wish) isScale() bool {
+	replicas := fieldpath.Field("spec", "replicas")
+	return len(w.Paths) > 0 && !slices.ContainsFunc(w.Paths, func(p fieldpath.Path) bool { return !p.Equal(replicas) })
+}
+
+// check refuses what no entries could fulfil.
+func (w Wish) check(entries []managedfields.Entry) error {
+	const longest = 128 // The API server accepts no longer name.
+	switch {
+	case w.Mode == Release:
+	case w.To == managedfields.BeforeFirstApply, w.To == ancientChanges:
+		return &ReceiverError{Manager: w.To, Why: "is the API server's own bookkeeping"}
+	case w.To == managedfields.Giver:
+		return &ReceiverError{Manager: w.To, Why: "is this verb's own name, and owns nothing"}
+	case w.To == "":
+		return &ReceiverError{Why: "has no name"}
+	case len(w.To) > longest:
+		return &ReceiverError{Manager: w.To, Why: "has a name of more than 128 characters"}
+	}
+	if len(entries) == 0 {
+		return ErrUnmanaged
+	}
+	for _, p := range w.Paths {
+		if len(p) > 0 && p.HasPrefix(fieldpath.Field(statusSubresource)) {
+			return &StatusError{Path: p}
+		}
+		if fieldpath.IsIdentity(p) {
+			return &IdentityError{Path: p}
+		}
+	}
+	return nil
+}
+
+// managers returns the names of all who have an entry, sorted.
+func managers(entries []managedfields.Entry) []string {
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Manager)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// versionOf cuts the group off an apiVersion.
+func versionOf(apiVersion string) string {
+	return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
+}

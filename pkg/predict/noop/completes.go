@@ -1,0 +1,222 @@
+package noop
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+)
+
+// completes reports whether the server turns the stated value into the live one: it spells
+// quantities in its own way, and fills in its defaults.
+func completes(stated, live any, schema openapi.Type) bool {
+	switch v := stated.(type) {
+	case map[string]any:
+		l, ok := live.(map[string]any)
+		return ok && completesMap(v, l, schema)
+	case []any:
+		l, ok := live.([]any)
+		if !ok || len(v) != len(l) {
+			return false
+		}
+		items := openapi.Items(schema)
+		for i := range v {
+			if !completes(v[i], l[i], items) {
+				return false
+			}
+		}
+		return true
+	case nil:
+		return false // The server may drop it or keep it.
+	}
+	return fieldpath.Equal(stated, live) || isQuantity(schema) && sameQuantity(stated, live)
+}
+
+func completesMap(stated, live map[string]any, schema openapi.Type) bool {
+	builtin := schema != nil && openapi.IsBuiltIn(schema)
+	for name, v := range stated {
+		l, has := live[name]
+		if l == nil && isZero(v) && leavesOut(schema, name, v) {
+			continue
+		}
+		if !has || !completes(v, l, fieldOf(schema, name)) {
+			return false
+		}
+	}
+	for name, l := range live {
+		if _, has := stated[name]; has || builtin && l == nil {
+			continue
+		}
+		value, ok := defaultOf(schema, name)
+		if !ok || !completes(value, l, openapi.Field(schema, name)) {
+			return false
+		}
+	}
+	if schema == nil {
+		return true
+	}
+	// A default that is not live would come with the next apply.
+	for _, name := range schema.Properties() {
+		value := schema.Property(name).Default()
+		if _, has := live[name]; !has && value != nil && !isZero(value) {
+			return false
+		}
+	}
+	return true
+}
+
+// leavesOut reports whether a zero or null of a field of one of Kubernetes' own types is not
+// written out.
+func leavesOut(schema openapi.Type, name string, v any) bool {
+	switch {
+	case schema == nil:
+		return false
+	case openapi.IsBuiltIn(schema), strings.HasPrefix(schema.Name(), metaTypes):
+		return v == nil || !isWrittenSomewhere(name)
+	case strings.HasPrefix(schema.Name(), definitionTypes):
+		return v == nil && name != "default" && name != "example" || !isWrittenInDefinitions(name)
+	}
+	return false
+}
+
+const (
+	metaTypes       = "io.k8s.apimachinery.pkg.apis.meta.v1."
+	definitionTypes = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+)
+
+// fieldOf is [openapi.Field], except that a schema inside a schema of a definition, which may
+// also be a list or a boolean, is read as what it mostly is.
+func fieldOf(schema openapi.Type, name string) openapi.Type {
+	field := openapi.Field(schema, name)
+	if field != nil && strings.HasPrefix(field.Name(), definitionTypes+"JSONSchemaPropsOr") {
+		return schema
+	}
+	return field
+}
+
+// defaultOf returns the server's default for a field that is not stated.
+func defaultOf(schema openapi.Type, name string) (any, bool) {
+	if schema == nil {
+		return nil, false
+	}
+	if value, ok := unpublishedDefault(schema.Name(), name); ok {
+		return value, true
+	}
+	field := schema.Property(name)
+	if field == nil {
+		return nil, false
+	}
+	return field.Default(), field.Default() != nil
+}
+
+// unpublishedDefault returns the defaults that the API server's code sets and its schema
+// lacks, for types that occur inside atomic values. The sources are Kubernetes' defaulting
+// functions (pkg/apis/*/v1/defaults.go) and the documentation of the fields in k8s.io/api.
+func unpublishedDefault(typ, field string) (any, bool) {
+	switch typ + "." + field {
+	case "io.k8s.api.core.v1.ObjectFieldSelector.apiVersion":
+		return "v1", true
+	case "io.k8s.api.core.v1.ResourceFieldSelector.divisor":
+		return "0", true
+	case "io.k8s.api.networking.v1.NetworkPolicyPort.protocol", "io.k8s.api.core.v1.EndpointPort.protocol":
+		return "TCP", true
+	case "io.k8s.api.admissionregistration.v1.RuleWithOperations.scope",
+		"io.k8s.api.admissionregistration.v1.NamedRuleWithOperations.scope":
+		return "*", true
+	case "io.k8s.api.admissionregistration.v1.MatchResources.matchPolicy":
+		return "Equivalent", true
+	case "io.k8s.api.admissionregistration.v1.MatchResources.namespaceSelector",
+		"io.k8s.api.admissionregistration.v1.MatchResources.objectSelector",
+		"io.k8s.api.admissionregistration.v1.MutatingWebhook.namespaceSelector",
+		"io.k8s.api.admissionregistration.v1.MutatingWebhook.objectSelector",
+		"io.k8s.api.admissionregistration.v1.ValidatingWebhook.namespaceSelector",
+		"io.k8s.api.admissionregistration.v1.ValidatingWebhook.objectSelector":
+		return map[string]any{}, true
+	case "io.k8s.api.core.v1.PodSpec.securityContext":
+		return map[string]any{}, true
+	case "io.k8s.api.resource.v1.ExactDeviceRequest.allocationMode", "io.k8s.api.resource.v1.DeviceSubRequest.allocationMode":
+		return "ExactCount", true
+	case "io.k8s.api.resource.v1.ExactDeviceRequest.count", "io.k8s.api.resource.v1.DeviceSubRequest.count":
+		return int64(1), true // Where all devices are asked for, it is not live.
+	case "io.k8s.api.resource.v1.DeviceToleration.operator":
+		return "Equal", true
+	// The templates of a StatefulSet's claims are one value, and each of them is written
+	// out as a claim that is new.
+	case "io.k8s.api.core.v1.PersistentVolumeClaim.apiVersion":
+		return "v1", true
+	case "io.k8s.api.core.v1.PersistentVolumeClaim.kind":
+		return "PersistentVolumeClaim", true
+	case "io.k8s.api.core.v1.PersistentVolumeClaim.status":
+		return map[string]any{"phase": "Pending"}, true
+	case "io.k8s.api.core.v1.PersistentVolumeClaimSpec.volumeMode":
+		return "Filesystem", true
+	}
+	return nil, false
+}
+
+// isZero reports whether a value is zero or empty. The schemas of Kubernetes' own kinds
+// give such a default to every required field; it does not mean that the server fills in
+// the field.
+func isZero(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return v == ""
+	case bool:
+		return !v
+	case nil:
+		return true
+	}
+	return fieldpath.IsEmpty(v) || fmt.Sprint(v) == "0"
+}
+
+// covers reports whether the live value contains everything stated, so that the server may
+// have made it from that.
+func covers(live, stated any) bool {
+	switch v := stated.(type) {
+	case map[string]any:
+		l, ok := live.(map[string]any)
+		if !ok {
+			return false
+		}
+		for name := range v {
+			below, has := l[name]
+			if (has || !isZero(v[name])) && !covers(below, v[name]) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		l, ok := live.([]any)
+		if !ok || len(v) > 0 && len(v) != len(l) {
+			return false
+		}
+		for i := range v {
+			if !covers(l[i], v[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return fieldpath.Equal(stated, live) || sameQuantity(stated, live)
+}
+
+func isQuantity(schema openapi.Type) bool {
+	return schema != nil && schema.Name() == "io.k8s.apimachinery.pkg.api.resource.Quantity"
+}
+
+// sameQuantity reports whether the live text is the server's spelling of the quantity that
+// is stated as text or as a number.
+func sameQuantity(stated, live any) bool {
+	text, ok := live.(string)
+	if !ok || stated == nil || fieldpath.IsContainer(stated) {
+		return false
+	}
+	if _, isBool := stated.(bool); isBool {
+		return false
+	}
+	q, err := resource.ParseQuantity(fmt.Sprint(stated))
+	return err == nil && q.String() == text
+}

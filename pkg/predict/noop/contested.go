@@ -1,0 +1,129 @@
+package noop
+
+import (
+	"slices"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// contested returns the conflicts that an apply without force would meet, as far as the
+// sets show them, and reports whether these are certainly all. In doubt, it errs on the
+// side of a conflict.
+func (j *evaluation) contested() (conflicts []managedfields.Conflict, sure bool) {
+	c := contest{sure: j.oneVersion}
+	others := make([]managedfields.Entry, 0, len(j.others))
+	sets := make([]*fieldpath.Set, 0, len(j.others))
+	for _, e := range j.others {
+		if e.APIVersion == j.manifest["apiVersion"] { // Others cannot be compared (edge case 7).
+			others = append(others, e)
+			sets = append(sets, e.Fields)
+		}
+	}
+	meta := fieldpath.FieldElement("metadata")
+	live, _ := j.live["metadata"].(map[string]any)
+	metaOurs, _ := fieldpath.Below(j.ours, meta)
+	metaSets := fieldpath.BelowEach(sets, meta)
+	j.stated(func(name string, v any, inMetadata bool) bool {
+		switch {
+		case inMetadata:
+			c.field(fieldpath.Path{meta}, name, v, live, metaOurs, metaSets)
+		case name == "stringData" && j.isSecret():
+			c.sure = false // It would overwrite data, whatever its owner.
+		default:
+			c.field(nil, name, v, j.live, j.ours, sets)
+		}
+		return true
+	})
+	for i := range c.found {
+		c.found[i].Owners = managedfields.HoldersOf(others, c.found[i].Path)
+	}
+	managedfields.SortConflicts(c.found)
+	return c.found, c.sure
+}
+
+type contest struct {
+	found []managedfields.Conflict
+	sure  bool
+}
+
+func (c *contest) field(path fieldpath.Path, name string, v any, live map[string]any, ours *fieldpath.Set, sets []*fieldpath.Set) {
+	if len(sets) == 0 {
+		return
+	}
+	c.child(path, fieldpath.Element{FieldName: &name}, v, fieldpath.FieldOf(live, name), ours, sets)
+}
+
+// child evaluates the value at one element. The sets, ours and those of others, are of its
+// parent.
+func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live fieldpath.Optional, ours *fieldpath.Set, sets []*fieldpath.Set) {
+	held := slices.ContainsFunc(sets, func(s *fieldpath.Set) bool { return s.Members.Has(pe) })
+	sets = fieldpath.BelowEach(sets, pe)
+	if ours != nil {
+		ours, _ = fieldpath.Below(ours, pe)
+	}
+	if !held && len(sets) == 0 {
+		return // No one else holds anything here or below.
+	}
+	path = path.Child(pe)
+	switch v := v.(type) {
+	case map[string]any:
+		if lm, ok := live.Value.(map[string]any); ok && fieldpath.ShapeOf(with(sets, ours)...) == fieldpath.Fields {
+			for name, v := range v {
+				c.field(path, name, v, lm, ours, sets)
+			}
+			return
+		}
+	case []any:
+		if ll, ok := live.Value.([]any); ok && c.items(path, v, ll, ours, sets) {
+			return
+		}
+	}
+	if !live.Has || !fieldpath.Equal(v, live.Value) {
+		c.found = append(c.found, managedfields.Conflict{Path: path, Yours: v, Live: live.Value, HasLive: live.Has})
+	}
+}
+
+// items evaluates the items of a list. It reports whether the list is owned by item and no
+// two items have the same key.
+func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.Set, sets []*fieldpath.Set) bool {
+	all := with(sets, ours)
+	if s := fieldpath.ShapeOf(all...); s != fieldpath.Keyed && s != fieldpath.Values {
+		return false
+	}
+	x := fieldpath.ItemsOf(all...)
+	if !x.Distinct(live) {
+		return false
+	}
+	for _, item := range list {
+		pe, complete, ok := x.Element(item)
+		if !ok {
+			return false
+		}
+		c.item(path, pe, item, live, x, ours, sets)
+		if complete {
+			continue
+		}
+		// The server may complete the key to any of these.
+		for _, pe := range x.Possible(item) {
+			c.item(path, pe, item, live, x, ours, sets)
+		}
+	}
+	return true
+}
+
+func (c *contest) item(path fieldpath.Path, pe fieldpath.Element, item any, live []any, x fieldpath.Items, ours *fieldpath.Set, sets []*fieldpath.Set) {
+	at := fieldpath.Optional{}
+	if i := slices.IndexFunc(live, func(v any) bool { return x.Match(v, pe) == fieldpath.Exact }); i >= 0 {
+		at = fieldpath.Present(live[i])
+	}
+	c.child(path, pe, item, at, ours, sets)
+}
+
+// with returns the sets together with ours, if we have one.
+func with(sets []*fieldpath.Set, ours *fieldpath.Set) []*fieldpath.Set {
+	if ours == nil {
+		return sets
+	}
+	return append(slices.Clip(sets), ours)
+}

@@ -1,0 +1,76 @@
+package noop
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// Evaluate predicts, from the live object alone, what an apply of a manifest by a manager
+// does. Both objects have to be of one apiVersion.
+//
+// [Settled] promises that the apply is a no-op: the manager's Apply entry holds exactly the
+// paths that the manifest states, and every value is the live one. [Clear] promises that an
+// apply without force meets no conflict, as long as the live object stays as it is: no one
+// else holds a path that the manifest would set to another value. Everything else is
+// [Doubtful], with the conflicts that are likely, as far as the sets show them; only a dry
+// run knows.
+//
+// The promises rest on the object's managed fields and on the rules of
+// structured-merge-diff's Updater. They do not see a schema that turned from
+// atomic to granular or back since the last write.
+func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdict, []managedfields.Conflict) {
+	if live == nil || manifest == nil {
+		return Doubtful, nil
+	}
+	j := evaluation{live: live.Object, manifest: manifest.Object, manager: manager}
+	if !j.comparable() {
+		return Doubtful, nil
+	}
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return Doubtful, nil
+	}
+	if len(entries) == 0 {
+		return j.unowned(), nil
+	}
+	j.setEntries(entries)
+	if j.settled() {
+		return Settled, nil
+	}
+	conflicts, sure := j.contested()
+	if sure && len(conflicts) == 0 {
+		return Clear, nil
+	}
+	return Doubtful, conflicts
+}
+
+// unowned evaluates an object without managed fields (edge case 17). Either the manifest
+// states nothing, like a ServiceAccount, a Namespace or a Secret with nothing but a name:
+// then nothing changes, whatever the server put into the object. Or the entries were
+// cleared: then the server would first assign everything in the object to the manager
+// "before-first-apply". (It would do that once for a manifest that states nothing, too;
+// such an entry owns nothing of value.)
+func (j *evaluation) unowned() Verdict {
+	if statesNothing(j.manifest) {
+		return Settled
+	}
+	return Doubtful
+}
+
+// statesNothing reports whether an object has no field that could be owned.
+func statesNothing(object map[string]any) bool {
+	for name := range object {
+		if name != "apiVersion" && name != "kind" && name != "metadata" {
+			return false
+		}
+	}
+	meta, _ := object["metadata"].(map[string]any)
+	for name := range meta {
+		if !fieldpath.IsUnowned(name) {
+			return false
+		}
+	}
+	return true
+}

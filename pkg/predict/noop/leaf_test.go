@@ -1,0 +1,33 @@
+package noop_test
+
+import (
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
+)
+
+// A list that is not empty is settled as a leaf of our entry only if it is known to be
+// atomic (edge case 89).
+func TestLeafLists(t *testing.T) {
+	tests := map[string]struct {
+		version, list string
+		want          noop.Verdict
+	}{
+		"atomic, of a kind of Kubernetes":    {"v1", "args", settled},
+		"owned by item":                      {"apps/v1", "ports", noop.Clear},
+		"of a kind that only a schema knows": {"example.com/v1", "args", noop.Clear},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			head := "apiVersion: " + tt.version + "\nkind: Thing\nmetadata:\n  name: a\n"
+			spec := "spec: {" + tt.list + ": [a]}\n"
+			entry := "{manager: " + fieldstest.Us + ", operation: Apply, apiVersion: " + tt.version +
+				", fieldsType: FieldsV1, fieldsV1: {'f:spec': {'f:" + tt.list + "': {}}}}"
+			live := fieldstest.Read(t, head+"  managedFields:\n  - "+entry+"\n"+spec)
+			if got, _ := noop.Evaluate(live, fieldstest.Read(t, head+spec), fieldstest.Us); got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+}

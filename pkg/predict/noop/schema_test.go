@@ -1,0 +1,193 @@
+package noop_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
+)
+
+// A schema settles what the sets leave open. TestManagedFields in test/e2e checks the same
+// against a server, with real manifests and random edits.
+func TestSettledByTypes(t *testing.T) {
+	const schema = `
+id: io.k8s.api.test.v1.Thing
+type: object
+properties:
+  spec:
+    id: io.k8s.api.test.v1.ThingSpec
+    type: object
+    properties:
+      selector: {type: object, x-kubernetes-map-type: atomic, additionalProperties: {type: string}}
+      free: {type: object, additionalProperties: {type: string}}
+      open: {type: object}
+      args: {type: array, items: {type: string}}
+      set: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+      rules:
+        type: array
+        x-kubernetes-list-type: atomic
+        items:
+          type: object
+          properties: {port: {type: integer}, weight: {type: integer, default: 1}, mode: {type: string}}
+      cpu: {id: io.k8s.apimachinery.pkg.api.resource.Quantity}
+      text: {type: string}
+      flag: {type: boolean}
+      allowPrivilegeEscalation: {type: boolean}
+`
+	for name, tt := range map[string]struct {
+		stated, live, ours, others string
+		want                       bool
+	}{
+		"an atomic map":                       {stated: "{selector: {a: b}}", live: "{selector: {a: b}}", ours: `"f:selector":{}`, want: true},
+		"an atomic map that gained a key":     {stated: "{selector: {a: b}}", live: "{selector: {a: b, c: d}}", ours: `"f:selector":{}`},
+		"an atomic map that others hold in":   {stated: "{selector: {a: b}}", live: "{selector: {a: b}}", ours: `"f:selector":{}`, others: `"f:selector":{"f:a":{}}`},
+		"a granular map held as one":          {stated: "{free: {a: b}}", live: "{free: {a: b}}", ours: `"f:free":{}`},
+		"a granular map, filled since":        {stated: "{free: {}}", live: "{free: {a: b}}", ours: `"f:free":{}`, want: true},
+		"a map of which nothing is said":      {stated: "{open: {a: b}}", live: "{open: {a: b}}", ours: `"f:open":{}`},
+		"a list that is atomic by itself":     {stated: "{args: [a]}", live: "{args: [a]}", ours: `"f:args":{}`, want: true},
+		"a set held as one":                   {stated: "{set: [a]}", live: "{set: [a]}", ours: `"f:set":{}`},
+		"an empty set with items of others":   {stated: "{set: [], text: t}", live: "{set: [a], text: t}", ours: `"f:text":{}`, want: true},
+		"an empty set that is not there":      {stated: "{set: [], text: t}", live: "{text: t}", ours: `"f:text":{}`, want: true},
+		"an atomic list with a default":       {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1}]}", ours: `"f:rules":{}`, want: true},
+		"and one whose default was changed":   {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 2}]}", ours: `"f:rules":{}`},
+		"and one whose default is not live":   {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1}]}", ours: `"f:rules":{}`, want: true},
+		"and one with what is no default":     {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1, mode: x}]}", ours: `"f:rules":{}`},
+		"and one that somebody shares":        {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1}]}", ours: `"f:rules":{}`, others: `"f:rules":{}`},
+		"and one that is longer by now":       {stated: "{rules: [{port: 1}]}", live: "{rules: [{port: 1, weight: 1}, {port: 2, weight: 1}]}", ours: `"f:rules":{}`},
+		"a number that is a quantity":         {stated: "{cpu: 1}", live: "{cpu: '1'}", ours: `"f:cpu":{}`, want: true},
+		"a quantity in another spelling":      {stated: "{cpu: 1000m}", live: "{cpu: '1'}", ours: `"f:cpu":{}`, want: true},
+		"a quantity that somebody shares":     {stated: "{cpu: 1000m}", live: "{cpu: '1'}", ours: `"f:cpu":{}`, others: `"f:cpu":{}`},
+		"another quantity":                    {stated: "{cpu: 1001m}", live: "{cpu: '1'}", ours: `"f:cpu":{}`},
+		"a text that looks like a quantity":   {stated: "{text: 1000m}", live: "{text: '1'}", ours: `"f:text":{}`},
+		"a zero that is not written out":      {stated: "{flag: false}", live: "{}", ours: `"f:flag":{}`, want: true},
+		"a zero that is written out":          {stated: "{allowPrivilegeEscalation: false}", live: "{}", ours: `"f:allowPrivilegeEscalation":{}`},
+		"a zero of another type":              {stated: "{flag: []}", live: "{}", ours: `"f:flag":{}`},
+		"an empty list in place of a map":     {stated: "{free: []}", live: "{}", ours: `"f:free":{}`},
+		"an empty map that is not there":      {stated: "{free: {}}", live: "{}", ours: `"f:free":{}`, want: true},
+		"a zero that we did not state before": {stated: "{flag: false}", live: "{}"},
+		"no zero":                             {stated: "{flag: true}", live: "{}", ours: `"f:flag":{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fields := `"f:metadata":{"f:labels":{"f:l":{}}}`
+			if tt.ours != "" {
+				fields += `,"f:spec":{` + tt.ours + `}`
+			}
+			entries := `[{manager: us, operation: Apply, apiVersion: test/v1, fieldsType: FieldsV1, fieldsV1: {` + fields + `}}`
+			if tt.others != "" {
+				entries += `,{manager: o, operation: Update, apiVersion: test/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec":{` + tt.others + `}}}`
+			}
+			const head = "apiVersion: test/v1\nkind: Thing\nmetadata:\n  name: x\n  labels: {l: l}\n"
+			live := fieldstest.Read(t, head+"  managedFields: "+entries+"]\nspec: "+tt.live+"\n")
+			manifest := fieldstest.Read(t, head+"spec: "+tt.stated+"\n")
+			var s spec.Schema
+			if err := yaml.Unmarshal([]byte(schema), &s); err != nil {
+				t.Fatal(err)
+			}
+			if got := noop.BySchema(live, manifest, "us", func() openapi.Type { return published.Of(&s) }); got != tt.want {
+				t.Errorf("settled %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// The templates of claims are one value of a StatefulSet, into which the server writes what
+// a claim has that is new. Whatever else is live there, it did not write.
+func TestSettledClaimTemplates(t *testing.T) {
+	const (
+		schema = `
+id: io.k8s.api.apps.v1.StatefulSet
+type: object
+properties:
+  spec:
+    id: io.k8s.api.apps.v1.StatefulSetSpec
+    type: object
+    properties:
+      volumeClaimTemplates:
+        type: array
+        x-kubernetes-list-type: atomic
+        items:
+          id: io.k8s.api.core.v1.PersistentVolumeClaim
+          type: object
+          properties:
+            apiVersion: {type: string}
+            kind: {type: string}
+            metadata: {type: object, properties: {name: {type: string}}}
+            spec:
+              id: io.k8s.api.core.v1.PersistentVolumeClaimSpec
+              type: object
+              properties: {volumeMode: {type: string}, storageClassName: {type: string}, accessModes: {type: array, items: {type: string}}}
+            status: {type: object, properties: {phase: {type: string}}}
+`
+		stated = "{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}"
+		new    = "apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, status: {phase: Pending}"
+		head   = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n  name: x\n"
+		fields = `  managedFields: [{manager: us, operation: Apply, apiVersion: apps/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec":{"f:volumeClaimTemplates":{}}}}]` + "\n"
+	)
+	for live, want := range map[string]bool{
+		"{" + new + ", spec: {accessModes: [ReadWriteOnce], volumeMode: Filesystem}}":                         true,
+		"{" + new + ", spec: {accessModes: [ReadWriteOnce], volumeMode: Block}}":                              false,
+		"{" + new + ", spec: {accessModes: [ReadWriteMany], volumeMode: Filesystem}}":                         false,
+		"{" + new + ", spec: {accessModes: [ReadWriteOnce], volumeMode: Filesystem, storageClassName: fast}}": false,
+		strings.Replace("{"+new+", spec: {accessModes: [ReadWriteOnce]}}", "Pending", "Bound", 1):             false,
+	} {
+		var s spec.Schema
+		if err := yaml.Unmarshal([]byte(schema), &s); err != nil {
+			t.Fatal(err)
+		}
+		there := fieldstest.Read(t, head+fields+"spec: {volumeClaimTemplates: ["+live+"]}\n")
+		manifest := fieldstest.Read(t, head+"spec: {volumeClaimTemplates: ["+stated+"]}\n")
+		if got := noop.BySchema(there, manifest, "us", func() openapi.Type { return published.Of(&s) }); got != want {
+			t.Errorf("settled %v, want %v: %s", got, want, live)
+		}
+	}
+}
+
+// In a part of an object that its definition keeps without describing it, such as a
+// chart's values, a list is one field with everything in it.
+func TestSettledInUnknownParts(t *testing.T) {
+	const schema = `
+type: object
+properties:
+  spec:
+    type: object
+    properties:
+      open: {type: object}
+      any: {x-kubernetes-preserve-unknown-fields: true}
+      some: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {set: {type: array, x-kubernetes-list-type: set, items: {type: string}}}}
+`
+	for name, tt := range map[string]struct {
+		stated, live, ours, others string
+		want                       bool
+	}{
+		"a list":                     {stated: "{any: {a: {l: [a]}}}", live: "{any: {a: {l: [a]}}}", ours: `"f:any":{"f:a":{"f:l":{}}}`, want: true},
+		"one that changed":           {stated: "{any: {a: {l: [a]}}}", live: "{any: {a: {l: [a, b]}}}", ours: `"f:any":{"f:a":{"f:l":{}}}`},
+		"one that others hold in":    {stated: "{any: {l: [a]}}", live: "{any: {l: [a]}}", ours: `"f:any":{"f:l":{}}`, others: `"f:any":{"f:l":{"v:\"a\"":{}}}`},
+		"one beside what is known":   {stated: "{some: {l: [a]}}", live: "{some: {l: [a]}}", ours: `"f:some":{"f:l":{}}`, want: true},
+		"one that is known as a set": {stated: "{some: {set: [a]}}", live: "{some: {set: [a]}}", ours: `"f:some":{"f:set":{}}`},
+		"a map held as one":          {stated: "{any: {a: {b: c}}}", live: "{any: {a: {b: c}}}", ours: `"f:any":{"f:a":{}}`},
+		"one where nothing is kept":  {stated: "{open: {l: [a]}}", live: "{open: {l: [a]}}", ours: `"f:open":{"f:l":{}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			entries := `[{manager: us, operation: Apply, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec":{` + tt.ours + `}}}`
+			if tt.others != "" {
+				entries += `,{manager: o, operation: Update, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec":{` + tt.others + `}}}`
+			}
+			const head = "apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: x\n"
+			live := fieldstest.Read(t, head+"  managedFields: "+entries+"]\nspec: "+tt.live+"\n")
+			manifest := fieldstest.Read(t, head+"spec: "+tt.stated+"\n")
+			var s spec.Schema
+			if err := yaml.Unmarshal([]byte(schema), &s); err != nil {
+				t.Fatal(err)
+			}
+			if got := noop.BySchema(live, manifest, "us", func() openapi.Type { return published.Of(&s) }); got != tt.want {
+				t.Errorf("settled %v, want %v", got, tt.want)
+			}
+		})
+	}
+}

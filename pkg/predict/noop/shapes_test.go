@@ -1,0 +1,152 @@
+package noop_test
+
+import (
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
+)
+
+// small stories: an object of a kind that only sets tell about.
+func TestJudgeShapes(t *testing.T) {
+	ours := func(fields string) string { return fieldstest.Entry(fieldstest.Us, "Apply", fields) }
+	tests := map[string]struct {
+		entries  []string
+		live     string
+		manifest string
+		want     noop.Verdict
+	}{
+		"own update holds it (edge case 6)": {
+			[]string{ours(`{f:data: {f:a: {}}}`), fieldstest.Entry(fieldstest.Us, "Update", `{f:data: {f:b: {}}}`)},
+			`{a: "1", b: "2"}`, `{a: "1", b: "3"}`, doubtful,
+		},
+		"atomic or once empty: no name of an atomic map": {
+			[]string{ours(`{f:data: {f:from: {}}}`)}, `{from: {kind: Same}}`, `{from: {kind: Same}}`, clearly,
+		},
+		"atomic or once empty: a name of an atomic map": {
+			[]string{ours(`{f:data: {f:selector: {}}}`)}, `{selector: {kind: Same}}`, `{selector: {kind: Same}}`, settled,
+		},
+		"atomic or once empty: others hold what is inside": {
+			[]string{ours(`{f:data: {f:selector: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:selector: {f:kind: {}}}}`)},
+			`{selector: {kind: Same}}`, `{selector: {kind: Same}}`, clearly,
+		},
+		"empty still, others fill it (edge case 13)": {
+			[]string{ours(`{f:data: {f:m: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
+			`{m: {x: x}}`, `{m: {}}`, settled,
+		},
+		"empty still, defaults fill it": {
+			[]string{ours(`{f:data: {f:m: {}}}`)}, `{m: {x: x}}`, `{m: {}}`, clearly,
+		},
+		"empty list where others made a map": {
+			[]string{ours(`{f:data: {f:a: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:l: {.: {}, f:x: {}}}}`)},
+			`{a: "1", l: {x: x}}`, `{a: "1", l: []}`, doubtful,
+		},
+		"empty map where others made a list": {
+			[]string{ours(`{f:data: {f:m: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:m: {.: {}, 'v:"x"': {}}}}`)},
+			`{m: [x]}`, `{m: {}}`, doubtful,
+		},
+		"empty map": {[]string{ours(`{f:data: {f:m: {}}}`)}, `{m: {}}`, `{m: {}}`, settled},
+		"empty map that is not live": {
+			[]string{ours(`{f:data: {f:m: {}}}`)}, `{z: "1"}`, `{m: {}}`, clearly,
+		},
+		"empty list of items leaves no trace": {
+			[]string{ours(`{f:data: {f:a: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:l: {'v:"x"': {}}}}`)},
+			`{a: "1", l: [x]}`, `{a: "1", l: []}`, settled,
+		},
+		"empty list that may be atomic": {
+			[]string{ours(`{f:data: {f:a: {}}}`)}, `{a: "1"}`, `{a: "1", l: []}`, clearly,
+		},
+		"null, stored (edge case 16)": {
+			[]string{ours(`{f:data: {f:x: {}}}`)}, `{x: null}`, `{x: null}`, settled,
+		},
+		"null, not stored (edge case 16)": {
+			[]string{ours(`{f:data: {f:x: {}}}`)}, `{z: "1"}`, `{x: null}`, settled,
+		},
+		"null, not stored, and others state it too": {
+			[]string{ours(`{f:data: {f:x: {}}}`), fieldstest.Entry("them", "Apply", `{f:data: {f:x: {}}}`)},
+			`{z: "1"}`, `{x: null}`, doubtful,
+		},
+		"null for a value (edge case 16)": {
+			[]string{ours(`{f:data: {f:x: {}}}`)}, `{x: "1"}`, `{x: null}`, clearly,
+		},
+		"integer and fraction by value": {
+			[]string{ours(`{f:data: {f:x: {}}}`)}, `{x: 2}`, `{x: 2.0}`, settled,
+		},
+		"quantity in other words (edge case 11)": {
+			[]string{ours(`{f:data: {f:memory: {}}}`)}, `{memory: 1Gi}`, `{memory: 1024Mi}`, clearly,
+		},
+		"quantity in other words, owned by others too (edge case 11)": {
+			[]string{ours(`{f:data: {f:memory: {}}}`), fieldstest.Entry("them", "Apply", `{f:data: {f:memory: {}}}`)},
+			`{memory: 1Gi}`, `{memory: 1024Mi}`, doubtful,
+		},
+		"set of numbers": {
+			[]string{ours(`{f:data: {f:l: {'v:80': {}, 'v:443': {}}}}`)}, `{l: [80, 8080, 443]}`, `{l: [80, 443]}`, settled,
+		},
+		"set in another order": {
+			[]string{ours(`{f:data: {f:l: {'v:80': {}, 'v:443': {}}}}`)}, `{l: [443, 80]}`, `{l: [80, 443]}`, clearly,
+		},
+		"atomic list in another order": {
+			[]string{ours(`{f:data: {f:l: {}}}`)}, `{l: [a, b]}`, `{l: [b, a]}`, clearly,
+		},
+		"two live items of one key": {
+			[]string{ours(`{f:data: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}}}}}`)},
+			`{env: [{name: A}, {name: A, v: "1"}]}`, `{env: [{name: A}]}`, clearly,
+		},
+		"item that we own but for its place": {
+			[]string{ours(`{f:data: {f:env: {'k:{"name":"A"}': {f:name: {}}}}}`)},
+			`{env: [{name: A}]}`, `{env: [{name: A}]}`, clearly,
+		},
+		"map of maps": {
+			[]string{ours(`{f:data: {f:m: {f:k: {.: {}, f:v: {}}}}}`)}, `{m: {k: {v: "1"}}}`, `{m: {k: {v: "1"}}}`, settled,
+		},
+		"entry of another version (edge case 7)": {
+			[]string{ours(`{f:data: {f:a: {}}}`), `{manager: them, operation: Update, apiVersion: v1beta1, fieldsType: FieldsV1, fieldsV1: {f:data: {f:z: {}}}}`},
+			`{a: "1", z: "2"}`, `{a: "1"}`, doubtful,
+		},
+		"entry that holds nothing": {
+			[]string{ours(`{f:data: {f:a: {}}}`), fieldstest.Entry("them", "Update", `{}`)}, `{a: "1"}`, `{a: "1"}`, clearly,
+		},
+		"top that was applied empty": {
+			[]string{ours(`{f:data: {}}`)}, `{a: "1"}`, `{a: "1"}`, clearly,
+		},
+		"others' item, another value (edge case 4)": {
+			[]string{fieldstest.Entry("them", "Apply", `{f:data: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}, f:value: {}}}}}`)},
+			`{env: [{name: A, value: "1"}]}`, `{env: [{name: B, value: "1"}, {name: A, value: "2"}]}`, doubtful,
+		},
+		"others' item, equal": {
+			[]string{fieldstest.Entry("them", "Apply", `{f:data: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}, f:value: {}}}}}`)},
+			`{env: [{name: A, value: "1"}]}`, `{env: [{name: B, value: "1"}, {name: A, value: "1"}]}`, clearly,
+		},
+		"others' item, part of its key left out (edge case 3)": {
+			[]string{fieldstest.Entry("them", "Apply", `{f:data: {f:ports: {'k:{"port":53,"protocol":"TCP"}': {.: {}, f:name: {}, f:port: {}}}}}`)},
+			`{ports: [{port: 53, protocol: TCP, name: a}]}`, `{ports: [{port: 53, name: b}]}`, doubtful,
+		},
+		"others' item, twice in the live list": {
+			[]string{fieldstest.Entry("them", "Update", `{f:data: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}, f:value: {}}}}}`)},
+			`{env: [{name: A, value: "1"}, {name: A, value: "2"}]}`, `{env: [{name: A, value: "1"}]}`, doubtful,
+		},
+		"others' atomic list": {
+			[]string{fieldstest.Entry("them", "Apply", `{f:data: {f:l: {}}}`)}, `{l: [a]}`, `{l: [b]}`, doubtful,
+		},
+		"text in the place of others' fields": {
+			[]string{fieldstest.Entry("them", "Apply", `{f:data: {f:m: {f:x: {}}}}`)}, `{m: {x: x}}`, `{m: text}`, doubtful,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			head := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a"
+			text := ""
+			for i, e := range tt.entries {
+				if i > 0 {
+					text += ", "
+				}
+				text += e
+			}
+			live := fieldstest.Read(t, head+", managedFields: ["+text+"]}\ndata: "+tt.live)
+			manifest := fieldstest.Read(t, head+"}\ndata: "+tt.manifest)
+			if got, conflicts := noop.Evaluate(live, manifest, fieldstest.Us); got != tt.want {
+				t.Errorf("got %v, want %v; conflicts %v", got, tt.want, fieldstest.ConflictPaths(conflicts))
+			}
+		})
+	}
+}

@@ -1,0 +1,119 @@
+package noop
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+)
+
+// isWritten reports whether a field of one of Kubernetes' own kinds is written out even if
+// it is zero, because it is a pointer in its Go type. If our set has the path of such a
+// field and the object does not, null was stated, not zero.
+func isWritten(p fieldpath.Path) bool {
+	var names []string
+	for _, pe := range p {
+		if pe.FieldName != nil {
+			names = append(names, *pe.FieldName)
+		}
+	}
+	last := names[len(names)-1]
+	parent := ""
+	if len(names) > 1 {
+		parent = names[len(names)-2]
+	}
+	for name := range strings.FieldsSeq(writtenNames) {
+		if name == last || name == parent+"."+last {
+			return true
+		}
+	}
+	return false
+}
+
+// isWrittenSomewhere reports whether a field of this name is a pointer in one of the types.
+func isWrittenSomewhere(name string) bool {
+	for written := range strings.FieldsSeq(writtenNames) {
+		if written[strings.LastIndexByte(written, '.')+1:] == name {
+			return true
+		}
+	}
+	return false
+}
+
+func isWrittenInDefinitions(name string) bool {
+	return slices.Contains(strings.Fields(writtenOfDefinitions), name)
+}
+
+// writtenOfDefinitions are the fields that are pointers in the Go types of definitions.
+const writtenOfDefinitions = `
+$ref additionalItems additionalProperties clientConfig conversion default deprecationWarning example externalDocs
+items labelSelectorPath maxItems maxLength maxProperties maximum minItems minLength minProperties minimum
+multipleOf not openAPIV3Schema optionalOldSelf path port reason scale schema service status subresources url
+webhook x-kubernetes-list-type x-kubernetes-map-type x-kubernetes-preserve-unknown-fields
+`
+
+// writtenNames are the fields that are pointers in the Go types of Kubernetes 1.36, with
+// the name of their parent if other fields of the same name are not pointers. A test
+// compares them with those types.
+const writtenNames = `
+.capacity .overhead acquireTime activeDeadlineSeconds addresses.nodeName adminAccess affinity aggregationRule
+all allocatable allocatable.count allocateLoadBalancerNodePorts allowMultipleAllocations
+allowPrivilegeEscalation allowVolumeExpansion appArmorProfile appProtocol applyConfiguration attachRequired
+attributes.version automountServiceAccountToken averageUtilization averageValue awsElasticBlockStore azureDisk
+azureDisk.fsType azureDisk.kind azureDisk.readOnly azureFile backend.resource backoffLimit
+backoffLimitPerIndex basic basic.allNodes basic.nodeName basic.nodeSelector behavior bindsToNode
+blockOwnerDeletion bool borrowingLimitPercent boundObjectRef cachingMode capabilities capacityKey
+capacityMultiplier cel cephfs cinder claimRef clientIP clientIP.timeoutSeconds clusterTrustBundle
+clusterTrustBundle.name clusterTrustBundle.signerName clusterTrustBundle.user completionMode completions
+configMap configMapKeyRef configMapRef configSource containerResource containers.restartPolicy
+controllerExpandSecretRef controllerPublishSecretRef controllerRef csi csi.fsType csi.readOnly dataSource
+dataSource.apiGroup dataSourceRef dataSourceRef.apiGroup dataSourceRef.namespace defaultBackend
+defaultBackend.resource defaultMode defaultPartitionTypeAttribute defaultUser deleteOptions
+deletionGracePeriodSeconds deletionTimestamp details device deviceMultiplier deviceSelector
+deviceSelector.driver deviceSelector.pool devices.allNodes devices.nodeName devices.nodeSelector
+disruptionMode distinctAttribute distinguisherMethod dnsConfig downwardAPI emptyDir enableServiceLinks endPort
+endpoints.hostname endpoints.nodeName endpointsNamespace ephemeral ephemeralContainers.restartPolicy exactly
+exactly.capacity exec exempt exempt.nominalConcurrencyShares exitCodes expirationSeconds extendedResourceName
+external failedJobsHistoryLimit failurePolicy fc fc.lun fieldRef fieldSelector fieldsV1 fileKeyRef
+firstAvailable.capacity flexVolume flocker from.podSelector fsGroup fsGroupChangePolicy fsGroupPolicy gang
+gang.minCount gcePersistentDisk gitRepo glusterfs gmsaCredentialSpec gmsaCredentialSpecName gracePeriodSeconds
+grpc hints holderIdentity hostPath hostPath.type hostProcess hostUsers hostnameOverride http httpGet
+httpGet.protocol ignoreStoreReadErrorWithClusterBreakingPotential immutable ingressClassName
+initContainers.restartPolicy initiatorName inlineVolumeSpec int internalTrafficPolicy ipBlock ipFamilyPolicy
+iscsi items.user jsonPatch labelSelector leaseDurationSeconds leaseTransitions lendablePercent lifecycle limit
+limited limited.nominalConcurrencyShares livenessProbe loadBalancerClass local local.fsType localhostProfile
+managedBy manualSelector mapping matchAttribute matchConstraints matchPolicy matchResources
+maxExpirationSeconds maxFailedIndexes maxSurge maxUnavailable maximumVolumeSize metric.selector metrics.object
+metrics.resource minAvailable minDomains minReplicas mode mountPropagation namespaceSelector nfs nodeAffinity
+nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution nodeAffinityPolicy
+nodeAllocatableResources.overhead nodeAllocatableUpdatePeriodSeconds nodeExpandSecretRef nodePublishSecretRef
+nodeStageSecretRef nodeTaintsPolicy nodeTopology nonResourceAttributes notReadyAddresses.nodeName
+objectSelector onExitCodes onExitCodes.containerName opaque optional options.value ordinals orphanDependents
+os ownerReferences.controller parallelism paramKind paramRef paramRef.selector parameterNotFoundAction
+parameters.apiGroup parameters.namespace parentCompositePodGroupName parentRef partitionTypeAttribute pathType
+perContainer perDeviceNodeSelection perPod persistentVolumeClaim persistentVolumeClaimRetentionPolicy
+persistentVolumeName photonPersistentDisk pingTime pod podAffinity podAntiAffinity podCertificate
+podCertificate.user podFailurePolicy podGroupName podInfoOnMount podPreemptionPolicy podReplacementPolicy pods
+poolName ports.name ports.port ports.protocol portworxVolume postStart preStop preconditions
+preconditions.resourceVersion preconditions.uid preemptionPolicy preferredHolder preventPodSchedulingIfMissing
+priority privileged procMount progressDeadlineSeconds projected propagationPolicy queuing quobyte rbd
+readOnlyRootFilesystem readinessProbe ready reclaimPolicy recursiveReadOnly related renewTime requestPolicy
+requestPolicy.default requests.capacity required requiresRepublish resource.apiGroup resourceAttributes
+resourceClaimName resourceClaimTemplateName resourceFieldRef revisionHistoryLimit rollingUpdate
+rollingUpdate.partition runAsGroup runAsNonRoot runAsUser runAsUserName runtimeClassName scaleDown scaleIO
+scaleUp scheduling scheduling.schedulingPolicy schedulingConstraints schedulingGroup scope scopeSelector
+seLinuxChangePolicy seLinuxMount seLinuxOptions seccompProfile secret secretKeyRef secretNamespace secretRef
+securityContext selectPolicy series service service.path service.port serviceAccountToken
+serviceAccountToken.user serviceAccountTokenInSecrets serving sessionAffinityConfig setHostnameAsFQDN
+shareProcessNamespace sideEffects single sizeLimit sleep spec.allNodes spec.backend spec.nodeName
+spec.nodeSelector spec.overhead spec.parameters spec.replicas spec.resources spec.rollbackTo spec.selector
+spec.signerName spec.storageClassName spec.strategy spec.template stabilizationWindowSeconds
+startingDeadlineSeconds startupProbe step stopSignal storageCapacity storageos string subjects.group
+subjects.serviceAccount subjects.user succeededCount succeededIndexes successPolicy successfulJobsHistoryLimit
+supplementalGroupsPolicy suspend target.value targetCPUUtilizationPercentage targetRef tcpSocket terminating
+terminationGracePeriodSeconds time timeAdded timeZone to.podSelector tolerance tolerationSeconds
+trafficDistribution ttlSecondsAfterFinished unhealthyPodEvictionPolicy url validRange validRange.max
+validRange.min validations.reason valueFrom volumeAttributesClassName volumeBindingMode volumeClaimTemplate
+volumeMode volumes.image vsphereVolume webhooks.reinvocationPolicy webhooks.timeoutSeconds windowsOptions
+workloadRef zone
+`

@@ -1,0 +1,139 @@
+package predict
+
+import (
+	"bytes"
+	"encoding/base64"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// WithoutStringData returns a Secret with its stringData moved to data, as the server
+// would do. Only in data does it have an owner: the server does not keep stringData, so
+// two appliers would overwrite each other without a conflict (edge case 12). Other
+// objects, and Secrets that the server would refuse, are returned as they are.
+func WithoutStringData(u *unstructured.Unstructured) *unstructured.Unstructured {
+	if u.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
+		return u
+	}
+	plain, ok := u.Object["stringData"].(map[string]any)
+	if !ok {
+		return u
+	}
+	data := map[string]any{}
+	switch stated := u.Object["data"].(type) {
+	case nil:
+	case map[string]any:
+		maps.Copy(data, stated)
+	default:
+		return u
+	}
+	for key, value := range plain {
+		text, ok := value.(string)
+		if !ok {
+			return u
+		}
+		data[key] = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	out := maps.Clone(u.Object)
+	delete(out, "stringData")
+	out["data"] = data
+	return &unstructured.Unstructured{Object: out}
+}
+
+// Beside adapts an apply of a Secret to what the live object's entries record under
+// stringData, which the server does not relate to data (edge case 12). Body has to be
+// without stringData; it is not changed.
+//
+//   - A value of another owner that the body changes is also stated as stringData, so that
+//     the server reports the conflict, or takes the path from its owner.
+//   - A value that only the manager owns as data, and that the body no longer states, is
+//     stated as it is while another owner records it: the server would remove it.
+//   - A value that only the manager records, and that the body no longer states, is returned:
+//     it has to become the manager's as data, or it would stay.
+func Beside(body, live *unstructured.Unstructured, manager string) (*unstructured.Unstructured, []fieldpath.Path, error) {
+	if body.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
+		return body, nil, nil
+	}
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return body, nil, err
+	}
+	var claimed []fieldpath.Path
+	plain, kept := map[string]any{}, map[string]any{}
+	for _, e := range entries {
+		for _, path := range recorded(e) {
+			name := *path[1].FieldName
+			stated, isStated := path.Get(body.Object)
+			present, _ := path.Get(live.Object)
+			switch by := byData(entries, path); {
+			case e.Is(manager) && !isStated && len(managedfields.HoldersOf(managedfields.Others(entries, manager), path)) == 0:
+				claimed = append(claimed, path)
+			case e.Is(manager):
+			case isStated:
+				if text, changes := changed(stated, present); changes && utf8.Valid(text) {
+					plain[name] = string(text)
+				}
+			case len(by) == 1 && by[0].Is(manager):
+				kept[name] = present
+			}
+		}
+	}
+	if len(plain)+len(kept) == 0 {
+		return body, claimed, nil
+	}
+	data, _ := body.Object["data"].(map[string]any)
+	data = maps.Clone(data)
+	if data == nil {
+		data = map[string]any{}
+	}
+	maps.Copy(data, kept)
+	out := maps.Clone(body.Object)
+	out["data"] = data
+	if len(plain) > 0 {
+		out["stringData"] = plain
+	}
+	return &unstructured.Unstructured{Object: out}, claimed, nil
+}
+
+// recorded returns the values that an entry records as stringData alone.
+func recorded(e managedfields.Entry) []fieldpath.Path {
+	var out []fieldpath.Path
+	if e.WriteOnly != nil {
+		fieldpath.Each(e.WriteOnly, func(p fieldpath.Path) {
+			if len(p) == 2 && p[1].FieldName != nil {
+				out = append(out, p.Clone())
+			}
+		})
+	}
+	return out
+}
+
+// byData returns the owners that hold a value as data.
+func byData(entries []managedfields.Entry, path fieldpath.Path) []managedfields.Owner {
+	return managedfields.HoldersOf(slices.DeleteFunc(slices.Clone(entries), func(e managedfields.Entry) bool {
+		return e.WriteOnly != nil && fieldpath.Has(e.WriteOnly, path)
+	}), path)
+}
+
+// changed returns the value that is stated in base64, and whether it is another one than the
+// live value.
+func changed(stated, live any) ([]byte, bool) {
+	text, ok := stated.(string)
+	if !ok {
+		return nil, false
+	}
+	want, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, false // The server refuses it.
+	}
+	had, _ := live.(string)
+	have, err := base64.StdEncoding.DecodeString(had)
+	return want, err != nil || !bytes.Equal(want, have)
+}

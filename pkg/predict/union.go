@@ -1,0 +1,123 @@
+package predict
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// A union is a map in which one member is meant to be set. What the server filled in for
+// one member has no owner, so an apply that chooses another leaves both, and the server
+// refuses the object. Members with owners need no help: ours go by themselves, and those
+// of others stay.
+
+// union is where a kind has one.
+type union struct {
+	path fieldpath.Path
+	// discriminator is the field that says which member is meant, and members has its
+	// value for each member. Without a discriminator, the member that is stated is meant,
+	// and all fields of the map except its name are members.
+	discriminator string
+	members       map[string]string
+}
+
+// strategies are the unions that a discriminator decides.
+// https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/
+func strategies(kind schema.GroupKind) []union {
+	rolling := map[string]string{"rollingUpdate": "RollingUpdate"}
+	switch kind {
+	case schema.GroupKind{Group: "apps", Kind: "Deployment"}:
+		return []union{{path: fieldpath.Field("spec", "strategy"), discriminator: "type", members: rolling}}
+	case schema.GroupKind{Group: "apps", Kind: "DaemonSet"}, schema.GroupKind{Group: "apps", Kind: "StatefulSet"}:
+		return []union{{path: fieldpath.Field("spec", "updateStrategy"), discriminator: "type", members: rolling}}
+	default:
+		return nil
+	}
+}
+
+// podSpecs are where kinds have the pods that they make.
+func podSpec(kind schema.GroupKind) fieldpath.Path {
+	switch kind {
+	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "DaemonSet"},
+		schema.GroupKind{Group: "apps", Kind: "StatefulSet"}, schema.GroupKind{Group: "apps", Kind: "ReplicaSet"},
+		schema.GroupKind{Kind: "ReplicationController"}:
+		return fieldpath.Field("spec", "template", "spec")
+	case schema.GroupKind{Group: "batch", Kind: "CronJob"}:
+		return fieldpath.Field("spec", "jobTemplate", "spec", "template", "spec")
+	default:
+		return nil
+	}
+}
+
+// unions returns the unions of a manifest: its strategy, and each volume that it states.
+func unions(kind schema.GroupKind, manifest map[string]any) []union {
+	all := strategies(kind)
+	spec := podSpec(kind)
+	if spec == nil {
+		return all
+	}
+	volumes := append(slices.Clip(spec), fieldpath.Field("volumes")...)
+	list, _ := volumes.Get(manifest)
+	items, _ := list.([]any)
+	for _, v := range items {
+		volume, _ := v.(map[string]any)
+		if name, ok := volume["name"].(string); ok {
+			all = append(all, union{path: volumes.Item("name", name)})
+		}
+	}
+	return all
+}
+
+// Leftovers returns the union members of the live object that have no owner although the
+// manifest chooses another member. Body is the part of the manifest that is to be applied.
+func Leftovers(kind schema.GroupKind, manifest, body, live *unstructured.Unstructured) ([]fieldpath.Path, error) {
+	all := unions(kind, manifest.Object)
+	if len(all) == 0 {
+		return nil, nil
+	}
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return nil, err
+	}
+	var out []fieldpath.Path
+	for _, u := range all {
+		for _, name := range u.unmeant(body.Object, live.Object) {
+			member := append(slices.Clip(u.path), fieldpath.Field(name)...)
+			if len(managedfields.HoldersOf(entries, member)) == 0 {
+				out = append(out, member)
+			}
+		}
+	}
+	return out, nil
+}
+
+// unmeant returns the members of the live object other than the one that the manifest
+// means.
+func (u union) unmeant(body, live map[string]any) []string {
+	stated, there := mapAt(u.path, body), mapAt(u.path, live)
+	meant, says := stated[u.discriminator].(string)
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(there)) {
+		_, isStated := stated[name]
+		by, isMember := u.members[name]
+		switch {
+		case isStated:
+		case u.discriminator != "" && says && isMember && by != meant:
+			names = append(names, name)
+		case u.discriminator == "" && name != "name" && len(stated) > 1:
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func mapAt(p fieldpath.Path, object map[string]any) map[string]any {
+	v, _ := p.Get(object)
+	m, _ := v.(map[string]any)
+	return m
+}

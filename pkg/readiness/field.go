@@ -1,0 +1,224 @@
+package readiness
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// boolean reads a field that is true or false, such as readyToUse.
+func (r *reader) boolean(path, within, name string, words []string, v bool) {
+	class, negated := nameClass(words)
+	status := "False"
+	if v {
+		status = "True"
+	}
+	m := r.meaning(class, negated, object.Condition{Type: name, Status: status})
+	if m == Failed || !v && len(words) == 1 && (name == "pass" || name == "passed") { // A verdict.
+		m, class = Bad, bad
+	}
+	setting := class == working && words[0] != "is"
+	if m == Nothing || setting || class == none { // Many a field of that form is a setting.
+		return
+	}
+	r.out = append(r.out, Statement{Path: path, Name: fieldName(within, name), Value: v, Meaning: m, Sum: within == "" && r.isWhole(words)})
+}
+
+// text reads a phase, a state or a health, an error, or a count such as 2/3.
+func (r *reader) text(path, within, name string, words []string, v string, beside map[string]any) {
+	last := words[len(words)-1]
+	switch {
+	case v == "":
+	case isErrorField(words):
+		r.error(path, within, name, v)
+	case isOutcome(last):
+		// What came of the last attempt says nothing of now, unless it went wrong.
+		if phraseClass(v) == bad {
+			r.error(path, within, name, v)
+		}
+	case isStateField(last):
+		r.word(path, within, name, words, v, beside)
+	case last == "ready" || last == "replicas":
+		var n, of int64
+		if _, err := fmt.Sscanf(v, "%d/%d", &n, &of); err == nil && fmt.Sprintf("%d/%d", n, of) == v {
+			r.out = append(r.out, Statement{Path: path, Name: fieldName(within, name), Value: v, Meaning: enough(n, of)})
+		} else if last == "ready" && (v == "True" || v == "true" || v == "False" || v == "false") {
+			r.boolean(path, within, name, words, strings.EqualFold(v, "true"))
+		}
+	}
+}
+
+func isStateField(word string) bool {
+	return slices.Contains([]string{"phase", "state", "status", "health", "robustness", "compliant", "compliance"}, word)
+}
+
+// isOutcome reports whether a field is of how something ended: its verdict.
+func isOutcome(word string) bool {
+	return slices.Contains([]string{"verdict", "result", "outcome", "conclusion"}, word)
+}
+
+// knowsField reports whether a text of that name is read by what it is called already.
+func knowsField(words []string) bool {
+	last := words[len(words)-1]
+	return isPast(words) || isErrorField(words) || isStateField(last) || isOutcome(last) ||
+		slices.Contains([]string{"ready", "replicas", "reason", "message", "description", "type", "name", "version", "time"}, last)
+}
+
+// word reads the word in which an object, or a part of it, sums itself up.
+func (r *reader) word(path, within, name string, words []string, v string, beside map[string]any) {
+	s := Statement{
+		Path: path, Name: fieldName(within, name), Value: v,
+		Sum: within == "" && r.isWhole(words),
+	}
+	for _, key := range []string{"reason", name + "Reason"} {
+		s.Reason = firstText(s.Reason, beside[key])
+	}
+	for _, key := range []string{
+		"message", name + "Message", name + "Msg", "statusMessage", "info", "description",
+		"errorDescription", "errorMessage", "details", "messages",
+	} {
+		s.Message = firstText(s.Message, beside[key])
+	}
+	switch phraseClass(v) {
+	case good:
+		s.Meaning = Good
+	case none:
+		switch {
+		case v == "100%":
+			s.Meaning = Good
+		case strings.HasSuffix(v, "%"):
+			s.Meaning = Working
+		case s.Sum:
+			s.Meaning = Odd
+		}
+	case mild, runs:
+		s.Meaning = Good
+		if phraseClass(v) == runs && r.ends {
+			s.Meaning = Working
+		}
+	case step:
+		s.Meaning = Step
+	case working:
+		s.Meaning = Working
+	case paused:
+		s.Meaning = Paused
+	case bad:
+		s.Meaning = Bad
+		if s.Sum && isEnd(v, r.ends) {
+			s.Meaning = Failed
+		}
+	default:
+		if s.Sum {
+			s.Meaning = Odd
+		}
+	}
+	r.out = append(r.out, s)
+}
+
+// isEnd reports whether a phase is of what is over: it has failed, and not only a step of
+// what goes on.
+func isEnd(phase string, ends bool) bool {
+	words := split(phase)
+	if ends {
+		return slices.Contains(words, "failed") || slices.Contains(words, "failure")
+	}
+	return len(words) == 1 && words[0] == "failed" // What serves is tried again after a failure.
+}
+
+// firstText returns the text that is known, or else what a value says: a text, a list of
+// texts, or texts by names.
+func firstText(known string, v any) string {
+	if known != "" {
+		return known
+	}
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		var texts []string
+		for _, item := range v {
+			if s, ok := item.(string); ok && s != "" {
+				texts = append(texts, s)
+			}
+		}
+		return strings.Join(texts, "; ")
+	case map[string]any:
+		var texts []string
+		for _, name := range sortedKeys(v) {
+			if s, ok := v[name].(string); ok && s != "" {
+				texts = append(texts, name+": "+s)
+			}
+		}
+		return strings.Join(texts, "; ")
+	}
+	return known
+}
+
+// fieldName is what a field is called in a sentence.
+func fieldName(within, name string) string {
+	if within == "" {
+		return name
+	}
+	return within + "." + name
+}
+
+// isErrorField reports whether a field is there to hold an error: errorMessage.
+func isErrorField(words []string) bool {
+	last := words[len(words)-1]
+	isError := func(word string) bool {
+		return word == "error" || word == "failure" || word == "err" || word == "errors"
+	}
+	if isError(last) {
+		return true
+	}
+	return len(words) > 1 && isError(words[len(words)-2]) && (last == "message" || last == "msg" || last == "reason")
+}
+
+func (r *reader) error(path, within, name string, v any) {
+	if m, ok := v.(map[string]any); ok {
+		v = m["message"]
+	}
+	message, _ := v.(string)
+	if slices.Contains([]string{"none", "nil", "<nil>", "null", "n/a", "noerror", "no error", "ok"}, strings.ToLower(message)) {
+		return
+	}
+	r.out = append(r.out, Statement{Path: path, Name: fieldName(within, name), Value: cmp.Or(message, "set"), Meaning: Bad, Sum: false})
+}
+
+// stops reads what a user wrote to stop the controller: spec.paused, spec.suspend, or an
+// annotation such as crossplane.io/paused.
+func (r *reader) stops(meta map[string]any, obj map[string]any) {
+	spec, _ := obj["spec"].(map[string]any)
+	for _, name := range stopFields() {
+		if v, _ := spec[name].(bool); v {
+			r.out = append(r.out, Statement{Path: "self.spec." + name, Name: "spec." + name, Value: v, Meaning: Paused})
+		}
+	}
+	annotations, _ := meta["annotations"].(map[string]any)
+	for _, name := range sortedKeys(annotations) {
+		v, _ := annotations[name].(string)
+		_, last, _ := strings.Cut(name, "/")
+		if isStopName(last) && (v == "true" || v == "on" || v == "") {
+			r.out = append(r.out, Statement{Path: `self.metadata.annotations["` + name + `"]`, Name: "the annotation " + name, Value: v, Meaning: Paused})
+		}
+	}
+}
+
+// stopFields are the fields of a spec by which kinds are stopped.
+func stopFields() []string {
+	return []string{"paused", "pause", "suspend", "suspended", "hibernate", "hibernated", "stopped", "shutdown", "stop"}
+}
+
+func isStopName(name string) bool {
+	words := split(name)
+	if len(words) == 0 || isNegation(words[0]) {
+		return false
+	}
+	if slices.Contains([]string{"paused", "suspended", "hibernated", "hibernation"}, words[len(words)-1]) {
+		return true
+	}
+	return words[0] == "pause" && len(words) <= 2 || len(words) == 1 && words[0] == "suspend"
+}

@@ -1,0 +1,283 @@
+package readiness
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Read returns what an object says of itself, the sums before the parts.
+func Read(obj map[string]any) []Statement {
+	meta, _ := obj["metadata"].(map[string]any)
+	kind, _ := obj["kind"].(string)
+	status, _ := obj["status"].(map[string]any)
+	r := &reader{kind: split(kind)}
+	r.generation, _ = object.WholeNumber(meta["generation"])
+	r.ends = runsToItsEnd(r.kind, status)
+	seen, _ := object.WholeNumber(status["observedGeneration"])
+	r.observed = r.generation > 0 && seen == r.generation
+	r.stops(meta, obj)
+	spec, _ := obj["spec"].(map[string]any)
+	r.counts("self.status", "", spec, status)
+	r.fields("self.status", "", status)
+	r.forget()
+	slices.SortStableFunc(r.out, func(a, b Statement) int {
+		return cmp.Compare(rank(a), rank(b))
+	})
+	return r.out
+}
+
+// forget drops what a sum overrules. What has come to its end is neither under way nor paused:
+// some leave Running at True beside Complete, and suspend only keeps from going on. What is
+// Ready may be active.
+func (r *reader) forget() {
+	over, ended, ready := false, false, false
+	for _, s := range r.out {
+		if !s.Sum || s.Meaning != Good {
+			continue
+		}
+		ready = ready || s.Condition && s.Name == "Ready"
+		word := s.Name
+		if !s.Condition {
+			word = fmt.Sprint(s.Value)
+		}
+		ended = ended || r.ends && slices.Contains([]string{"complete", "completed", "succeeded", "succeed"}, strings.ToLower(word))
+		over = over || ended && s.Condition
+	}
+	for i, s := range r.out {
+		class, negated := nameClass(split(s.Name))
+		if !s.Condition && s.Meaning == Working {
+			class, negated = phraseClass(fmt.Sprint(s.Value)), false
+		}
+		switch {
+		case over && !negated && s.Condition && s.Meaning == Working && s.Value == "True",
+			ended && s.Meaning == Paused && strings.HasPrefix(s.Path, "self.spec."),
+			ready && !negated && class == runs && s.Meaning == Working:
+			r.out[i].Meaning = Nothing
+		}
+	}
+}
+
+// rank puts Ready first, then what else is of the object as a whole.
+func rank(s Statement) int {
+	switch {
+	case s.Sum && s.Name == "Ready":
+		return 0
+	case s.Sum && s.Condition:
+		return 1
+	case s.Sum:
+		return 2
+	}
+	return 3
+}
+
+// runsToItsEnd reports whether an object stands for work that ends: by its kind's name,
+// or because its status tells of an end.
+func runsToItsEnd(kind []string, status map[string]any) bool {
+	for name := range status {
+		words := split(name)
+		if first := words[:min(1, len(words))]; len(words) > 1 && (slices.Contains(first, "completion") || slices.Contains(first, "completed") || slices.Contains(first, "finished")) &&
+			slices.Contains([]string{"time", "timestamp", "at"}, words[len(words)-1]) {
+			return true
+		}
+	}
+	if len(kind) == 0 {
+		return false
+	}
+	return slices.Contains([]string{
+		"job", "run", "workflow", "task", "backup", "restore", "build", "migration", "execution", "import", "export",
+		"test", "experiment", "upload", "clone", "upgrade", "operation", "command", "scan", "request", "replay", "promotion",
+		"trial", "maintenance", "remediation", "evaluation", "rollback", "dump", "benchmark",
+	}, kind[len(kind)-1])
+}
+
+// fields reads the fields of a status, or of a part of it that is one level deeper.
+func (r *reader) fields(path, within string, fields map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		at := path + "." + name
+		words := split(name)
+		if len(words) == 0 || isPast(words) {
+			continue
+		}
+		switch v := fields[name].(type) {
+		case []any:
+			r.list(at, within, name, words, v)
+		case bool:
+			r.boolean(at, within, name, words, v)
+		case string:
+			r.text(at, within, name, words, v, fields)
+		case map[string]any:
+			if isErrorField(words) && len(v) > 0 {
+				r.error(at, within, name, v["message"])
+			} else if within == "" && name != "conditions" && !r.isCopy(name, fields) {
+				r.counts(at, name, nil, v)
+				r.fields(at, name, v)
+				r.parts(at, name, words, v)
+			}
+		}
+	}
+}
+
+// isCopy reports whether a field has the answer of a cloud's API as it came (Crossplane's
+// atProvider). Its words are about parts of the cloud; the conditions say what they mean.
+func (r *reader) isCopy(name string, fields map[string]any) bool {
+	conditions, _ := fields["conditions"].([]any)
+	return name == "atProvider" && len(conditions) > 0
+}
+
+// parts reads what a map tells of parts by their names: the states themselves, as in
+// associationsStatus: {es: Established}, or a map with a state for each, as in
+// statuses: {gloo: {state: Accepted}}.
+func (r *reader) parts(path, within string, words []string, parts map[string]any) {
+	last := words[len(words)-1]
+	if r.ends || isRecord(last) {
+		return // A step that was repeated, or what was before, is no part of what is.
+	}
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		at := path + `["` + name + `"]`
+		switch part := parts[name].(type) {
+		case string:
+			if isStateField(strings.TrimSuffix(last, "es")) && len(split(name)) > 0 && !knowsField(split(name)) {
+				r.word(at, within, name, split(name), part, nil)
+			}
+		case map[string]any:
+			if !strings.HasSuffix(last, "s") || last == "status" || len(split(name)) > 0 && isPast(split(name)) {
+				continue
+			}
+			for _, field := range slices.Sorted(maps.Keys(part)) {
+				if v, ok := part[field].(string); ok && v != "" && (field == "state" || field == "phase" || field == "health") {
+					r.word(at+"."+field, within+" "+name, field, split(field), v, part)
+				}
+			}
+		}
+	}
+}
+
+// isRecord reports whether parts of that name stay as they ended.
+func isRecord(word string) bool {
+	return slices.Contains([]string{"history", "revisions", "versions", "attempts", "runs", "backups", "snapshots", "events"}, word)
+}
+
+// list reads conditions, and the lists of parts that have some: the parents of a route,
+// the listeners of a gateway.
+func (r *reader) list(path, within, name string, words []string, list []any) {
+	switch {
+	case words[len(words)-1] == "conditions":
+		for _, c := range object.ConditionsIn(list) {
+			r.condition(path, within, c)
+		}
+		return
+	case isErrorField(words) && len(list) > 0 && within == "":
+		r.error(path, within, name, list[0])
+		return
+	case within != "":
+		return
+	}
+	for i, item := range list {
+		part, _ := item.(map[string]any)
+		r.counts(fmt.Sprintf("%s[%s]", path, partName(part, i)), name+" "+partName(part, i), nil, part)
+		r.flags(fmt.Sprintf("%s[%s]", path, partName(part, i)), name+" "+partName(part, i), part)
+		r.badWords(fmt.Sprintf("%s[%s]", path, partName(part, i)), name+" "+partName(part, i), words, part)
+		if conditions, ok := part["conditions"].([]any); ok {
+			called := partName(part, i)
+			for _, c := range object.ConditionsIn(conditions) {
+				r.condition(fmt.Sprintf("%s[%s].conditions", path, called), name+" "+called, c)
+			}
+		}
+	}
+}
+
+// badWords reads the state, the phase or the health of a part where it is bad. A part that is
+// not done may be one that is not needed.
+func (r *reader) badWords(path, within string, list []string, part map[string]any) {
+	if r.ends || isRecord(list[len(list)-1]) {
+		return
+	}
+	for _, name := range sortedKeys(part) {
+		words := split(name)
+		if v, ok := part[name].(string); ok && len(words) == 1 && isStateField(words[0]) && phraseClass(v) == bad {
+			r.word(path+"."+name, within, name, words, v, part)
+		}
+	}
+}
+
+// flags reads the booleans of a part by which it sums itself up: ready, healthy, enforced.
+func (r *reader) flags(path, within string, part map[string]any) {
+	for _, name := range sortedKeys(part) {
+		words := split(name)
+		if v, ok := part[name].(bool); ok && len(words) == 1 {
+			r.boolean(path+"."+name, within, name, words, v)
+		}
+	}
+}
+
+// partName is what a part of a list is called.
+func partName(part map[string]any, i int) string {
+	for _, ref := range []string{"parentRef", "ancestorRef", "targetRef"} {
+		if r, ok := part[ref].(map[string]any); ok {
+			part = r
+			break
+		}
+	}
+	for _, key := range []string{"name", "clusterName", "clustername", "cluster", "id"} {
+		if name, ok := part[key].(string); ok {
+			return name
+		}
+	}
+	return fmt.Sprint(i)
+}
+
+func (r *reader) condition(path, within string, c object.Condition) {
+	if c.Status == "" {
+		return
+	}
+	words := split(c.Type)
+	class, negated := nameClass(words)
+	s := Statement{
+		Path: path + `[type="` + c.Type + `"].status`, Name: c.Type, Within: within, Value: c.Status,
+		Reason: c.Reason, Message: c.Message, Condition: true, Since: c.Changed, Generation: c.ObservedGeneration,
+		Final: isFinal(c.Reason),
+	}
+	s.Sum = within == "" && r.isWhole(words)
+	// Some copy conditions from other objects, whose generation may be higher.
+	s.Old = c.ObservedGeneration > 0 && c.ObservedGeneration < r.generation
+	if list, _, _ := strings.Cut(within, " "); s.Old && class == good && !negated && (list == "parents" || list == "ancestors") {
+		// Each of them has to answer for the present generation (Gateway API, PolicyAncestorStatus).
+		s.Old, s.Meaning, s.Reason, s.Message = false, Working, fmt.Sprintf("of generation %d", c.ObservedGeneration), ""
+		r.out = append(r.out, s)
+		return
+	}
+	if c.Type == "Running" && tellsOfWork(c.Message) {
+		class = working // The operator's own run, not that of the object.
+	}
+	if past := len(words) > 0 && isPast(words) && class != none; !s.Old && !past {
+		s.Meaning = r.meaning(class, negated, c)
+		if c.Status == "Unknown" && s.Meaning == Working && !s.Sum {
+			s.Meaning = NotYet // A part may stay unknown.
+		}
+	}
+	r.out = append(r.out, s)
+}
+
+// tellsOfWork reports whether a message begins with what is under way: "Creating the queue".
+func tellsOfWork(message string) bool {
+	first, _, _ := strings.Cut(strings.TrimSpace(message), " ")
+	return strings.HasSuffix(strings.TrimRight(first, ".:…"), "ing")
+}
+
+// Reads returns what [Read] reads of an object beside what names it: paths of fields from
+// the root, each with all below it.
+func Reads() [][]string {
+	out := [][]string{{"status"}, {"metadata", "annotations"}}
+	for _, name := range stopFields() {
+		out = append(out, []string{"spec", name})
+	}
+	for _, name := range totals() {
+		out = append(out, []string{"spec", name})
+	}
+	return out
+}

@@ -1,0 +1,219 @@
+package readiness
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// class is what one word says wherever it stands.
+type class int
+
+const (
+	none class = iota
+	// good words say that something is as it should be: Ready, Healthy, Bound.
+	good
+	// mild words say it too where they are true, but that they are false is often as
+	// it should be: Active of what is scaled to zero.
+	mild
+	// runs words are good of what serves, and say of what is to end that it has not.
+	runs
+	// step words are of something on the way: Created, Scheduled.
+	step
+	// working words say that something is not done yet: Pending, Updating.
+	working
+	// paused words say that it was stopped on purpose.
+	paused
+	// bad words say that something is wrong.
+	bad
+	// neutral words hide the ones before them: LiveMigratable, Warning.
+	neutral
+)
+
+// classOf looks a word up. This is the whole vocabulary; below, the form and the place of
+// words decide.
+func classOf(word string) class {
+	switch word {
+	case "ready", "available", "healthy", "succeeded", "success", "successful", "complete", "completed",
+		"established", "programmed", "synced", "synchronized", "reconciled", "bound", "online", "operational",
+		"ok", "okay", "green", "deployed", "installed", "valid", "stable", "accomplished", "fulfilled", "up", "serving", "normal", "resolved",
+		"structural", "accepted", "compliant", "issued", "finished", "done", "reachable", "optimal", "realized", "satisfied", "succeed", "insync", "uptodate", "clean":
+		return good
+	case "running", "active":
+		return runs
+	case "enabled", "connected", "applied", "attached", "listening", "open",
+		"provisioned", "configured", "updated", "verified", "passed", "current", "joined", "adopted", "published",
+		"imported", "enforced":
+		return mild
+	case "created", "launched", "scheduled", "initialized", "initialised", "registered", "started", "allocated",
+		"requested", "prepared", "pulled", "submitted", "admitted", "reserved", "validated", "found", "loaded",
+		"fetched", "assigned", "approved", "placed", "planned", "generated", "acquired", "observed", "discovered":
+		return step
+	case "pending", "waiting", "wait", "queued", "progressing", "progress", "reconciling", "updating", "upgrading",
+		"provisioning", "creating", "deleting", "terminating", "restarting", "rolling", "rollout", "migrating", "restoring",
+		"installing", "deploying", "scaling", "issuing", "initializing", "initialising", "recovering", "rebuilding",
+		"synchronizing", "syncing", "unknown", "unready", "inprogress", "yellow", "warn", "warning", "unsettled",
+		"bootstrapping", "partial", "partially", "remediating", "modifying", "backoff", "retrying", "draining", "detached", "unbound":
+		return working
+	case "paused", "suspended", "hibernated", "hibernating", "stopped", "halted", "frozen", "maintenance", "shutdown":
+		return paused
+	case "failed", "failure", "failures", "failing", "fail", "error", "errors", "errored", "err", "degraded", "stalled",
+		"unhealthy", "unavailable", "unreachable", "red", "critical", "crashed", "crashing", "broken", "lost", "faulted",
+		"faulty", "invalid", "conflict", "conflicted", "conflicts", "denied", "rejected", "refused", "forbidden", "expired",
+		"offline", "down", "misconfigured", "blocked", "stuck", "terminal", "unrecoverable", "corrupted", "disconnected",
+		"missing", "aborted", "fatal", "dead", "dangling", "evicted", "fallback", "unauthorized", "outofsync",
+		"unsupported", "inoperable", "inaccessible", "unschedulable", "incompatible", "oomkilled",
+		"crash", "crashloop", "panic", "recoverable", "nonready", "pressure", "violation", "violated", "irreconcilable", "noncompliant":
+		return bad
+	}
+	return none
+}
+
+// split returns the words of a name or a phrase, in lower case: PodReadyToStart, HEALTH_OK,
+// "Cluster in healthy state".
+func split(text string) []string {
+	var words []string
+	var word []rune
+	end := func() {
+		if len(word) > 0 {
+			words = append(words, strings.ToLower(string(word)))
+			word = nil
+		}
+	}
+	runes := []rune(text)
+	for i, r := range runes {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			end()
+			continue
+		}
+		startsWord := unicode.IsUpper(r) && i > 0 &&
+			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsUpper(runes[i-1]) && unicode.IsLower(runes[i+1]))
+		if startsWord {
+			end()
+		}
+		word = append(word, r)
+	}
+	end()
+	return joined(words)
+}
+
+// joined makes one word of those phrases that mean something else than their words.
+func joined(words []string) []string {
+	text := " " + strings.Join(words, " ") + " "
+	for _, phrase := range []string{"in progress", "out of sync", "in sync", "up to date", "crash loop", "not found", "timed out", "back off", "oom killed", "non compliant"} {
+		text = strings.ReplaceAll(text, " "+phrase+" ", " "+strings.ReplaceAll(phrase, " ", "")+" ")
+	}
+	return strings.Fields(text)
+}
+
+// isNegation reports whether a word turns round the one that follows.
+func isNegation(word string) bool {
+	return word == "not" || word == "no" || word == "non" || word == "never" || word == "isnt"
+}
+
+// reachOf is how many words that say nothing may stand between a negation and what it turns
+// round: "not correctly applied", NotAllReplicasReady, NoNodesReady.
+func reachOf(negation string) int {
+	switch negation {
+	case "not", "never":
+		return 2
+	case "no":
+		return 1
+	}
+	return 0
+}
+
+// isNegated reports whether a word before the i-th turns that round.
+func isNegated(words []string, i int) bool {
+	for n, word := range slices.Backward(words[:i]) {
+		if isNegation(word) {
+			return i-n-1 <= reachOf(word)
+		}
+		if classOf(word) != none {
+			return false
+		}
+	}
+	return false
+}
+
+// nameClass is what a name says when it is true, of a condition or of a boolean: its last
+// word that says anything, as in SecretSynced or ReadyToUse. Negated reports whether a
+// word before turns that round.
+func nameClass(words []string) (c class, negated bool) {
+	for i, word := range slices.Backward(words) {
+		c = classOf(word)
+		switch {
+		case isMood(word) && c == none, word == "warning", word == "warnings":
+			// What could be done, and remarks: neither is news.
+			return neutral, false
+		case c == none && strings.HasSuffix(word, "ing") && len(words) == 1:
+			c = working
+		case c == none && len(words) == 1 && isQuality(word):
+			c = good
+		case c == none:
+			continue
+		case (word == "up" || word == "down") && i > 0:
+			continue // ScalingUp
+		case c == good && i > 0 && (words[i-1] == "partially" || words[i-1] == "partial"):
+			return neutral, false // PartiallyReady: some of it is, and not the whole.
+		case (word == "available" || word == "ready") && i > 0 && isOffer(words[i-1]):
+			return neutral, false // UpgradeAvailable is no state of the object.
+		}
+		return c, isNegated(words, i)
+	}
+	return none, false
+}
+
+// isMood reports whether the word says what could be, and not what is: LiveMigratable.
+func isMood(word string) bool {
+	return strings.HasSuffix(word, "able") || strings.HasSuffix(word, "ible")
+}
+
+// isQuality reports whether the word is what a condition or a boolean is about, and true is
+// good: Health.
+func isQuality(word string) bool {
+	return word == "health" || word == "readiness" || word == "availability"
+}
+
+func isOffer(word string) bool {
+	return word == "update" || word == "updates" || word == "upgrade" || word == "upgrades"
+}
+
+// endsWell reports whether what goes before these words is over, by the last of them.
+func endsWell(words []string) bool {
+	last := len(words) - 1
+	return last >= 0 && slices.Contains([]string{"completed", "complete", "done", "finished", "succeeded"}, words[last]) && !isNegated(words, last)
+}
+
+// phraseClass is what a phase, a state or a health says, in one word or in a phrase. The
+// worst of its words counts. A phrase none of whose words is known is none.
+func phraseClass(text string) class {
+	worst, weight := none, 0
+	words := split(text)
+	for i, word := range words {
+		c := classOf(word)
+		switch {
+		case c == none && strings.HasSuffix(word, "ing"):
+			c = working
+		case word == "down" && i > 0:
+			c = working // ScalingDown
+		}
+		if c == working && strings.HasSuffix(word, "ing") && endsWell(words[i+1:]) {
+			continue // FencingCompleted
+		}
+		if isNegated(words, i) {
+			switch c {
+			case good, mild, runs, step:
+				c = working
+			case bad, working, paused:
+				c = good
+			default:
+			}
+		}
+		w := map[class]int{step: 1, mild: 2, runs: 2, good: 3, working: 4, paused: 5, bad: 6}[c]
+		if w > weight {
+			worst, weight = c, w
+		}
+	}
+	return worst
+}

@@ -1,0 +1,70 @@
+// Package race is for a write that holds only for the version that was read. Another writer may
+// come in between; then the object is read, decided on and written anew, after a pause.
+//
+// Attempts says when, for how long, and what is said if the others never pause. No loop that meets
+// a conflict counts for itself: a controller writes the status of what it works on many times in a
+// second, so that attempts without pauses are used up before it is done.
+package retry
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+const (
+	// firstPause is about as long as a controller takes for the next of a few writes. Each pause
+	// is twice the one before, up to longestPause.
+	firstPause, longestPause = 20 * time.Millisecond, time.Second
+	// patience is the sum of all pauses: longer than the bursts of a controller, and short enough
+	// for a user to wait.
+	patience = 10 * time.Second
+	// limit ends the attempts although pauses are left: each may have had attempts within, at a
+	// dry run, or requests that took long.
+	limit = time.Minute
+)
+
+// Attempts are those at one write to one object. It is for one goroutine.
+type Attempts struct {
+	ref    object.Ref
+	began  time.Time
+	made   int
+	paused time.Duration // without the chance in it
+	others writers
+}
+
+// At begins the attempts at a write to an object.
+func At(ref object.Ref) *Attempts { return &Attempts{ref: ref, began: time.Now()} }
+
+// Saw takes note of the object as an attempt found it, nil if it did not exist: what changed since
+// the version before names who else writes.
+func (a *Attempts) Saw(live *unstructured.Unstructured) { a.others.saw(live) }
+
+// Wrote takes note of the object as a write of our own left it, which was a part of an attempt. It
+// may be called of none.
+func (a *Attempts) Wrote(answer *unstructured.Unstructured) {
+	if a != nil && answer != nil {
+		a.others.last = answer
+	}
+}
+
+// Again is called when another writer came in between, and returns nil when it is time for the next
+// attempt. It returns a *LostError when there is none, and ctx's cause as soon as that is done.
+func (a *Attempts) Again(ctx context.Context) error {
+	a.made++
+	if a.paused >= patience || time.Since(a.began) >= limit {
+		return &LostError{Ref: a.ref, Attempts: a.made, Took: time.Since(a.began), Writers: a.others.names()}
+	}
+	long := longestPause
+	if shift := a.made - 1; firstPause<<shift < longestPause {
+		long = firstPause << shift
+	}
+	a.paused += long
+	// By chance shorter or longer: another writer may keep a pace of its own, and so may other
+	// runs that lost to the same one.
+	return For(ctx, long/2+rand.N(long))
+}

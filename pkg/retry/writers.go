@@ -1,0 +1,69 @@
+package retry
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// writer is one that managed fields tell from others.
+type writer struct{ manager, operation, subresource, version string }
+
+// writers counts who wrote, by the times in managed fields. These have whole seconds, so that of
+// what one manager wrote within a second only the first is seen.
+type writers struct {
+	// last is the version that is known; nil if there was none.
+	last  *unstructured.Unstructured
+	wrote map[writer]int
+}
+
+// saw counts who changed the object since the version that is known. Nothing is read from the first
+// version until there is another one, since most writes meet no other writer.
+func (w *writers) saw(live *unstructured.Unstructured) {
+	if w.last != nil && live != nil {
+		if w.wrote == nil {
+			w.wrote = map[writer]int{}
+		}
+		before := times(w.last)
+		for who, now := range times(live) {
+			if at, was := before[who]; !was || !at.Equal(now) {
+				w.wrote[who]++
+			}
+		}
+	}
+	w.last = live
+}
+
+// times are when each writer wrote last.
+func times(u *unstructured.Unstructured) map[writer]time.Time {
+	out := map[writer]time.Time{}
+	for _, e := range u.GetManagedFields() {
+		var at time.Time
+		if e.Time != nil {
+			at = e.Time.Time
+		}
+		out[writer{e.Manager, string(e.Operation), e.Subresource, e.APIVersion}] = at
+	}
+	return out
+}
+
+// names are those who wrote, who did most first.
+func (w *writers) names() []string {
+	all := slices.SortedFunc(maps.Keys(w.wrote), func(a, b writer) int {
+		return cmp.Or(cmp.Compare(w.wrote[b], w.wrote[a]), cmp.Compare(a.manager, b.manager), cmp.Compare(a.subresource, b.subresource))
+	})
+	var names []string
+	for _, who := range all {
+		name := who.manager
+		if who.subresource != "" {
+			name += " (" + who.subresource + ")"
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,103 @@
+package watchset
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
+)
+
+// Follow reports the objects until ctx is done or nothing more can be seen, and returns
+// why. tell is called once at a time. Objects that were not asked for may be reported too,
+// since one watch is for all of a namespace.
+//
+// A view with Patience is given up with a *[BlindError], and a kind that is not served
+// is looked for twice: a server that is just starting may not know it yet. A server that
+// does not say whether it serves the kind has not said that it does not.
+func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	defer func() {
+		v.mu.Lock()
+		v.blind.end()
+		v.mu.Unlock()
+	}()
+	pauses := wait.Backoff{Duration: time.Second, Factor: 1.5, Jitter: 0.2, Steps: 100, Cap: 10 * time.Second}
+	missing := false
+	for {
+		err := v.watch(ctx, giveUp, tell)
+		unserved := meta.IsNoMatchError(err)
+		lacks := unserved && (v.isFirst() || !isUntold(err))
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case v.Patience == 0, !mayPass(err), missing && lacks, !unserved && v.isFirst():
+			return err
+		case !lacks:
+			v.receive(object.Unreadable{Err: err}, giveUp, tell)
+		}
+		missing = lacks
+		if err := retry.For(ctx, pauses.Step()); err != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// isUntold reports whether the server was asked in vain if it serves the kind at all.
+func isUntold(err error) bool {
+	var unreachable interface{ Unreachable() bool }
+	return errors.As(err, &unreachable)
+}
+
+// mayPass reports whether it makes sense to watch again.
+func mayPass(err error) bool {
+	return !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsMethodNotSupported(err) &&
+		!apierrors.IsBadRequest(err) && !apierrors.IsNotFound(err)
+}
+
+// Look reports what is there, and returns nil once that is done.
+func (v *View) Look(ctx context.Context, tell func(object.Change)) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	all := false
+	err := v.watch(ctx, end, func(c object.Change) {
+		tell(c)
+		if _, all = c.(object.Synced); all {
+			end(nil)
+		}
+	})
+	switch {
+	case all:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// isFirst reports whether no list has come yet, and First is asked until one does.
+func (v *View) isFirst() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.First != nil && !v.seen
+}
+
+// watch begins a watch, and returns how it ended.
+func (v *View) watch(ctx context.Context, giveUp context.CancelCauseFunc, tell func(object.Change)) error {
+	v.begin()
+	server := v.Server
+	if v.isFirst() {
+		server = v.First
+	}
+	return server.Watch(ctx, v.Kind, v.selection(), func(change object.Change) {
+		if ctx.Err() == nil { // What fails because we stop is no failure.
+			v.receive(change, giveUp, tell)
+		}
+	})
+}

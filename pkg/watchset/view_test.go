@@ -1,0 +1,309 @@
+package watchset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+var configMaps = object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Resource: "configmaps", Namespaced: true}
+
+// watch is what one watch does: what it tells, then how it ends; nil for not by itself.
+type watch struct {
+	tells []object.Change
+	ends  error
+}
+
+// script is a server whose watches are known beforehand. The last is that of all that
+// are asked for later.
+type script struct {
+	watches []watch
+	asked   []object.Selection
+}
+
+func (s *script) Watch(ctx context.Context, _ object.Kind, sel object.Selection, tell func(object.Change)) error {
+	s.asked = append(s.asked, sel)
+	w := s.watches[min(len(s.asked), len(s.watches))-1]
+	for _, change := range w.tells {
+		tell(change)
+	}
+	if w.ends != nil {
+		return w.ends
+	}
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+func there(name, uid string) object.Change { return object.Present{Object: config(name, uid)} }
+
+func gone(name, uid string) object.Change { return object.Gone{Object: config(name, uid)} }
+
+func config(name, uid string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetNamespace("prod")
+	u.SetName(name)
+	u.SetUID(types.UID(uid))
+	return u
+}
+
+// say is a change in words.
+func say(change object.Change) string {
+	switch c := change.(type) {
+	case object.Present:
+		return fmt.Sprintf("%s/%s %s", c.Object.GetNamespace(), c.Object.GetName(), c.Object.GetUID())
+	case object.Gone:
+		return fmt.Sprintf("%s/%s %s gone", c.Object.GetNamespace(), c.Object.GetName(), c.Object.GetUID())
+	case object.Unreadable:
+		return "cannot see"
+	}
+	return "synced"
+}
+
+var (
+	synced  = object.Synced{}
+	blind   = object.Unreadable{Err: errors.New("no route")}
+	trouble = apierrors.NewInternalError(errors.New("no"))
+	refused = apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
+	missing = &meta.NoKindMatchError{GroupKind: configMaps.GVK.GroupKind()}
+)
+
+// errUntold is the error of a kind that something in the server's place does not find.
+var errUntold = fmt.Errorf("%w: %w", missing, unreachableError{})
+
+type unreachableError struct{}
+
+func (unreachableError) Error() string     { return "/apis is not found" }
+func (unreachableError) Unreachable() bool { return true }
+
+func TestFollow(t *testing.T) {
+	for name, tt := range map[string]struct {
+		names    []string
+		patience time.Duration
+		watches  []watch
+		want     []string
+		err      error
+	}{
+		"a name that is not there is told before all is": {
+			[]string{"a", "b"},
+			0,
+			[]watch{{[]object.Change{there("a", "1"), synced, there("b", "2")}, refused}},
+			[]string{"prod/a 1", "prod/b  gone", "synced", "prod/b 2"},
+			refused,
+		},
+		"and it is told once, however often the watch lists": {
+			[]string{"a"},
+			0,
+			[]watch{{[]object.Change{synced, synced}, refused}},
+			[]string{"prod/a  gone", "synced", "synced"},
+			refused,
+		},
+		"what goes between two watches is told as gone": {
+			nil, time.Minute,
+			[]watch{{[]object.Change{there("a", "1"), there("b", "2"), synced}, trouble}, {[]object.Change{there("b", "2"), synced}, refused}},
+			[]string{"prod/a 1", "prod/b 2", "synced", "cannot see", "prod/b 2", "prod/a 1 gone", "synced"},
+			refused,
+		},
+		"it is told only once of what a watch has told": {
+			nil, time.Minute,
+			[]watch{{[]object.Change{there("a", "1"), synced, gone("a", "1")}, trouble}, {[]object.Change{synced}, refused}},
+			[]string{"prod/a 1", "synced", "prod/a 1 gone", "cannot see", "synced"},
+			refused,
+		},
+		"a watch without a list says nothing of what it lacks": {
+			[]string{"a"},
+			time.Minute,
+			[]watch{{[]object.Change{there("a", "1"), synced}, trouble}, {nil, refused}},
+			[]string{"prod/a 1", "synced", "cannot see"},
+			refused,
+		},
+		"patience is for who asks for it": {
+			nil, 0, []watch{{[]object.Change{synced}, trouble}}, []string{"synced"}, trouble,
+		},
+		"a kind that is missing once is not missing": {
+			nil, time.Minute,
+			[]watch{{nil, missing}, {[]object.Change{synced}, trouble}, {nil, missing}, {nil, missing}},
+			[]string{"synced", "cannot see"},
+			missing,
+		},
+		"a kind of which the server does not say whether it is missing is not missing": {
+			nil, time.Minute,
+			[]watch{{[]object.Change{synced}, trouble}, {nil, errUntold}, {nil, errUntold}, {nil, missing}, {nil, errUntold}, {[]object.Change{synced}, refused}},
+			[]string{"synced", "cannot see", "cannot see", "cannot see", "cannot see", "synced"},
+			refused,
+		},
+		"a kind that is missing is at once, for who waits for it": {nil, 0, []watch{{nil, missing}}, nil, missing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := &View{
+					Server: &script{watches: tt.watches}, Kind: configMaps, Names: tt.names, Patience: tt.patience,
+					Selection: object.Selection{Namespace: "prod"},
+				}
+				var told []string
+				err := v.Follow(t.Context(), func(c object.Change) { told = append(told, say(c)) })
+				if diff := cmp.Diff(tt.want, told); diff != "" || !errors.Is(err, tt.err) {
+					t.Errorf("%v\n%s", err, diff)
+				}
+			})
+		})
+	}
+}
+
+// Edge case 57: a view is given up when nothing but errors came for as long as it is
+// patient, and not for errors between which it saw something.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seeing := watch{[]object.Change{synced}, trouble}
+		s := &script{watches: []watch{seeing, {ends: trouble}, seeing, {[]object.Change{blind, blind}, nil}}}
+		v := &View{Server: s, Kind: configMaps, Patience: 5 * time.Minute}
+		began := time.Now()
+		err := v.Follow(t.Context(), func(object.Change) {})
+		var given *BlindError
+		if !errors.As(err, &given) || given.Failures != 3 || !errors.Is(err, blind.Err) {
+			t.Errorf("%v", err)
+		}
+		if took := time.Since(began); took < 5*time.Minute || took > 6*time.Minute {
+			t.Errorf("after %s", took)
+		}
+	})
+}
+
+// Nobody is patient with a server that never answered: before the first list, whoever is
+// asked first decides how long it takes. After it, patience counts.
+func TestFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := &script{watches: []watch{{ends: missing}, {ends: trouble}}}
+		v := &View{Server: &script{}, First: never, Kind: configMaps, Patience: time.Hour}
+		if err := v.Follow(t.Context(), func(object.Change) {}); !errors.Is(err, trouble) || len(never.asked) != 2 {
+			t.Errorf("asked %d times, and ended with %v", len(never.asked), err)
+		}
+		once := &script{watches: []watch{{[]object.Change{synced}, trouble}}}
+		patient := &script{watches: []watch{{ends: trouble}, {ends: refused}}}
+		v = &View{Server: patient, First: once, Kind: configMaps, Patience: time.Hour}
+		if err := v.Follow(t.Context(), func(object.Change) {}); !errors.Is(err, refused) || len(once.asked) != 1 || len(patient.asked) != 2 {
+			t.Errorf("asked %d times first, %d times then, and ended with %v", len(once.asked), len(patient.asked), err)
+		}
+	})
+}
+
+// What was never listed is given up sooner than what was, and without a limit of its own,
+// when whoever is asked first gives it up.
+func TestSearch(t *testing.T) {
+	for name, test := range map[string]struct {
+		view    *View
+		watches []watch
+		took    time.Duration
+	}{
+		"before the first list":         {&View{Search: time.Minute}, []watch{{[]object.Change{blind}, nil}}, time.Minute},
+		"after it":                      {&View{Search: time.Minute}, []watch{{[]object.Change{synced, blind}, nil}}, time.Hour},
+		"longer than there is patience": {&View{Search: 2 * time.Hour}, []watch{{[]object.Change{blind}, nil}}, time.Hour},
+		"by whoever is asked first":     {&View{First: slow{2 * time.Hour}}, nil, 2 * time.Hour},
+		"who has to be as quick":        {&View{Search: time.Minute, First: slow{2 * time.Hour}}, nil, time.Minute},
+		"or quicker":                    {&View{Search: time.Minute, First: slow{time.Second}}, nil, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := test.view
+				v.Server, v.Kind, v.Patience = &script{watches: test.watches}, configMaps, time.Hour
+				began := time.Now()
+				err := v.Follow(t.Context(), func(object.Change) {})
+				if took := time.Since(began); err == nil || took != test.took {
+					t.Errorf("%v after %s, want it after %s", err, took, test.took)
+				}
+			})
+		})
+	}
+}
+
+// slow is a server that does not see anything for so long before it gives up.
+type slow struct{ gives time.Duration }
+
+func (s slow) Watch(ctx context.Context, _ object.Kind, _ object.Selection, tell func(object.Change)) error {
+	tell(blind)
+	select {
+	case <-time.After(s.gives):
+		return trouble
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func TestFollowEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		enough := errors.New("enough")
+		for _, w := range []watch{{}, {ends: trouble}} {
+			ctx, end := context.WithCancelCause(t.Context())
+			time.AfterFunc(30*time.Second, func() { end(enough) })
+			v := &View{Server: &script{watches: []watch{w}}, Kind: configMaps, Patience: time.Hour}
+			if err := v.Follow(ctx, func(object.Change) {}); !errors.Is(err, enough) {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// What is there is told once, and by the same rules.
+func TestLook(t *testing.T) {
+	s := &script{watches: []watch{{[]object.Change{there("a", "1"), synced, there("later", "3")}, nil}}}
+	v := &View{Server: s, Kind: configMaps, Names: []string{"a", "b"}, Selection: object.Selection{Namespace: "prod"}}
+	var told []string
+	if err := v.Look(t.Context(), func(c object.Change) { told = append(told, say(c)) }); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"prod/a 1", "prod/b  gone", "synced"}, told); diff != "" {
+		t.Error(diff)
+	}
+	v.Server = &script{watches: []watch{{ends: missing}}}
+	if err := v.Look(t.Context(), func(object.Change) {}); !meta.IsNoMatchError(err) {
+		t.Error(err)
+	}
+}
+
+// Edge case 50: who may not list is shown each object by its name.
+func TestSplit(t *testing.T) {
+	v := &View{Kind: configMaps, Names: []string{"a", "b"}, Selection: object.Selection{Namespace: "prod"}, Patience: time.Hour, Search: time.Minute}
+	var got []object.Selection
+	for _, part := range v.Split(refused) {
+		got = append(got, part.selection())
+		if part.Patience != v.Patience || part.Search != v.Search {
+			t.Errorf("%s is looked for for %s, and followed for %s", part.Names, part.Search, part.Patience)
+		}
+	}
+	if want := []object.Selection{{Namespace: "prod", Name: "a"}, {Namespace: "prod", Name: "b"}}; !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	if v.Split(trouble) != nil || (&View{Names: []string{"a"}}).Split(refused) != nil || (&View{}).Split(refused) != nil {
+		t.Error("split to no avail")
+	}
+}
+
+// What is watched is as narrow as it can be said.
+func TestSelection(t *testing.T) {
+	nodes := object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Node"}, Resource: "nodes"}
+	in := object.Selection{Namespace: "prod"}
+	for _, tt := range []struct {
+		view *View
+		want object.Selection
+	}{
+		{&View{Kind: configMaps, Selection: in, Names: []string{"a"}}, object.Selection{Namespace: "prod", Name: "a"}},
+		{&View{Kind: configMaps, Selection: in, Names: []string{"a", "b"}}, in},
+		{&View{Kind: nodes, Selection: in, Names: []string{"a"}}, object.Selection{Name: "a"}},
+	} {
+		if got := tt.view.selection(); got != tt.want {
+			t.Errorf("%+v, want %+v", got, tt.want)
+		}
+	}
+}
