@@ -1,4 +1,4 @@
-// Package cluster is the only door to the API server: the kinds that it serves, reads,
+// Package client is the only door to the API server: the kinds that it serves, reads,
 // server-side apply, and the steps that every request goes through (retry, waiting for a
 // server that is away, bounded width, warnings).
 //

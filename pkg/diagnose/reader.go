@@ -3,6 +3,7 @@ package diagnose
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -33,4 +34,18 @@ type Reader interface {
 	// Allowed reports whether a user may use the verb on the object. An empty user means
 	// us.
 	Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error)
+}
+
+// ExclusiveMode returns the access mode of a claim if it is for one node or one Pod, and ""
+// otherwise.
+func ExclusiveMode(claim *corev1.PersistentVolumeClaim) corev1.PersistentVolumeAccessMode {
+	for _, mode := range claim.Spec.AccessModes {
+		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod {
+			return ""
+		}
+	}
+	if len(claim.Spec.AccessModes) == 0 {
+		return ""
+	}
+	return claim.Spec.AccessModes[0]
 }

@@ -242,3 +242,9 @@ func KeyNames(pe Element) []string {
 	}
 	return names
 }
+
+// Element is one step of a path: the name of a field, or the identity of a list item.
+type Element = smd.PathElement
+
+// FieldElement returns the element of a field of a map.
+func FieldElement(name string) Element { return smd.FieldNameElement(name) }

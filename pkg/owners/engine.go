@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -141,4 +142,27 @@ func below(nodes []managedfields.Node, path fieldpath.Path) []managedfields.Node
 		}
 	}
 	return out
+}
+
+// Reader reads objects. A kind that the server does not serve is an error for
+// which [meta.IsNoMatchError] is true.
+type Reader interface {
+	Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error)
+	Select(ctx context.Context, gvk schema.GroupVersionKind, which object.Selection, fields string, visit func(*unstructured.Unstructured)) error
+}
+
+// meant returns all paths that may have been meant. Those with owners come first, because
+// their keys are right.
+func meant(u *unstructured.Unstructured, owned event.Owned) []fieldpath.Path {
+	var paths []fieldpath.Path
+	see := func(n managedfields.Node) { paths = append(paths, n.Path) }
+	managedfields.Walk(owned.Fields, see)
+	managedfields.Walk(owned.Absent, see)
+	stated := map[string]any{}
+	for name, v := range u.Object {
+		if name != "metadata" {
+			stated[name] = v
+		}
+	}
+	return append(paths, fieldpath.StatedPaths(stated)...)
 }

@@ -140,3 +140,30 @@ func has(owners []managedfields.Owner, owner managedfields.Owner) bool {
 // ancientChanges is the manager into which the API server folds the oldest
 // updaters of an object that has more than ten.
 const ancientChanges = "ancient-changes"
+
+// Hand marks transitions that were seen with values as given away, as the sender's field
+// manager says. It is believed only as far as the objects bear it out: a path whose value changed is
+// taken, whoever the sender is, and so is one that the sender kept.
+func Hand(transitions []Transition) {
+	for i := range transitions {
+		t := &transitions[i]
+		quiet := t.Kind == Released || t.Kind == Unclear && (t.Why == SameValue || t.Why == Migration)
+		kept := slices.ContainsFunc(t.Gained(), func(o managedfields.Owner) bool { return o.Manager == managedfields.Giver })
+		if quiet && !kept && len(t.After) > 0 && len(t.Lost()) > 0 {
+			t.Kind, t.Why = Given, ""
+		}
+	}
+}
+
+// Outcome says what became of an occurrence that was passed to a recorder.
+type Outcome int
+
+const (
+	// OutcomeRecorded says that it is in a record, or needs no record.
+	OutcomeRecorded Outcome = iota
+	// OutcomeLeft says that this replica does not record it; the leader does.
+	OutcomeLeft
+	// OutcomeLost says that it is in no record and never will be. The caller has to declare a gap
+	// in the history.
+	OutcomeLost
+)

@@ -1,4 +1,4 @@
-// Package race is for a write that holds only for the version that was read. Another writer may
+// Package retry is for a write that holds only for the version that was read. Another writer may
 // come in between; then the object is read, decided on and written anew, after a pause.
 //
 // Attempts says when, for how long, and what is said if the others never pause. No loop that meets
@@ -67,4 +67,16 @@ func (a *Attempts) Again(ctx context.Context) error {
 	// By chance shorter or longer: another writer may keep a pace of its own, and so may other
 	// runs that lost to the same one.
 	return For(ctx, long/2+rand.N(long))
+}
+
+// For returns after that long, or as soon as ctx is done; then with its cause.
+func For(ctx context.Context, long time.Duration) error {
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Limits are times of their own, the first that fits before the others.
+// TimeLimits are times of their own, the first that fits before the others.
 type TimeLimits []TimeLimit
 
-// Limit is one of them.
+// TimeLimit is one of them.
 type TimeLimit struct {
 	// text is the flag's value without the time.
 	text string

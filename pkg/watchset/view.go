@@ -1,4 +1,4 @@
-// Package observe sees objects of one kind through one watch: those that are named, or
+// Package watchset sees objects of one kind through one watch: those that are named, or
 // all that a selector selects.
 //
 //	view := &observe.View{Server: client, Kind: deployments, Names: []string{"web", "db"}}

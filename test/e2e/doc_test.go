@@ -1,4 +1,4 @@
-// Package e2e runs the plugin against a real control plane. Each file in testdata/script
+// Package e2e_test runs the plugin against a real control plane. Each file in testdata/script
 // is one story: commands, manifests and the expected output, in one file; those in its folder full
 // are of the second circle (test/README.md). `go test
 // ./test/e2e -run TestScript/NAME -v` runs one of them.

@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
-// Flags are the flags that decide about ownership, the same for apply and
+// ChoiceFlags are the flags that decide about ownership, the same for apply and
 // diff.
 type ChoiceFlags struct {
 	manager   string

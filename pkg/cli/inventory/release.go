@@ -22,7 +22,7 @@ const Manager = "helm"
 // SecretType is the type of the Secrets that hold releases.
 const SecretType = "helm.sh/release.v1"
 
-// Release is one revision of a release.
+// HelmRelease is one revision of a release.
 type HelmRelease struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`

@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Flags are those of verbs that change a set.
+// LockFlags are those of verbs that change a set.
 type LockFlags struct{ timeout time.Duration }
 
 // timeoutFlag is how long to wait for the lock of a set.

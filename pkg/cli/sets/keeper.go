@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Server is what the history needs of a cluster.
+// HistoryServer is what the history needs of a cluster.
 type HistoryServer interface {
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
 	Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
@@ -52,7 +52,7 @@ type Keeper struct {
 	kept bool
 }
 
-// Ledger knows the run that stated something last, also if the history does not have it.
+// History knows the run that stated something last, also if the history does not have it.
 type History interface {
 	// Last returns that run, as it was noted when this one got the lock; without an ID if none
 	// was. sure: no other run had the lock since.
@@ -277,4 +277,26 @@ func (k *Keeper) Runs(ctx context.Context) (kept history.Kept, err error) {
 // kind is that of Secrets.
 func (k *Keeper) kind(ctx context.Context) (object.Kind, error) {
 	return k.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
+}
+
+// Promised returns what tells where the members of a set have been: in the kinds and the
+// namespaces of what the runs stated that its history has.
+func Promised(server HistoryServer) func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
+	return func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
+		if parent.Namespace == "" {
+			return applyset.Promise{}, nil // Such a set has none.
+		}
+		k := &Keeper{Server: server, Parent: parent, Emit: func(event.Event) {}}
+		kept, err := k.Runs(ctx)
+		if err != nil {
+			return applyset.Promise{}, err
+		}
+		var refs []object.Ref
+		for _, run := range kept.Runs {
+			for _, o := range run.Objects {
+				refs = append(refs, object.RefOf(o.Manifest))
+			}
+		}
+		return applyset.PromiseOf(refs), nil
+	}
 }

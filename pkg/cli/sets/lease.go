@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Server is what locking needs of a cluster.
+// LeaseServer is what the lock needs of a cluster.
 type LeaseServer interface {
 	LeaseReader
 	Create(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
@@ -27,7 +27,7 @@ type LeaseServer interface {
 	Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error)
 }
 
-// Reader is what it takes to look at a lock.
+// LeaseReader is what a look at a lock needs.
 type LeaseReader interface {
 	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
 }

@@ -1,4 +1,4 @@
-// Package locking gives a run the lock of its set: a Lease, which client-go's leader
+// Package sets gives a run the lock of its set: a Lease, which client-go's leader
 // election acquires and renews. It also has what is reported of a lock, and the Events that
 // announce a run.
 //

@@ -7,6 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
@@ -14,6 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
@@ -87,4 +91,30 @@ func divided(cost, n int) int { return (cost + n - 1) / n }
 func IsUnattended(streams genericiooptions.IOStreams) bool {
 	_, onTerminal := verb.Terminal(streams.ErrOut)
 	return !onTerminal
+}
+
+// patientReader retries like the rest of a wait: if the server is briefly unavailable, it
+// asks again.
+type patientReader struct {
+	*client.NoRetry
+	client *client.Client
+}
+
+// Now is the time as the cluster has it.
+func (p patientReader) Now() time.Time { return p.client.Now() }
+
+func (p patientReader) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	u, err := p.client.Read(ctx, object.Ref{GVK: gvk, Namespace: namespace, Name: name})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return u, err
+}
+
+func (p patientReader) Exists(ctx context.Context, ref object.Ref) (bool, error) {
+	return p.client.Exists(ctx, ref)
+}
+
+func (p patientReader) Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
+	return p.client.Select(ctx, gvk, sel, fields, visit)
 }

@@ -1,4 +1,4 @@
-// Package request sends requests to an API server and returns their results: at the pace
+// Package transport sends requests to an API server and returns their results: at the pace
 // that the server allows, with retries if the obstacle may pass, after waiting if the
 // server is away, and with each failure classified by type and reason.
 //

@@ -1,4 +1,4 @@
-// Package stall decides when it is asked why an object hangs, and what of the answer is
+// Package schedule decides when it is asked why an object hangs, and what of the answer is
 // news.
 //
 //	schedule := stall.New[string](stall.Limits{After: 15 * time.Second})

@@ -8,9 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // rank orders causes: those on whose cure others depend come first.
@@ -113,4 +115,64 @@ func (d *diagnosis) causes(u *unstructured.Unstructured) []finding {
 		found = append(found, one(u)...)
 	}
 	return found
+}
+
+// Diagnose explains why an object does not go away, root causes first. There is always at
+// least one cause: if nothing else, Progressing, or Unknown with what was examined.
+func Diagnose(f Facts) []event.Cause {
+	return newDiagnosis(diagnose.NewRun(f.Now, f.known)).explain(f)
+}
+
+func newDiagnosis(r *diagnose.Run) *diagnosis {
+	d := &diagnosis{Run: r, classes: map[class]object.Ref{}}
+	d.rules = []rule{d.namespace, d.definition, d.conversion, d.pod, d.attachment, d.storage, d.finalizers}
+	return d
+}
+
+// explain runs the rules for the object and orders what they find.
+func (d *diagnosis) explain(f Facts) []event.Cause {
+	if f.Object == nil || !diagnose.Terminating(f.Object) {
+		return []event.Cause{notTerminating(f.Object)}
+	}
+	findings := d.causes(f.Object)
+	if moving, ok := d.progress(f, findings); ok {
+		findings = append(findings, moving)
+	}
+	findings = append(findings, d.server()...)
+	if unread, ok := d.unread(); ok {
+		findings = append(findings, unread)
+	}
+	if len(findings) == 0 {
+		findings = append(findings, d.unknown(f.Object))
+	}
+	return sorted(findings)
+}
+
+// said returns a condition as evidence.
+func said(c object.Condition) string { return text.Excerpt(c.Reason + ": " + c.Message) }
+
+// removal returns the command that removes one finalizer.
+func removal(ref object.Ref, finalizer string) string {
+	return command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref) + " --remove-finalizer=" + text.ShellQuote(finalizer)
+}
+
+// set says who put the finalizer there, as far as managed fields show (edge case
+// 60).
+func (d *diagnosis) set(u *unstructured.Unstructured, finalizer string) []string {
+	var evidence []string
+	for _, o := range diagnose.Setters(u, finalizer) {
+		text := "finalizer set by " + text.Excerpt(o.String())
+		if !o.Time.IsZero() {
+			text += ", which last wrote " + diagnose.Ago(d.Now.Sub(o.Time)) + " ago"
+		}
+		evidence = append(evidence, text)
+	}
+	return append(evidence, d.deleted(u))
+}
+
+func (d *diagnosis) deleted(u *unstructured.Unstructured) string {
+	if !diagnose.Terminating(u) {
+		return "not deleted yet"
+	}
+	return "deleted " + diagnose.Ago(d.Now.Sub(diagnose.Since(u))) + " ago"
 }

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/pod"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -384,4 +384,18 @@ func (v *rules) cronJob(j *batchv1.CronJob) []rule.Finding {
 		}})
 	}
 	return found
+}
+
+// rules are the rules for one object, over a view of what is known.
+type rules struct {
+	*rule.View
+	pods    pod.Rules
+	volumes pod.VolumeRules
+	// told are the objects that a rule has explained.
+	told map[object.Key]bool
+}
+
+func newRules(r *diagnose.Run, u *unstructured.Unstructured) *rules {
+	v := rule.New(r, u)
+	return &rules{View: v, pods: pod.On(v), volumes: pod.VolumeRulesOn(v), told: map[object.Key]bool{}}
 }

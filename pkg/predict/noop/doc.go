@@ -1,3 +1,3 @@
-// Package settle decides from the live object alone whether an apply has to ask the server
+// Package noop decides from the live object alone whether an apply has to ask the server
 // first: [Settled] and [Clear] are promises, [Doubtful] means that only a dry run knows.
 package noop

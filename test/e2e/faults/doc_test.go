@@ -1,4 +1,4 @@
-// Package faults checks the webhook's promises while everything around it fails: no write
+// Package faults_test checks the webhook's promises while everything around it fails: no write
 // is denied, none is delayed beyond the time-out, and in the end the records, together
 // with the declared gaps, say what really happened.
 //

@@ -1,4 +1,4 @@
-// Package give holds the verb give against a real API server, and against the real Helm.
+// Package give_test holds the verb give against a real API server, and against the real Helm.
 package give_test
 
 import (

@@ -1,4 +1,4 @@
-// Package judge checks the webhook's record against what etcd has stored. It takes every
+// Package judge_test checks the webhook's record against what etcd has stored. It takes every
 // version of every object out of etcd's own history, flattens managed fields and values
 // by itself, and determines which manager took what from which; then it compares
 // warnings, records, Events, users and the audit log with that. It shares no code with

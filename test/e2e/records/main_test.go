@@ -1,4 +1,4 @@
-// Package records checks the promises of pkg/webhook/recorder against a real API server
+// Package records_test checks the promises of pkg/webhook/recorder against a real API server
 // and its controllers: what is written, by several replicas at once, after refusals,
 // while the object is being deleted, and what is left when it is gone.
 package records_test

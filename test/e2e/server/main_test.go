@@ -1,4 +1,4 @@
-// Package server runs the plugin, and the client below it, while the API server or the
+// Package server_test runs the plugin, and the client below it, while the API server or the
 // way to it misbehaves: stopped, slow, busy, cut off. The stories with a healthy server
 // are one folder up.
 package server_test

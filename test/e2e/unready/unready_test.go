@@ -1,4 +1,4 @@
-// Package unready asks why objects do not get ready on a real control plane. Each file in
+// Package unready_test asks why objects do not get ready on a real control plane. Each file in
 // testdata is one story. What only a kubelet does is written into the status of Pods,
 // which has no other writer on the nodes that kwok plays.
 //

@@ -1,4 +1,4 @@
-// Package webhook runs the webhook beside a real control plane, whose API server
+// Package webhook_test runs the webhook beside a real control plane, whose API server
 // calls it on loopback by way of its Service.
 package webhook_test
 

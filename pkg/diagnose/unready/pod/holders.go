@@ -77,3 +77,9 @@ func (v VolumeRules) attachments() []*unstructured.Unstructured {
 	a, _ := v.Known(attachments())
 	return a.Objects
 }
+
+// VolumeRules are the rules about claims and volumes, over a view of what is known.
+type VolumeRules struct{ *rule.View }
+
+// VolumeRulesOn returns the rules over a view.
+func VolumeRulesOn(v *rule.View) VolumeRules { return VolumeRules{View: v} }

@@ -1,3 +1,5 @@
+// Package pod explains why one Pod is not ready, by the first step at which it is stuck: a
+// node, its volumes and other references, its images, its containers, their probes.
 package pod
 
 import (
@@ -175,3 +177,12 @@ func (v Rules) starting(p *corev1.Pod) []rule.Finding {
 	cause.Evidence = append(cause.Evidence, "Pod "+p.Name+" has been on node "+p.Spec.NodeName+v.Since(c.LastTransitionTime))
 	return []rule.Finding{rule.Of(p, rule.Consequence, cause)}
 }
+
+// Rules are the rules about Pods, over a view of what is known.
+type Rules struct {
+	*rule.View
+	volumes VolumeRules
+}
+
+// On returns the rules over a view.
+func On(v *rule.View) Rules { return Rules{View: v, volumes: VolumeRulesOn(v)} }
