@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command/commandtest"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/commandtest"
 )
 
 func TestFill(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
 // An object is converted once for all rules and rounds, also if it does not fit; and what

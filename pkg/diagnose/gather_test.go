@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
 // Rules that never stop asking come to an end, and what was not asked is marked as unknown

@@ -5,7 +5,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
 // What the sender calls given is given only where no value changed, and where it kept nothing

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
 // moves are stories of entries that go to another owner, but for a part of them.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/heap"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
 func compactOf(u *unstructured.Unstructured) ownership.Owners {

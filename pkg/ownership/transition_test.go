@@ -12,7 +12,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
 // read returns the object that a YAML text describes, as a client would get it:

@@ -15,9 +15,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
 // writesOfSubject is how often an object is written to: often enough for an eleventh updater,

@@ -14,11 +14,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command/commandtest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	harness "github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/commandtest"
 )
 
 // gatherer returns an explainer over the real adapter.

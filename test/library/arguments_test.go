@@ -10,7 +10,6 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -20,6 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/preflight"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
 // An unchanged object may lack an image that was just pushed.

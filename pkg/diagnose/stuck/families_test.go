@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
 func namespaced(conditions, finalizers string) string {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
 // web is a Deployment with n Pods; status is that of each.

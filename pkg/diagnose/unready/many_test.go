@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/diagnosetest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
 // crowd is a scene of many objects.

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership/ownershiptest"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
 // admitted is the hint that admission would give of a write from one version of

@@ -34,11 +34,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	door "github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command/commandtest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/commandtest"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
