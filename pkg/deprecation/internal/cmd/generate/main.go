@@ -39,7 +39,7 @@ type file struct {
 }
 
 func run(ctx context.Context, root string, check bool) error {
-	dir := filepath.Join(root, "pkg", "webhook", "deprecation")
+	dir := filepath.Join(root, "pkg", "deprecation")
 	pins, err := readPins(filepath.Join(dir, "modules.txt"))
 	if err != nil {
 		return err
