@@ -58,7 +58,7 @@ func (a *answers) decide(_ context.Context, all []Contested) [][]Decision {
 func TestDecide(t *testing.T) {
 	for name, tt := range map[string]struct {
 		by    map[string]Decision
-		goOn  bool
+		continueOnConflict  bool
 		want  []string
 		calls []string
 	}{
@@ -72,7 +72,7 @@ func TestDecide(t *testing.T) {
 			want: []string{"a skipped", "b conflict", "calm skipped", "late skipped"},
 		},
 		"one undecided, and the run goes on past it": {
-			by: map[string]Decision{"a": Take}, goOn: true,
+			by: map[string]Decision{"a": Take}, continueOnConflict: true,
 			want:  []string{"a configured", "b conflict", "calm created", "late created"},
 			calls: []string{"apply a", "apply calm", "apply late"},
 		},
@@ -81,7 +81,7 @@ func TestDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := contestedServer(t, "a", "b")
 			r, user := newRun(server), &answers{by: tt.by}
-			r.engine.PastConflicts, r.engine.Decide = tt.goOn, user.decide
+			r.engine.ContinueOnConflict, r.engine.Decide = tt.continueOnConflict, user.decide
 			err := r.engine.Run(t.Context(), phases([]plan.Item{item(t, "b"), item(t, "calm"), item(t, "a")}, []plan.Item{item(t, "late")}))
 			if diff := cmp.Diff(tt.want, r.results()); diff != "" {
 				t.Error(diff)

@@ -58,9 +58,9 @@ type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
 	DryRun    object.DryRun
-	// PastConflicts goes on past objects in conflict: what does not need them is
+	// ContinueOnConflict goes on past objects in conflict: what does not need them is
 	// written. Otherwise nothing is, from the first phase that has a conflict on.
-	PastConflicts bool
+	ContinueOnConflict bool
 	// Decide is asked about objects in conflict, in the order of the plan, before anything of
 	// them is written: those of a phase together, and again those that changed since. It
 	// returns a decision for each conflict of each object. An object is applied once all of

@@ -6,11 +6,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// look looks at a phase of which nothing is written because one before it is
+// inspect looks at a phase of which nothing is written because one before it is
 // contested, so that one run shows every conflict and not those of one phase. An
 // object that is not there can be in no conflict, and one of a kind that is yet
 // to be served is not there.
-func (e *Engine) look(ctx context.Context, ph plan.Phase, why error) {
+func (e *Engine) inspect(ctx context.Context, ph plan.Phase, why error) {
 	items := make([]*plan.Item, 0, len(ph.Items))
 	for i := range ph.Items {
 		item := &ph.Items[i]

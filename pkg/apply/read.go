@@ -117,7 +117,7 @@ func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructure
 		}
 		e.emit(event.Warned{Ref: item.Ref, Text: "is being deleted; what is applied to it is deleted with it"})
 	}
-	if p.Verdict == noop.Settled {
+	if p.Verdict == noop.Unchanged {
 		e.seen(item, live, live, false)
 		e.finish(event.Applied{
 			Ref: item.Ref, Source: item.Source, Action: event.Unchanged,

@@ -14,8 +14,8 @@ import (
 type record struct {
 	mu      sync.Mutex
 	outcome Outcome
-	// barred: an object was refused by us, before anything of its phase was written.
-	barred  bool
+	// blocked: an object was refused by us, before anything of its phase was written.
+	blocked  bool
 	actions map[object.Key]event.Action
 	// aliases are the keys by which the plan knows objects that have another one now.
 	aliases map[object.Key]object.Key
@@ -52,14 +52,14 @@ func (r *record) refused(unknown bool) {
 func (r *record) bar() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.barred = true
+	r.blocked = true
 }
 
 // isBarred reports whether an object was refused by us.
 func (r *record) isBarred() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.barred
+	return r.blocked
 }
 
 // counts returns what kept the run from doing all it was asked to.

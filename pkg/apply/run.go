@@ -45,7 +45,7 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 			}
 		case e.looking && ctx.Err() == nil:
 			e.emit(event.PhaseStarted{Index: i})
-			e.look(ctx, ph, blocked)
+			e.inspect(ctx, ph, blocked)
 		default:
 			e.skipAll(ph, blocked)
 		}
@@ -75,7 +75,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	}
 	f.targets = e.decide(ctx, ph, e.ask(ctx, f.targets))
 	switch contested := slices.ContainsFunc(f.targets, (*target).contested); {
-	case contested && e.PastConflicts:
+	case contested && e.ContinueOnConflict:
 		f.targets = slices.DeleteFunc(f.targets, func(t *target) bool {
 			if t.contested() {
 				e.conflict(t)
@@ -86,7 +86,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 		e.looking = true
 		e.holdBack(ctx, f, errSamePhase)
 		return false
-	case e.done.isBarred() && !e.PastConflicts:
+	case e.done.isBarred() && !e.ContinueOnConflict:
 		e.looking = true
 		e.holdBack(ctx, f, errRefusedBeside)
 		return false

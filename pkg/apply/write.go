@@ -133,7 +133,7 @@ func (e *Engine) arrived(ctx context.Context, t *target) bool {
 		return false
 	}
 	now, err := e.predictorOf(t).Evaluate(t.Item, live)
-	if err != nil || now.Verdict != noop.Settled {
+	if err != nil || now.Verdict != noop.Unchanged {
 		return false
 	}
 	e.wrote(t, live, nil)

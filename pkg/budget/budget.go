@@ -62,8 +62,8 @@ const (
 	tolerance = 10
 )
 
-// Take takes an event of the run. It reports, once, that the time will not do.
-func (f *Forecast) Take(now time.Time, e event.Event) (Short, bool) {
+// Observe takes an event of the run. It reports, once, that the time will not do.
+func (f *Forecast) Observe(now time.Time, e event.Event) (Short, bool) {
 	switch e := e.(type) {
 	case event.Planned:
 		f.phases, f.current, f.total = e.Phases, -1, 0

@@ -23,7 +23,7 @@ func play(within time.Duration, pause time.Duration, phases ...[3]int) (short Sh
 	now, end := began, began.Add(within)
 	f := New(end)
 	take := func(e event.Event) {
-		if s, ok := f.Take(now, e); ok {
+		if s, ok := f.Observe(now, e); ok {
 			short, at = s, now.Sub(began)
 			told++
 		}

@@ -32,7 +32,7 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 	}
 	err := o.work(ctx, in.Cmd.Context(), in.Connection, connect)
 	defer func() {
-		o.live.Tell(o.out.InFlags())
+		o.live.PrintCommand(o.out.InFlags())
 		o.rules.Explain(in.Streams.ErrOut)
 	}()
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
@@ -60,7 +60,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	}
 	until, _ := ctx.Deadline()
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
-	leavers := sets.Leavers{Leave: o.set.Leave}
+	leavers := sets.LeavingMembers{Leave: o.set.Leave}
 	o.engine.Seen = foresight.see
 	if o.set.Name == "" {
 		o.engine.Predictor.Carry, o.engine.Seen = leavers.Carry(), seeing(foresight.see, leavers.See)
@@ -71,7 +71,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.input.Scope, forecasting(until, o.out.Print)
 	run := func(ctx context.Context) error {
 		err := o.rules.Watch(p, o.input.Beside(ctx, client), o.out.Print, o.engine.Run(ctx, p))
-		foresight.tell(ctx, p, o.asked(client))
+		foresight.report(ctx, p, o.asked(client))
 		if o.engine.DryRun == object.DryRunNone {
 			foresight.tellKept(ctx)
 		}
@@ -83,7 +83,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	back := func(ctx context.Context, failed error) error {
 		err := o.rollBack(ctx, client, p, failed)
 		if !o.undone {
-			leavers.Tell(ctx, client, o.engine.DryRun != object.DryRunNone, o.out.Print)
+			leavers.Warn(ctx, client, o.engine.DryRun != object.DryRunNone, o.out.Print)
 		}
 		return err
 	}
@@ -111,7 +111,7 @@ func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
 	f := budget.New(end)
 	return func(e event.Event) {
 		emit(e)
-		if short, ok := f.Take(time.Now(), e); ok {
+		if short, ok := f.Observe(time.Now(), e); ok {
 			emit(event.Warned{Text: fmt.Sprintf(
 				"at this pace, about %d of %d objects will be applied when the time is over in %s (--timeout); the next run does the rest",
 				short.Done, short.Total, short.Left.Round(time.Second))})

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// wayBack bounds how long a run takes back what it wrote; hurriedBack does so for a
+	// rollbackTimeout bounds how long a run takes back what it wrote; hurriedBack does so for a
 	// run that was interrupted or out of time, since a user who stops a program waits
 	// only briefly.
-	wayBack     = 10 * time.Minute
-	hurriedBack = time.Minute
+	rollbackTimeout     = 10 * time.Minute
+	interruptedRollbackTimeout = time.Minute
 )
 
 // rollBack takes back what the run wrote, if the run failed and --atomic was given. It
@@ -39,9 +39,9 @@ func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *p
 	if written == 0 {
 		return failed
 	}
-	most := wayBack
+	most := rollbackTimeout
 	if until, limited := ctx.Deadline(); ctx.Err() != nil || limited && time.Until(until) < time.Second {
-		most = hurriedBack
+		most = interruptedRollbackTimeout
 	}
 	o.out.Print(event.RollingBack{Err: failed, Objects: written, Within: most})
 	// The interrupt is the reason for taking back, so it must not end that: a second one

@@ -39,7 +39,7 @@ type applyFlags struct {
 	dryRun      string
 	history     int
 	atomic      bool
-	goOn        bool
+	continueOnConflict        bool
 	serverSide  bool
 	awaitKinds  time.Duration
 	concurrency int
@@ -119,7 +119,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false,
 		"If not everything is applied, and ready with --wait, take back what this run wrote")
 	cmd.Flags().IntVar(&flags.history, "history", sets.Usual, "How many runs of a set to keep beside its parent, to go back to; 0 keeps none")
-	cmd.Flags().BoolVar(&flags.goOn, "continue-on-conflict", false,
+	cmd.Flags().BoolVar(&flags.continueOnConflict, "continue-on-conflict", false,
 		"Leave out objects in conflict and what needs them, apply the rest, and exit with 1")
 	cmd.Flags().DurationVar(&flags.awaitKinds, "await-kinds", 0,
 		"How long to wait for kinds that an operator installs later")
@@ -158,13 +158,13 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, set.Name != "")
 	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
-	print.PastConflicts = f.goOn
+	print.ContinueOnConflict = f.continueOnConflict
 	print.DryRun, print.Unasked = dryRun != object.DryRunNone, dryRun == object.DryRunClient
 	out, outErr := printer.ForApply(print)
 	o := &applyOptions{
 		input:       input,
 		strict:      f.strict,
-		engine:      apply.Engine{Predictor: predictor, DryRun: dryRun, AwaitKinds: f.awaitKinds, PastConflicts: f.goOn, Objects: output.IsOfObjects(f.output)},
+		engine:      apply.Engine{Predictor: predictor, DryRun: dryRun, AwaitKinds: f.awaitKinds, ContinueOnConflict: f.continueOnConflict, Objects: output.IsOfObjects(f.output)},
 		awaited:     awaited,
 		rules:       rules,
 		set:         set,
@@ -192,7 +192,7 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	if set.Name == "" && in.Cmd.Flags().Changed("history") {
 		setErr = errors.Join(setErr, errors.New("--history goes with --apply-set: a run without a set has no history"))
 	}
-	if f.atomic && f.goOn {
+	if f.atomic && f.continueOnConflict {
 		sideErr = errors.New("--atomic and --continue-on-conflict exclude each other: a conflict is what --atomic takes everything back for")
 	}
 	sideErr = errors.Join(sideErr, serverSideErr(f.serverSide))

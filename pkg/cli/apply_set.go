@@ -70,7 +70,7 @@ func (o *applyOptions) applySet(
 func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run, d applyset.Decision) error {
 	var found sets.Outcome
 	engine := diff.Engine{Predictor: o.engine.Predictor, Server: client, Admit: run.Admit, Emit: found.See}
-	engine.Predictor.Take = append(slices.Clone(engine.Predictor.Take), o.set.Take()...)
+	engine.Predictor.Take = append(slices.Clone(engine.Predictor.Take), o.set.AdoptionChoices()...)
 	if err := engine.Run(ctx, p); err != nil && !errors.Is(err, diff.ErrDiffers) {
 		return err
 	}
@@ -82,7 +82,7 @@ func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *p
 
 // noting records what a prune deletes, so that --atomic can take it back, and passes the
 // events on. An object that may have been deleted counts: taking back checks what exists.
-func (o *applyOptions) noting(departing *sets.Departing, emit func(event.Event)) func(event.Event) {
+func (o *applyOptions) noting(departing *sets.Leaving, emit func(event.Event)) func(event.Event) {
 	if o.journal == nil || o.engine.DryRun != object.DryRunNone {
 		return emit
 	}
@@ -118,7 +118,7 @@ func (o *applyOptions) runSet(
 	ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run,
 	apply func(context.Context) error, back func(context.Context, error) error,
 ) error {
-	o.engine.Predictor.Take = append(o.engine.Predictor.Take, o.set.Take()...)
+	o.engine.Predictor.Take = append(o.engine.Predictor.Take, o.set.AdoptionChoices()...)
 	emit := o.engine.Emit
 	o.engine.Admit, o.engine.Emit = run.Admit, func(e event.Event) { emit(run.Mark(e)) }
 	keeper := o.keeper(client, run.Set())
@@ -154,7 +154,7 @@ func (o *applyOptions) keeper(client *client.Client, set *sets.Set) *sets.Keeper
 	}
 	return &sets.Keeper{
 		Server: client, Parent: set.Record.Parent, Who: sets.Who(), Keep: o.history, Emit: o.out.Print,
-		Ledger: o.lock,
+		History: o.lock,
 	}
 }
 

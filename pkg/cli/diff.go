@@ -157,16 +157,16 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connec
 	o.engine.Prefetched = o.input.Prefetched()
 	o.engine.Server, o.engine.Emit = client, o.emit
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
-	leavers := sets.Leavers{Leave: o.set.Leave}
+	leavers := sets.LeavingMembers{Leave: o.set.Leave}
 	o.engine.Seen = foresight.see
 	if o.set.Name == "" {
 		o.engine.Predictor.Carry, o.engine.Seen = leavers.Carry(), seeing(foresight.see, leavers.See)
 	}
 	run := func(ctx context.Context) error {
 		err := o.rules.Watch(p, o.input.Beside(ctx, client), o.out.Print, o.engine.Run(ctx, p))
-		foresight.tell(ctx, p, client.NoRetry())
+		foresight.report(ctx, p, client.NoRetry())
 		const would = true
-		leavers.Tell(ctx, client, would, o.out.Print)
+		leavers.Warn(ctx, client, would, o.out.Print)
 		return err
 	}
 	if o.set.Name != "" {
@@ -188,7 +188,7 @@ func (o *diffOptions) diffSet(
 	if err := o.set.Begin(ctx, run, p); err != nil {
 		return err
 	}
-	o.engine.Predictor.Take = append(o.engine.Predictor.Take, o.set.Take()...)
+	o.engine.Predictor.Take = append(o.engine.Predictor.Take, o.set.AdoptionChoices()...)
 	o.engine.Admit = run.Admit
 	compared := compare(ctx)
 	if ctx.Err() != nil {

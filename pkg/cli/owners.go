@@ -157,9 +157,9 @@ func (o *ownersOptions) work(ctx context.Context, c *connection.Connection) erro
 	}
 	o.engine.Reader, o.engine.Now = target.ExplainingReader{Client: client}, client.Now
 	running := waitcmd.Reporting(o.out.Print)
-	err = o.engine.Run(ctx, refs, running.Take)
+	err = o.engine.Run(ctx, refs, running.Handle)
 	if len(o.engine.Path) == 0 && len(o.engine.Managers) == 0 {
-		running.Tell(ctx, client.NoRetry())
+		running.Report(ctx, client.NoRetry())
 	}
 	if errors.Is(err, owners.ErrHistoryUnknown) && faults == nil && len(verb.Flatten(err)) == 1 {
 		return verb.ErrUnknown // The result says why.

@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// foresight gathers what a run makes of its objects, and reports what of it will not work.
-type foresight struct {
+// preflightRun gathers what a run makes of its objects, and reports what of it will not work.
+type preflightRun struct {
 	emit func(event.Event)
 	// prunes: the run deletes objects that are not part of the set.
 	prunes bool
@@ -38,8 +38,8 @@ type foresight struct {
 	others bool
 }
 
-func newForesight(emit func(event.Event), prunes bool, p *plan.Plan) *foresight {
-	f := &foresight{emit: emit, prunes: prunes, seen: map[object.Key]preflight.Object{}, told: map[event.Remarked]bool{}}
+func newForesight(emit func(event.Event), prunes bool, p *plan.Plan) *preflightRun {
+	f := &preflightRun{emit: emit, prunes: prunes, seen: map[object.Key]preflight.Object{}, told: map[event.Remarked]bool{}}
 	for _, ph := range p.Phases {
 		f.concerned = f.concerned || slices.ContainsFunc(ph.Items, func(item plan.Item) bool { return preflight.Concerns(item.Ref) })
 	}
@@ -56,7 +56,7 @@ func seeing(all ...func(plan.Item, *unstructured.Unstructured, *unstructured.Uns
 }
 
 // see takes in what an engine made of one object.
-func (f *foresight) see(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
+func (f *preflightRun) see(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.others = f.others || changes
@@ -108,9 +108,9 @@ func unchanged(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return less
 }
 
-// tell reports on the objects seen so far, each remark once. Without a reader, it asks
+// report reports on the objects seen so far, each remark once. Without a reader, it asks
 // the cluster nothing.
-func (f *foresight) tell(ctx context.Context, p *plan.Plan, reader diagnose.Reader) {
+func (f *preflightRun) report(ctx context.Context, p *plan.Plan, reader diagnose.Reader) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if ctx.Err() != nil || !f.changes {
@@ -154,18 +154,18 @@ func losses(p *plan.Plan, emit func(event.Event)) func(applyset.Decision) {
 }
 
 // before reports what is known before the run waits for what it has applied.
-func (f *foresight) before(wait func(context.Context, []plan.Item) error, p *plan.Plan) func(context.Context, []plan.Item) error {
+func (f *preflightRun) before(wait func(context.Context, []plan.Item) error, p *plan.Plan) func(context.Context, []plan.Item) error {
 	if wait == nil {
 		return nil
 	}
 	return func(ctx context.Context, applied []plan.Item) error {
-		f.tell(ctx, p, nil)
+		f.report(ctx, p, nil)
 		return wait(ctx, applied)
 	}
 }
 
 // tellKept reports, once for a run, images that may have changed since the Pods got them.
-func (f *foresight) tellKept(ctx context.Context) {
+func (f *preflightRun) tellKept(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if ctx.Err() != nil {

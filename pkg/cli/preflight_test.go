@@ -32,7 +32,7 @@ func TestForesightKnowsWhatOthersStated(t *testing.T) {
 		there := diagnosetest.Read(t, live)[0]
 		f.see(p.Phases[0].Items[0], there, there, false)
 		f.see(p.Phases[0].Items[1], nil, objects[1], true)
-		f.tell(t.Context(), p, &diagnosetest.Memory{})
+		f.report(t.Context(), p, &diagnosetest.Memory{})
 		if len(told) != want {
 			t.Errorf("targetPort %s: told %v, want %d remarks", port, told, want)
 		}

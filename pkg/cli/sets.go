@@ -134,7 +134,7 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 func tellOf(ctx context.Context, client *client.Client, set *sets.Set) event.Set {
 	r := set.Record
 	told := event.Set{Ref: r.Parent, ID: r.ID, Tooling: r.Tooling, Namespaces: r.Promise.Namespaces, Fault: r.Check()}
-	told.Lock, told.LastRun = sets.Look(ctx, client, r.Parent, client.Now())
+	told.Lock, told.LastRun = sets.LockState(ctx, client, r.Parent, client.Now())
 	for _, gk := range r.Promise.Kinds {
 		told.Kinds = append(told.Kinds, gk.String())
 	}

@@ -141,7 +141,7 @@ func (r *reading) list(ctx context.Context, sel object.Selection, left map[strin
 				Bulk:        true,
 			}, send)
 		},
-		Item: func(text []byte) error { return r.take(text, sel.Namespace, left) },
+		Item: func(text []byte) error { return r.visitItem(text, sel.Namespace, left) },
 		More: func(page metav1.ListMeta) (size int, on bool) {
 			if len(left) == 0 {
 				return 0, false
@@ -157,8 +157,8 @@ func (r *reading) list(ctx context.Context, sel object.Selection, left map[strin
 	return whole && err == nil, err
 }
 
-// take visits an item if it is wanted. Only the name of any other item is decoded.
-func (r *reading) take(text []byte, namespace string, left map[string]int) error {
+// visitItem visits an item if it is wanted. Only the name of any other item is decoded.
+func (r *reading) visitItem(text []byte, namespace string, left map[string]int) error {
 	name, err := transport.NameOf(text)
 	if err != nil {
 		return err

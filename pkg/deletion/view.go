@@ -80,7 +80,7 @@ func (v *view) follow(ctx context.Context) {
 		v.kindIsGone()
 		return
 	}
-	err := v.Follow(ctx, v.tell)
+	err := v.Follow(ctx, v.receive)
 	if ctx.Err() != nil {
 		return
 	}
@@ -114,8 +114,8 @@ func (v *view) oneByOne(ctx context.Context, parts []*watchset.View) {
 	followers.Wait()
 }
 
-// tell receives what the watch tells.
-func (v *view) tell(change object.Change) {
+// receive receives what the watch tells.
+func (v *view) receive(change object.Change) {
 	e := v.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()

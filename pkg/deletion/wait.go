@@ -60,7 +60,7 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 		if left := e.tellNews(t, now); left > 0 {
 			next = earlier(next, now.Add(left))
 		}
-		next = earlier(next, e.look(ctx, t, now))
+		next = earlier(next, e.examine(ctx, t, now))
 		left = append(left, t)
 	}
 	return left, next
@@ -78,9 +78,9 @@ func (e *Engine) dueAt(t *target) time.Time {
 	return t.asked.Add(timeout)
 }
 
-// look has a target counted and explained when it is time for that, and returns
+// examine has a target counted and explained when it is time for that, and returns
 // when it will be.
-func (e *Engine) look(ctx context.Context, t *target, now time.Time) time.Time {
+func (e *Engine) examine(ctx context.Context, t *target, now time.Time) time.Time {
 	next := now.Add(time.Minute)
 	if t.live == nil || t.view.blind {
 		return next

@@ -126,7 +126,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 				refs[i] = item.Ref
 			}
 			e.reads.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
-				e.look(ctx, &asks, *group[i], live, err)
+				e.evaluate(ctx, &asks, *group[i], live, err)
 			})
 		})
 	}
@@ -134,9 +134,9 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 	_ = asks.Wait() // results are events
 }
 
-// look deals with one object that was read: what is settled is done, and what
+// evaluate deals with one object that was read: what is settled is done, and what
 // is not is asked about while the reading goes on.
-func (e *Engine) look(ctx context.Context, asks *errgroup.Group, item plan.Item, live *unstructured.Unstructured, err error) {
+func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.Item, live *unstructured.Unstructured, err error) {
 	if err != nil {
 		e.cannotTell(ctx, item, predict.DeniedRead(item, err))
 		return
@@ -153,7 +153,7 @@ func (e *Engine) look(ctx context.Context, asks *errgroup.Group, item plan.Item,
 	switch {
 	case err != nil:
 		e.cannotTell(ctx, item, err)
-	case p.Verdict == noop.Settled:
+	case p.Verdict == noop.Unchanged:
 		e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.None, Yielded: p.Yielded, Left: p.Left})
 	default:
 		asks.Go(func() error {

@@ -95,7 +95,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 			switch {
 			case out.Action == event.Unknown:
 				incomplete.Unknown++
-			case out.Action == event.Failed, barred(out.Left):
+			case out.Action == event.Failed, blocked(out.Left):
 				incomplete.Refused++
 			}
 			e.Emit(out)
@@ -272,10 +272,10 @@ func withoutUs(entries []managedfields.Entry) ([]managedfields.Entry, *fieldpath
 	return rest, stray
 }
 
-// barred reports whether fields stay that the receiver was to have, whether others were given or
+// blocked reports whether fields stay that the receiver was to have, whether others were given or
 // not: a second run finds just those. What the receiver does not state is not among them, because
 // nobody wants it to have that.
-func barred(left []event.Withheld) bool {
+func blocked(left []event.Withheld) bool {
 	return slices.ContainsFunc(left, func(w event.Withheld) bool { return !w.Unstated })
 }
 

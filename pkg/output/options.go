@@ -38,8 +38,8 @@ type Options struct {
 	DryRun bool
 	// Unasked: in a dry run, the server is not even asked what it would do.
 	Unasked bool
-	// PastConflicts: the run continues past objects in conflict.
-	PastConflicts bool
+	// ContinueOnConflict: the run continues past objects in conflict.
+	ContinueOnConflict bool
 	// Flags go into the commands that are printed to be pasted.
 	Flags command.Flags
 	// Mask removes secret values from an event; nil removes nothing.

@@ -10,8 +10,8 @@ import (
 
 // Results is the part of a printer that is specific to one format of one verb.
 type Results interface {
-	// Take receives every event, in the order of the run.
-	Take(event.Event)
+	// Handle receives every event, in the order of the run.
+	Handle(event.Event)
 	// Flush is called when a phase is over.
 	Flush()
 	// Finish is called once, when the run is over.
@@ -49,7 +49,7 @@ type atEnd[E event.Event] struct {
 	events []E
 }
 
-func (r *atEnd[E]) Take(e event.Event) {
+func (r *atEnd[E]) Handle(e event.Event) {
 	if one, ok := e.(E); ok {
 		r.events = append(r.events, one)
 	}

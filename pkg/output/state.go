@@ -61,8 +61,8 @@ func NewState(results Word, waits bool) *State {
 	}
 }
 
-// Take receives every event, in the order of the run.
-func (s *State) Take(e event.Event) {
+// Handle receives every event, in the order of the run.
+func (s *State) Handle(e event.Event) {
 	switch e := e.(type) {
 	case event.Planned:
 		s.plan(e)

@@ -37,7 +37,7 @@ func managersOf(entries []managedfields.Entry) []manager {
 			none := fieldpath.NewSet()
 			out = append(out, manager{name: e.Manager, fields: none, written: none, others: none})
 		}
-		out[i].take(e)
+		out[i].add(e)
 	}
 	for i := range out {
 		for j := range out {
@@ -49,7 +49,7 @@ func managersOf(entries []managedfields.Entry) []manager {
 	return out
 }
 
-func (m *manager) take(e managedfields.Entry) {
+func (m *manager) add(e managedfields.Entry) {
 	m.fields = union(m.fields, e.Fields)
 	if e.Subresource != "status" {
 		m.written = union(m.written, e.Fields)

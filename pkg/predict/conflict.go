@@ -58,7 +58,7 @@ func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
 		if in.adopted(c) {
 			in.Overwritten = append(in.Overwritten, c)
 		} else if by, takes := p.taker(in.Item, c); takes {
-			p.tell(in.Item, c.Path, Taking, by)
+			p.report(in.Item, c.Path, Taking, by)
 			in.Taken = append(in.Taken, c)
 		}
 	}

@@ -68,7 +68,7 @@ func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]
 		if body == nil {
 			break
 		}
-		if verdict, _ := noop.Evaluate(in.Live, body, p.Manager); verdict == noop.Settled && sameContent(in.Live, spelt) {
+		if verdict, _ := noop.Evaluate(in.Live, body, p.Manager); verdict == noop.Unchanged && sameContent(in.Live, spelt) {
 			in.Body, in.Answer = body, in.Live
 			return nil, nil
 		}

@@ -45,10 +45,10 @@ type Decision struct {
 	Choice, Said string
 }
 
-// tell tells a decision, if anybody wants to know.
-func (p Predictor) tell(item plan.Item, path fieldpath.Path, outcome Outcome, by said) {
-	if p.Tell != nil {
-		p.Tell(Decision{Ref: item.Ref, Path: path, Outcome: outcome, Choice: by.text(), Said: by.by})
+// report tells a decision, if anybody wants to know.
+func (p Predictor) report(item plan.Item, path fieldpath.Path, outcome Outcome, by said) {
+	if p.OnDecision != nil {
+		p.OnDecision(Decision{Ref: item.Ref, Path: path, Outcome: outcome, Choice: by.text(), Said: by.by})
 	}
 }
 
@@ -72,10 +72,10 @@ func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopt
 		for _, path := range held.paths(s.Choice) {
 			switch taker, taken := p.takerByName(p.Take, item, path, held.owners(path)); {
 			case isWeak && taken:
-				p.tell(item, path, Overruled, s)
-				p.tell(item, path, Taking, said{taker, "--take"})
+				p.report(item, path, Overruled, s)
+				p.report(item, path, Taking, said{taker, "--take"})
 			default:
-				p.tell(item, path, Yielded, s)
+				p.report(item, path, Yielded, s)
 				paths = append(paths, path)
 			}
 		}
@@ -93,23 +93,23 @@ func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopt
 			decide(said{c, c.From}, true)
 		}
 	}
-	if p.Tell != nil {
-		p.tellMatched(item, held)
+	if p.OnDecision != nil {
+		p.reportMatched(item, held)
 	}
 	return paths, nil
 }
 
-// tellMatched tells which standing choices speak of what owners of theirs hold of the item.
-func (p Predictor) tellMatched(item plan.Item, held holdings) {
+// reportMatched tells which standing choices speak of what owners of theirs hold of the item.
+func (p Predictor) reportMatched(item plan.Item, held holdings) {
 	for _, c := range slices.Concat(p.Standing.Take, p.Standing.Yield) {
 		if c.namesManager() && c.Names(item.Ref, item.Kind) && len(held.paths(c)) > 0 {
-			p.tell(item, nil, Matched, said{c, c.From})
+			p.report(item, nil, Matched, said{c, c.From})
 		}
 	}
 }
 
 // namesManager reports whether the choice depends on who is an owner.
-func (c Choice) namesManager() bool { return c.Manager != "" && c.Manager != Anybody }
+func (c Choice) namesManager() bool { return c.Manager != "" && c.Manager != AnyManager }
 
 // Idle returns the standing choices that speak of nothing in a run: of no object, of no path
 // that those state, or of a manager that holds none of what they state. Only the names of what is
@@ -164,7 +164,7 @@ func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
 }
 
 // Anybody is the manager of a choice that means what any other manager holds.
-const Anybody = "*"
+const AnyManager = "*"
 
 // holdings are what others hold of an object, and what its manifest states.
 type holdings struct {
@@ -229,7 +229,7 @@ func (h holdings) paths(c Choice) []fieldpath.Path {
 // matchesManager reports whether an owner is one that a choice names. Anybody is not
 // ourselves by another operation.
 func matchesManager(named, manager, us string) bool {
-	if named == Anybody {
+	if named == AnyManager {
 		return manager != us
 	}
 	return Choice{Manager: named}.meansAll([]managedfields.Owner{{Manager: manager}})

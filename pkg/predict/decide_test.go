@@ -57,7 +57,7 @@ func parsed(t *testing.T, text, from string) []Choice {
 	}
 	for i := range all {
 		if all[i].From = from; from != "" && all[i].Manager == "" && strings.HasSuffix(from, "yield") {
-			all[i].Manager = Anybody
+			all[i].Manager = AnyManager
 		}
 	}
 	return all
@@ -99,7 +99,7 @@ func TestPrecedence(t *testing.T) {
 			p := Predictor{
 				Manager: "k8sconnect", Take: parsed(t, tt.take, ""), Yield: parsed(t, tt.yield, ""),
 				Standing: Standing{Take: parsed(t, tt.fileTake, "file:take"), Yield: parsed(t, tt.fileYield, "file:yield")},
-				Tell: func(d Decision) {
+				OnDecision: func(d Decision) {
 					if d.Outcome != Matched {
 						heard[strings.TrimSpace(fmt.Sprint(d.Outcome, " ", d.Path, " ", d.Said))] = true
 					}

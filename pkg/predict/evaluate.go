@@ -84,12 +84,12 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 // settleByTypes evaluates again, with the types of the kind, what is not settled without them:
 // with what is known of it before its schema.
 func (p Predictor) settleByTypes(in *Prediction) {
-	if in.Verdict == noop.Settled {
+	if in.Verdict == noop.Unchanged {
 		return
 	}
 	for _, types := range []func() openapi.Type{p.knownOf(in.Item), p.schemaOf(in.Item)} {
 		if types != nil && noop.BySchema(in.Live, in.Body, p.Manager, types) {
-			in.Verdict = noop.Settled
+			in.Verdict = noop.Unchanged
 			return
 		}
 	}

@@ -89,7 +89,7 @@ func checkVerdict(t *testing.T, live, manifest *unstructured.Unstructured) {
 	if verdict != noop.Doubtful && len(conflicts) > 0 {
 		t.Fatalf("%v, with conflicts %v", verdict, fieldstest.ConflictPaths(conflicts))
 	}
-	if verdict != noop.Settled {
+	if verdict != noop.Unchanged {
 		return
 	}
 	taken, err := predict.Taken(live, live, manifest, fieldstest.Us)

@@ -50,7 +50,7 @@ func TestSettledWithoutSchema(t *testing.T) {
 			manifest, live := decode(tt.text), decode(tt.text)
 			live.Object["spec"] = decode(tt.live).Object
 			verdict := evaluate(manifest, live, tt.fields)
-			if asked != tt.asked || (verdict == noop.Settled) != tt.settled {
+			if asked != tt.asked || (verdict == noop.Unchanged) != tt.settled {
 				t.Errorf("%v, after %d questions", verdict, asked)
 			}
 		})

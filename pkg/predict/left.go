@@ -44,7 +44,7 @@ func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded
 		c := managedfields.Conflict{Path: path, Owners: owners}
 		c.Yours, _ = path.Get(item.Object.Object)
 		c.Live, c.HasLive = path.Get(live.Object)
-		p.tell(item, path, Left, said{})
+		p.report(item, path, Left, said{})
 		out = append(out, c)
 	}
 	return out, nil

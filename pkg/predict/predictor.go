@@ -30,9 +30,9 @@ type Predictor struct {
 	Take, Yield []Choice
 	// Standing are choices that hold for many runs.
 	Standing Standing
-	// Tell is called with what choices decide, each time that an object is evaluated; it
+	// OnDecision is called with what choices decide, each time that an object is evaluated; it
 	// may be nil. It has to be safe for concurrent use.
-	Tell func(Decision)
+	OnDecision func(Decision)
 	// Recreate are the objects that the user wants deleted and created anew if the
 	// manifest changes an immutable field.
 	Recreate []Choice

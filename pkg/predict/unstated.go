@@ -82,7 +82,7 @@ func (in *Prediction) leftOf(others []managedfields.Entry, near fieldpath.Path) 
 // were adopted.
 func (p Predictor) acceptedIfAdopted(ctx context.Context, server Server, in *Prediction, names []string) bool {
 	p.AdoptFrom.Always = slices.Concat(p.AdoptFrom.Always, names)
-	p.Tell = nil
+	p.OnDecision = nil
 	with, err := p.Evaluate(in.Item, in.Live)
 	return err == nil && p.Ask(ctx, server, &with) == nil
 }

@@ -97,7 +97,7 @@ func Start(ctx context.Context, server Server, p *plan.Plan) *Reader {
 // Live is [Server].Live. Each object that was read ahead is answered once; a second call reads from
 // the server.
 func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
-	read := r.take(ctx, kind, refs)
+	read := r.await(ctx, kind, refs)
 	var rest []object.Ref
 	var at []int // the rest's places in refs
 	for i, ref := range refs {
@@ -112,8 +112,8 @@ func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, 
 	}
 }
 
-// take waits for the reading of a kind and takes out what is asked for and still counts.
-func (r *Reader) take(ctx context.Context, kind object.Kind, refs []object.Ref) map[object.Ref]reading {
+// await waits for the reading of a kind and takes out what is asked for and still counts.
+func (r *Reader) await(ctx context.Context, kind object.Kind, refs []object.Ref) map[object.Ref]reading {
 	r.mu.Lock()
 	g := r.groups[kind.GVK]
 	r.mu.Unlock()

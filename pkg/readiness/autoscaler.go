@@ -19,9 +19,9 @@ func evaluateAutoscaler(s *subject) Verdict {
 	case !able.there():
 		return unmet("NoStatus", "no controller has looked at it yet", able.value())
 	case !able.is("True"):
-		return unmet("InProgress", "it cannot scale"+able.told(), able.value())
+		return unmet("InProgress", "it cannot scale"+able.detail(), able.value())
 	}
-	return unmet("InProgress", "it does not scale"+active.told(), active.value())
+	return unmet("InProgress", "it does not scale"+active.detail(), active.value())
 }
 
 // withConditionsOfV1 returns the autoscaler with the conditions of its annotation, if its

@@ -45,8 +45,8 @@ func (c statusCondition) is(status string) bool { return c.status == status && !
 // there reports whether there is such a condition.
 func (c statusCondition) there() bool { return c.status != "" }
 
-// told returns the condition's reason and message, to be appended to a sentence.
-func (c statusCondition) told() string { return Told(c.reason, c.message) }
+// detail returns the condition's reason and message, to be appended to a sentence.
+func (c statusCondition) detail() string { return Detail(c.reason, c.message) }
 
 func (c statusCondition) value() Value {
 	v := Value{Expr: "self." + c.path + `[type="` + c.kind + `"].status`, Absent: !c.there()}

@@ -44,7 +44,7 @@ func evaluateContainer(s *subject, list string, c map[string]any) (Verdict, bool
 	name, why := textAt(c, "name"), textAt(c, "state.waiting.reason")
 	path := "self." + list + `[name="` + name + `"]`
 	v := unmet(why, fmt.Sprintf("container %s does not start", name)+
-		statusCondition{reason: why, message: textAt(c, "state.waiting.message")}.told(),
+		statusCondition{reason: why, message: textAt(c, "state.waiting.message")}.detail(),
 		Value{Expr: path + ".state.waiting.reason", Value: why})
 	crashed := timeAt(c, "lastState.terminated.finishedAt")
 	switch why {
@@ -80,7 +80,7 @@ func waiting(s *subject) string {
 		for _, c := range s.maps(list) {
 			why, message := textAt(c, "state.waiting.reason"), textAt(c, "state.waiting.message")
 			if why != "" && (message != "" || why != "ContainerCreating" && why != "PodInitializing") {
-				return "; container " + textAt(c, "name") + " waits" + statusCondition{reason: why, message: message}.told()
+				return "; container " + textAt(c, "name") + " waits" + statusCondition{reason: why, message: message}.detail()
 			}
 		}
 	}

@@ -137,7 +137,7 @@ func others(said []Statement, but Statement) string {
 	var more []string
 	for _, one := range worst(said, Failed, Bad, Working) {
 		isPart := !one.Sum && one.Meaning == Bad && but.Sum
-		if one.Path != but.Path && (isPart || one.Told() != "" && one.Told() != but.Told()) {
+		if one.Path != but.Path && (isPart || one.Detail() != "" && one.Detail() != but.Detail()) {
 			more = append(more, one.String())
 		}
 	}
@@ -181,7 +181,7 @@ func sentence(one Statement) string {
 	case one.Condition && one.Within == "":
 		said := "its condition " + one.Name + " is " + text.OneLine(fmt.Sprint(one.Value))
 		if one.Meaning != Good {
-			said += one.Told()
+			said += one.Detail()
 		}
 		return said
 	case one.Name == "ready" && one.Value == true:
@@ -252,7 +252,7 @@ func needs(kinds ...string) func(*subject) Verdict {
 				return unmet("StaleStatus", fmt.Sprintf("its condition %s is of generation %d, and the object is at generation %d", kind, c.generation, s.generation),
 					c.value(), c.generationValue(), Value{Expr: "self.metadata.generation", Value: s.generation})
 			case !c.is("True"):
-				return unmet("InProgress", "its condition "+kind+" is "+text.OneLine(c.status)+c.told(), c.value())
+				return unmet("InProgress", "its condition "+kind+" is "+text.OneLine(c.status)+c.detail(), c.value())
 			}
 			values = append(values, c.value())
 		}

@@ -54,7 +54,7 @@ func exists(*subject) Verdict { return met("it exists") }
 func evaluateSigningRequest(s *subject) Verdict {
 	for _, kind := range []string{"Denied", "Failed"} {
 		if c := s.condition(kind); c.is("True") {
-			return failed(kind, "its condition "+kind+" is True"+c.told(), c.value())
+			return failed(kind, "its condition "+kind+" is True"+c.detail(), c.value())
 		}
 	}
 	if s.text("status.certificate") != "" {
@@ -80,20 +80,20 @@ func evaluateDisruptionBudget(s *subject) Verdict {
 		return unobserved(s)
 	}
 	if c := s.condition("DisruptionAllowed"); c.is("False") && c.reason == "SyncFailed" {
-		return unmet("InProgress", "its Pods cannot be counted"+c.told(), c.value())
+		return unmet("InProgress", "its Pods cannot be counted"+c.detail(), c.value())
 	}
 	return met(fmt.Sprintf("disruptions allowed: %d", s.count("status.disruptionsAllowed")), s.values("status.disruptionsAllowed")...)
 }
 
 func evaluateDefinition(s *subject) Verdict {
 	if c := s.condition("NamesAccepted"); c.is("False") {
-		return failed("NamesNotAccepted", "its names are not accepted"+c.told(), c.value())
+		return failed("NamesNotAccepted", "its names are not accepted"+c.detail(), c.value())
 	}
 	c := s.condition("Established")
 	if c.is("True") {
 		return met("it is established", c.value())
 	}
-	return unmet("InProgress", "it is not established yet"+c.told(), c.value())
+	return unmet("InProgress", "it is not established yet"+c.detail(), c.value())
 }
 
 // evaluateGateway also knows the conditions of the API's first versions.

@@ -38,7 +38,7 @@ func evaluatePod(s *subject) Verdict {
 	if len(all) > 0 && up < len(all) {
 		message = fmt.Sprintf("%d of %d containers ready", up, len(all))
 	} else if len(all) > 0 {
-		message += ready.told() // Its readiness gates are not passed.
+		message += ready.detail() // Its readiness gates are not passed.
 	}
 	if last, crashed := lastCrash(s); crashed {
 		return unmet("InProgress", message+"; "+last.Message, append([]Value{ready.value()}, last.Values...)...)
@@ -48,11 +48,11 @@ func evaluatePod(s *subject) Verdict {
 
 // podSaid returns the kubelet's reason for a failed Pod: Evicted, for instance.
 func podSaid(s *subject) string {
-	return statusCondition{reason: s.text("status.reason"), message: s.text("status.message")}.told()
+	return statusCondition{reason: s.text("status.reason"), message: s.text("status.message")}.detail()
 }
 
 func evaluateUnscheduled(s *subject, c statusCondition) Verdict {
-	v := unmet(c.reason, "it has no node"+c.told(), append(s.values("status.phase"), c.value())...)
+	v := unmet(c.reason, "it has no node"+c.detail(), append(s.values("status.phase"), c.value())...)
 	if c.reason == "" {
 		v.Reason = "InProgress"
 	}

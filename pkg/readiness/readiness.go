@@ -133,7 +133,7 @@ func reconciling(s *subject) (Verdict, bool) {
 	if !c.is("True") {
 		return Verdict{}, false
 	}
-	return unmet("InProgress", "its controller still works on it"+c.told(), c.value()), true
+	return unmet("InProgress", "its controller still works on it"+c.detail(), c.value()), true
 }
 
 // stalled covers kstatus's convention for a controller that has stopped trying.
@@ -142,5 +142,5 @@ func stalled(s *subject) (Verdict, bool) {
 	if !c.is("True") {
 		return Verdict{}, false
 	}
-	return failed("Stalled", "its controller is stalled"+c.told(), c.value()), true
+	return failed("Stalled", "its controller is stalled"+c.detail(), c.value()), true
 }

@@ -67,14 +67,14 @@ func (s Statement) String() string {
 	if s.Within != "" {
 		said = text.OneLine(s.Within) + ": " + said
 	}
-	return said + s.Told()
+	return said + s.Detail()
 }
 
-// Told is what the statement says beside its value, to follow a sentence.
-func (s Statement) Told() string { return Told(s.Reason, s.Message) }
+// Detail is what the statement says beside its value, to follow a sentence.
+func (s Statement) Detail() string { return Detail(s.Reason, s.Message) }
 
-// Told puts a reason and a message into the form in which they follow a sentence.
-func Told(reason, message string) string {
+// Detail puts a reason and a message into the form in which they follow a sentence.
+func Detail(reason, message string) string {
 	said := ""
 	if reason != "" {
 		said = " (" + text.OneLine(reason) + ")"

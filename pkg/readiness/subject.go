@@ -109,7 +109,7 @@ func evaluateJob(s *subject) Verdict {
 		// FailureTarget comes first: the failure is decided, and the Pods are being
 		// stopped.
 		if c := s.condition(kind); c.is("True") {
-			return failed("JobFailed", "it has failed"+c.told()+"; "+tally, append(counts, c.value())...)
+			return failed("JobFailed", "it has failed"+c.detail()+"; "+tally, append(counts, c.value())...)
 		}
 	}
 	if c := s.condition("Complete"); c.is("True") {
@@ -132,7 +132,7 @@ func evaluateJob(s *subject) Verdict {
 func evaluateRun(s *subject) Verdict {
 	c := s.condition("Succeeded")
 	if c.is("False") {
-		return failed("Failed", "it has failed"+c.told(), c.value())
+		return failed("Failed", "it has failed"+c.detail(), c.value())
 	}
 	return needs("Succeeded")(s)
 }

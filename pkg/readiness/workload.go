@@ -33,10 +33,10 @@ func evaluateDeployment(s *subject) Verdict {
 		return v
 	}
 	if !paused && hasDeadline(s) && (!progressing.is("True") || progressing.reason != "NewReplicaSetAvailable") {
-		return unmet("InProgress", "its rollout has not been found complete yet"+progressing.told(), progressing.value())
+		return unmet("InProgress", "its rollout has not been found complete yet"+progressing.detail(), progressing.value())
 	}
 	if available := s.condition("Available"); !available.is("True") {
-		return unmet("InProgress", "it is not available"+available.told(), available.value())
+		return unmet("InProgress", "it is not available"+available.detail(), available.value())
 	}
 	if paused {
 		return unmet("Paused", "it is paused: no change is rolled out; "+ofReplicas(s.count("status.availableReplicas"), want, "available"),
@@ -118,7 +118,7 @@ func evaluateReplicaSet(s *subject) Verdict {
 // refused returns the reason why the API server did not admit new Pods.
 func refused(s *subject) string {
 	if c := s.condition("ReplicaFailure"); c.is("True") {
-		return "; Pods cannot be created" + c.told()
+		return "; Pods cannot be created" + c.detail()
 	}
 	return ""
 }

@@ -17,10 +17,10 @@ const lastLook = 5 * time.Second
 // errNotTold: the server was asked for the kind, and has not answered.
 var errNotTold = errors.New("the server did not say in time whether it serves the kind")
 
-// look evaluates what is there now, once: at the end of the time, because what is
+// evaluateOnce evaluates what is there now, once: at the end of the time, because what is
 // true exactly then counts as true (edge case 54), and where there is no time at
 // all (edge case 53).
-func (r *run) look(ctx context.Context) {
+func (r *run) evaluateOnce(ctx context.Context) {
 	r.looking = true
 	if r.Timeout != 0 {
 		var cancel context.CancelFunc
@@ -77,7 +77,7 @@ func (e *Engine) lookAt(ctx context.Context, v *view, tell func(message)) {
 		v.sight.Kind = served
 		tell(message{view: v, kind: served, compiled: compiled})
 	}
-	err := v.sight.Look(ctx, func(c object.Change) { tell(message{view: v, change: c}) })
+	err := v.sight.List(ctx, func(c object.Change) { tell(message{view: v, change: c}) })
 	switch {
 	case err == nil, ctx.Err() != nil: // Enough was seen, or the time is over.
 	case meta.IsNoMatchError(err):

@@ -142,7 +142,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 		r.follow(ctx)
 	}
 	if ctx.Err() == nil && (e.Timeout == 0 || r.timedOut) {
-		r.look(ctx)
+		r.evaluateOnce(ctx)
 	}
 	return r.finish(ctx)
 }

@@ -61,8 +61,8 @@ func mayPass(err error) bool {
 		!apierrors.IsBadRequest(err) && !apierrors.IsNotFound(err)
 }
 
-// Look reports what is there, and returns nil once that is done.
-func (v *View) Look(ctx context.Context, tell func(object.Change)) error {
+// List reports what is there, and returns nil once that is done.
+func (v *View) List(ctx context.Context, tell func(object.Change)) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	all := false

@@ -260,14 +260,14 @@ func TestLook(t *testing.T) {
 	s := &script{watches: []watch{{[]object.Change{there("a", "1"), synced, there("later", "3")}, nil}}}
 	v := &View{Server: s, Kind: configMaps, Names: []string{"a", "b"}, Selection: object.Selection{Namespace: "prod"}}
 	var told []string
-	if err := v.Look(t.Context(), func(c object.Change) { told = append(told, say(c)) }); err != nil {
+	if err := v.List(t.Context(), func(c object.Change) { told = append(told, say(c)) }); err != nil {
 		t.Error(err)
 	}
 	if diff := cmp.Diff([]string{"prod/a 1", "prod/b  gone", "synced"}, told); diff != "" {
 		t.Error(diff)
 	}
 	v.Server = &script{watches: []watch{{ends: missing}}}
-	if err := v.Look(t.Context(), func(object.Change) {}); !meta.IsNoMatchError(err) {
+	if err := v.List(t.Context(), func(object.Change) {}); !meta.IsNoMatchError(err) {
 		t.Error(err)
 	}
 }

@@ -94,13 +94,13 @@ func (b *breaker) step(ctx context.Context) error {
 		return err
 	}
 	if slices.ContainsFunc(is.Webhooks, isSuspended) != b.circuit.suspended {
-		b.tell(is)
+		b.report(is)
 	}
 	return nil
 }
 
-// tell reports the decision.
-func (b *breaker) tell(is *admissionv1.ValidatingWebhookConfiguration) {
+// report reports the decision.
+func (b *breaker) report(is *admissionv1.ValidatingWebhookConfiguration) {
 	object := &corev1.ObjectReference{
 		APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration", Name: is.Name, UID: is.UID,
 	}

@@ -176,12 +176,12 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 	verdict, _ := noop.Evaluate(live, manifest, manager)
 	where := fmt.Sprintf("%s, %s", s.ref, what)
 	byTypes, byKnown := 0, 0
-	if verdict != noop.Settled && noop.BySchema(live, manifest, manager, s.schemaOf) {
-		verdict, byTypes = noop.Settled, 1
+	if verdict != noop.Unchanged && noop.BySchema(live, manifest, manager, s.schemaOf) {
+		verdict, byTypes = noop.Unchanged, 1
 		if noop.BySchema(live, manifest, manager, s.knownOf) {
 			byKnown = 1
 		}
-	} else if verdict != noop.Settled && noop.BySchema(live, manifest, manager, s.knownOf) {
+	} else if verdict != noop.Unchanged && noop.BySchema(live, manifest, manager, s.knownOf) {
 		t.Errorf("%s: settled by what is known of its kind, and not by its schema", where)
 	}
 	if held, absent := checkTree(t, where, live); absent > 0 {
@@ -190,7 +190,7 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 	causes := conflictCauses(refusal)
 	total := counts{judged: 1, byTypes: byTypes, byKnown: byKnown}
 	switch verdict {
-	case noop.Settled:
+	case noop.Unchanged:
 		total.settled = 1
 		if refusal != nil {
 			t.Errorf("%s: settled, but the server answers: %v", where, refusal)

@@ -102,7 +102,7 @@ func (s *sections) read(section []field, out *Settings) {
 		}
 		switch f.name {
 		case "yield":
-			out.Rules.Yield = append(out.Rules.Yield, s.rules(f, predict.Anybody)...)
+			out.Rules.Yield = append(out.Rules.Yield, s.rules(f, predict.AnyManager)...)
 		case "take":
 			out.Rules.Take = append(out.Rules.Take, s.rules(f, "")...)
 		case "adoptFrom":

@@ -46,7 +46,7 @@ func (f *Flags) Ruled(s *Settings, predictor *predict.Predictor) *Rules {
 	}
 	r := &Rules{explain: f.explain, matched: map[string]bool{}, decisions: map[decided]predict.Decision{}}
 	r.predictor = *predictor
-	predictor.Tell = r.hear
+	predictor.OnDecision = r.hear
 	return r
 }
 
@@ -70,7 +70,7 @@ func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.E
 	if r == nil {
 		return end
 	}
-	r.tell(emit)
+	r.report(emit)
 	if end != nil && !verb.IsResult(end) {
 		return end
 	}
@@ -91,8 +91,8 @@ func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.E
 	return end
 }
 
-// tell tells what decided, an object after the other.
-func (r *Rules) tell(emit func(event.Event)) {
+// report tells what decided, an object after the other.
+func (r *Rules) report(emit func(event.Event)) {
 	r.mu.Lock()
 	sorted := r.sorted()
 	r.mu.Unlock()

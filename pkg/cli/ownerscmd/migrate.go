@@ -152,7 +152,7 @@ func (m *migrating) place(ctx context.Context, p place) error {
 		group.Go(func() error {
 			told, any := m.migrator.Migrate(ctx, p.kind, ref)
 			if any {
-				m.tell(told)
+				m.report(told)
 			}
 			return nil
 		})
@@ -160,7 +160,7 @@ func (m *migrating) place(ctx context.Context, p place) error {
 	return errors.Join(err, group.Wait())
 }
 
-func (m *migrating) tell(told event.Migrated) {
+func (m *migrating) report(told event.Migrated) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.left = m.left || len(told.Left) > 0

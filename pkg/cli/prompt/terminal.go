@@ -54,9 +54,9 @@ func (t *Terminal) Asks(phases int) func(context.Context, []apply.Contested) [][
 	}
 }
 
-// Tell says by which call the run would have decided the same without a question, if it asked
+// PrintCommand says by which call the run would have decided the same without a question, if it asked
 // any that was answered; named says how a flag names an object.
-func (t *Terminal) Tell(named func(object.Ref) string) {
+func (t *Terminal) PrintCommand(named func(object.Ref) string) {
 	if t == nil {
 		return
 	}

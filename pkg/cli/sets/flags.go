@@ -133,9 +133,9 @@ type Options struct {
 // deletes; a user has to have agreed to that.
 func Prune(name string) Options { return Options{Name: name, Prune: true, yes: true} }
 
-// Take are the choices that come with --adopt: the label that makes an object part of
+// AdoptionChoices are the choices that come with --adopt: the label that makes an object part of
 // another set becomes ours.
-func (o Options) Take() []predict.Choice {
+func (o Options) AdoptionChoices() []predict.Choice {
 	if !o.adopt {
 		return nil
 	}

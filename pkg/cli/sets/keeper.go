@@ -42,9 +42,9 @@ type Keeper struct {
 	// Keep is how many runs are kept; zero keeps none.
 	Keep int
 	Emit func(event.Event)
-	// Ledger is where the run that stated something last is noted; nil for a Keeper that
+	// History is where the run that stated something last is noted; nil for a Keeper that
 	// records no run.
-	Ledger History
+	History History
 
 	// run is the one that states something; its ID is empty if it states what the last one
 	// did. kept: the history has it.
@@ -80,7 +80,7 @@ func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
 	if k.run.ID != "" && !k.kept {
 		// No Secret tells of the run if it is killed now. If this fails, the next request of the
 		// lock takes the note along.
-		_ = k.Ledger.NoteNow(ctx, k.run)
+		_ = k.History.NoteNow(ctx, k.run)
 	}
 	if err != nil {
 		k.Emit(event.Warned{Ref: k.Parent, Text: fmt.Sprintf("there will be no way back to this run: its history cannot be kept: %v; --history=0 keeps none", err)})
@@ -106,7 +106,7 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 	if run.Input, err = history.Digest(manifests); err != nil {
 		return err
 	}
-	last, sure, unread := k.Ledger.Last()
+	last, sure, unread := k.History.Last()
 	k.run = history.Unlisted(last, run, sure && unread == nil)
 	if k.Keep == 0 {
 		return nil
@@ -122,7 +122,7 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 	if k.run, again = kept.Follow(run); again {
 		k.run = history.Run{}
 		if newest, ok := kept.Newest(); ok && newest.Place.Number > 0 {
-			k.Ledger.Note(newest) // It is still the last one; the Lease may not say so.
+			k.History.Note(newest) // It is still the last one; the Lease may not say so.
 		}
 		return nil
 	}
@@ -130,7 +130,7 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 		return err
 	}
 	k.kept = true
-	k.Ledger.Note(k.run)
+	k.History.Note(k.run)
 	return nil
 }
 
@@ -140,7 +140,7 @@ func (k *Keeper) End(ctx context.Context, result history.Result) {
 		return
 	}
 	k.run.Result = result
-	k.Ledger.Note(k.run)
+	k.History.Note(k.run)
 	if !k.kept {
 		return
 	}

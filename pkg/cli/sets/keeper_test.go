@@ -84,7 +84,7 @@ func TestRunThatIsNotKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			said := ""
 			keeper := &sets.Keeper{
-				Server: test.server, Parent: object.Ref{Namespace: "shop", Name: "web"}, Keep: test.keep, Ledger: &test.ledger,
+				Server: test.server, Parent: object.Ref{Namespace: "shop", Name: "web"}, Keep: test.keep, History: &test.ledger,
 				Emit: func(e event.Event) { said += e.(event.Warned).Text },
 			}
 			keeper.Begin(t.Context(), "next", &plan.Plan{})

@@ -17,9 +17,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Leavers gathers the members of sets that an apply without a set is about. They stay
+// LeavingMembers gathers the members of sets that an apply without a set is about. They stay
 // members unless the user wants them to leave.
-type Leavers struct {
+type LeavingMembers struct {
 	// Leave: the run takes them out of their sets.
 	Leave bool
 
@@ -28,7 +28,7 @@ type Leavers struct {
 }
 
 // Carry is the label that the run leaves on its objects; empty for none.
-func (l *Leavers) Carry() string {
+func (l *LeavingMembers) Carry() string {
 	if l.Leave {
 		return ""
 	}
@@ -37,7 +37,7 @@ func (l *Leavers) Carry() string {
 
 // See takes in how one object was, and how it was or would be made. It may be called from
 // many goroutines.
-func (l *Leavers) See(_ plan.Item, before, after *unstructured.Unstructured, changes bool) {
+func (l *LeavingMembers) See(_ plan.Item, before, after *unstructured.Unstructured, changes bool) {
 	if before == nil || after == nil || !changes {
 		return
 	}
@@ -54,10 +54,10 @@ func (l *Leavers) See(_ plan.Item, before, after *unstructured.Unstructured, cha
 	l.sets[id] = append(l.sets[id], object.RefOf(before))
 }
 
-// Tell warns once for each set whose members the run is about. would: nothing was written.
+// Warn warns once for each set whose members the run is about. would: nothing was written.
 // Without such a set it asks the cluster nothing; without an answer, the warning has the id in
 // the place of the name.
-func (l *Leavers) Tell(ctx context.Context, server Server, would bool, emit func(event.Event)) {
+func (l *LeavingMembers) Warn(ctx context.Context, server Server, would bool, emit func(event.Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(l.sets)) {
@@ -73,7 +73,7 @@ func (l *Leavers) Tell(ctx context.Context, server Server, would bool, emit func
 	l.sets = nil
 }
 
-func (l *Leavers) text(refs []object.Ref, of, name string, would bool) string {
+func (l *LeavingMembers) text(refs []object.Ref, of, name string, would bool) string {
 	const shown = 3
 	names := make([]string, len(refs))
 	for i, ref := range refs {

@@ -16,11 +16,11 @@ import (
 // unfinished is the result of a run that was killed: the process that holds its Lease is gone.
 const unfinished = "unfinished"
 
-// Look says who holds the lock of the set with this parent, and what its last run was. Both
+// LockState says who holds the lock of the set with this parent, and what its last run was. Both
 // are nil if it was never held; a lock that may not be read counts as held by an unknown
 // holder. now is the server's time: a Lease that was not renewed for twice the time that it
 // is good for is that of a dead run, whichever clock is wrong by less than that.
-func Look(ctx context.Context, server LeaseReader, parent object.Ref, now time.Time) (*event.Lock, *event.SetRun) {
+func LockState(ctx context.Context, server LeaseReader, parent object.Ref, now time.Time) (*event.Lock, *event.SetRun) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
 	if apierrors.IsNotFound(err) {
 		return nil, nil

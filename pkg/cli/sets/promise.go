@@ -55,9 +55,9 @@ func found(n int) string {
 	return text.Count(n, "member") + " of its set were"
 }
 
-// look warns if the parent is not the one that this run wrote. Whoever deleted it has deleted
+// checkParent warns if the parent is not the one that this run wrote. Whoever deleted it has deleted
 // the promise, and a run that has nothing left to write to it would not notice.
-func (r *Run) look(ctx context.Context) {
+func (r *Run) checkParent(ctx context.Context) {
 	if r.DryRun != object.DryRunNone || !r.set.Exists || ctx.Err() != nil {
 		return
 	}

@@ -22,8 +22,8 @@ type Reader interface {
 	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
 }
 
-// Departing are the members to delete.
-type Departing struct {
+// Leaving are the members to delete.
+type Leaving struct {
 	// Phases are the order in which they are deleted, Plan that in which they would be
 	// applied.
 	Phases []deletion.Phase
@@ -37,14 +37,14 @@ type Departing struct {
 }
 
 // Stayed are the members that were to be deleted and turned out to stay in the set.
-func (d *Departing) Stayed() []applyset.Kept {
+func (d *Leaving) Stayed() []applyset.Kept {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.stayed)
 }
 
 // stays says why a member, as it is now, is not to be deleted after all.
-func (d *Departing) stays(kind object.Kind, live *unstructured.Unstructured) string {
+func (d *Leaving) stays(kind object.Kind, live *unstructured.Unstructured) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	kept, goes := d.decision.Again(applyset.MemberOf(kind, live), d.stayed)
@@ -61,7 +61,7 @@ func (d *Departing) stays(kind object.Kind, live *unstructured.Unstructured) str
 // which they would be applied. Each deletion is bound to the member's UID and to a version of
 // it about which the decision is the same: what is no member any more, or kept by now, stays.
 // Members that are gone in the meantime are left out.
-func Order(ctx context.Context, reader Reader, set *Set, decision applyset.Decision) (*Departing, error) {
+func Order(ctx context.Context, reader Reader, set *Set, decision applyset.Decision) (*Leaving, error) {
 	members := decision.Doomed
 	manifests, kinds, err := read(ctx, reader, members)
 	if err != nil {
@@ -87,7 +87,7 @@ func Order(ctx context.Context, reader Reader, set *Set, decision applyset.Decis
 	for _, m := range members {
 		known[m.Ref.Key()] = m
 	}
-	departing := &Departing{Phases: deletion.Reverse(p), Plan: p, Live: live, decision: decision}
+	departing := &Leaving{Phases: deletion.Reverse(p), Plan: p, Live: live, decision: decision}
 	for _, ph := range departing.Phases {
 		for i := range ph.Sets {
 			ph.Sets[i].Selection.Labels = applyset.Selector(set.ID())

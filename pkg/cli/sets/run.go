@@ -255,7 +255,7 @@ func (r *Run) End(ctx context.Context, applied error, leftOut bool) error {
 	if applied != nil {
 		r.withdraw(ctx)
 	}
-	r.look(ctx)
+	r.checkParent(ctx)
 	return err
 }
 

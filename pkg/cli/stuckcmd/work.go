@@ -63,7 +63,7 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 		return context.Cause(ctx)
 	}
 	if len(found)+len(faults) > 0 || unread == nil {
-		o.tell(found, faults, len(scopes) > 0)
+		o.report(found, faults, len(scopes) > 0)
 	}
 	if len(found)+len(faults) == 0 && unread == nil {
 		o.lookedOnlyAt(c, scopes)
@@ -79,9 +79,9 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 	return verb.ErrNo
 }
 
-// tell reports to the printer: each object, with the unknown ones last, and, if no
+// report reports to the printer: each object, with the unknown ones last, and, if no
 // objects were named, each cause with all that it holds back.
-func (o *stuckOptions) tell(found []stuck.Explained, faults []event.Stuck, rooted bool) {
+func (o *stuckOptions) report(found []stuck.Explained, faults []event.Stuck, rooted bool) {
 	o.out.Print(event.Planned{})
 	for _, one := range found {
 		o.out.Print(event.Stuck{Ref: one.Ref, Since: one.Since, Causes: one.Causes})

@@ -24,8 +24,8 @@ type Running struct {
 // Reporting returns what passes events on to emit.
 func Reporting(emit func(event.Event)) *Running { return &Running{emit: emit} }
 
-// Take passes an event on.
-func (r *Running) Take(e event.Event) {
+// Handle passes an event on.
+func (r *Running) Handle(e event.Event) {
 	var ref object.Ref
 	switch e := e.(type) {
 	case event.Waited:
@@ -43,8 +43,8 @@ func (r *Running) Take(e event.Event) {
 	r.emit(e)
 }
 
-// Tell finds out which images they run. What cannot be read is not reported.
-func (r *Running) Tell(ctx context.Context, reader diagnose.Reader) {
+// Report finds out which images they run. What cannot be read is not reported.
+func (r *Running) Report(ctx context.Context, reader diagnose.Reader) {
 	r.mu.Lock()
 	refs := slices.Clone(r.refs)
 	r.mu.Unlock()

@@ -191,12 +191,12 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 		o.engine.Timeout = max(time.Millisecond, o.timeout-time.Since(began))
 	}
 	running := Reporting(o.out.Print)
-	o.engine.Emit = running.Take
+	o.engine.Emit = running.Handle
 	o.hanging.Onto(&o.engine, client, c.Vault.Text)
 	Bound(&o.engine, o.limits, awaited, o.out.Print)
 	o.engine.Absent = target.WhyAbsent(client)
 	o.engine.Source = Ruled{Source: client, Client: client, Rules: o.rules}
 	err = o.engine.Run(ctx, awaited)
-	running.Tell(ctx, client.NoRetry())
+	running.Report(ctx, client.NoRetry())
 	return err
 }

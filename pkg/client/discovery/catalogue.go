@@ -19,9 +19,9 @@ import (
 // what the server does not serve.
 const renewAfter = time.Second
 
-// look calls find with everything that the server serves according to the cache and, if
+// search calls find with everything that the server serves according to the cache and, if
 // find does not find it there, again with what the server serves now.
-func (d *Discovery) look(ctx context.Context, text string, find func(catalogue) error) error {
+func (d *Discovery) search(ctx context.Context, text string, find func(catalogue) error) error {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (d *Discovery) Listable(ctx context.Context) ([]object.Kind, error) {
 		return nil, err
 	}
 	var kinds []object.Kind
-	err := d.look(ctx, "", func(t catalogue) error {
+	err := d.search(ctx, "", func(t catalogue) error {
 		kinds = t.listable()
 		return nil
 	})
@@ -205,7 +205,7 @@ func (d *Discovery) Serves(ctx context.Context) (func(schema.GroupVersionKind) b
 	}
 	served := map[schema.GroupVersionKind]bool{}
 	unknown := map[schema.GroupVersion]bool{}
-	err := d.look(ctx, "", func(t catalogue) error {
+	err := d.search(ctx, "", func(t catalogue) error {
 		for _, group := range t.groups {
 			for _, v := range group.Group.Versions {
 				gv := schema.GroupVersion{Group: group.Group.Name, Version: v.Version}

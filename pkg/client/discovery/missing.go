@@ -127,7 +127,7 @@ func (s *served) has(gvk schema.GroupVersionKind) bool {
 // groups count, too.
 func (d *Discovery) Elsewhere(ctx context.Context, gvk schema.GroupVersionKind) ([]schema.GroupVersion, error) {
 	var served []schema.GroupVersion
-	err := d.look(ctx, "", func(t catalogue) error {
+	err := d.search(ctx, "", func(t catalogue) error {
 		served = t.elsewhere(gvk)
 		return nil
 	})

@@ -17,7 +17,7 @@ import (
 // server serves none; a later call asks again.
 func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
-	err := d.look(ctx, text, func(t catalogue) (err error) {
+	err := d.search(ctx, text, func(t catalogue) (err error) {
 		gvk, err = t.kindOf(ctx, text)
 		return err
 	})
@@ -32,7 +32,7 @@ func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, err
 func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
 	untold := false
-	err := d.look(ctx, gk.String(), func(t catalogue) error {
+	err := d.search(ctx, gk.String(), func(t catalogue) error {
 		untold = t.untold(gk.Group)
 		mapping, err := t.mapper.RESTMappingWithContext(ctx, gk)
 		if err == nil {
@@ -53,7 +53,7 @@ func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.
 // kinds that are in it.
 func (d *Discovery) Resources(ctx context.Context, text string) ([]object.Kind, error) {
 	var gvks []schema.GroupVersionKind
-	err := d.look(ctx, text, func(t catalogue) error {
+	err := d.search(ctx, text, func(t catalogue) error {
 		gvks = gvks[:0]
 		members, _ := restmapper.NewDiscoveryCategoryExpanderWithContext(t.view).ExpandWithContext(ctx, text)
 		for _, member := range members {
@@ -98,7 +98,7 @@ func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.Grou
 // read: deployments.apps, pods. A shell completes a TYPE from them.
 func (d *Discovery) TypeNames(ctx context.Context) ([]string, error) {
 	var names []string
-	err := d.look(ctx, "", func(t catalogue) error {
+	err := d.search(ctx, "", func(t catalogue) error {
 		names = t.names(func(gr schema.GroupResource, _ metav1.APIResource) []string { return []string{gr.String()} })
 		return nil
 	})

@@ -145,7 +145,7 @@ func (o *availability) checkSince(ctx context.Context, since time.Time, cause er
 	o.mu.Unlock()
 
 	var err error
-	s.wasAway, err = o.look(ctx, began)
+	s.wasAway, err = o.waitForServer(ctx, began)
 	s.interrupted = err != nil && !errors.As(err, new(*UnreachableError))
 	o.end(err)
 	close(s.done)
@@ -212,8 +212,8 @@ func (o *availability) answer() {
 	}
 }
 
-// look asks for the server until it is there or the time is over.
-func (o *availability) look(ctx context.Context, began time.Time) (wasAway bool, err error) {
+// waitForServer asks for the server until it is there or the time is over.
+func (o *availability) waitForServer(ctx context.Context, began time.Time) (wasAway bool, err error) {
 	pauses := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 100, Cap: 3 * time.Second}
 	var back time.Time
 	for {

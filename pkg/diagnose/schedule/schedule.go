@@ -50,7 +50,7 @@ func Usual(after time.Duration) Limits {
 // Schedule says when which object is asked about. It belongs to one goroutine.
 type Schedule[K comparable] struct {
 	limits  Limits
-	all     purse
+	all     budget
 	objects map[K]*hanging
 	looked  int
 	// underway: a batch was handed out, and nothing is heard of it yet.
@@ -63,7 +63,7 @@ type hanging struct {
 	moved time.Time
 	bad   bool
 	order int
-	purse purse
+	budget budget
 	// asked is when it was asked about last; zero for never. cheap is what it costs to
 	// ask again.
 	asked time.Time
@@ -82,7 +82,7 @@ func New[K comparable](limits Limits) *Schedule[K] {
 func (s *Schedule[K]) Moved(k K, now time.Time, bad bool) {
 	o := s.objects[k]
 	if o == nil {
-		o = &hanging{purse: newPurse(s.limits.Each, now), order: s.order}
+		o = &hanging{budget: newPurse(s.limits.Each, now), order: s.order}
 		s.order++
 		s.objects[k] = o
 	}
@@ -120,7 +120,7 @@ func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int
 			s.looked++
 		}
 		o.asked, o.cheap = now, float64(again)
-		o.purse.pay(now, float64(n))
+		o.budget.pay(now, float64(n))
 		if !o.by.IsZero() && !o.by.After(now) {
 			o.by = time.Time{}
 		}
@@ -181,9 +181,9 @@ func (s *Schedule[K]) isDue(o *hanging, now time.Time) bool {
 	case o.asked.IsZero():
 		return true
 	case !o.by.IsZero() && !now.Before(o.by):
-		return o.purse.has(now) > 0
+		return o.budget.has(now) > 0
 	default:
-		return now.Sub(o.asked) >= s.limits.Again && o.purse.has(now) >= min(o.cheap, o.purse.full)
+		return now.Sub(o.asked) >= s.limits.Again && o.budget.has(now) >= min(o.cheap, o.budget.full)
 	}
 }
 
@@ -201,22 +201,22 @@ func (s *Schedule[K]) Passed(now time.Time) int {
 	return n
 }
 
-// purse holds the requests that may be sent. It fills up to full, at full a minute. What
+// budget holds the requests that may be sent. It fills up to full, at full a minute. What
 // costs more than it holds is paid later: nothing else is bought until then.
-type purse struct {
+type budget struct {
 	full, holds float64
 	at          time.Time
 }
 
-func newPurse(aMinute int, now time.Time) purse {
-	return purse{full: float64(aMinute), holds: float64(aMinute), at: now}
+func newPurse(aMinute int, now time.Time) budget {
+	return budget{full: float64(aMinute), holds: float64(aMinute), at: now}
 }
 
 // has is how much there is by then.
-func (p *purse) has(now time.Time) float64 {
+func (p *budget) has(now time.Time) float64 {
 	return min(p.full, p.holds+p.full*now.Sub(p.at).Minutes())
 }
 
-func (p *purse) pay(now time.Time, requests float64) {
+func (p *budget) pay(now time.Time, requests float64) {
 	p.holds, p.at = p.has(now)-requests, now
 }

@@ -105,7 +105,7 @@ func saying(u *unstructured.Unstructured) []rule.Finding {
 		if code == "" {
 			continue
 		}
-		cause := event.Cause{Code: code, Message: rule.Name(r) + message + told(s), Evidence: []string{evidence(s)}, Next: rule.Describe(r)}
+		cause := event.Cause{Code: code, Message: rule.Name(r) + message + detail(s), Evidence: []string{evidence(s)}, Next: rule.Describe(r)}
 		found = append(found, rule.Finding{Cause: cause, Rank: rank})
 	}
 	return found
@@ -141,8 +141,8 @@ func evidence(s readiness.Statement) string {
 	return strings.TrimPrefix(s.Path, "self") + " is " + text.Excerpt(fmt.Sprint(s.Value))
 }
 
-// told returns a statement's reason in parentheses, and its message after a colon.
-func told(c readiness.Statement) string {
+// detail returns a statement's reason in parentheses, and its message after a colon.
+func detail(c readiness.Statement) string {
 	said := ""
 	if c.Reason != "" {
 		said = " (" + text.Excerpt(c.Reason) + ")"

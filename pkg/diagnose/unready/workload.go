@@ -329,8 +329,8 @@ func jobFailed(j *batchv1.Job, c batchv1.JobCondition) rule.Finding {
 	r := rule.Ref(rule.Batch("Job"), j.Namespace, j.Name)
 	cause := event.Cause{
 		Code:     "JobFailed",
-		Message:  rule.Name(r) + " has failed" + readiness.Told(text.Excerpt(c.Reason), "") + ", and does not try again",
-		Evidence: []string{"condition " + string(c.Type) + readiness.Told(text.Excerpt(c.Reason), text.Excerpt(c.Message)), text.Count(int(j.Status.Failed), "Pod") + " failed"},
+		Message:  rule.Name(r) + " has failed" + readiness.Detail(text.Excerpt(c.Reason), "") + ", and does not try again",
+		Evidence: []string{"condition " + string(c.Type) + readiness.Detail(text.Excerpt(c.Reason), text.Excerpt(c.Message)), text.Count(int(j.Status.Failed), "Pod") + " failed"},
 		Next:     rule.Kubectl(j.Namespace, "logs", r.Resource(), "--all-containers", "--tail=50"),
 	}
 	switch c.Reason {

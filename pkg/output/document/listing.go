@@ -79,10 +79,10 @@ func NewMetObjects(b output.Base, rest output.Results) (output.Results, error) {
 	}}, err
 }
 
-func (l *listing) Take(e event.Event) {
+func (l *listing) Handle(e event.Event) {
 	o, ok := l.pick(e)
 	if !ok {
-		l.rest.Take(e)
+		l.rest.Handle(e)
 		return
 	}
 	shown := text.Printable(o.ref.Resource()) + "\n"

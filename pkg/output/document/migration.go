@@ -41,7 +41,7 @@ type migrationDocument struct {
 // NewMigration returns the document of owners that move to a version that is served.
 func NewMigration(b output.Base) output.Results { return &migrationDocument{Base: b} }
 
-func (d *migrationDocument) Take(e event.Event) {
+func (d *migrationDocument) Handle(e event.Event) {
 	switch e := e.(type) {
 	case event.Migrated:
 		d.migrated = append(d.migrated, e)

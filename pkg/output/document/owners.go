@@ -93,7 +93,7 @@ type ownersDocument struct {
 // NewOwners returns the document of owners.
 func NewOwners(b output.Base) output.Results { return &ownersDocument{Base: b} }
 
-func (d *ownersDocument) Take(e event.Event) {
+func (d *ownersDocument) Handle(e event.Event) {
 	switch e := e.(type) {
 	case event.Owned:
 		d.objects = append(d.objects, ownedOf(e))

@@ -67,7 +67,7 @@ type keyed[T any] struct {
 	value T
 }
 
-func (d *gathered[T]) Take(e event.Event) {
+func (d *gathered[T]) Handle(e event.Event) {
 	if warned, ok := e.(event.Warned); ok {
 		d.warnings.add(warned)
 		return

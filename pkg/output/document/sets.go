@@ -63,7 +63,7 @@ type setsDocument struct {
 // NewSets returns the document of sets.
 func NewSets(b output.Base) output.Results { return &setsDocument{Base: b} }
 
-func (d *setsDocument) Take(e event.Event) {
+func (d *setsDocument) Handle(e event.Event) {
 	s, ok := e.(event.Set)
 	if !ok {
 		return

@@ -53,7 +53,7 @@ type streamPhase struct {
 	Total int    `json:"total"`
 }
 
-func (s *stream) Take(e event.Event) {
+func (s *stream) Handle(e event.Event) {
 	switch e := e.(type) {
 	case event.Planned:
 		s.write(s.planned(e))

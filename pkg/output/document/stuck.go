@@ -65,7 +65,7 @@ func NewStuck(b output.Base) output.Results {
 	return &stuckDocument{Base: b, result: newResult[stuckObject](b, "StuckResult"), warnings: warnings{}}
 }
 
-func (d *stuckDocument) Take(e event.Event) {
+func (d *stuckDocument) Handle(e event.Event) {
 	switch e := e.(type) {
 	case event.Stuck:
 		d.result.Objects = append(d.result.Objects, stuckOf(e))

@@ -103,9 +103,9 @@ func (p *Printer) Print(e event.Event) {
 	if p.state.EndsPhase(e) {
 		p.Flush()
 	}
-	p.state.Take(e)
-	p.results.Take(e)
-	p.reporter.Take(e)
+	p.state.Handle(e)
+	p.results.Handle(e)
+	p.reporter.Handle(e)
 }
 
 // Close writes the rest: the end of the table, documents, the summary. It leaves the

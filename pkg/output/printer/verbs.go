@@ -92,11 +92,11 @@ type referred struct {
 	told *progress.Reporter
 }
 
-func (r *referred) Take(e event.Event) {
+func (r *referred) Handle(e event.Event) {
 	if w, ok := e.(event.Waited); ok {
 		e = r.told.Refer(w)
 	}
-	r.Results.Take(e)
+	r.Results.Handle(e)
 }
 
 // ForDelete returns a printer for the events of a delete. The error names an unknown
@@ -107,7 +107,7 @@ func ForDelete(o output.Options) (*Printer, error) {
 		told.Explain()
 		// The results refer to what stderr has reported, if both are read in one place:
 		// on a terminal, and when the table itself goes to stderr.
-		referring := func(b output.Base) output.Results { return table.NewDelete(b, told.Told) }
+		referring := func(b output.Base) output.Results { return table.NewDelete(b, told.Reported) }
 		if b.Format == output.Table && (o.Width == nil || !o.Progress) {
 			referring = func(b output.Base) output.Results { return table.NewDelete(b, nil) }
 		}
@@ -230,9 +230,9 @@ func report(b output.Base, asTable, asDocument func(output.Base) output.Results,
 // report goes into a file, and the log of a job shows only stderr.
 type logged struct{ report, log output.Results }
 
-func (l *logged) Take(e event.Event) {
-	l.report.Take(e)
-	l.log.Take(e)
+func (l *logged) Handle(e event.Event) {
+	l.report.Handle(e)
+	l.log.Handle(e)
 }
 
 func (l *logged) Flush() {
@@ -247,6 +247,6 @@ func (l *logged) Finish(ctx context.Context) error {
 // noResults is for runs that have none.
 type noResults struct{}
 
-func (noResults) Take(event.Event)             {}
+func (noResults) Handle(event.Event)             {}
 func (noResults) Flush()                       {}
 func (noResults) Finish(context.Context) error { return nil }

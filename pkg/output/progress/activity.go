@@ -48,7 +48,7 @@ func newActivity(s *output.State) *activity {
 	return &activity{state: s, lacking: map[object.Key]lack{}}
 }
 
-func (a *activity) take(e event.Event, now time.Time) {
+func (a *activity) handle(e event.Event, now time.Time) {
 	switch e := e.(type) {
 	case event.Preparing:
 		a.step, a.stepped = text.Printable(e.Text), now

@@ -33,8 +33,8 @@ func (c *Reporter) columns() func() int {
 	return c.statusLine.columns
 }
 
-// Told reports whether the reason why an object does not go away was already printed.
-func (c *Reporter) Told(d event.Deleted) bool {
+// Reported reports whether the reason why an object does not go away was already printed.
+func (c *Reporter) Reported(d event.Deleted) bool {
 	return slices.ContainsFunc(c.told, func(e event.Stuck) bool {
 		return e.Ref.Key() == d.Ref.Key() && format.SameCause(e.Causes, d.Causes)
 	})

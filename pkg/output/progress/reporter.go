@@ -84,13 +84,13 @@ func New(b output.Base) *Reporter {
 // Explain makes the reporter say why an object is stuck while the run continues.
 func (c *Reporter) Explain() { c.explains = true }
 
-// Take reports the parts of an event that matter during the run.
-func (c *Reporter) Take(e event.Event) {
+// Handle reports the parts of an event that matter during the run.
+func (c *Reporter) Handle(e event.Event) {
 	if c.start.IsZero() {
 		c.start = c.now()
 		c.last = c.start
 	}
-	c.activity.take(e, c.now())
+	c.activity.handle(e, c.now())
 	switch e := e.(type) {
 	case event.Preparing:
 		c.step()
@@ -107,7 +107,7 @@ func (c *Reporter) Take(e event.Event) {
 	case event.Waited:
 		c.result(e.Action, e.Err)
 	case event.Judged:
-		c.goOn()
+		c.continueOnConflict()
 	case event.Warned:
 		c.warn(e)
 	case event.Remarked:
@@ -277,7 +277,7 @@ func (c *Reporter) redraws() bool {
 // when objects were given up because it did not.
 func (c *Reporter) step() {
 	if !c.lost {
-		c.goOn()
+		c.continueOnConflict()
 	}
 }
 
@@ -286,7 +286,7 @@ func (c *Reporter) step() {
 func (c *Reporter) result(action event.Action, err error) {
 	switch {
 	case !c.unreached || heard(action, err):
-		c.goOn()
+		c.continueOnConflict()
 	case err != nil:
 		c.lost = true
 	}
@@ -304,8 +304,8 @@ func heard(action event.Action, err error) bool {
 	return errors.As(err, &status) && !errors.As(err, &unreachable)
 }
 
-// goOn: the run made progress, so whatever held it up is over.
-func (c *Reporter) goOn() {
+// continueOnConflict: the run made progress, so whatever held it up is over.
+func (c *Reporter) continueOnConflict() {
 	c.blocked = nil
 	c.lost = false
 	if !c.unreached {

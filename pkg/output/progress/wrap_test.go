@@ -21,7 +21,7 @@ func TestWarningsWrapBetweenWords(t *testing.T) {
 			output.Options{Out: &out, Err: &out, Now: time.Now, Progress: terminal, ErrWidth: func() int { return width }},
 			output.NewState(output.Word{}, false),
 		))
-		c.Take(event.Warned{Text: said})
+		c.Handle(event.Warned{Text: said})
 		c.Flush()
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 		if (len(lines) > 1) != terminal || strings.Join(strings.Fields(out.String()), " ") != "warning: "+said {

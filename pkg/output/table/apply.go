@@ -35,11 +35,11 @@ func NewApply(b output.Base) output.Results {
 	return &applyTable{Base: b, contested: map[int]bool{}, changed: map[int]bool{}, takeovers: takeovers{}, left: leftOver{}}
 }
 
-func (t *applyTable) Take(e event.Event) {
+func (t *applyTable) Handle(e event.Event) {
 	if waited, ok := e.(event.Waited); ok && waited.Action != event.Met {
 		t.unmet.Add(t.State.Place(waited.Ref), waited)
 	}
-	t.back.take(t.State, e)
+	t.back.handle(t.State, e)
 	applied, ok := e.(event.Applied)
 	if !ok {
 		return
@@ -90,7 +90,7 @@ func (t *applyTable) Flush() {
 			applyLine(t.Base, &b, a.Action, t.name(a)+reason, details(t.Base, a, format.Within(t.Width, "    ")))
 		},
 		many: func(count, reason string) { applyLine(t.Base, &b, event.Skipped, count+reason, nil) },
-	}.tell(t.Base, left)
+	}.print(t.Base, left)
 	t.failed(&b, failed)
 	t.written = t.written || b.Len() > 0
 	t.Screen.Result(b.String())

@@ -21,7 +21,7 @@ type ownersYAML struct {
 // NewCommented returns the objects of owners as YAML with comments.
 func NewCommented(b output.Base) output.Results { return &ownersYAML{Base: b} }
 
-func (y *ownersYAML) Take(e event.Event) {
+func (y *ownersYAML) Handle(e event.Event) {
 	o, ok := e.(event.Owned)
 	if !ok {
 		return

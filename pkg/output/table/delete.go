@@ -38,7 +38,7 @@ func NewDelete(b output.Base, told func(event.Deleted) bool) output.Results {
 	return &deleteTable{Base: b, told: told}
 }
 
-func (t *deleteTable) Take(e event.Event) {
+func (t *deleteTable) Handle(e event.Event) {
 	d, ok := e.(event.Deleted)
 	if !ok {
 		return
@@ -78,7 +78,7 @@ func (t *deleteTable) Flush() {
 			b.WriteString(t.word(event.Skipped) + "  " + format.Name(d.Ref) + reason + "\n")
 		},
 		many: func(count, reason string) { b.WriteString(t.word(event.Skipped) + "  " + count + reason + "\n") },
-	}.tell(t.Base, t.skipped.Drain())
+	}.print(t.Base, t.skipped.Drain())
 	t.Screen.Result(b.String())
 }
 

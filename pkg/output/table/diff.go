@@ -41,7 +41,7 @@ func NewDiff(b output.Base) output.Results {
 	return t
 }
 
-func (t *diffTable) Take(e event.Event) {
+func (t *diffTable) Handle(e event.Event) {
 	compared, ok := e.(event.Compared)
 	if !ok {
 		return

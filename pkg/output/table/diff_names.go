@@ -20,7 +20,7 @@ type diffNames struct {
 // NewDiffNames returns the names of objects that would change.
 func NewDiffNames(b output.Base) output.Results { return &diffNames{Base: b} }
 
-func (n *diffNames) Take(e event.Event) {
+func (n *diffNames) Handle(e event.Event) {
 	compared, ok := e.(event.Compared)
 	if !ok {
 		return

@@ -47,7 +47,7 @@ type skipped[T any] struct {
 	many func(count, reason string)
 }
 
-func (s skipped[T]) tell(b output.Base, all []T) {
+func (s skipped[T]) print(b output.Base, all []T) {
 	var reasons []string
 	byReason := map[string][]T{}
 	for _, of := range all {

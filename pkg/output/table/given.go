@@ -24,7 +24,7 @@ type givenTable struct {
 // NewGiven returns the table of a give.
 func NewGiven(b output.Base) output.Results { return &givenTable{Base: b} }
 
-func (t *givenTable) Take(e event.Event) {
+func (t *givenTable) Handle(e event.Event) {
 	if given, ok := e.(event.Given); ok {
 		t.given.Add(t.State.Place(given.Ref), given)
 	}

@@ -25,7 +25,7 @@ type migrationTable struct {
 // NewMigration returns the table of owners that move to a version that is served.
 func NewMigration(b output.Base) output.Results { return &migrationTable{Base: b} }
 
-func (t *migrationTable) Take(e event.Event) {
+func (t *migrationTable) Handle(e event.Event) {
 	switch e := e.(type) {
 	case event.Migrated:
 		t.migrated = append(t.migrated, e)

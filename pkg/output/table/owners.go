@@ -35,7 +35,7 @@ func NewOwners(b output.Base) output.Results {
 	return &ownersTable{Base: b, hues: map[string]int{}, places: map[object.Key]int{}}
 }
 
-func (t *ownersTable) Take(e event.Event) {
+func (t *ownersTable) Handle(e event.Event) {
 	switch e := e.(type) {
 	case event.Owned:
 		t.places[e.Ref.Key()] = len(t.texts)

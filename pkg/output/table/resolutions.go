@@ -101,7 +101,7 @@ func nothingWritten(b output.Base, contested, changed map[int]bool) string {
 		written = "would be written"
 	}
 	switch last := len(b.State.Phases) - 1; {
-	case b.PastConflicts:
+	case b.ContinueOnConflict:
 		return "Nothing in conflict, or dependent on it, " + written + "."
 	case changed[first]: // The object changed before the phase was checked.
 		return "Nothing in conflict " + written + "."

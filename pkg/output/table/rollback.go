@@ -16,7 +16,7 @@ type rollback struct {
 	tally   map[event.Action]int
 }
 
-func (r *rollback) take(s *output.State, e event.Event) {
+func (r *rollback) handle(s *output.State, e event.Event) {
 	back, ok := e.(event.RolledBack)
 	if !ok {
 		return

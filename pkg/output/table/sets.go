@@ -32,7 +32,7 @@ func NewMembers(b output.Base) output.Results {
 	return &setsTable{Base: b, wide: b.Format == output.Wide, members: true}
 }
 
-func (t *setsTable) Take(e event.Event) {
+func (t *setsTable) Handle(e event.Event) {
 	switch e := e.(type) {
 	case event.Set:
 		t.sets = append(t.sets, e)
@@ -168,7 +168,7 @@ type setNames struct {
 // NewSetNames returns the names of sets; members: those of the members.
 func NewSetNames(b output.Base, members bool) output.Results { return &setNames{b, members} }
 
-func (t *setNames) Take(e event.Event) {
+func (t *setNames) Handle(e event.Event) {
 	s, ok := e.(event.Set)
 	switch {
 	case !ok:

@@ -25,7 +25,7 @@ type stuckTable struct {
 // NewStuck returns the table of stuck objects.
 func NewStuck(b output.Base) output.Results { return &stuckTable{Base: b} }
 
-func (t *stuckTable) Take(e event.Event) {
+func (t *stuckTable) Handle(e event.Event) {
 	switch e := e.(type) {
 	case event.Stuck:
 		if e.Unread() { // The verb says that on stderr.
@@ -113,7 +113,7 @@ type stuckNames struct {
 // NewStuckNames returns the names of stuck objects.
 func NewStuckNames(b output.Base) output.Results { return &stuckNames{Base: b} }
 
-func (n *stuckNames) Take(e event.Event) {
+func (n *stuckNames) Handle(e event.Event) {
 	if s, ok := e.(event.Stuck); ok && !s.Unread() {
 		n.names = append(n.names, text.Printable(s.Ref.Resource())+"\n")
 	}

@@ -33,7 +33,7 @@ func NewUnmet(b output.Base) output.Results {
 	return &waitTable{Base: b, quiet: true, runs: map[object.Key][]event.Image{}}
 }
 
-func (t *waitTable) Take(e event.Event) {
+func (t *waitTable) Handle(e event.Event) {
 	switch e := e.(type) {
 	case event.Waited:
 		if e.Action != event.Met || e.Note != "" || !t.quiet && t.listed() {

@@ -37,7 +37,7 @@ func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdic
 	}
 	j.setEntries(entries)
 	if j.settled() {
-		return Settled, nil
+		return Unchanged, nil
 	}
 	conflicts, sure := j.contested()
 	if sure && len(conflicts) == 0 {
@@ -54,7 +54,7 @@ func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdic
 // such an entry owns nothing of value.)
 func (j *evaluation) unowned() Verdict {
 	if statesNothing(j.manifest) {
-		return Settled
+		return Unchanged
 	}
 	return Doubtful
 }
@@ -86,8 +86,8 @@ const (
 	// Clear means that the manifest changes something, and no one else owns any of it with
 	// another value.
 	Clear
-	// Settled means that applying the manifest is a no-op.
-	Settled
+	// Unchanged means that applying the manifest is a no-op.
+	Unchanged
 )
 
 // String returns the verdict in lower case.
@@ -95,7 +95,7 @@ func (v Verdict) String() string {
 	switch v {
 	case Clear:
 		return "clear"
-	case Settled:
+	case Unchanged:
 		return "settled"
 	case Doubtful:
 	}

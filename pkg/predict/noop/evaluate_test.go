@@ -27,7 +27,7 @@ func with(all ...edits) edits {
 }
 
 const (
-	settled  = noop.Settled
+	settled  = noop.Unchanged
 	clearly  = noop.Clear
 	doubtful = noop.Doubtful
 )

@@ -262,7 +262,7 @@ func TestYieldStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if verdict, conflicts := noop.Evaluate(live, got, fieldstest.Us); verdict != noop.Settled {
+	if verdict, conflicts := noop.Evaluate(live, got, fieldstest.Us); verdict != noop.Unchanged {
 		t.Errorf("got %v, %v, want settled", verdict, fieldstest.ConflictPaths(conflicts))
 	}
 }

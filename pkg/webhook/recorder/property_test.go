@@ -100,7 +100,7 @@ func (tr *trial) stored(transitions []pendingTransition) {
 // write answers for the batches that are due.
 func (tr *trial) write() {
 	for {
-		b, ok := tr.take(tr.now)
+		b, ok := tr.dequeue(tr.now)
 		if !ok {
 			return
 		}

@@ -180,9 +180,9 @@ func (q *queue) next(now time.Time) (time.Time, bool) {
 	return at, true
 }
 
-// take hands out the object whose turn it is, if one is due and there is a token for it;
+// dequeue hands out the object whose turn it is, if one is due and there is a token for it;
 // answer has to follow.
-func (q *queue) take(now time.Time) (batch, bool) {
+func (q *queue) dequeue(now time.Time) (batch, bool) {
 	q.expire(now)
 	if q.pace.ready(now).After(now) {
 		return batch{}, false

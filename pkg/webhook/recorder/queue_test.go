@@ -41,7 +41,7 @@ func (d *diary) run(until time.Duration, ends outcome) {
 			break
 		}
 		d.now = latest(d.now, at)
-		b, ok := d.take(d.now)
+		b, ok := d.dequeue(d.now)
 		if again, _ := d.next(d.now); !ok && again.After(d.now) {
 			continue // It is held back, and due later.
 		}
@@ -171,7 +171,7 @@ func TestQueueRefused(t *testing.T) {
 		t.Errorf("after two hours: refused %v, %d settled, %d lost, %d notes, %d objects", d.isRefused(), d.settled, d.lost, d.transitions, len(d.objects))
 	}
 	d.come("a", "alice", 3*time.Hour)
-	b, ok := d.take(noon.Add(4 * time.Hour))
+	b, ok := d.dequeue(noon.Add(4 * time.Hour))
 	if !ok || b.lost.count != 1 || len(b.transitions) != 1 {
 		t.Errorf("the next write is of %+v", b)
 	}
@@ -235,7 +235,7 @@ func TestNoted(t *testing.T) {
 		t.Fatalf("pending: %+v", p.transitions)
 	}
 	q.lead(true)
-	b, ok := q.take(noon.Add(time.Minute))
+	b, ok := q.dequeue(noon.Add(time.Minute))
 	if !ok {
 		t.Fatal("nothing is due for a leader")
 	}

@@ -131,7 +131,7 @@ func (r *Recorder) writeNext(ctx context.Context) bool {
 	defer func() { <-r.writing }()
 	var b batch
 	due := false
-	r.locked(func(q *queue) { b, due = q.take(time.Now()) })
+	r.locked(func(q *queue) { b, due = q.dequeue(time.Now()) })
 	if due {
 		// A call in progress when the end comes may take its time.
 		_ = r.write(context.WithoutCancel(ctx), b, nil)
@@ -239,7 +239,7 @@ func (r *Recorder) write(ctx context.Context, b batch, more change) error {
 		return changed
 	})
 	r.locked(func(q *queue) { q.answer(b, result, time.Now()) })
-	r.told(err)
+	r.countError(err)
 	if result == written {
 		r.opts.Metrics.written()
 		r.announce(b.object, fresh)
@@ -247,9 +247,9 @@ func (r *Recorder) write(ctx context.Context, b batch, more change) error {
 	return err
 }
 
-// told counts a write's error, and logs it if it is the first of its kind since writes
+// countError counts a write's error, and logs it if it is the first of its kind since writes
 // last succeeded.
-func (r *Recorder) told(err error) {
+func (r *Recorder) countError(err error) {
 	if err == nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -57,7 +57,7 @@ type pendingChange struct {
 	joined   bool   // a hint was found
 	deferred bool   // to the leader
 	lost     bool   // at least one of its occurrences
-	told     bool   // to the leader, by a note
+	noted     bool   // to the leader, by a note
 	settled  bool
 	// span is from when it happened to when it was seen.
 	span Span

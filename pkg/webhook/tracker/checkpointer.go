@@ -42,7 +42,7 @@ func (t *Tracker) load(ctx context.Context) error {
 
 // recall hands what was noted beside a checkpoint to the sink.
 func (t *Tracker) recall(k kept) {
-	for _, o := range [][]unrecorded{k.seen, k.told} {
+	for _, o := range [][]unrecorded{k.seen, k.noted} {
 		t.do(func(s *state) []*pendingChange { return s.noted(o, time.Now()) })
 	}
 	t.mu.Lock()
@@ -100,7 +100,7 @@ func (t *Tracker) gaps(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state.dealt(gaps)
-	for _, g := range tell(gaps) {
+	for _, g := range summarize(gaps) {
 		t.opts.Log.Info("a time is declared of which not every change is known",
 			"resource", g.resource, "from", g.from, "to", g.to, "changes", g.changes, "why", g.why)
 	}
@@ -145,16 +145,16 @@ func (t *Tracker) store(ctx context.Context) (size int, err error) {
 	t.mu.Unlock()
 	switch {
 	case leading:
-		t.recall(kept{told: k.told})
+		t.recall(kept{noted: k.noted})
 	case asked:
 		// What the leader before has noted is this one's to record and to note.
-		t.recall(kept{seen: k.seen, told: k.told, unread: k.unread, checkpoint: Checkpoint{Compare: k.checkpoint.Compare}})
+		t.recall(kept{seen: k.seen, noted: k.noted, unread: k.unread, checkpoint: Checkpoint{Compare: k.checkpoint.Compare}})
 		t.mu.Lock()
 		t.state.passed(k.checkpoint)
 		t.state.lead(true, time.Now())
 		t.mu.Unlock()
 	default:
-		return t.tell(ctx, k)
+		return t.noteUsers(ctx, k)
 	}
 	t.mu.Lock()
 	scope := t.scope()
@@ -186,26 +186,26 @@ func (t *Tracker) again(out stored) {
 	t.state.undeclared.Add(out.news.Gaps...)
 }
 
-// tell notes, for the leader, the users that only this replica knows.
-func (t *Tracker) tell(ctx context.Context, k kept) (size int, err error) {
+// noteUsers notes, for the leader, the users that only this replica knows.
+func (t *Tracker) noteUsers(ctx context.Context, k kept) (size int, err error) {
 	t.mu.Lock()
 	t.state.passed(k.checkpoint)
-	news := t.state.tell()
+	news := t.state.unnoted()
 	t.mu.Unlock()
-	if k.configMap == nil || len(k.configMap.BinaryData[t.toldKey()]) == 0 {
-		t.told = nil // The leader has it.
+	if k.configMap == nil || len(k.configMap.BinaryData[t.noteKey()]) == 0 {
+		t.noted = nil // The leader has it.
 	}
 	if t.untold = append(t.untold, news...); len(t.untold) == 0 {
 		return 0, nil
 	}
-	all := slices.Concat(t.told, t.untold)
+	all := slices.Concat(t.noted, t.untold)
 	all = all[max(0, len(all)-maxTold/100):] // A note takes about a hundred bytes. Of the rest, the users may be lost.
 	content, err := encodeSeen(all)
 	if err == nil {
 		err = t.writeTold(ctx, k, content)
 	}
 	if err == nil {
-		t.told, t.untold = all, nil
+		t.noted, t.untold = all, nil
 	}
 	return len(content), err
 }

@@ -67,7 +67,7 @@ func (f *follower) pass(ctx context.Context) error {
 	}
 	f.listedOnce()
 	f.setRefused(false)
-	f.told = false
+	f.noted = false
 	began := time.Now()
 	err := f.watch(ctx)
 	f.worked = time.Since(began) > steady

@@ -17,8 +17,8 @@ type follower struct {
 	first bool
 	// lost is set when history cannot be taken up, until all is listed.
 	lost bool
-	// told is set once the log says that the kind may not be watched.
-	told bool
+	// noted is set once the log says that the kind may not be watched.
+	noted bool
 	// What the server has shown not to understand.
 	unstreamed, unselected bool
 	// worked is set once a watch has lasted.
@@ -52,8 +52,8 @@ func (f *follower) listedOnce() {
 // refuse notes that a kind cannot be watched, and says it once if that lasts.
 func (f *follower) refuse(err error, lasts bool) {
 	f.setRefused(true)
-	if lasts && !f.told {
-		f.told = true
+	if lasts && !f.noted {
+		f.noted = true
 		f.opts.Log.Info("not tracked", "resource", f.resource.String(), "error", err.Error())
 	}
 }

@@ -31,17 +31,17 @@ func (s *state) dealt(gaps []*pendingChange) {
 	s.gaps = without(s.gaps, func(m *pendingChange) bool { return slices.Contains(gaps, m) })
 }
 
-// told is the report on gaps of the same resource and the same reason.
-type told struct {
+// gapSummary is the report on gaps of the same resource and the same reason.
+type gapSummary struct {
 	resource, why string
 	changes       int
 	from, to      time.Time
 }
 
-// tell sums up gaps. It leaves out those without a span, which break no promise of
+// summarize sums up gaps. It leaves out those without a span, which break no promise of
 // history.
-func tell(gaps []*pendingChange) []told {
-	sums := map[[2]string]told{}
+func summarize(gaps []*pendingChange) []gapSummary {
+	sums := map[[2]string]gapSummary{}
 	for _, m := range gaps {
 		if m.gap.Span == (Span{}) {
 			continue
@@ -52,7 +52,7 @@ func tell(gaps []*pendingChange) []told {
 		}
 		sum, ok := sums[key]
 		if !ok {
-			sum = told{resource: key[0], why: key[1], from: m.gap.From, to: m.gap.To}
+			sum = gapSummary{resource: key[0], why: key[1], from: m.gap.From, to: m.gap.To}
 		}
 		sum.changes++
 		if m.gap.From.Before(sum.from) {
@@ -61,7 +61,7 @@ func tell(gaps []*pendingChange) []told {
 		sum.to = latest(sum.to, m.gap.To)
 		sums[key] = sum
 	}
-	return slices.SortedFunc(maps.Values(sums), func(a, b told) int {
+	return slices.SortedFunc(maps.Values(sums), func(a, b gapSummary) int {
 		return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(a.why, b.why))
 	})
 }

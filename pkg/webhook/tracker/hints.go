@@ -58,10 +58,10 @@ func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	return dropped
 }
 
-// take returns the hint for a change of an object, and whether there is one. If two users sent the same change at the same time, only one was
+// match returns the hint for a change of an object, and whether there is one. If two users sent the same change at the same time, only one was
 // committed, and it is unknown which: the hint then has no user, and no verdicts if
 // theirs differ.
-func (h *hints) take(uid types.UID, from string, to ownership.Owners, transitions []ownership.Transition) (found ownership.Hint, ok bool) {
+func (h *hints) match(uid types.UID, from string, to ownership.Owners, transitions []ownership.Transition) (found ownership.Hint, ok bool) {
 	for _, hint := range h.of[uid] {
 		if hint.ResourceVersion != from || !hint.Fits(to, transitions) {
 			continue

@@ -77,7 +77,7 @@ func TestScaledHint(t *testing.T) {
 	} {
 		var h hints
 		h.add(ownership.Hint{UID: "1", ResourceVersion: "7", User: "alice", Scaled: true, Manager: tt.manager}, noon)
-		if found, ok := h.take("1", tt.from, ownership.Owners{}, tt.transitions); ok != tt.want || ok && found.User != "alice" {
+		if found, ok := h.match("1", tt.from, ownership.Owners{}, tt.transitions); ok != tt.want || ok && found.User != "alice" {
 			t.Errorf("%s: %t", name, ok)
 		}
 	}

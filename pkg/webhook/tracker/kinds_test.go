@@ -151,8 +151,8 @@ func TestAbsent(t *testing.T) {
 		{less(), 6, 3, false}, {less(), 10, 3, false}, {less(), 11, 3, true}, {less(), 12, 3, false}, {less(), 17, 2, false},
 	} {
 		got := a.keep(step.found, all, at(step.seconds), func(kind) bool { return step.served })
-		if told := a.takeContradicted(); len(got) != step.want || (len(told) > 0) != step.served {
-			t.Errorf("step %d: %d kinds, want %d; reported %v", i, len(got), step.want, told)
+		if noted := a.takeContradicted(); len(got) != step.want || (len(noted) > 0) != step.served {
+			t.Errorf("step %d: %d kinds, want %d; reported %v", i, len(got), step.want, noted)
 		}
 	}
 	if hasOwn([]*metav1.APIResourceList{resources("apps/v1", "deployments")}) || hasOwn([]*metav1.APIResourceList{resources("v1", "configmaps")}) ||

@@ -155,7 +155,7 @@ func TestManyGapsAreToldOnce(t *testing.T) {
 		s.end(m, ownership.OutcomeLost)
 	}
 	gaps, _ := s.lost()
-	all := tell(gaps)
+	all := summarize(gaps)
 	if len(all) != 1 || all[0].changes != 100 || all[0].why != noRoom || !all[0].from.Equal(noon) || !all[0].to.Equal(noon.Add(99*grace)) {
 		t.Errorf("%d gaps are reported as %+v", len(gaps), all)
 	}

@@ -60,10 +60,10 @@ func TestTell(t *testing.T) {
 	s.change("a", 10, "flux")
 	s.change("b", 11, "flux")
 	s.wait(grace)
-	if told := s.tell(); len(told) != 1 || told[0].User != "alice" {
-		t.Errorf("told %+v", told)
+	if noted := s.unnoted(); len(noted) != 1 || noted[0].User != "alice" {
+		t.Errorf("told %+v", noted)
 	}
-	if again := s.tell(); len(again) > 0 {
+	if again := s.unnoted(); len(again) > 0 {
 		t.Errorf("told again: %+v", again)
 	}
 }

@@ -69,7 +69,7 @@ func measure(t *testing.T, g generated, mostMB int) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	told := func(what string) int {
+	noted := func(what string) int {
 		_, text, _ := strings.Cut(string(out), what+": ")
 		n, err := strconv.Atoi(strings.TrimSpace(strings.Split(text, "\n")[0]))
 		if err != nil {
@@ -78,11 +78,11 @@ func measure(t *testing.T, g generated, mostMB int) {
 		return n
 	}
 	t.Logf("%d objects: %d MB at the peak, %d MB afterwards; ready after %d ms, of %d ms of CPU time",
-		g.objects, told("peak kB")>>10, told("later kB")>>10, told("ready ms"), told("cpu ms"))
-	if peak := told("peak kB"); mostMB > 0 && peak > mostMB<<10 {
+		g.objects, noted("peak kB")>>10, noted("later kB")>>10, noted("ready ms"), noted("cpu ms"))
+	if peak := noted("peak kB"); mostMB > 0 && peak > mostMB<<10 {
 		t.Errorf("%d MB, more than %d", peak>>10, mostMB)
 	}
-	if later := told("later kB") * 1000 / g.objects; later > 1300 {
+	if later := noted("later kB") * 1000 / g.objects; later > 1300 {
 		t.Errorf("%d bytes an object", later)
 	}
 }

@@ -147,7 +147,7 @@ func (s *state) join(m *pendingChange) bool {
 	for i, o := range m.occurrences {
 		transitions[i] = o.Transition
 	}
-	hint, ok := s.hints.take(m.uid, m.from, m.to, transitions)
+	hint, ok := s.hints.match(m.uid, m.from, m.to, transitions)
 	if !ok {
 		return false
 	}
@@ -355,12 +355,12 @@ func (s *state) store(most int, now time.Time) stored {
 	return out
 }
 
-// tell returns what only this replica knows of changes that are not recorded: their users.
-func (s *state) tell() (out []unrecorded) {
+// unnoted returns what only this replica knows of changes that are not recorded: their users.
+func (s *state) unnoted() (out []unrecorded) {
 	s.dirty = false
 	for _, m := range s.given {
-		if m.joined && !m.told {
-			m.told = true
+		if m.joined && !m.noted {
+			m.noted = true
 			for _, o := range m.unsettled() {
 				if o.User != "" {
 					out = append(out, o)

@@ -37,7 +37,7 @@ type kept struct {
 	scope      ownership.Scope
 	// seen is what the leader noted beside the checkpoint; unread is its time if it is not
 	// readable. told is what other replicas noted.
-	seen, told []unrecorded
+	seen, noted []unrecorded
 	unread     Span
 }
 
@@ -78,11 +78,11 @@ func (t *Tracker) read(ctx context.Context) (kept, error) {
 	}
 	for key, content := range c.BinaryData {
 		if strings.HasPrefix(key, SeenKey+"-") {
-			told, err := decodeSeen(content)
+			noted, err := decodeSeen(content)
 			if err != nil {
 				t.opts.Log.Error(err, "the notes of another replica are not readable")
 			}
-			k.told = append(k.told, told...)
+			k.noted = append(k.noted, noted...)
 		}
 	}
 	return k, nil
@@ -155,14 +155,14 @@ func (t *Tracker) writeTold(ctx context.Context, k kept, content []byte) error {
 	if c.BinaryData == nil {
 		c.BinaryData = map[string][]byte{}
 	}
-	c.BinaryData[t.toldKey()] = content
+	c.BinaryData[t.noteKey()] = content
 	_, err := t.update(ctx, c)
 	return err
 }
 
-// toldKey is where a replica that does not lead notes what it knows. The leader adds it to
+// noteKey is where a replica that does not lead notes what it knows. The leader adds it to
 // its own notes, and removes it.
-func (t *Tracker) toldKey() string { return SeenKey + "-" + t.id }
+func (t *Tracker) noteKey() string { return SeenKey + "-" + t.id }
 
 func (t *Tracker) update(ctx context.Context, c *corev1.ConfigMap) (*corev1.ConfigMap, error) {
 	written, err := t.opts.ConfigMaps.Update(ctx, c, metav1.UpdateOptions{FieldManager: fieldManager})

@@ -114,7 +114,7 @@ type Tracker struct {
 	// id tells the notes of this replica from those of others; told is what is in them, and
 	// untold what is to be added.
 	id           string
-	told, untold []unrecorded
+	noted, untold []unrecorded
 
 	mu      sync.Mutex
 	state   *state

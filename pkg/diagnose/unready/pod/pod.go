@@ -111,7 +111,7 @@ func (v Rules) node(p *corev1.Pod) []rule.Finding {
 	return []rule.Finding{rule.Of(p, rule.Root, event.Cause{
 		Code:      "NodeNotReady",
 		Message:   "runs on node " + node.Name + ", which has not been ready" + v.Since(c.LastTransitionTime),
-		Evidence:  []string{fmt.Sprintf("node %s: condition Ready=%s", node.Name, c.Status) + readiness.Told(text.Excerpt(c.Reason), text.Excerpt(c.Message))},
+		Evidence:  []string{fmt.Sprintf("node %s: condition Ready=%s", node.Name, c.Status) + readiness.Detail(text.Excerpt(c.Reason), text.Excerpt(c.Message))},
 		Next:      rule.Kubectl("", "describe", "node", node.Name),
 		BlockedBy: r,
 	})}
@@ -145,7 +145,7 @@ func (v Rules) readinessGates(p *corev1.Pod) []rule.Finding {
 		}
 		evidence := "condition " + string(gate.ConditionType) + " was never set"
 		if c.Status != "" {
-			evidence = fmt.Sprintf("condition %s=%s", gate.ConditionType, c.Status) + readiness.Told(text.Excerpt(c.Reason), text.Excerpt(c.Message))
+			evidence = fmt.Sprintf("condition %s=%s", gate.ConditionType, c.Status) + readiness.Detail(text.Excerpt(c.Reason), text.Excerpt(c.Message))
 		}
 		found = append(found, rule.Of(p, rule.Direct, event.Cause{
 			Code:     "ReadinessGate",

@@ -57,7 +57,7 @@ func (v *View) Read(r object.Ref) (u *unstructured.Unstructured, sure bool) {
 	if r.Name == "" {
 		return nil, false
 	}
-	a, sure := v.look(diagnose.Question{Verb: diagnose.Get, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
+	a, sure := v.lookUp(diagnose.Question{Verb: diagnose.Get, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
 	return a.Object, sure
 }
 
@@ -75,18 +75,18 @@ func (v *View) Absent(r object.Ref) bool {
 	if r.Name == "" {
 		return false
 	}
-	a, sure := v.look(diagnose.Question{Verb: diagnose.Exists, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
+	a, sure := v.lookUp(diagnose.Question{Verb: diagnose.Exists, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
 	return sure && !a.Yes
 }
 
 // There reports whether the object is known to exist. It does not read its contents.
 func (v *View) There(r object.Ref) bool {
-	a, sure := v.look(diagnose.Question{Verb: diagnose.Exists, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
+	a, sure := v.lookUp(diagnose.Question{Verb: diagnose.Exists, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
 	return sure && a.Yes
 }
 
-// look asks a question, or only looks it up if OnlyKnown is set.
-func (v *View) look(q diagnose.Question) (diagnose.Answer, bool) {
+// lookUp asks a question, or only looks it up if OnlyKnown is set.
+func (v *View) lookUp(q diagnose.Question) (diagnose.Answer, bool) {
 	if v.OnlyKnown {
 		return v.Known(q)
 	}
