@@ -13,7 +13,7 @@ import (
 
 // Every formula of the table that is shipped compiles, and the table is not empty.
 func TestShippedRules(t *testing.T) {
-	table, err := os.ReadFile("rules/kinds.yaml")
+	table, err := os.ReadFile("kinds.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the chart's condition anew")
 
-const chartsCondition = "../../../charts/k8sconnect/files/deprecated-fields.cel"
+const chartsCondition = "../../charts/k8sconnect/files/deprecated-fields.cel"
 
 // tree is rules by their paths, as an expression looks for them.
 type tree struct {
@@ -139,7 +139,7 @@ func condition() string {
 }
 
 func chartsKinds() []string {
-	text, err := os.ReadFile("../../../charts/k8sconnect/files/deprecated-fields.yaml")
+	text, err := os.ReadFile("../../charts/k8sconnect/files/deprecated-fields.yaml")
 	if err != nil {
 		panic(err)
 	}

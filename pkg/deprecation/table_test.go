@@ -83,7 +83,7 @@ func TestAdviceIsServed(t *testing.T) {
 
 // The chart requests updates of exactly the kinds that any server may report about.
 func TestTheChartsKinds(t *testing.T) {
-	text, err := os.ReadFile("../../../charts/k8sconnect/files/deprecated.yaml")
+	text, err := os.ReadFile("../../charts/k8sconnect/files/deprecated.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestTheChartsKinds(t *testing.T) {
 // everyRule returns all rules for fields. The API server asks about a create of these
 // kinds only: a missing one would never be reported, and one too many would cost calls.
 func TestTheChartsKindsWithFields(t *testing.T) {
-	text, err := os.ReadFile("../../../charts/k8sconnect/files/deprecated-fields.yaml")
+	text, err := os.ReadFile("../../charts/k8sconnect/files/deprecated-fields.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,3 +1,3 @@
 // Package noop decides from the live object alone whether an apply has to ask the server
-// first: [Settled] and [Clear] are promises, [Doubtful] means that only a dry run knows.
+// first: [Unchanged] and [Clear] are promises, [Doubtful] means that only a dry run knows.
 package noop

@@ -10,7 +10,7 @@ import (
 // Evaluate predicts, from the live object alone, what an apply of a manifest by a manager
 // does. Both objects have to be of one apiVersion.
 //
-// [Settled] promises that the apply is a no-op: the manager's Apply entry holds exactly the
+// [Unchanged] promises that the apply is a no-op: the manager's Apply entry holds exactly the
 // paths that the manifest states, and every value is the live one. [Clear] promises that an
 // apply without force meets no conflict, as long as the live object stays as it is: no one
 // else holds a path that the manifest would set to another value. Everything else is

@@ -40,7 +40,7 @@ func would(manager, liveFile, manifestFile string, out io.Writer) error {
 		return err
 	}
 	switch prediction.Verdict {
-	case noop.Settled:
+	case noop.Unchanged:
 		fmt.Fprintln(out, "nothing would change")
 	case noop.Clear:
 		fmt.Fprintln(out, "it would change something, and contest nothing")
