@@ -36,7 +36,7 @@ func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) [
 		}
 		decisions := e.Decide(ctx, all)
 		if ctx.Err() != nil {
-			// Who stops a run at a question leaves the conflict, and it was told by then.
+			// A user who stops a run at a prompt leaves the conflict, which was reported by then.
 			e.left = errors.Is(context.Cause(ctx), context.Canceled)
 			break
 		}

@@ -100,8 +100,7 @@ type Engine struct {
 
 	reads *prefetch.Reader // of the phases
 
-	// looking: a phase is contested, so that nothing more is written. What is left
-	// is only looked at.
+	// looking: a phase is contested, so that nothing more is written. The rest is only inspected.
 	looking bool
 
 	// left: the run was interrupted while it asked for a decision, before it had written
@@ -115,7 +114,7 @@ type Engine struct {
 	mu sync.Mutex // of Emit
 }
 
-// wrote notes what came of a write of the target. What was refused was not written.
+// wrote notes what came of a write of the target. A refused object was not written.
 func (e *Engine) wrote(t *target, answer *unstructured.Unstructured, err error) {
 	if err == nil {
 		t.attempts.Wrote(answer)
@@ -124,7 +123,7 @@ func (e *Engine) wrote(t *target, answer *unstructured.Unstructured, err error) 
 	case e.Journal == nil:
 	case err == nil:
 		e.Journal.Wrote(t.Item, t.Live, answer)
-	case mayBeWritten(err) && !apierrors.IsConflict(err): // What it conflicts with is looked at.
+	case mayBeWritten(err) && !apierrors.IsConflict(err): // Its conflicts are only inspected.
 		e.Journal.Wrote(t.Item, t.Live, nil)
 	}
 }

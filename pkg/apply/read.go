@@ -25,8 +25,8 @@ type found struct {
 	absent []*plan.Item
 }
 
-// read reads the live objects and classifies them. What is settled is reported at
-// once and forgotten, so that a large set which did not change costs no memory.
+// read reads the live objects and classifies them. An unchanged object is reported at once and
+// forgotten, so that a large set which did not change costs no memory.
 func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 	var (
 		mu   sync.Mutex

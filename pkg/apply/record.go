@@ -15,7 +15,7 @@ type record struct {
 	mu      sync.Mutex
 	outcome Outcome
 	// blocked: an object was refused by us, before anything of its phase was written.
-	blocked  bool
+	blocked bool
 	actions map[object.Key]event.Action
 	// aliases are the keys by which the plan knows objects that have another one now.
 	aliases map[object.Key]object.Key

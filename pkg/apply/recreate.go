@@ -22,8 +22,8 @@ func (e *Engine) mustRecreate(ctx context.Context, t *target, refusal error) boo
 	return t.anew != nil
 }
 
-// recreate deletes the object that was found, waits until it is gone, and creates it from
-// the manifest. What has the name by then and is another object is left alone.
+// recreate deletes the object that was found, waits until it is gone, and creates it from the
+// manifest. Another object that has the name by then is left alone.
 func (e *Engine) recreate(ctx context.Context, t *target) {
 	e.emit(event.Waiting{Ref: t.Item.Ref, For: "it to be deleted, as " + t.anew.Reason})
 	e.removed(t)

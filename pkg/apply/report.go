@@ -204,8 +204,8 @@ var (
 	errPhaseBefore = errors.New("an earlier phase has conflicts")
 	errSamePhase   = errors.New("other objects of its phase have conflicts")
 
-	errRefusedBefore = errors.New("objects of an earlier phase belong to somebody else")
-	errRefusedBeside = errors.New("other objects of its phase belong to somebody else")
+	errRefusedBefore = errors.New("objects of an earlier phase are owned by others")
+	errRefusedBeside = errors.New("other objects of its phase are owned by others")
 )
 
 // mayBeWritten reports whether a write failed for want of an answer.

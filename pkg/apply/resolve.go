@@ -160,7 +160,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error) error 
 		return err // It says more than that there is no such kind.
 	}
 	if len(item.OnlyIn) > 0 {
-		// The set says it. Whether the server has the other version by now is a matter of moments.
+		// The set says it. The server may serve the other version within moments.
 		return &otherVersionError{gvk: item.GVK, versions: item.OnlyIn}
 	}
 	err = e.Server.Unserved(ctx, item.GVK)

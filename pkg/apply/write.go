@@ -141,9 +141,8 @@ func (e *Engine) arrived(ctx context.Context, t *target) bool {
 	return true
 }
 
-// send writes the target once. What is adopted becomes ours first, except for values that
-// change: the apply itself takes those, so that managed fields name their owner until it
-// does.
+// send writes the target once. Adopted fields become ours first, except for values that change: the
+// apply itself takes those, so that managed fields name their owner until it does.
 func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
 	how := object.Write{
 		Manager: e.Predictor.Manager, Validation: e.Predictor.Validation,

@@ -32,8 +32,8 @@ func Claims(u *unstructured.Unstructured, id string) []Claim {
 	return append(all, claims(u.GetLabels(), u.GetAnnotations())...)
 }
 
-// Owned says whose an object is that a namespace or a definition holds, from the view of the
-// set with this id; empty if nobody else claims it. The parent of another set is that set's.
+// Owned returns the claim of another tool or set on an object in a namespace or CRD, from the view
+// of the set with this id; empty if there is none. The parent of another set is that set's.
 func Owned(u *unstructured.Unstructured, id string) string {
 	if set := u.GetLabels()[IDLabel]; set != "" && set != id {
 		return "set " + set

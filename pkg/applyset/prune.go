@@ -213,7 +213,7 @@ func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	return d
 }
 
-// Within returns the decision, dooming only what was doomed when it was shown. What is
+// Within returns the decision, dooming only what was doomed when it was shown. An object that is
 // doomed only since then is kept.
 func (d Decision) Within(shown Decision) Decision {
 	was := map[object.Key]bool{}

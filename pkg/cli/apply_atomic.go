@@ -17,7 +17,7 @@ const (
 	// rollbackTimeout bounds how long a run takes back what it wrote; hurriedBack does so for a
 	// run that was interrupted or out of time, since a user who stops a program waits
 	// only briefly.
-	rollbackTimeout     = 10 * time.Minute
+	rollbackTimeout            = 10 * time.Minute
 	interruptedRollbackTimeout = time.Minute
 )
 

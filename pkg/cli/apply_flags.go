@@ -28,22 +28,22 @@ import (
 )
 
 type applyFlags struct {
-	input       input.Flags
-	lock        sets.LockFlags
-	live        prompt.Flags
-	choices     input.ChoiceFlags
-	config      config.Flags
-	await       waitcmd.Flags
-	set         sets.Flags
-	strict      verb.StrictFlags
-	dryRun      string
-	history     int
-	atomic      bool
-	continueOnConflict        bool
-	serverSide  bool
-	awaitKinds  time.Duration
-	concurrency int
-	output      string
+	input              input.Flags
+	lock               sets.LockFlags
+	live               prompt.Flags
+	choices            input.ChoiceFlags
+	config             config.Flags
+	await              waitcmd.Flags
+	set                sets.Flags
+	strict             verb.StrictFlags
+	dryRun             string
+	history            int
+	atomic             bool
+	continueOnConflict bool
+	serverSide         bool
+	awaitKinds         time.Duration
+	concurrency        int
+	output             string
 }
 
 type applyOptions struct {

@@ -39,7 +39,7 @@ func newConfigImport(c *connection.Connection, streams genericiooptions.IOStream
 	var flags configImport
 	cmd := &cobra.Command{
 		Use:   "import --argocd FILE",
-		Short: "Print rules for what Argo CD is told to ignore",
+		Short: "Print rules for the fields that Argo CD ignores",
 		Long: `Print a k8sconnect.yaml that leaves to others what the Applications and
 ApplicationSets of a file ignore (spec.ignoreDifferences). No server is asked.
 

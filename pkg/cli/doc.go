@@ -4,7 +4,7 @@
 //
 //	status := cli.Main(ctx, os.Args, streams)
 //
-// It decides nothing about objects; the packages below it do. What several verbs read
-// from the command line has packages of its own: input, target, choices, await; and
-// package verb is the frame in which each verb runs.
+// It decides nothing about objects; the packages below it do. The flags that several verbs read
+// have packages of their own: input, target, waitcmd; package verb is the frame in which each verb
+// runs.
 package cli

@@ -109,7 +109,7 @@ func (f *giveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.as, "as-operation", "",
 		"apply or update: how a receiver writes that owns nothing of the object yet. One that applies removes at its next apply what it does not state")
 	flags.BoolVar(&f.share, "share", false, "The present owners keep the fields")
-	flags.BoolVar(&f.release, "release", false, "Nobody receives the fields: they stay, and whoever applies them next owns them without a conflict")
+	flags.BoolVar(&f.release, "release", false, "Release the fields: they stay, without an owner, and the next apply that states them owns them without a conflict")
 	flags.StringVar(&f.helmRelease, "helm-release", "", "The objects of a Helm release, NAMESPACE/NAME, as its Secret has them")
 	flags.StringVar(&f.inventoryOf, "inventory-of", "",
 		"The objects that KIND/NAMESPACE/NAME applies: a Kustomization or HelmRelease of Flux, an Application of Argo CD")
@@ -176,7 +176,7 @@ func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string
 	return giveScope{targets: targets}, "", err
 }
 
-// wish is what the flags wish of each object; receiver is who receives if nobody is named.
+// wish holds the flags' wishes for each object; receiver is the default receiver.
 func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (transfer.Wish, error) {
 	w := transfer.Wish{Paths: paths, From: f.from, To: f.to, Mode: transfer.Move}
 	w.To = cmp.Or(w.To, receiver)
@@ -184,7 +184,7 @@ func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (transfer.Wish
 	case f.share && f.release:
 		return w, errors.New("--share and --release exclude each other")
 	case f.release && f.to != "":
-		return w, errors.New("--release and --to exclude each other: what is released, nobody receives")
+		return w, errors.New("--release and --to cannot be combined: --release has no receiver")
 	case f.release:
 		w.Mode, w.To = transfer.Release, ""
 	case f.share:
@@ -262,7 +262,7 @@ func (o *giveOptions) give(ctx context.Context, in verb.Invocation) error {
 	}
 	err = o.engine.Run(ctx, targets)
 	if released && o.engine.DryRun == object.DryRunNone {
-		o.out.Print(event.Warned{Text: "released fields stay as they are, and nobody guards them: the next apply that states one overwrites it without a conflict"})
+		o.out.Print(event.Warned{Text: "released fields stay as they are, without an owner: the next apply that states one overwrites it without a conflict"})
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func isDefinition(kind schema.GroupKind) bool {
 func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.Ref) {
 	ctx, cancel := context.WithTimeout(ctx, openFor)
 	defer cancel()
-	ahead := transport.Request{Ref: ref, Quiet: true, Asked: make(chan struct{})} // Nobody is told of it.
+	ahead := transport.Request{Ref: ref, Quiet: true, Asked: make(chan struct{})} // It is not reported.
 	var definition *unstructured.Unstructured
 	err := c.requests.Once(ctx, ahead, func(ctx context.Context) error {
 		body, err := transport.Read(ctx, c.rest.Get().AbsPath(transport.ResourcePath(kind, ref.Namespace, ref.Name)...))

@@ -34,7 +34,7 @@ func (e *TooLargeError) Hint() string {
 	if e.Lost == nil {
 		return "the more managers own a field, the larger is the object: move fields rather than share them, or fewer of them"
 	}
-	return "nobody owns anything of it: the next apply conflicts with before-first-apply over all that differs, and --force-conflicts or --take=all owns it again"
+	return "it has no owner left: the next apply conflicts with before-first-apply over every difference, and --force-conflicts or --take=all owns it again"
 }
 
 func (e *TooLargeError) Unwrap() error { return e.Lost }
@@ -65,7 +65,7 @@ func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *un
 	for attempts := retry.At(out.Ref); ; {
 		attempts.Saw(answer)
 		if !keptNone(answer, before) {
-			out.Lost = errors.New("somebody applied the object in between")
+			out.Lost = errors.New("another client applied the object in between")
 			return out
 		}
 		back, err := c.sendManagedFields(ctx, kind, answer, before, how)

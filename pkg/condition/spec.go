@@ -53,8 +53,8 @@ func (e *specError) Error() string { return fmt.Sprintf("%q: %s", e.text, e.mess
 
 func (e *specError) Hint() string { return e.hint }
 
-// NeedsSchema reports whether Compile can make use of the schema of a kind: where
-// not, it need not be read. What is ready is known by heart for many kinds.
+// NeedsSchema reports whether Compile can make use of the schema of a kind: where not, it need not
+// be read. Readiness is built in for many kinds.
 func (s Spec) NeedsSchema(gvk schema.GroupVersionKind) bool {
 	switch s.Kind {
 	case CEL, JSONPath:

@@ -108,7 +108,7 @@ func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time
 	case v.Err != nil:
 		return v
 	}
-	if r.fail == nil { // What the rule leaves out, the conventions say.
+	if r.fail == nil { // The conventions decide the part that the rule leaves out.
 		if v := byConventions(); v.Failed {
 			v.Message = r.say(ctx, obj, v.Message, byConventions)
 			return v

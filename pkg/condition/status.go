@@ -41,8 +41,8 @@ func (s *conditionType) reads() cel.Reads {
 	return cel.Reads{Paths: [][]string{{"status", "conditions"}, {"status", "observedGeneration"}}}
 }
 
-// evaluate compares as kubectl does, without regard to case. What was said of an
-// earlier generation counts for nothing (edge case 47).
+// evaluate compares as kubectl does, without regard to case. A statement about an earlier
+// generation counts for nothing (edge case 47).
 func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verdict {
 	inner, _ := obj["status"].(map[string]any)
 	value := readiness.Value{Expr: "condition " + s.wantType}
@@ -55,8 +55,7 @@ func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.T
 	found := list[i]
 	value.Value = found.Status
 	out := Verdict{Met: strings.EqualFold(found.Status, s.want), Reason: cmp.Or(found.Reason, "Condition"), Message: found.Message, Values: []readiness.Value{value}}
-	// What the condition says of itself counts before what the status says of all of
-	// them, as for kubectl.
+	// The condition's own generation counts before that of the status, as for kubectl.
 	observed, says := found.ObservedGeneration, found.Observes
 	if !says {
 		observed, says = object.WholeNumber(inner["observedGeneration"])

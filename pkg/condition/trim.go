@@ -20,9 +20,9 @@ func named() [][]string {
 	}
 }
 
-// Trim returns a copy of the object that holds no more than the conditions read,
-// and what names its version: they say of it what they say of the object itself. What it holds
-// is shared with obj, and it is obj where a condition reads all of it.
+// Trim returns a copy of the object that holds no more than the conditions read, and what names its
+// version: they say of it what they say of the object itself. Its contents are shared with obj, and
+// it is obj where a condition reads all of it.
 func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	if obj == nil {
 		return nil // And not an object that is empty: that one exists.

@@ -10,10 +10,9 @@
 // left alone. A caller that chose an object by what was in it says so ([Item.Stays]), and the
 // deletion is bound to the version that was looked at.
 //
-// An object that does not go at once is slow as long as something moves (its
-// finalizers, its conditions, what a namespace holds), and stuck when nothing
-// does. Then an [Explainer] is asked, again and again while the wait goes on.
-// What cannot be seen is never taken for gone.
+// An object that does not go at once is slow as long as something moves (its finalizers, its
+// conditions, what a namespace holds), and stuck when nothing does. Then an [Explainer] is asked,
+// again and again while the wait goes on. An object that cannot be seen is never reported as gone.
 //
 // It does not know why objects are stuck, and prints nothing.
 package deletion

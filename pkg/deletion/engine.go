@@ -38,9 +38,8 @@ type Counter interface {
 	Count(ctx context.Context, live *unstructured.Unstructured) (int, error)
 }
 
-// Explainer says why an object that is terminating does not go, the cause that
-// matters most first. What it could not read is part of the error; the causes that
-// it has found nevertheless count.
+// Explainer says why an object that is terminating does not go, the cause that matters most first.
+// Unreadable objects are part of the error; the causes that it has found nevertheless count.
 type Explainer interface {
 	Explain(ctx context.Context, kind object.Kind, live *unstructured.Unstructured) ([]event.Cause, error)
 }

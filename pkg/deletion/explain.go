@@ -53,7 +53,7 @@ func (e *Engine) explain(ctx context.Context, t *target) {
 		if over != nil {
 			e.finish(t, event.Deleted{Action: event.Remains, Reason: fmt.Sprintf(
 				"no longer waited for: %s has lasted for %s, and does not pass by itself", over.Code, e.EndsFor(*over))})
-		} else if !next.IsZero() { // What decides is an answer from then.
+		} else if !next.IsZero() { // An answer from then decides.
 			x.pause = min(x.pause, next.Sub(x.last))
 		}
 	})

@@ -56,9 +56,9 @@ func (e *Engine) classify(t *target) {
 	}
 }
 
-// mayAskUnseen reports whether a target that we may not look at can be deleted all the
-// same: the user named it, and the right to delete does not include the right to look. What has
-// to be looked at first cannot be.
+// mayAskUnseen reports whether a target that we may not look at can be deleted all the same: the
+// user named it, and the right to delete does not include the right to look. A precondition cannot
+// be checked.
 func (e *Engine) mayAskUnseen(t *target) bool {
 	return t.view.ended != nil && apierrors.IsForbidden(t.view.ended) && !t.view.open &&
 		t.Stays == nil && e.Finalizer == "" && e.DryRun != object.DryRunClient

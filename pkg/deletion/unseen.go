@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// acceptedUnseen is said of an object that still waits for a finalizer.
+// acceptedUnseen is the message for an object that still waits for a finalizer.
 const acceptedUnseen = "its deletion was accepted; whether it is gone cannot be seen without the permission to get it"
 
 // askUnseen asks for the deletion of a target that we may not look at. Unless its UID is

@@ -52,7 +52,7 @@ func (e *Engine) viewOf(kind object.Kind, sel object.Selection, targets ...*targ
 
 func (e *Engine) newView(sight *watchset.View, targets ...*target) *view {
 	sight.Server, sight.Patience = e.Server, blindFor
-	if e.underway && e.Timeout != nil { // What may take so long to go may be looked for as long.
+	if e.underway && e.Timeout != nil { // An object that may take that long to go may be searched for as long.
 		sight.Search = max(0, e.Timeout(sight.Kind))
 	}
 	if !e.underway || e.outlived {

@@ -103,7 +103,7 @@ func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search 
 	if len(s.Workloads) > 0 {
 		return s
 	}
-	if s.Sure { // What was not read is not known to be absent.
+	if s.Sure { // An unread object is not known to be absent.
 		s.Evidence = notFound(t, accounts, hooks)
 	}
 	if l := leaseFor(leases, t); l != nil && l.Stale(r.Now) {

@@ -60,8 +60,8 @@ func (g *Gatherer) Time() time.Time {
 	return g.Now()
 }
 
-// Fill runs the rules and reads what they ask for, until they ask for nothing more. What
-// could not be read is marked in the facts; an error means that ctx ended.
+// Fill runs the rules and reads what they ask for, until they ask for nothing more. Unreadable
+// facts are marked; an error means that ctx ended.
 func (g *Gatherer) Fill(ctx context.Context, f *Facts, rules func(*Run)) error {
 	left := cmp.Or(g.Budget, budget)
 	for round := 0; ; round++ {

@@ -77,9 +77,9 @@ func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []m
 	return out
 }
 
-// attribute says whose the changed paths are, and which of them are contested or
-// taken. What is adopted with the apply counts as ours. Owners that the live object does
-// not name (before-first-apply) come from the conflict.
+// attribute says whose the changed paths are, and which of them are contested or taken. Fields that
+// are adopted with the apply count as ours. Owners that the live object does not name
+// (before-first-apply) come from the conflict.
 func attribute(changes []managedfields.Change, p *predict.Prediction, taken []managedfields.Conflict) {
 	adopted := func(o managedfields.Owner) bool { return slices.Contains(p.Adoption.Adopted, o) }
 	for i := range changes {

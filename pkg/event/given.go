@@ -44,7 +44,7 @@ type Withheld struct {
 	Owner managedfields.Owner
 	// Why is why, in a few words.
 	Why string
-	// Unstated: the receiver's manifest does not have them, so that it is meant to be without.
+	// Unstated: the receiver's manifest leaves them out, so that it wants to be without.
 	Unstated bool
 }
 

@@ -20,8 +20,8 @@ type census struct {
 	owners map[string]bool
 	// given: the receiver got something in this run.
 	given bool
-	// silent: nothing can be said of givers, because an object could not be read, a result has
-	// said it, or a path is where it is meant to be.
+	// silent: nothing is known of givers, because an object could not be read, a result has
+	// reported it, or a path is where it should be.
 	silent bool
 }
 
@@ -80,7 +80,7 @@ func (c *census) repetition(done []string, objects int) string {
 // says that the receiver owns something although it is not among the owners yet.
 func repeated(w transfer.Wish, giver string, owners []string, received bool) bool {
 	switch {
-	case w.Mode == transfer.Share, len(w.Paths) > 0: // Who shares keeps it; of a path, its owners tell.
+	case w.Mode == transfer.Share, len(w.Paths) > 0: // A manager that shares keeps it; the owners of a path tell.
 		return false
 	case len(owners) == 0, w.Mode != transfer.Release && !received && !slices.Contains(owners, w.To):
 		return false

@@ -180,7 +180,7 @@ func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Ta
 	}
 	done, err := transfer.Give(entries, w)
 	if rest, _ := withoutUs(done.Entries); len(rest) > 0 {
-		done.Entries = rest // What an earlier run could not let go of, or was killed before.
+		done.Entries = rest // Strays that an earlier run could not release, or that it left because it was killed.
 	}
 	return w, done, entries, err
 }
@@ -225,10 +225,10 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 }
 
 // passOn lets go of what the API server credited to us for the write that it answered: a default
-// that storage drops is set anew by every write. Who
-// takes it off us is credited with it in turn, so it is sent as the manager that received the
-// fields; where none did, it stays, and is returned. If another writer came in between, it
-// returns the object as it is when it is time for the next attempt.
+// that storage drops is set anew by every write. The manager whose write removes it is credited
+// with it in turn, so the write is sent as the manager that received the fields; without a receiver
+// it stays, and is returned. If another writer came in between, it returns the object as it is when
+// it is time for the next attempt.
 func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unstructured, attempts *retry.Attempts) (*fieldpath.Set, *unstructured.Unstructured, error) {
 	attempts.Saw(answer)
 	now, err := managedfields.Entries(answer)
@@ -273,13 +273,13 @@ func withoutUs(entries []managedfields.Entry) ([]managedfields.Entry, *fieldpath
 }
 
 // blocked reports whether fields stay that the receiver was to have, whether others were given or
-// not: a second run finds just those. What the receiver does not state is not among them, because
-// nobody wants it to have that.
+// not: a second run finds just those. Fields that the receiver does not state are not among them,
+// because it would not want them.
 func blocked(left []event.Withheld) bool {
 	return slices.ContainsFunc(left, func(w event.Withheld) bool { return !w.Unstated })
 }
 
-// unknown is the result where nobody can tell what the server would have done.
+// unknown is the result where the server's answer cannot be known.
 func (e *Engine) unknown(out event.Given, err error) event.Given {
 	out.Action, out.Err = event.Unknown, err
 	out.Moves, out.Left, out.Next = nil, nil, nil

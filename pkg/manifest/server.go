@@ -9,7 +9,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // which is present when the object was copied from a cluster. It returns a warning
 // that names what was removed, or nothing.
 //
-// What the API server (1.36) does with them in a server-side apply:
+// In a server-side apply, the API server (1.36) treats them as follows:
 //   - managedFields, even empty: the request is refused (KEP-555).
 //   - uid: refused unless the object exists and has this very uid.
 //   - resourceVersion: refused unless the object is still at this version; an

@@ -38,8 +38,8 @@ type Gone struct {
 // changes can be seen again after an Unreadable.
 type Synced struct{}
 
-// Unreadable says that changes cannot be seen at present, for a transient reason.
-// What is known may be out of date until the next Present or Synced.
+// Unreadable says that changes cannot be seen at present, for a transient reason. The known objects
+// may be out of date until the next Present or Synced.
 type Unreadable struct {
 	Err error
 }

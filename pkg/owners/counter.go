@@ -21,9 +21,9 @@ type Question struct {
 	Managers []string
 	// From are the managers whose objects are listed, with what only they hold.
 	From []string
-	// Expected are the managers that are expected, as patterns of [path.Match]; nil
-	// expects all. What is written through the subresource status, or is part of it, is
-	// always expected.
+	// Expected are the managers that are expected, as patterns of [path.Match]; nil expects all.
+	// Fields that are written through the subresource status, or are part of it, are always
+	// expected.
 	Expected []string
 	// Served reports whether the server serves a kind at a version; nil serves everything.
 	Served func(schema.GroupVersionKind) bool

@@ -26,7 +26,7 @@ type MigrationServer interface {
 // Knowledge is what a schema knows of a path.
 type Knowledge int
 
-// What a schema knows of a path.
+// A schema's knowledge of a path.
 const (
 	// SchemaUnknown: there is no schema to ask.
 	SchemaUnknown Knowledge = iota

@@ -31,7 +31,7 @@ func (e *NoWebhookError) Hint() string {
 	return "install it, and what is taken from then on is recorded: " + build.Page("webhook.md#install")
 }
 
-// past reads histories. What all of them share is read once.
+// past reads histories. Facts that all of them share are read once.
 type past struct {
 	reader Reader
 	now    func() time.Time

@@ -139,9 +139,9 @@ func isSameAtOther(o, other managedfields.Owner) bool {
 	return o.Equal(other)
 }
 
-// crossesVersions reports whether those who lost a path and those who hold it now
-// refer to it at different versions (edge case 7). What was lost at another version
-// than the object's may have been dropped with that version (edge case 9).
+// crossesVersions reports whether those who lost a path and those who hold it now refer to it at
+// different versions (edge case 7). A path that was lost at another version than the object's may
+// have been dropped with that version (edge case 9).
 func (c classifier) crossesVersions(h Handover, lost, gained []managedfields.Owner) bool {
 	version, now := lost[0].APIVersion, h.After
 	if c.values != nil {

@@ -88,10 +88,10 @@ func (o Owners) Size() int {
 // entrySize is the approximate size of an entry without its texts.
 const entrySize = 200
 
-// Between is [BetweenObjects] without values, for callers that know only metadata: an owner
-// whose path another one holds now has [Lost] it, and a path without owners is removed.
-// What an updater gains through a subresource counts as taken, since it gains nothing
-// there in any other way.
+// Between is [BetweenObjects] without values, for callers that know only metadata: an owner whose
+// path another one holds now has [Lost] it, and a path without owners is removed. A path that an
+// updater gains through a subresource counts as taken, since it gains nothing there in any other
+// way.
 func Between(old, new Owners) ([]Transition, error) {
 	return BetweenObjects(old, new, nil)
 }

@@ -23,9 +23,9 @@ const (
 	// Released: an owner gave the path up. The path remains, with other owners or
 	// with none, such as a field that the server sets to its default.
 	Released Kind = "released"
-	// Lost: an owner no longer holds the path, and another one does. Whether it was
-	// taken or given up is unknown: only the owners were seen, not the values, or there
-	// are none, as for an empty map that the API server does not store.
+	// Lost: an owner no longer holds the path, and another one does. It is unknown whether it was
+	// taken or given up: only the owners were seen, not the values, or there are none, as for an
+	// empty map that the API server does not store.
 	Lost Kind = "lost"
 	// Removed: the path left the object, and its owners with it. If the values were
 	// not seen, all that is known is that it has no owner any more.

@@ -8,9 +8,9 @@ import (
 // networkFirst puts the network before other workloads if a network plugin is in the
 // set: on a bare cluster all other pods wait for it.
 //
-// What runs without a network goes with it, since the plugin may wait for that: its
-// operator, the cloud controller. Everything that these refer to is configuration,
-// which is there already.
+// Workloads that run without a network go with it, since the plugin may wait for them: its
+// operator, the cloud controller. Everything that these refer to is configuration, which is there
+// already.
 func (b *builder) networkFirst() {
 	if !slices.ContainsFunc(b.nodes, func(n node) bool { return isNetworkPlugin(n.Item) }) {
 		return

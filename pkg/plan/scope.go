@@ -54,7 +54,7 @@ func (o Options) namespace() string {
 	return o.Namespace
 }
 
-// inNamespace returns the object with this namespace, or with none. What changes is
+// inNamespace returns the object with this namespace, or with none. Only the changed part is
 // copied, the rest is shared.
 func inNamespace(u *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
 	old, _ := u.Object["metadata"].(map[string]any)

@@ -66,7 +66,7 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 		if open := p.open(in, conflicts); len(open) > 0 && !in.takesOver() {
 			return nil, &ConflictError{Ref: in.Item.Ref, Conflicts: open, Refusal: err}
 		}
-		// What is released makes no difference to what is valid.
+		// A release does not change whether the object is valid.
 		if in.Adoption.Release(nil).LeaveContested(conflicts).Transfers() {
 			if heldUp := p.heldUp(ctx, server, in, err, conflicts); heldUp != nil {
 				return nil, heldUp

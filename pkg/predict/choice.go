@@ -22,8 +22,8 @@ const YieldAnnotation = "k8sconnect.io/yield"
 // anew if the manifest changes an immutable field, as --recreate does.
 const RecreateAnnotation = "k8sconnect.io/recreate"
 
-// Choice is the user's decision about contested paths. What it leaves empty may be any; what
-// it names, except the path, may be a glob.
+// Choice is the user's decision about contested paths. An empty part matches any; each part except
+// the path may be a glob.
 type Choice struct {
 	// Kind is a kind, a resource or its short name, with its group or without
 	// ("deployment", "deployments.apps", "deploy"), in lower case.

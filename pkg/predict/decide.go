@@ -111,11 +111,11 @@ func (p Predictor) reportMatched(item plan.Item, held holdings) {
 // namesManager reports whether the choice depends on who is an owner.
 func (c Choice) namesManager() bool { return c.Manager != "" && c.Manager != AnyManager }
 
-// Idle returns the standing choices that speak of nothing in a run: of no object, of no path
-// that those state, or of a manager that holds none of what they state. Only the names of what is
-// beside the items are known: a choice that names such an object is not idle. matched reports
-// whether a choice that is written there was told of as one that matched or decided. What a
-// manager holds is known only once every object was looked at; the input says the rest.
+// Idle returns the standing choices that speak of nothing in a run: of no object, of no path that
+// those state, or of a manager that holds none of what they state. Only the names of what is beside
+// the items are known: a choice that names such an object is not idle. matched reports whether a
+// choice that is written there was told of as one that matched or decided. A manager's fields are
+// known only once every object was read; the rest is known from the input.
 func (p Predictor) Idle(items, beside []plan.Item, looked bool, matched func(from string) bool) []Miss {
 	var idle []Miss
 	group := func(verb string, choices []Choice) {

@@ -74,8 +74,8 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 		p.settleByTypes(&out)
 	}
 	if len(out.Yielded) > 0 && out.Verdict == noop.Clear {
-		// What is yielded has to keep its value, and only the server's answer shows
-		// whether it does.
+		// A yielded field has to keep its value, and only the server's answer shows whether it
+		// does.
 		out.Verdict = noop.Doubtful
 	}
 	return out, nil

@@ -50,9 +50,9 @@ type View struct {
 	Set           *fieldpath.Set
 }
 
-// View returns the managed projection before and after the apply. Answer is the server's,
-// to the apply itself or to a dry run; if it is nil, because the server could not be
-// asked, the manifest takes its place. What is adopted counts as owned before.
+// View returns the managed projection before and after the apply. Answer is the server's, to the
+// apply itself or to a dry run; if it is nil, because the server could not be asked, the manifest
+// takes its place. Adopted fields count as owned before.
 func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View, error) {
 	set, err := p.owned(answer)
 	if err != nil {

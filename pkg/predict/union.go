@@ -11,10 +11,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// A union is a map in which one member is meant to be set. What the server filled in for
-// one member has no owner, so an apply that chooses another leaves both, and the server
-// refuses the object. Members with owners need no help: ours go by themselves, and those
-// of others stay.
+// A union is a map in which one member is meant to be set. Fields that the server filled in for one
+// member have no owner, so an apply that chooses another leaves both, and the server refuses the
+// object. Members with owners need no help: ours go by themselves, and those of others stay.
 
 // union is where a kind has one.
 type union struct {

@@ -8,9 +8,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// counts reads how many of something are as they should be, of how many: readyReplicas of
-// replicas, readyInstances of instances, numberReady of desiredNumberScheduled. What of
-// them is wanted is in the spec or in the status; the higher one counts.
+// counts reads how many of something are as they should be, of how many: readyReplicas of replicas,
+// readyInstances of instances, numberReady of desiredNumberScheduled. The wanted number is in the
+// spec or in the status; the higher one counts.
 func (r *reader) counts(path, within string, spec, fields map[string]any) {
 	for _, name := range sortedKeys(fields) {
 		n, ok := number(fields[name])

@@ -35,7 +35,7 @@ func (r *reader) text(path, within, name string, words []string, v string, besid
 	case isErrorField(words):
 		r.error(path, within, name, v)
 	case isOutcome(last):
-		// What came of the last attempt says nothing of now, unless it went wrong.
+		// The result of the last attempt says nothing of now, unless it failed.
 		if phraseClass(v) == bad {
 			r.error(path, within, name, v)
 		}

@@ -31,9 +31,9 @@ func Read(obj map[string]any) []Statement {
 	return r.out
 }
 
-// forget drops what a sum overrules. What has come to its end is neither under way nor paused:
-// some leave Running at True beside Complete, and suspend only keeps from going on. What is
-// Ready may be active.
+// forget drops what a sum overrules. An object that has come to its end is neither under way nor
+// paused: some leave Running at True beside Complete, and suspend only keeps from going on. A Ready
+// object may be active.
 func (r *reader) forget() {
 	over, ended, ready := false, false, false
 	for _, s := range r.out {

@@ -144,7 +144,7 @@ func nameClass(words []string) (c class, negated bool) {
 		c = classOf(word)
 		switch {
 		case isMood(word) && c == none, word == "warning", word == "warnings":
-			// What could be done, and remarks: neither is news.
+			// Suggestions and remarks: neither is news.
 			return neutral, false
 		case c == none && strings.HasSuffix(word, "ing") && len(words) == 1:
 			c = working

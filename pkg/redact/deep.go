@@ -11,10 +11,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Deep masks every text in a value, however deep, including errors and their hints; map
-// keys stay. The names of objects, paths and owners stay as well, and are no
-// secret from then on. Each text also passes through then, unless it is nil. What needs no
-// change is shared with the argument, which itself is never changed.
+// Deep masks every text in a value, however deep, including errors and their hints; map keys stay.
+// The names of objects, paths and owners stay as well, and are no secret from then on. Each text
+// also passes through then, unless it is nil. Unchanged parts are shared with the argument, which
+// itself is never changed.
 func (v *Vault) Deep(x any, then func(string) string) any {
 	if x == nil {
 		return x

@@ -44,7 +44,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 			}
 		}
 	}
-	// What is held back must not cut a value in two that is complete already.
+	// The text that is held back must not cut a value in two that is complete already.
 	for from, to := 0, 0; ; {
 		if from, to = x.next(text, to, w.vault.names); from == to || to > end {
 			if from < to {

@@ -32,7 +32,7 @@ type Note struct {
 // Do is what to do about an object.
 type Do string
 
-// What can be done.
+// The possible actions.
 const (
 	// Nothing is to be done: the object is as it was.
 	Nothing Do = "nothing"

@@ -2,7 +2,7 @@ package restore
 
 import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-// What an object is that could not be put back.
+// The state of an object that could not be put back.
 const (
 	notLookedAt = "it was not looked at again: it is as this run made it, unless others have changed it since"
 	unknownNow  = "what it is now is unknown"

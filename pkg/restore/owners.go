@@ -23,10 +23,9 @@ type owners struct {
 	none bool
 }
 
-// Owners returns the managed fields that give every owner back what it held before the
-// run, unless another manager has taken it since. answer is the object after the Body was
-// applied. No fields mean that they are right as they are. What cannot be given back is
-// returned, too.
+// Owners returns the managed fields that give every owner back what it held before the run, unless
+// another manager has taken it since. answer is the object after the Body was applied. No fields
+// mean that they are right as they are. Paths that cannot be given back are returned, too.
 func (s Step) Owners(answer *unstructured.Unstructured) (fields []any, unreturned []event.Unreturned, err error) {
 	if s.Do != Apply {
 		return nil, nil, nil

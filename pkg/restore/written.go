@@ -18,7 +18,7 @@ func (n Note) unlessWritten(live *unstructured.Unstructured, manager string, ste
 	if err != nil {
 		return Step{}, err
 	}
-	if len(entries) == 0 { // Of an object with nothing but a name, the server records no owner, ever (edge case 17).
+	if len(entries) == 0 { // The server never records an owner of an object with nothing but a name (edge case 17).
 		for _, field := range slices.Sorted(maps.Keys(live.Object)) {
 			if field != "metadata" && field != "status" && !fieldpath.Equal(live.Object[field], n.After.Object[field]) {
 				return Step{Do: Keep, Why: "others have written into it since: ." + field}, nil

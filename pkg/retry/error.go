@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// LostError says that others wrote to an object so often that no write of ours came in between.
-// What the object is by then is theirs; the write was not made.
+// LostError says that others wrote to an object so often that no write of ours came in between. The
+// object is theirs by then; the write was not made.
 type LostError struct {
 	Ref object.Ref
 	// Attempts were made within Took.

@@ -65,13 +65,13 @@ func (c *conditions) evaluate(ctx context.Context, obj map[string]any, now time.
 	}
 	for _, cond := range c.failed {
 		if obj == nil {
-			break // What is not there has not failed.
+			break // An absent field has not failed.
 		}
 		switch one := v.add(ctx, cond, obj, now); {
 		case one.Met:
 			v.met, v.failed = false, true
 		case one.Err != nil:
-			v.met = false // Whether it has failed is unknown, and that is no yes.
+			v.met = false // Unknown: do not report success.
 		}
 		v.conditions[len(v.conditions)-1].Forbidden = true
 	}

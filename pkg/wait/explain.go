@@ -67,7 +67,7 @@ func (r *run) ask(ctx context.Context, asking *group) {
 		switch h := r.hangs[it]; {
 		case it.live == nil: // Its absence was reported already.
 			r.stalls.Drop(it)
-		case it.view.blind != nil: // Whether it moves cannot be seen.
+		case it.view.blind != nil: // Its progress cannot be seen.
 			r.stalls.Moved(it, now, false)
 		default:
 			h.decides = r.mayEnd(h, now)
@@ -131,8 +131,8 @@ func (r *run) mayEnd(h *hang, now time.Time) bool {
 	return false
 }
 
-// lasts ends the wait where a cause that does not pass by itself has lasted. What decides
-// is an answer for which everything was read anew.
+// lasts ends the wait where a cause that does not pass by itself has lasted. An answer decides for
+// which everything was read anew.
 func (r *run) lasts(it *item, h *hang) {
 	if r.EndsFor == nil {
 		return
@@ -214,7 +214,7 @@ func (r *run) explainAll(ctx context.Context, items []*item, results []event.Wai
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for n, causes := range r.Explain(ctx, objects).Causes {
-		if len(causes) > 0 || ctx.Err() == nil { // What was known is better than no answer.
+		if len(causes) > 0 || ctx.Err() == nil { // An older answer is better than none.
 			results[ask[n]].Causes = causes
 		}
 	}

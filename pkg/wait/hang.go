@@ -24,9 +24,9 @@ type hang struct {
 // outdated reports whether something moved since it was asked about.
 func (h *hang) outdated() bool { return h.moved.After(h.asked) }
 
-// confirms reports whether a cause was still so when its time was over. What a controller
-// wrote down is that only if the controller has tried once more since: it does so ever more
-// rarely, and what kept it may be gone.
+// confirms reports whether a cause was still so when its time was over. A controller's note proves
+// it only if the controller has tried once more since: it tries ever more rarely, and its obstacle
+// may be gone.
 func (h *hang) confirms(c event.Cause, due time.Time) bool {
 	return !c.Hearsay || !h.asked.Add(-c.Age).Before(due)
 }

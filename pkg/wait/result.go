@@ -26,7 +26,7 @@ func (e *UnmetError) Error() string {
 
 // NothingError says that there is nothing to wait for.
 type NothingError struct {
-	// What was looked for: "deployments.apps with labels app=web in namespace x".
+	// The selection in words: "deployments.apps with labels app=web in namespace x".
 	What string
 	// Late tells that it was waited for, and did not come in time.
 	Late bool

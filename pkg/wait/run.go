@@ -80,7 +80,7 @@ func (r *run) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if len(r.expired) > 0 && !r.finished() { // Else they are told with the rest.
+		if len(r.expired) > 0 && !r.finished() { // Otherwise they are reported with the rest.
 			r.tellExpired(ctx, watches)
 		}
 	}

@@ -96,7 +96,7 @@ func (v *View) watch(ctx context.Context, giveUp context.CancelCauseFunc, tell f
 		server = v.First
 	}
 	return server.Watch(ctx, v.Kind, v.selection(), func(change object.Change) {
-		if ctx.Err() == nil { // What fails because we stop is no failure.
+		if ctx.Err() == nil { // A failure because we stop is no failure.
 			v.receive(change, giveUp, tell)
 		}
 	})

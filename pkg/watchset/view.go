@@ -10,8 +10,7 @@
 // went in between is reported as gone. And a view with Patience goes on through errors that
 // may pass, until they have lasted for too long.
 //
-// What follows from that (deleted, met, unknown) is for its callers to say. It keeps no
-// object and prints nothing.
+// Callers decide the consequences (deleted, met, unknown). It keeps no object and prints nothing.
 package watchset
 
 import (
@@ -99,8 +98,8 @@ func (v *View) selection() object.Selection {
 	return s
 }
 
-// Tolerates returns how long nothing but errors may come now; 0 leaves that to whoever is
-// asked. It is for who is told of one, while the view is locked.
+// Tolerates returns how long nothing but errors may come now; 0 leaves that to whoever is asked. A
+// callback that learns of one calls it, while the view is locked.
 func (v *View) Tolerates() time.Duration {
 	switch {
 	case v.seen:

@@ -198,7 +198,7 @@ func newHistory(config *rest.Config, registry prometheus.Registerer, opts Option
 	return h, errors.Join(metrics.Register(registry), registry.Register(h.tracker))
 }
 
-// Run tracks and records until the context ends. What was tracked until then is still
+// Run tracks and records until the context ends. Transitions that were tracked until then are still
 // recorded, and included in the last checkpoint (edge case 82).
 func (h *history) Run(ctx context.Context) error {
 	h.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: h.client.CoreV1().Events("")})

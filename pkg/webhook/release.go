@@ -10,9 +10,9 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// release is the Helm release that the webhook's objects are part of. The empty one is
-// none. An object that somebody deleted is created again as a part of it: otherwise an
-// uninstall would leave the object behind, and the next install would refuse it.
+// release is the Helm release that the webhook's objects are part of. The empty one is none. A
+// deleted object is created again as a part of it: otherwise an uninstall would leave the object
+// behind, and the next install would refuse it.
 type release struct{ name, namespace string }
 
 func (r release) labels() map[string]string {

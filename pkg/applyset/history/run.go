@@ -30,7 +30,7 @@ type Run struct {
 	ID string
 	// Started is when it began, by the clock of the machine that it ran on.
 	Started time.Time
-	// Who is the user who ran it, if known.
+	// The user who ran it, if known.
 	Who    string
 	Result Result
 	// Input is a digest of the run's input.

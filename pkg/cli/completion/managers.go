@@ -48,7 +48,7 @@ func (c words) managers(ctx context.Context, args []string, everywhere bool) ([]
 	if everywhere {
 		namespace = ""
 	}
-	// What was found by the time that it takes, or before something was refused, is of use as well.
+	// Objects that were found in time, or before a refusal, are of use as well.
 	var mu sync.Mutex
 	found := map[string]bool{}
 	var asking errgroup.Group

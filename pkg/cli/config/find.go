@@ -79,7 +79,7 @@ func isOurs(file string) (bool, error) {
 		return false, err
 	case info.IsDir():
 		return false, unfit(file, "a folder", orNone)
-	case !info.Mode().IsRegular(): // To open a pipe waits for somebody to write.
+	case !info.Mode().IsRegular(): // Opening a pipe waits for a writer.
 		return false, unfit(file, "a pipe, a socket or a device", "remove it")
 	}
 	data, err := read(file)
@@ -90,7 +90,7 @@ func isOurs(file string) (bool, error) {
 		APIVersion yaml.Node `yaml:"apiVersion"`
 		Kind       yaml.Node `yaml:"kind"`
 	}
-	_ = yaml.Unmarshal(data, &top) // What is not YAML is ours: Parse says where it is wrong.
+	_ = yaml.Unmarshal(data, &top) // A text that is not YAML is ours: Parse reports its fault.
 	return top.APIVersion.IsZero() && top.Kind.IsZero(), nil
 }
 

@@ -31,9 +31,9 @@ func (f *Flags) Add(cmd *cobra.Command, predicts bool) {
 	}
 }
 
-// Read reads the file that is named, or else the one beside the input, and says on stderr
-// that it is used. What it sets stands in for flags that were not given; a guard of the file
-// has to be met beside those of the flags. Without a file, nothing is set.
+// Read reads the file that is named, or else the one beside the input, and says on stderr that it
+// is used. Its settings stand in for flags that were not given; a guard of the file has to be met
+// beside those of the flags. Without a file, nothing is set.
 func (f *Flags) Read(in verb.Invocation, filenames []string, kustomize string) (*Settings, error) {
 	flags := in.Cmd.Flags()
 	file, named := f.file, flags.Changed(fileFlag)

@@ -57,14 +57,14 @@ const mostSeen = 100_000
 func (r *reader) see(n *yaml.Node) bool {
 	if r.seen+len(n.Content) > mostSeen {
 		r.fault(n, "", "the file has more than %d keys and items up to here, those behind aliases counted each time", mostSeen)
-		r.seen = mostSeen + 1 // What follows from that is no fault.
+		r.seen = mostSeen + 1 // Its consequences are no faults.
 		return false
 	}
 	r.seen += len(n.Content)
 	return true
 }
 
-// mostFaults are told, the first ones.
+// mostFaults is the number of faults that are reported, the first ones.
 const mostFaults = 20
 
 func (r *reader) fault(at *yaml.Node, advice, format string, args ...any) {

@@ -37,8 +37,8 @@ type decided struct {
 	path, choice, said string
 }
 
-// Ruled gives a predictor the rules of the file. What they decide is heard only if there are
-// any, or if it is to be explained.
+// Ruled gives a predictor the rules of the file. Their decisions are recorded only if there are any
+// rules, or for --explain-rules.
 func (f *Flags) Ruled(s *Settings, predictor *predict.Predictor) *Rules {
 	predictor.Standing = s.Rules
 	if len(s.Rules.Take)+len(s.Rules.Yield) == 0 && !f.explain {
@@ -60,12 +60,12 @@ func (r *Rules) hear(d predict.Decision) {
 	r.decisions[decided{d.Ref, d.Path.String(), d.Choice, d.Said}] = d
 }
 
-// Watch tells what decided about which path, if that is to be explained, and warns of the rules that
-// matched nothing; beside are objects of the input that the run
-// leaves out, of which a rule may speak as well. end is how the run ended, and is returned.
-// A run that ends in conflicts or differences wants the warning most: a slip in a rule may be
-// the cause. One that was cut off says nothing, and where something was not looked at, nothing
-// is said of rules that depend on who its owners are.
+// Watch tells what decided about which path, if that is to be explained, and warns of the rules
+// that matched nothing; beside are objects of the input that the run leaves out, of which a rule
+// may speak as well. end is how the run ended, and is returned. A run that ends in conflicts or
+// differences wants the warning most: a slip in a rule may be the cause. A run that was cut off
+// reports nothing, and where an object was not read, rules that depend on its owners are not
+// reported.
 func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.Event), end error) error {
 	if r == nil {
 		return end
@@ -121,8 +121,8 @@ func (r *Rules) sorted() []predict.Decision {
 	})
 }
 
-// Explain says which choice decided which path, an object after the other. Of a run that ended
-// before it came to its objects, it says nothing.
+// Explain says which choice decided which path, an object after the other. A run that ended before
+// its objects reports nothing.
 func (r *Rules) Explain(w io.Writer) {
 	if r == nil || !r.explain {
 		return

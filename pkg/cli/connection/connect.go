@@ -91,10 +91,9 @@ func credentials(config *rest.Config) string {
 	return exec.Command
 }
 
-// OpenEarly begins to open the connection to the cluster, for a run that has something else
-// to do first. It reports whether it did: not where a connection takes more than TCP and TLS,
-// such as a program that asks the user for credentials. What is wrong with its configuration
-// is an error of Connect.
+// OpenEarly begins to open the connection to the cluster, for a run that has something else to do
+// first. It reports whether it did: not where a connection takes more than TCP and TLS, such as a
+// program that asks the user for credentials. A fault of its configuration is an error of Connect.
 func (c *Connection) OpenEarly() bool {
 	config, err := c.restConfig()
 	return err == nil && c.opening.OpenEarly(config)

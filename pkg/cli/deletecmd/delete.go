@@ -89,7 +89,7 @@ Exit status: 0 gone, 1 still there or refused, 2 could not tell.`,
 func (f *deleteFlags) add(cmd *cobra.Command) {
 	f.target.Add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.cascade, "cascade", "background", "What becomes of dependents: background, foreground or orphan")
+	flags.StringVar(&f.cascade, "cascade", "background", "How dependents are deleted: background, foreground or orphan")
 	flags.Lookup("cascade").NoOptDefVal = "background"
 	flags.IntVar(&f.gracePeriod, "grace-period", -1, "Seconds to end in, if the kind supports it; negative is the object's own, 0 needs --force")
 	flags.BoolVar(&f.now, "now", false, "The same as --grace-period=1")

@@ -95,8 +95,8 @@ func (f *Flags) ToOptions(streams genericiooptions.IOStreams) (Options, error) {
 	}, err
 }
 
-// Of returns the options of an input that is no file: manifests as text. All that is in it
-// is meant, and it may be empty.
+// Of returns the options of an input that is no file: manifests as text. It selects everything in
+// the folder, which may be empty.
 func Of(text []byte) Options {
 	return Options{Files: manifest.Options{
 		Filenames: []string{"-"}, In: bytes.NewReader(text), Hooks: manifest.HooksApply, Empty: true,

@@ -25,9 +25,9 @@ type prefetched struct {
 }
 
 // startPrefetch begins to read the objects of the manifests. It returns nil if there is nothing
-// that the server has to be asked before, and if the cache lacks a kind that the manifests do
-// not define: then it is probably behind, and all would be read again. What they define is
-// probably new, and the server is asked about it meanwhile.
+// that the server has to be asked before, and if the cache lacks a kind that the manifests do not
+// define: then it is probably behind, and all would be read again. Their kinds are probably new,
+// and are looked up meanwhile.
 func startPrefetch(ctx context.Context, client *client.Client, manifests []object.Manifest, scope plan.Options) (*prefetched, error) {
 	known, sure, err := remembered(ctx, client, manifests)
 	if err != nil || sure {

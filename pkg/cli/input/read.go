@@ -42,7 +42,7 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 	result, err := manifest.Read(ctx, o.Files)
 	if err != nil && ctx.Err() == nil {
 		scope := o.Scope
-		scope.Namespace, scope.Enforced, _ = c.Namespace() // Whether the kubeconfig is sound is not the question yet.
+		scope.Namespace, scope.Enforced, _ = c.Namespace() // A broken kubeconfig is reported later.
 		faults := plan.Faults(result.Objects, scope)
 		if len(result.Objects) > 0 && len(result.Invalid)+len(faults) > 0 {
 			faults = append(faults, errBroken)

@@ -26,7 +26,7 @@ type place struct {
 	sel  object.Selection
 	// names are those that are meant; nil means all.
 	names []string
-	// unnamed: nobody named the kind, it is meant since the server serves it.
+	// unnamed: the user did not name the kind, it is included because the server serves it.
 	unnamed bool
 	// err is why it cannot be read at all.
 	err error
@@ -116,7 +116,7 @@ func itemsOf(p *plan.Plan) []target.Target {
 // of each by itself.
 const worthList = 6
 
-// named puts objects together that one list has. Of a kind that has none, why says the reason.
+// named puts objects together that one list has. A kind without one has a reason in why.
 func named(found []target.Target, why func(schema.GroupVersionKind) error) []place {
 	var places []place
 	type list struct {
@@ -166,7 +166,7 @@ type surveyor struct {
 // sideBySide is how many lists are read at once: a page of each is held.
 const sideBySide = 6
 
-// count counts what is in the places. What cannot be read is part of the result.
+// count counts what is in the places. Unreadable kinds are part of the result.
 func (s *surveyor) count(ctx context.Context, places []place) event.Surveyed {
 	var mu sync.Mutex
 	all := owners.New(s.question)
@@ -181,7 +181,7 @@ func (s *surveyor) count(ctx context.Context, places []place) event.Surveyed {
 			return nil
 		})
 	}
-	_ = group.Wait() // What went wrong is counted.
+	_ = group.Wait() // Failures are counted.
 	return all.Result()
 }
 
@@ -202,9 +202,8 @@ func (s *surveyor) one(ctx context.Context, p place) *owners.Counter {
 	return counter
 }
 
-// hasGone reports whether an error says that a kind that nobody named went while it was read,
-// with all its objects: then it holds none. An API whose server does not answer is something
-// else.
+// hasGone reports whether an error says that a kind which the user did not name was deleted while
+// it was read: then it has no objects. An API whose server does not answer is something else.
 func (p *place) hasGone(err error) bool {
 	missing, ok := errors.AsType[*client.NoKindError](err)
 	return ok && p.unnamed && missing.Err == nil && !missing.Unkept

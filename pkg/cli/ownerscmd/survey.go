@@ -215,8 +215,7 @@ func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
 	return verb.ErrNo
 }
 
-// unexpected says in a line what --expect found; empty if that is nothing. Who reads a page has
-// it in a file.
+// unexpected says in a line what --expect found; empty if that is nothing. A page goes into a file.
 func unexpected(found []event.ObjectHolding) string {
 	if len(found) == 0 {
 		return ""
@@ -235,8 +234,8 @@ func unexpected(found []event.ObjectHolding) string {
 }
 
 // nowhere says which names of a flag no manager of what was counted has, and which were perhaps
-// meant; empty if there is none. A pattern may fit nobody, and so may any name where nothing was
-// counted.
+// meant; empty if there is none. A pattern may match no manager, and so may any name where nothing
+// was counted.
 func nowhere(flag string, names []string, found event.Surveyed) string {
 	var said []string
 	for _, name := range names {

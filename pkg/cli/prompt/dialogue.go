@@ -18,7 +18,7 @@ type Dialogue struct {
 	// needed.
 	Say  func(lines ...string)
 	Read func(prompt string) (line string, more bool)
-	// Now is the time by which ages are told, Width how long a line may be; 0 for any length.
+	// Now is the time from which ages are counted, Width how long a line may be; 0 for any length.
 	Now   func() time.Time
 	Width func() int
 	// Phases is how many phases the run has: each is asked about by itself.
@@ -120,7 +120,7 @@ func isOneOf(line string, words ...string) bool {
 	return slices.Contains(words, line)
 }
 
-// always remembers a decision for all that these managers own and nobody else does.
+// always remembers a decision for every field that these managers alone own.
 func (d *Dialogue) always(managers []string, decision apply.Decision) apply.Decision {
 	if d.standing == nil {
 		d.standing = map[string]apply.Decision{}

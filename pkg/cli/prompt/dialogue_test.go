@@ -250,7 +250,7 @@ func TestSharedByManagers(t *testing.T) {
 	u.dialogue().Decide([]apply.Contested{{Ref: ref("web"), Conflicts: []managedfields.Conflict{
 		conflict(t, ".spec.replicas", int64(5), "flux", "argo", "flux"), conflict(t, ".spec.paused", true, "argo"),
 	}}})
-	for _, want := range []string{"of flux and argo: [ta] take all", "all that flux and argo own, and nobody else,"} {
+	for _, want := range []string{"of flux and argo: [ta] take all", "all that flux and argo alone own,"} {
 		if !strings.Contains(u.screen.String(), want) {
 			t.Errorf("no %q in\n%s", want, &u.screen)
 		}

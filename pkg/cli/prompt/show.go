@@ -26,7 +26,7 @@ func (d *Dialogue) shortly(q question) []string {
 	}
 	owners := format.OwnerList(q.conflict.Owners, d.Now())
 	if owners == "" {
-		owners = "somebody else"
+		owners = "another manager"
 	}
 	if q.conflict.SameValue {
 		owners += ", " + format.SameValue
@@ -124,7 +124,7 @@ func help(q question) []string {
 	}
 	alone := q.named() + " alone owns"
 	if len(q.managers) > 1 {
-		alone = q.named() + " own, and nobody else,"
+		alone = q.named() + " alone own,"
 	}
 	if !q.refused {
 		lines = append(lines, "  ta, take all  this and all that "+alone+" and is contested in this run")

@@ -94,7 +94,7 @@ func (e *UnconfirmedError) Hint() string {
 	if e.all {
 		check = "check the name of the set"
 	}
-	advice := check + "; if it is meant, give --yes, or in CI --confirm=" + e.Digest
+	advice := check + "; to confirm, give --yes, or in CI --confirm=" + e.Digest
 	if e.kept != "" {
 		advice += "; " + e.kept
 	}

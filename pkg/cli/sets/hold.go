@@ -65,7 +65,7 @@ func New(c *connection.Connection, run string, within time.Duration, emit func(e
 	return l
 }
 
-// Who is the person or account, and the machine or Pod: for a person who finds a lock at night.
+// The person or account, and the machine or Pod: for a person who finds a lock at night.
 func Who() string {
 	const long = 60
 	name := os.Getenv("USER")

@@ -37,7 +37,7 @@ const endTime = 15 * time.Second
 type Keeper struct {
 	Server HistoryServer
 	Parent object.Ref
-	// Who ran it, for people.
+	// The user who ran it, for people.
 	Who string
 	// Keep is how many runs are kept; zero keeps none.
 	Keep int

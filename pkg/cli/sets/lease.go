@@ -214,7 +214,7 @@ func (l *Lock) object(lease resourcelock.LeaderElectionRecord) *unstructured.Uns
 	fields, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec) // It is of the API.
 	notes := map[string]string{RunAnnotation: l.run, SetAnnotation: l.set, ResultAnnotation: string(history.Running), WhoAnnotation: l.who}
 	free := lease.HolderIdentity == ""
-	if free { // Who had it stays there.
+	if free { // The name of the former holder stays there.
 		delete(notes, WhoAnnotation)
 		notes[ResultAnnotation] = string(cmp.Or(l.result, history.Failed))
 	}

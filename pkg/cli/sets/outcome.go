@@ -18,8 +18,8 @@ type Outcome struct {
 	changes map[object.Key]string
 }
 
-// See takes in one event. What is only said about an object, and what others do, is no part
-// of the outcome: two looks at one cluster give the same.
+// See takes in one event. Remarks about an object, and the actions of others, are no part of the
+// outcome: two reads of one cluster give the same.
 func (o *Outcome) See(e event.Event) {
 	c, ok := e.(event.Compared)
 	if !ok || c.Action == event.None {

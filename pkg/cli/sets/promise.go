@@ -94,9 +94,8 @@ func (r *Run) begin(ctx context.Context, p *plan.Plan) error {
 	return err
 }
 
-// grow writes the parent with its previous promise and what the input needs; if the
-// parent already promises all of it, it is left as it is. What others promise meanwhile
-// stays promised.
+// grow writes the parent with its previous promise and what the input needs; if the parent already
+// promises all of it, it is left as it is. A promise that others make meanwhile stays.
 func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
 	for attempts := retry.At(r.set.Record.Parent); ; {
 		attempts.Saw(r.set.Live)

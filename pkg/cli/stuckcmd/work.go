@@ -152,8 +152,8 @@ func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection,
 	return []stuck.Scope{{Selection: sel}, {Kinds: []object.Kind{kind}, Selection: itself}}, nil, nil
 }
 
-// explainOne explains an object that was named. That it is not there, or not
-// terminating, is said.
+// explainOne explains an object that was named. Absent objects, and those that are not terminating,
+// are reported.
 func explainOne(ctx context.Context, reader *client.NoRetry, e *stuck.Explainer, t target.Target, out *printer.Printer) ([]stuck.Explained, error) {
 	live, err := reader.Get(ctx, t.Kind.GVK, t.Namespace, t.Name)
 	switch {

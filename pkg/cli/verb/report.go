@@ -24,7 +24,7 @@ const (
 	ExitUnknown = 2 // usage, no server, no permission
 )
 
-// What a verb returns when it has reported everything already.
+// The error that a verb returns when it has reported everything already.
 var (
 	ErrNo      = errors.New("no")
 	ErrUnknown = errors.New("could not tell")

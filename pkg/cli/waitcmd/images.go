@@ -43,7 +43,7 @@ func (r *Running) Handle(e event.Event) {
 	r.emit(e)
 }
 
-// Report finds out which images they run. What cannot be read is not reported.
+// Report finds out which images they run. Unreadable images are not reported.
 func (r *Running) Report(ctx context.Context, reader diagnose.Reader) {
 	r.mu.Lock()
 	refs := slices.Clone(r.refs)
@@ -60,8 +60,8 @@ func (r *Running) Report(ctx context.Context, reader diagnose.Reader) {
 	}
 }
 
-// TellDiffering reports on workloads of a plan whose Pods run different images under one
-// name, although all of them are ready. What cannot be read is not reported.
+// TellDiffering reports on workloads of a plan whose Pods run different images under one name,
+// although all of them are ready. Unreadable images are not reported.
 func TellDiffering(ctx context.Context, reader diagnose.Reader, p *plan.Plan, emit func(event.Event)) {
 	var refs []object.Ref
 	for _, ph := range p.Phases {

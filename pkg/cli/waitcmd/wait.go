@@ -70,9 +70,9 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 	f.target.AddSet(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.conditions, "for", nil,
-		"What to wait for: ready (the default), a CEL expression, condition=TYPE[=STATUS], jsonpath='{…}'[=VALUE], create or delete. Repeatable")
+		"Condition to wait for: ready (the default), a CEL expression, condition=TYPE[=STATUS], jsonpath='{…}'[=VALUE], create or delete. Repeatable")
 	flags.BoolVar(&f.any, "any", false, "One --for is enough; otherwise one version of the object has to meet all")
-	flags.StringArrayVar(&f.failOn, "fail-on", nil, "What ends the wait as failed, in the same forms. Repeatable")
+	flags.StringArrayVar(&f.failOn, "fail-on", nil, "Condition that ends the wait as failed, in the same forms. Repeatable")
 	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout, "How long to wait in all; 0 checks once, a negative value waits without limit")
 	flags.DurationVar(&f.existence, "existence-timeout", 0,
 		"How long an object, or its kind, may be absent; defaults to --timeout, 0 means not at all")

@@ -17,9 +17,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Cache is what the server serves: as it said in this run, or else as kubectl's cache on disk
-// has it, so that each benefits from the other's requests. What is on disk stays there until
-// an answer replaces it.
+// Cache is what the server serves: as it said in this run, or else as kubectl's cache on disk has
+// it, so that each benefits from the other's requests. The files on disk stay until an answer
+// replaces them.
 //
 // client-go's own client of that cache asks for the core and for the groups one after the
 // other, asks for both twice if the cache lacks one file, and writes only the files that it

@@ -89,7 +89,7 @@ func (d *Discovery) Version(ctx context.Context) (*version.Info, error) {
 	return &info, nil
 }
 
-// once returns a function that calls f once for each argument. Who asks meanwhile waits.
+// once returns a function that calls f once for each argument. Other callers wait meanwhile.
 func once[K comparable, V any](f func(K) V) func(K) V {
 	var mu sync.Mutex
 	known := map[K]func() V{}

@@ -140,8 +140,8 @@ func (d *Discovery) listEach(ctx context.Context, said *served) {
 	all.Wait()
 }
 
-// list returns the kinds of a group version as the cache has them; nil if it has none. What a
-// server without aggregated discovery did not say is asked for again.
+// list returns the kinds of a group version as the cache has them; nil if it has none. Groups that
+// a server without aggregated discovery left out are requested again.
 func (d *Discovery) list(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	list, err := d.cache.list(gv)
 	if err == nil || errors.As(err, new(discovery.StaleGroupVersionError)) {

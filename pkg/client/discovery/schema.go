@@ -69,12 +69,12 @@ func (d *Discovery) SchemaOnce(ctx context.Context) Lookup {
 	return lookUpIn(d.documents(ctx, func(schema.GroupVersion) index { return all() }, func(schema.GroupVersion) *question { return &question{} }))
 }
 
-// SchemaAhead is SchemaOnce for a run that will probably ask: it asks at once, beside
-// whatever else is asked, which documents there are, and for those of group versions when it
-// is told to expect questions about them. A group version that was not among them then is
-// looked for again, once it is asked about. What fails before it is asked about is not
-// reported, nor tried again until then. stop has to be called in the end; then nothing is
-// asked any more, and nothing may be expected.
+// SchemaAhead is SchemaOnce for a run that will probably need schemas: it requests the list of
+// documents at once, beside other requests, and the documents of group versions when the caller
+// expects to need them. A group version that was not among them then is looked for again, once it
+// is asked about. A prefetch that fails is neither reported nor tried again until its result is
+// needed. stop has to be called in the end; then nothing is asked any more, and nothing may be
+// expected.
 func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]schema.GroupVersion), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	where, what := newQuestion(), once(func(schema.GroupVersion) *question { return newQuestion() })

@@ -15,9 +15,9 @@ import (
 // cacheFor is how long kubectl trusts its cache on disk.
 const cacheFor = 6 * time.Hour
 
-// store is the folder in which kubectl caches what one server serves: a file for the groups,
-// and one for the kinds of each group version. What cannot be read counts as not there, and
-// what cannot be written is not kept: it is asked for again.
+// store is the folder in which kubectl caches what one server serves: a file for the groups, and
+// one for the kinds of each group version. An unreadable file counts as absent, and an answer that
+// cannot be written is not kept: it is requested again.
 type store struct {
 	dir string // empty: nothing is kept
 }
@@ -97,6 +97,6 @@ func (s store) put(list runtime.Object, elements ...string) {
 		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(file.Name()) // What is left of it harms nothing.
+		_ = os.Remove(file.Name()) // A leftover file does no harm.
 	}
 }

@@ -36,7 +36,7 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 			return &UntoldKindError{GVK: gvk, Err: err}
 		}
 		if err != nil {
-			return none // What is known already is still reported.
+			return none // Known causes are still reported.
 		}
 		if !served.Empty() {
 			use = served.WithKind(gvk.Kind)

@@ -106,7 +106,7 @@ func eachItem(from *jsontext.Decoder, see func(item []byte), text []byte) error 
 			return err
 		}
 		end := int(from.InputOffset())
-		see(text[end-len(item) : end]) // What the decoder returns is good until it goes on.
+		see(text[end-len(item) : end]) // The decoder's result is valid until its next call.
 	}
 	_, err = from.ReadToken()
 	return err
@@ -126,9 +126,8 @@ func isList(t metav1.TypeMeta, kind object.Kind) bool {
 	}
 }
 
-// KubernetesOwn reports whether a group's name is reserved for Kubernetes. What is served
-// in those groups changes with the version of the server, or with definitions that are
-// installed once and stay.
+// KubernetesOwn reports whether a group's name is reserved for Kubernetes. The kinds in those
+// groups change with the version of the server, or with CRDs that are installed once and stay.
 func KubernetesOwn(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }

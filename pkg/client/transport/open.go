@@ -33,11 +33,11 @@ type Opening struct {
 	keep http.RoundTripper
 }
 
-// OpenEarly begins to open the connection that requests by this configuration will use, and
-// sends no request over it. It does so only where a connection is nothing but TCP and TLS
-// with credentials that are at hand: no proxy, no program that is run for a certificate.
-// Whether it fails is of no concern: the first request will, too, and that is reported. It
-// returns whether it is such a place.
+// OpenEarly begins to open the connection that requests by this configuration will use, and sends
+// no request over it. It does so only where a connection is nothing but TCP and TLS with
+// credentials that are at hand: no proxy, no program that is run for a certificate. A failure does
+// not matter here: the first request will fail too, and that is reported. It returns whether it is
+// such a place.
 func (o *Opening) OpenEarly(config *rest.Config) bool {
 	cached, transport := direct(config)
 	req := unsent(config)

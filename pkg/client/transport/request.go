@@ -36,8 +36,8 @@ type Request struct {
 	// that a server answers from its memory; other requests may have to wait for webhooks or
 	// for etcd, and a server that is well may take as long for them as it likes.
 	Patience string
-	// Asked, if it is not nil, is closed once the answer is needed. Until then the request is
-	// sent ahead: nothing is told about it, and a failure waits until it is asked about.
+	// Asked, if it is not nil, is closed once the answer is needed. Until then the request is a
+	// prefetch: it is not reported, and a failure waits until its result is needed.
 	Asked <-chan struct{}
 	// wrote: it was sent to change something, and the server has not said that it
 	// did not.

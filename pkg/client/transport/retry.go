@@ -58,7 +58,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 			if err := untilAsked(ctx, r); err != nil {
 				return err
 			}
-			failures = 0 // What was wrong then may have passed.
+			failures = 0 // The fault of that time may have passed.
 			continue
 		}
 		if failed != nil {

@@ -135,8 +135,8 @@ func (x *Expression) mismatch(celErr *types.Err, state interpreter.EvalState) er
 	return errors.New("these types do not go together: " + strings.Join(said, ", "))
 }
 
-// isFalse says which of the parts of a && b is false, and shows what those read.
-// What comes after them may never have been looked at.
+// isFalse says which of the parts of a && b is false, and shows what those read. Fields after them
+// may never have been read.
 func (x *Expression) isFalse(obj map[string]any, state interpreter.EvalState) Result {
 	var untrue []part
 	var texts []string

@@ -56,7 +56,7 @@ func (l *Language) Compile(typed string) (*Expression, error) {
 // kubernetes returns Kubernetes' environment.
 func (l *Language) kubernetes() *cel.Env {
 	if l.base == nil {
-		// What Kubernetes accepts in stored expressions is all that it knows.
+		// It knows the language that Kubernetes accepts in stored expressions.
 		l.base = environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
 	}
 	return l.base

@@ -15,8 +15,8 @@ type Message struct {
 	Read    Reads
 }
 
-// CompileMessage returns what makes a sentence by an expression. What is wrong with the
-// expression is an *exprError.
+// CompileMessage returns what makes a sentence by an expression. A fault of the expression is an
+// *exprError.
 func (l *Language) CompileMessage(typed string) (*Message, error) {
 	env, _, err := l.environment(Reads{})
 	if err != nil {

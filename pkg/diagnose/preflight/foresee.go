@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// requests bounds what one run may ask. What lies beyond it is not known, and gets no
-	// remark.
+	// requests bounds what one run may ask. Anything beyond it is unknown, and gets no remark.
 	requests = 60
 	// within bounds how long that may take.
 	within = 8 * time.Second
@@ -32,7 +31,7 @@ func Foresee(ctx context.Context, reader diagnose.Reader, of Set) []event.Remark
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		g := diagnose.Gatherer{Reader: keysOnly{reader}, Budget: requests}
-		_ = g.Fill(ctx, facts, func(r *diagnose.Run) { (&view{r, s}).remarks() }) // What is not known gets no remark.
+		_ = g.Fill(ctx, facts, func(r *diagnose.Run) { (&view{r, s}).remarks() }) // An unknown fact gets no remark.
 	}
 	return (&view{diagnose.NewRun(time.Now(), facts), s}).remarks()
 }

@@ -73,7 +73,7 @@ type balance struct {
 // exceeds the quota.
 func (v *view) exceeded(q *corev1.ResourceQuota, demands []demand) []event.Remarked {
 	if v.set.prunes {
-		return nil // What is pruned makes room, and how much is not known.
+		return nil // A prune makes room, and how much is unknown.
 	}
 	for _, name := range sorted(q.Spec.Hard) {
 		changes := make([]resource.Quantity, len(demands))

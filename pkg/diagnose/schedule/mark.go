@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Marks are what an object was like so far. What goes back and forth is no progress, so
-// only what it never was before is a move.
+// Marks are what an object was like so far. Flapping is not progress, so only a state never seen
+// before is a move.
 type Marks struct{ seen []uint64 } // mostly a few, of very many objects
 
 // Moved reports whether an object is as it never was before, and remembers that.

@@ -60,9 +60,9 @@ type Schedule[K comparable] struct {
 
 // hanging is an object that may hang.
 type hanging struct {
-	moved time.Time
-	bad   bool
-	order int
+	moved  time.Time
+	bad    bool
+	order  int
 	budget budget
 	// asked is when it was asked about last; zero for never. cheap is what it costs to
 	// ask again.
@@ -144,7 +144,7 @@ func (s *Schedule[K]) Due(now time.Time) []K {
 			due = append(due, k)
 		}
 	}
-	// Who has waited longest comes first.
+	// The one that has waited longest comes first.
 	slices.SortFunc(due, func(a, b K) int {
 		x, y := s.objects[a], s.objects[b]
 		return cmp.Or(x.asked.Compare(y.asked), cmp.Compare(x.order, y.order))
@@ -201,8 +201,8 @@ func (s *Schedule[K]) Passed(now time.Time) int {
 	return n
 }
 
-// budget holds the requests that may be sent. It fills up to full, at full a minute. What
-// costs more than it holds is paid later: nothing else is bought until then.
+// budget holds the requests that may be sent. It fills up to full, at full a minute. An examination
+// that costs more than the budget is paid later: no other is bought until then.
 type budget struct {
 	full, holds float64
 	at          time.Time

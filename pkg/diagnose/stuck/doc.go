@@ -1,8 +1,8 @@
 // Package stuck explains why the deletion of an object hangs.
 //
 // [Explainer.Gather] reads what the object's situation calls for, and [Diagnose] draws the
-// conclusions. The package consists of rules over package diagnose, one file for each
-// family of causes. What holds up many objects is read once.
+// conclusions. The package consists of rules over package diagnose, one file for each family of
+// causes. An object that holds up many others is read once.
 //
 // It changes nothing in the cluster, waits for nothing and prints nothing.
 package stuck
@@ -77,7 +77,7 @@ const (
 	// It is slow, not stuck.
 	Progressing = "Progressing"
 
-	// What could not be read, for lack of permission or otherwise; and that nothing was
+	// Facts that could not be read, for lack of permission or otherwise; and that nothing was
 	// found.
 	NotPermitted   = "NotPermitted"
 	NotRead        = "NotRead"

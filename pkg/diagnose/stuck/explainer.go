@@ -38,8 +38,8 @@ func (e *Explainer) Explain(ctx context.Context, _ object.Kind, live *unstructur
 	return Diagnose(facts), nil
 }
 
-// Gather reads what the situation of the object calls for, in parallel. What it lacked
-// permission to read is marked in the facts; an error means that ctx ended.
+// Gather reads what the situation of the object calls for, in parallel. Facts that it lacked
+// permission to read are marked; an error means that ctx ended.
 func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured) (Facts, error) {
 	f := Facts{Now: e.Time(), Object: live, known: diagnose.NewFacts(live)}
 	if err := e.Fill(ctx, f.known, func(r *diagnose.Run) { newDiagnosis(r).explain(f) }); err != nil {

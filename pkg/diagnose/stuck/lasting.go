@@ -30,7 +30,7 @@ func Codes() []string { return slices.Sorted(maps.Keys(lastings())) }
 func lastings() map[string]Lasting {
 	const (
 		decided = time.Minute     // for what the object itself says
-		comes   = 2 * time.Minute // for what somebody may be about to bring
+		comes   = 2 * time.Minute // for a fix that another client may be about to make
 		outside = 5 * time.Minute // for what a controller outside the cluster might still do
 	)
 	ends := func(after time.Duration) Lasting { return Lasting{Ends: true, After: after} }

@@ -23,8 +23,8 @@ type Scope struct {
 	Selection object.Selection
 }
 
-// UnreadError says that some kinds could not be read, so that more objects may be
-// terminating. What was found is valid nevertheless.
+// UnreadError says that some kinds could not be read, so that more objects may be terminating. The
+// findings are valid nevertheless.
 type UnreadError struct {
 	// Kinds are the questions that were not answered, each with the reason.
 	Kinds []string

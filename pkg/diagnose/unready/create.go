@@ -68,8 +68,8 @@ func (v *rules) refused(w workload) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Root}}
 }
 
-// refusal returns the cause for a refusal that a controller recorded at a time. Whether
-// the server would refuse now is for the rule to find out.
+// refusal returns the cause for a refusal that a controller recorded at a time. The rule finds out
+// whether the server would refuse now.
 func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause {
 	c := event.Cause{
 		Code:     "CreateRefused",

@@ -1,10 +1,9 @@
 // Package unready explains why an object does not get ready.
 //
-// [Gather] reads what the object's situation calls for: the Pods below it, what those
-// refer to, their warnings. [Diagnose] is pure: rules over those facts, each cause with
-// its evidence, the next command, its risk, and the object that has to change. Root causes
-// come first, and what many Pods have in common is one cause. What could not be read is
-// unknown, and reported as such.
+// [Gather] reads what the object's situation calls for: the Pods below it, what those refer to,
+// their warnings. [Diagnose] is pure: rules over those facts, each cause with its evidence, the
+// next command, its risk, and the object that has to change. Root causes come first, and what many
+// Pods have in common is one cause. Unreadable facts are unknown, and reported as such.
 //
 // An [Explainer] does both for objects that hang, repeatedly while they do: what was read
 // for one also serves the others, and, for a while, the next time. [LastingOf] says
@@ -52,5 +51,5 @@
 // ControllerDown, Stalled, ConditionFalse, ConditionUnknown, StatusSays, Reconciling,
 // WarningEvent.
 //
-// What could not be looked at: NotAllowed, Unreadable.
+// Objects that could not be read: NotAllowed, Unreadable.
 package unready

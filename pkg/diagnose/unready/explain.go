@@ -25,11 +25,10 @@ type Facts struct {
 	known *diagnose.Facts
 }
 
-// Gather reads what the situation of the object calls for, and no more. What cannot be
-// read is marked as such. It returns an error only if ctx ends, together with the facts
-// gathered so far; a caller whose own time is over passes a context with time of its own.
-// If the reader has a method Now, that is the cluster's time; otherwise this machine's
-// clock is used.
+// Gather reads what the situation of the object calls for, and no more. Unreadable facts are
+// marked. It returns an error only if ctx ends, together with the facts gathered so far; a caller
+// whose own time is over passes a context with time of its own. If the reader has a method Now,
+// that is the cluster's time; otherwise this machine's clock is used.
 func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unstructured) (Facts, error) {
 	now := time.Now
 	if clock, ok := reader.(interface{ Now() time.Time }); ok {

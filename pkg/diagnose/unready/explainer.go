@@ -23,9 +23,9 @@ const (
 	keptShared = 3 * time.Minute
 )
 
-// Explainer explains objects that hang, repeatedly while they do. What was read for one of
-// them also serves the others, and, for a while, the next time. Reader is required. It is
-// safe for concurrent use, and serves one caller at a time.
+// Explainer explains objects that hang, repeatedly while they do. Facts that were read for one of
+// them also serve the others, and, for a while, the next time. Reader is required. It is safe for
+// concurrent use, and serves one caller at a time.
 type Explainer struct {
 	Reader diagnose.Reader
 	// Now returns the time; nil means the clock.

@@ -159,7 +159,7 @@ func lastings() map[string]Lasting {
 		"StatusSays":           passes,        // what it says is not understood
 		"WarningEvent":         passes,        // what it warns of is not understood
 
-		// What could not be looked at.
+		// Objects that could not be read.
 		"NotAllowed": passes, // it is not known
 		"Unreadable": passes, // it is not known
 	}

@@ -21,21 +21,21 @@ var ErrLast error = lastError{}
 
 type lastError struct{}
 
-func (lastError) Error() string { return "nobody would own any of it" }
+func (lastError) Error() string { return "it would have no owner left" }
 
 // Hint says what to do instead.
 func (lastError) Hint() string {
 	return "the server assigns an object without managed fields to before-first-apply at the next apply; " +
-		"give the fields to a manager, with --to, rather than to nobody"
+		"give the fields to a manager, with --to, so that they have an owner"
 }
 
 type unmanagedError struct{}
 
-func (unmanagedError) Error() string { return "it has no managed fields: nobody owns any of it" }
+func (unmanagedError) Error() string { return "it has no managed fields, so no field has an owner" }
 
 // Hint says how an object gets managed fields again.
 func (unmanagedError) Hint() string {
-	return "somebody cleared them, so the next apply conflicts with before-first-apply over all that differs; " +
+	return "the managed fields were cleared, so the next apply conflicts with before-first-apply over every difference; " +
 		"where the receiver's manifest is known (-f, --helm-release), --from=before-first-apply gives it what it states"
 }
 
@@ -83,7 +83,7 @@ type NotOwnedError struct {
 func (e *NotOwnedError) Error() string {
 	switch {
 	case len(e.Owners) == 0:
-		return fmt.Sprintf("nobody owns %s", e.Path)
+		return fmt.Sprintf("%s has no owner", e.Path)
 	case len(e.From) == 0:
 		return fmt.Sprintf("%s cannot be given away by %s", e.Path, list(e.Owners))
 	}

@@ -36,7 +36,7 @@ type Wish struct {
 	As string
 	// Mode is Move if it is empty.
 	Mode Mode
-	// Stated is what the receiver applies, as far as it is known. What it does not state is
+	// Stated is what the receiver applies, as far as it is known. A field that it does not state is
 	// left to its owner unless Paths names it: the receiver's next apply would remove it.
 	Stated map[string]any
 }

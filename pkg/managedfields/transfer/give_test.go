@@ -197,7 +197,7 @@ func TestRefused(t *testing.T) {
 	}{
 		"several owners":               {[]string{helm, flux}, transfer.Wish{To: "x", As: "Update"}, ".data.a", ".data.a has several owners: flux (Apply), helm (Apply)", "or add an owner with --share"},
 		"several owners, no receiver":  {[]string{helm, flux}, transfer.Wish{Mode: transfer.Release}, ".data.a", ".data.a has several owners: flux (Apply), helm (Apply)", "--from"},
-		"nobody's":                     {[]string{helm}, transfer.Wish{To: "helm"}, ".data.z", "nobody owns .data.z", "next"},
+		"nobody's":                     {[]string{helm}, transfer.Wish{To: "helm"}, ".data.z", ".data.z has no owner", "next"},
 		"somebody else's":              {[]string{helm}, transfer.Wish{To: "x", As: "Update", From: []string{"edit"}}, ".data.a", "edit does not own .data.a: helm (Apply) does", ""},
 		"a part of a whole":            {[]string{helm}, transfer.Wish{To: "x", As: "Update"}, ".data.m.b", ".data.m is owned as one value by helm (Apply), and .data.m.b is only a part of it", "give .data.m"},
 		"a stranger":                   {[]string{helm}, transfer.Wish{To: "x"}, ".data.a", `"x" owns nothing of it yet`, "--as-operation=apply"},
@@ -208,7 +208,7 @@ func TestRefused(t *testing.T) {
 		"no managed fields":            {nil, transfer.Wish{To: "helm"}, ".data.a", "no managed fields", "cleared"},
 		"nothing at all":               {[]string{helm}, transfer.Wish{To: "helm", From: []string{"edit"}}, "", "edit owns nothing of it", "helm"},
 		"a slip":                       {[]string{helm, flux}, transfer.Wish{To: "helm", From: []string{"flx"}}, "", "flx (did you mean flux?) owns nothing of it", "its owners: flux, helm"},
-		"the last owner":               {[]string{helm}, transfer.Wish{Mode: transfer.Release, From: []string{"helm"}}, "", "nobody would own any of it", "before-first-apply"},
+		"the last owner":               {[]string{helm}, transfer.Wish{Mode: transfer.Release, From: []string{"helm"}}, "", "it would have no owner left", "before-first-apply"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.path != "" {

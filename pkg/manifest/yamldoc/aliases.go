@@ -89,7 +89,7 @@ type measure struct {
 func (m *measure) document(d *Document) {
 	top := d.nodes()
 	if top == nil {
-		// What yaml/v3 cannot read, yaml/v2 rarely can. In case it can, assume that each
+		// yaml/v2 can rarely read a text that yaml/v3 cannot. In case it can, assume that each
 		// alias stands for the whole text.
 		count := int64(bytes.Count(d.Text, []byte(" *")) + bytes.Count(d.Text, []byte("[*")) + bytes.Count(d.Text, []byte(",*")))
 		m.added = count * int64(len(d.Text))

@@ -90,7 +90,7 @@ type decidedEntry struct {
 	Choice  string `json:"choice,omitempty"`
 }
 
-// builtIn decides where nobody said anything.
+// builtIn decides where the user gave no choice.
 const builtIn = "built-in"
 
 func decidedOf(e event.Decided) []decidedEntry {

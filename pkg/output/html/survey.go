@@ -47,7 +47,7 @@ type row struct {
 // render makes the page of a survey. Without its script it is the same, and neither sorts
 // nor filters.
 func render(s event.Surveyed, now time.Time) string {
-	title := "Who owns what" + text.Printable(s.Where)
+	title := "Owners of fields" + text.Printable(s.Where)
 	var m markup
 	m.raw("<!DOCTYPE html>\n")
 	m.open("html", "lang", "en")
@@ -128,10 +128,10 @@ func tables(s event.Surveyed) []table {
 	all := []table{managers(s), holdings(s)}
 	if len(s.Unexpected) > 0 {
 		all[0].Note += " Coloured: a manager that was not expected; its objects are listed below."
-		all = append(all, objects("Not expected", "Fields outside the status, of managers that nobody expected.", s.Unexpected))
+		all = append(all, objects("Not expected", "Fields outside the status, of unexpected managers.", s.Unexpected))
 	}
 	if len(s.Leaving) > 0 {
-		all = append(all, objects("If they went", "What would have no owner without "+manager(s.From...)+".", s.Leaving))
+		all = append(all, objects("If they went", "Fields that would have no owner without "+manager(s.From...)+".", s.Leaving))
 	}
 	if len(s.Unserved) > 0 {
 		all = append(all, unserved(s))

@@ -247,6 +247,6 @@ func (l *logged) Finish(ctx context.Context) error {
 // noResults is for runs that have none.
 type noResults struct{}
 
-func (noResults) Handle(event.Event)             {}
+func (noResults) Handle(event.Event)           {}
 func (noResults) Flush()                       {}
 func (noResults) Finish(context.Context) error { return nil }

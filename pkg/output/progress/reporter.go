@@ -168,8 +168,8 @@ func (c *Reporter) leftOut(e event.LeftOut) {
 }
 
 // Flush writes the warnings of the phase that is over: one that several objects share once, with
-// their number and names.
-// What the server said of later phases, whose objects may have been read ahead, waits for them.
+// their number and names. Warnings of the server about later phases, whose objects may have been
+// read ahead, wait for them.
 func (c *Reporter) Flush() { c.flush(c.state.Current) }
 
 // End writes the warnings that are left.
@@ -252,7 +252,7 @@ func (c *Reporter) waiting(e event.Waiting) {
 	if e.Since.IsZero() && e.Within == 0 { // It has just begun.
 		plain.since = time.Time{}
 	}
-	// That many objects wait for the same is said once.
+	// Many objects that wait for the same are one line.
 	c.holdOn(h, e.For, plain.line(c.now()))
 }
 
@@ -357,7 +357,7 @@ func (c *Reporter) Refer(w event.Waited) event.Waited {
 func (c *Reporter) Tick() {
 	now := c.now()
 	if c.blocked != nil && c.blocked.over(now) {
-		c.blocked = nil // What it was about has ended without a report.
+		c.blocked = nil // Its subject has ended without a report.
 	}
 	if c.redraws() {
 		line, above := c.statusLine.lines(c.activity, c.blocked, now)

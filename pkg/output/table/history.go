@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// nobody replaces the owner of a field that has none, though it could have one.
+// noOwner replaces the owner of a field that has none, though it could have one.
 const nobody = "nobody"
 
 // history writes which paths changed owners, the latest last, and from when on

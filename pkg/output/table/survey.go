@@ -119,7 +119,7 @@ func (t *surveyTable) unexpected(b *strings.Builder, s event.Surveyed) {
 	})
 }
 
-// objects lists objects with what is said of each, and their paths below.
+// objects lists objects with a text for each, and their paths below.
 func (t *surveyTable) objects(b *strings.Builder, title string, holdings []event.ObjectHolding, say func(event.ObjectHolding) string) {
 	const some, somePaths = 20, 4
 	brief := t.Width != nil && !t.Verbose

@@ -41,7 +41,7 @@ func Moved(live, stated *unstructured.Unstructured, manager string, adoption Ado
 	}
 	var gone []fieldpath.Path
 	for _, c := range dropped {
-		// What has no owner stays in the live object only until the apply.
+		// A field without an owner stays in the live object only until the apply.
 		if c.Kind == managedfields.Removed || c.Kind == managedfields.Released && len(c.Owners) == 0 {
 			gone = append(gone, c.Path)
 		}

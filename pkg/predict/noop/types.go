@@ -20,7 +20,7 @@ func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	}
 	switch relation {
 	case openapi.Granular:
-		// What was applied was empty, whatever others or the server have put in since.
+		// The applied value was empty, whatever others or the server have put in since.
 		return fieldpath.IsEmpty(v) && sameSort(v, live), true
 	case openapi.Atomic:
 		if s.othersBelow() {
@@ -52,7 +52,7 @@ func (s *settler) leftOut(v any, member bool) bool {
 	if isList && len(list) == 0 && !member {
 		return openapi.RelationOf(schema) == openapi.Granular
 	}
-	return openapi.MayBe(schema, v) && !s.isWritten() // What is of another type is refused.
+	return openapi.MayBe(schema, v) && !s.isWritten() // A value of another type is refused.
 }
 
 // compiledIn reports whether the kind is one of Kubernetes' own, definitions among them.

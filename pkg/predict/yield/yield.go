@@ -14,14 +14,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Paths returns the manifest as it is to be applied so that the paths are left to their
-// owners, and which of the paths it states (edge cases 31, 32). What is yielded keeps the
-// value that it has: what others own leaves the manifest; what only we own, or no one does,
-// takes its live value, since the server would delete or re-default it otherwise. The same
-// holds for what is no longer stated, and for parents: a parent that only we hold stays,
-// empty, or the server would remove it with everything that others have in it (edge case
-// 83). A parent that others hold, or that is not live, leaves the manifest when it becomes
-// empty.
+// Paths returns the manifest as it is to be applied so that the paths are left to their owners, and
+// which of the paths it states (edge cases 31, 32). A yielded field keeps its value: a field of
+// others leaves the manifest; a field that only we own, or that has no owner, takes its live value,
+// since the server would delete or re-default it otherwise. The same holds for what is no longer
+// stated, and for parents: a parent that only we hold stays, empty, or the server would remove it
+// with everything that others have in it (edge case 83). A parent that others hold, or that is not
+// live, leaves the manifest when it becomes empty.
 //
 // Without a live object, the manifest's value is the initial one, and nothing is yielded.
 // A path may name a list item by its key, or a parent of many fields. Nothing can be left
@@ -61,11 +60,11 @@ func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fi
 	return &unstructured.Unstructured{Object: object}, yielded, nil
 }
 
-// Left returns what the manager holds of the paths although the manifest no longer states them,
-// and no one else does, so that the server would remove it. What can be released stays once the
-// manager lets go of it before it applies. The rest has to be stated as it is: where the manifest
-// states nothing else in a parent, the server removes the parent with all that is in it. What
-// lies in a list item that leaves the manifest goes with the item.
+// Left returns what the manager holds of the paths although the manifest no longer states them, and
+// no one else does, so that the server would remove it. A field that can be released stays once the
+// manager releases it before it applies. The rest has to be stated as it is: where the manifest
+// states nothing else in a parent, the server removes the parent with all that is in it. A field in
+// a list item that leaves the manifest goes with the item.
 func Left(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path) (released, stated *fieldpath.Set, err error) {
 	released, stated = fieldpath.NewSet(), fieldpath.NewSet()
 	if live == nil || len(paths) == 0 {

@@ -38,7 +38,7 @@ func (j notices) warnings(r *request) ([]warning, error) {
 		return nil, nil
 	}
 	kind := schema.GroupVersionKind(r.Kind)
-	if r.RequestKind != nil { // What the client wrote, before it was converted for us.
+	if r.RequestKind != nil { // The client's object, before it was converted for us.
 		kind = schema.GroupVersionKind(*r.RequestKind)
 	}
 	if r.Object.err != nil {

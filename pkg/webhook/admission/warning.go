@@ -24,7 +24,7 @@ const (
 	// pathLength is how many characters paths may always have, however long the
 	// names around them.
 	pathLength = 24
-	// nameLength is how many characters of a manager's name are said.
+	// nameLength is how many characters of a manager's name are shown.
 	nameLength = 48
 	// maxLine and maxTotal are bytes that are never exceeded.
 	maxLine  = 380

@@ -20,8 +20,8 @@ type watched struct {
 	refused bool
 }
 
-// changelog is, for one resource, up to where it was seen, and what of that nobody may
-// have recorded.
+// changelog is, for one resource, the position up to which it was seen, and the part that may not
+// be recorded yet.
 type changelog struct {
 	// promised is where a checkpoint says that history was kept up to.
 	promised position
@@ -57,7 +57,7 @@ type pendingChange struct {
 	joined   bool   // a hint was found
 	deferred bool   // to the leader
 	lost     bool   // at least one of its occurrences
-	noted     bool   // to the leader, by a note
+	noted    bool   // to the leader, by a note
 	settled  bool
 	// span is from when it happened to when it was seen.
 	span Span

@@ -147,7 +147,7 @@ func (t *Tracker) store(ctx context.Context) (size int, err error) {
 	case leading:
 		t.recall(kept{noted: k.noted})
 	case asked:
-		// What the leader before has noted is this one's to record and to note.
+		// The notes of the former leader are this one's to record and to note.
 		t.recall(kept{seen: k.seen, noted: k.noted, unread: k.unread, checkpoint: Checkpoint{Compare: k.checkpoint.Compare}})
 		t.mu.Lock()
 		t.state.passed(k.checkpoint)
@@ -199,7 +199,7 @@ func (t *Tracker) noteUsers(ctx context.Context, k kept) (size int, err error) {
 		return 0, nil
 	}
 	all := slices.Concat(t.noted, t.untold)
-	all = all[max(0, len(all)-maxTold/100):] // A note takes about a hundred bytes. Of the rest, the users may be lost.
+	all = all[max(0, len(all)-maxTold/100):] // A note takes about a hundred bytes. For the rest, the users may be lost.
 	content, err := encodeSeen(all)
 	if err == nil {
 		err = t.writeTold(ctx, k, content)

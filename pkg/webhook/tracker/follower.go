@@ -19,7 +19,7 @@ type follower struct {
 	lost bool
 	// noted is set once the log says that the kind may not be watched.
 	noted bool
-	// What the server has shown not to understand.
+	// A feature that the server has shown not to understand.
 	unstreamed, unselected bool
 	// worked is set once a watch has lasted.
 	worked bool

@@ -218,8 +218,8 @@ func (s *state) due(now time.Time) (out []*pendingChange) {
 	return out
 }
 
-// lead records whether this replica leads. What was left to a leader that never came is
-// then a gap.
+// lead records whether this replica leads. Transitions that were left to a leader that never came
+// are then a gap.
 func (s *state) lead(leading bool, now time.Time) {
 	s.leading = leading
 	if !leading {

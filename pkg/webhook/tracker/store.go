@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// What the ConfigMap of the checkpoint holds, and the label by which it is found.
+// Names in the ConfigMap of the checkpoint, and the label by which it is found.
 const (
 	CheckpointKey = "checkpoint"
 	CoverageKey   = "coverage"
@@ -38,7 +38,7 @@ type kept struct {
 	// seen is what the leader noted beside the checkpoint; unread is its time if it is not
 	// readable. told is what other replicas noted.
 	seen, noted []unrecorded
-	unread     Span
+	unread      Span
 }
 
 // read returns what is stored. If it cannot be read, or was copied from another cluster,
@@ -103,8 +103,8 @@ func parse(text string, into any) error {
 }
 
 // write stores a leader's checkpoint, what is noted beside it, what is tracked, and how far
-// recording is behind, and adds gaps to those that are declared. What other replicas noted
-// is in it.
+// recording is behind, and adds gaps to those that are declared. It includes the notes of other
+// replicas.
 func (t *Tracker) write(ctx context.Context, k kept, out stored, seen []byte, scope ownership.Scope) (err error) {
 	if k.configMap == nil {
 		if k.configMap, err = t.create(ctx); err != nil {

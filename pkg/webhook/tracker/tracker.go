@@ -113,7 +113,7 @@ type Tracker struct {
 
 	// id tells the notes of this replica from those of others; told is what is in them, and
 	// untold what is to be added.
-	id           string
+	id            string
 	noted, untold []unrecorded
 
 	mu      sync.Mutex
@@ -170,8 +170,8 @@ func (t *Tracker) Hint(h ownership.Hint) bool {
 	return false
 }
 
-// Lead says whether this replica leads. Before it is said, it does not. A leader begins by
-// reading what the one before it has stored.
+// Lead says whether this replica leads. Until then, it does not. A leader begins by reading what
+// the one before it has stored.
 func (t *Tracker) Lead(leading bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -98,10 +98,10 @@ func TestGive(t *testing.T) {
 func TestReleaseAndShare(t *testing.T) {
 	s := newSite(t, "release")
 	s.apply(t, "flux", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "1", b: "1", c: "1"}}`)
-	if status, out := s.give(t, "cm/a", ".data.a", "--release"); status != 0 || !strings.Contains(out, "nobody guards them") {
+	if status, out := s.give(t, "cm/a", ".data.a", "--release"); status != 0 || !strings.Contains(out, "without an owner") {
 		t.Errorf("status %d", status)
 	}
-	if status, out := s.give(t, "cm/a", ".data.a", "--release"); status != 0 || !strings.Contains(out, "1 unchanged") || strings.Contains(out, "nobody guards them") {
+	if status, out := s.give(t, "cm/a", ".data.a", "--release"); status != 0 || !strings.Contains(out, "1 unchanged") || strings.Contains(out, "without an owner") {
 		t.Errorf("released a second time: status %d", status)
 	}
 	if status, _ := s.give(t, "cm/a", ".data.b", "--share", "--to=team", "--as-operation=apply"); status != 0 {
@@ -113,7 +113,7 @@ func TestReleaseAndShare(t *testing.T) {
 		t.Errorf("after flux let go: %s", data)
 	}
 	s.kubectl(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "2"}}`, "apply", "--server-side", "--field-manager=newcomer", "-f", "-")
-	if status, out := s.give(t, "cm/a", "--from=flux,team,newcomer", "--release"); status != 1 || !strings.Contains(out, "nobody would own any of it") {
+	if status, out := s.give(t, "cm/a", "--from=flux,team,newcomer", "--release"); status != 1 || !strings.Contains(out, "it would have no owner left") {
 		t.Errorf("to release all is not refused: %d", status)
 	}
 }

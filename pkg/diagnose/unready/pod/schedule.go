@@ -81,7 +81,7 @@ func readVerdict(message string) verdict {
 			out.nodes = n
 		}
 	}
-	// What follows the first sentence is about preemption.
+	// The sentences after the first are about preemption.
 	body, _, _ = strings.Cut(strings.TrimSpace(body)+" ", ". ")
 	for part := range strings.SplitSeq(body, ", ") {
 		part = strings.TrimSpace(part)

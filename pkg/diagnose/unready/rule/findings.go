@@ -27,8 +27,8 @@ const (
 type Finding struct {
 	event.Cause
 	Rank Rank
-	// Who is the object with the trouble, and Noun what several of these are called. If
-	// they are set, the message names no object, and equal findings are reported once.
+	// The object with the trouble; Noun is the word for several of these. If they are set, the
+	// message names no object, and equal findings are reported once.
 	Who, Noun string
 }
 

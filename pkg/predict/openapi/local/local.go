@@ -18,9 +18,8 @@ import (
 // goroutines at once.
 //
 // A server may be older or newer than these types: it may lack a field that they have, or have
-// more. What kind of value a field has does not change in a stable version of an API, nor who
-// may own which part of it
-// (https://kubernetes.io/docs/reference/using-api/deprecation-policy/).
+// more. The kind of a field's value does not change in a stable version of an API, nor who may own
+// which part of it (https://kubernetes.io/docs/reference/using-api/deprecation-policy/).
 type Types struct {
 	structs sync.Map // of reflect.Type: map[string]field
 }
@@ -180,7 +179,7 @@ func collect(from reflect.Type, owner string, into map[string]field) {
 	}
 }
 
-// extensions returns what the schema says of a field besides its type. Nothing is said of most.
+// extensions returns what the schema says of a field besides its type. Most fields have no entry.
 func extensions(f reflect.StructField, name string) map[string]string {
 	out := map[string]string{}
 	if strategy := f.Tag.Get("patchStrategy"); strategy != "" {

@@ -1,8 +1,8 @@
 package local
 
-// What the Go types do not say: the markers +listType, +mapType and +structType of
-// k8s.io/api, of the stable versions in Kubernetes 1.36. TestTypesAreThosePublished compares
-// all types with what an API server publishes.
+// Facts that the Go types lack: the markers +listType, +mapType and +structType of k8s.io/api, of
+// the stable versions in Kubernetes 1.36. TestTypesAreThosePublished compares all types with what
+// an API server publishes.
 
 // listTypeOf returns the list type of a field, where it is not what its patch strategy implies.
 func listTypeOf(field string) string {
