@@ -52,15 +52,15 @@ func (a *answers) decide(_ context.Context, all []Contested) [][]Decision {
 	return out
 }
 
-// A phase in conflict is asked about once, in the order of the plan, before any of it is
-// written. What is decided goes on as if flags had said so; what is not stays in conflict, and
-// holds back its phase and those after it.
+// A phase in conflict is asked about once, in the order of the plan, before any of it is written. A
+// decided conflict goes on as if flags had decided it; an undecided one stays, and holds back its
+// phase and those after it.
 func TestDecide(t *testing.T) {
 	for name, tt := range map[string]struct {
-		by    map[string]Decision
-		continueOnConflict  bool
-		want  []string
-		calls []string
+		by                 map[string]Decision
+		continueOnConflict bool
+		want               []string
+		calls              []string
 	}{
 		"all decided": {
 			by:    map[string]Decision{"a": Take, "b": Leave},
@@ -111,8 +111,8 @@ func TestDryRunsDoNotAsk(t *testing.T) {
 	}
 }
 
-// Who takes a value has seen it: if the object has another one by the time of the write, or
-// another owner, the user is asked again, and the first answer overwrites nothing.
+// A user who takes a value has seen it: if the object has another value or owner by the time of the
+// write, the user is asked again, and the first answer overwrites nothing.
 func TestWhatIsTakenWasSeen(t *testing.T) {
 	for name, change := range map[string]func(u *unstructured.Unstructured){
 		"value": func(u *unstructured.Unstructured) { _ = unstructured.SetNestedField(u.Object, "newer", "data", "a") },

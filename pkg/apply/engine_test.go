@@ -24,8 +24,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// fake is a server whose answers each test gives. It merges nothing: what
-// server-side apply makes of an object is told by the tests in test/e2e.
+// fake is a server whose answers each test gives. It merges nothing: the tests in test/e2e show the
+// effect of server-side apply.
 type fake struct {
 	mu    sync.Mutex
 	calls []string
@@ -144,7 +144,7 @@ func item(t *testing.T, name string, needs ...object.Key) plan.Item {
 	}
 }
 
-// held returns the live config map in which somebody else holds .data.a.
+// held returns the live config map in which another manager holds .data.a.
 func held(t *testing.T, name, holder string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, `
@@ -276,8 +276,8 @@ func TestConflictThatAppearsAfterTheCheck(t *testing.T) {
 	}
 }
 
-// What the user takes is taken only from those whom the prediction named: the
-// write is bound to the version that was looked at.
+// The user takes fields only from the owners whom the prediction named: the write is bound to the
+// version that was read.
 func TestTakeIsBoundToWhatWasSeen(t *testing.T) {
 	server := &fake{live: map[string]*unstructured.Unstructured{"a": held(t, "a", "other")}}
 	writes := 0
@@ -380,14 +380,14 @@ func TestInterruptedRunTellsWhatWasNotDone(t *testing.T) {
 	}
 }
 
-// arrivedError is of a write of which nobody knows whether it arrived.
+// arrivedError is the error of a write that may have arrived.
 type arrivedError struct{ error }
 
 func (e arrivedError) Unwrap() error { return e.error }
 
 func (e arrivedError) MayBeWritten() bool { return true }
 
-// What was under way when the run was stopped was not merely skipped.
+// A write that was under way when the run was stopped was not merely skipped.
 func TestInterruptedRunTellsWhatMayHaveArrived(t *testing.T) {
 	for name, wrap := range map[string]func(error) error{
 		"under way": func(err error) error { return arrivedError{err} },

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// A phase waits for what it needs of those before it; at the end, all the rest is
-// waited for. What does not become ready keeps the phases after it from their turn.
+// A phase waits for what it needs of those before it; at the end, all the rest is waited for. An
+// object that does not become ready holds back the phases after it.
 func TestWait(t *testing.T) {
 	unready := errors.New("not ready")
 	for name, tc := range map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// One run tells the conflicts of all phases. What is not there is not asked about,
-// nor what cannot be told yet because of what it needs.
+// One run tells the conflicts of all phases. An absent object is not asked about, nor one that
+// depends on an object still to come.
 func TestPhasesAfterAConflictAreLookedAt(t *testing.T) {
 	b := item(t, "b")
 	server := &fake{live: map[string]*unstructured.Unstructured{
@@ -54,8 +54,8 @@ func TestPhasesAfterAConflictAreLookedAt(t *testing.T) {
 	}
 }
 
-// What would not change is unchanged, also where only the server can tell and
-// where its phase is not written.
+// An unchanged object is unchanged, also where only the server knows and where its phase is not
+// written.
 func TestUnchangedBesideAConflict(t *testing.T) {
 	same := parse(t, `
 apiVersion: v1

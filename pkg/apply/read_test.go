@@ -37,9 +37,9 @@ func widget(t *testing.T, name string, needs ...object.Key) plan.Item {
 	return plan.Item{Ref: object.RefOf(u), Object: u, Needs: needs, Bringers: needs}
 }
 
-// What only a definition brings that this run has created is not there, and not read: that
-// would be a round trip between the definition and its objects. Where the definition was
-// there, or is another kind's, its objects are read.
+// An object of a kind whose CRD this run has created is absent, and not read: that would be a round
+// trip between the CRD and its objects. Where the definition was there, or is another kind's, its
+// objects are read.
 func TestWhatCannotExistIsNotRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		definition string

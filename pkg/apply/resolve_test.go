@@ -18,10 +18,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// A kind that is not served is waited for if something of the set may bring it, and
-// that was applied, or if the user says that something will; never one of Kubernetes'
-// own groups. What is not waited for is refused with one question, and the refusal
-// says how to wait.
+// A kind that is not served is waited for if something of the set may bring it, and that was
+// applied, or if the user says that something will; never one of Kubernetes' own groups. A kind
+// that is not awaited is refused after one question, and the refusal says how to wait.
 func TestWhichKindsAreWaitedFor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		group   string

@@ -80,7 +80,7 @@ func parent(labels, annotations map[string]string) *unstructured.Unstructured {
 	return u
 }
 
-// What parents say, of which some were written by others, or by hand.
+// Records of parents, some of them written by others, or by hand.
 func TestRead(t *testing.T) {
 	id := ID(secretRef("prod", "shop"))
 	label := map[string]string{IDLabel: id}

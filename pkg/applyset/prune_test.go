@@ -218,7 +218,7 @@ func many(n int) []Member {
 	return all
 }
 
-// What looks like a mistake has to be confirmed, and nothing else.
+// A likely mistake has to be confirmed, and nothing else.
 func TestDoubt(t *testing.T) {
 	set := func(input []Member) Set { return Set{Parent: secretRef("prod", "shop"), Input: inputs(input...)} }
 	elsewhere := []Member{thing("Secret/x")}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What the Go tool records differs by how the program was installed.
+// The Go tool records different facts by how the program was installed.
 func TestFromGo(t *testing.T) {
 	for name, test := range map[string]struct {
 		main     string

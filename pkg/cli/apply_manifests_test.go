@@ -156,8 +156,7 @@ func TestManifestsOfSecrets(t *testing.T) {
 	}
 }
 
-// Nothing is printed of what could not be applied in any order, and nothing is said to be
-// applied.
+// Objects that cannot be applied in any order are not printed, and nothing is reported as applied.
 func TestManifestsRefused(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	for name, test := range map[string]struct {

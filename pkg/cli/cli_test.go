@@ -339,7 +339,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// What a manifest says is no command for the terminal, in errors of the input too.
+// Text of a manifest is no command for the terminal, in errors of the input too.
 func TestErrorsOfTheInputAreClean(t *testing.T) {
 	noCluster(t)
 	const text = "apiVersion: v1\nkind: \"Con\\e[31m\\nfig\"\nmetadata: {}\n"

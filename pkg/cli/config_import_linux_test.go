@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/terminal"
 )
 
-// What cannot be said as a rule is told in lines that the terminal has room for; elsewhere each is
+// A field that cannot become a rule is reported in lines that fit the terminal; elsewhere each is
 // one line.
 func TestConfigImportFitsTheTerminal(t *testing.T) {
 	noCluster(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
-// What a file is called reaches the terminal as text only.
+// A file name reaches the terminal as text only.
 func TestSkippedNamesAreCleaned(t *testing.T) {
 	noCluster(t)
 	if err := os.Mkdir("set", 0o700); err != nil {
@@ -28,7 +28,7 @@ func TestSkippedNamesAreCleaned(t *testing.T) {
 	}
 }
 
-// An address that nothing can be sent to is the kubeconfig's fault, and is said so.
+// An unusable address is reported as the kubeconfig's fault.
 func TestServerAddress(t *testing.T) {
 	for server, bad := range map[string]bool{
 		"htps://127.0.0.1:1": true, "https://[::1": true, "ftp://example.com": true,

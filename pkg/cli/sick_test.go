@@ -64,7 +64,7 @@ func TestSickDiscovery(t *testing.T) {
 		sick func(path string) bool
 		// most is how often one path may be asked for.
 		most int
-		// all: nothing is known of any kind, and that is said once.
+		// all: no kind is known, which is one line.
 		all bool
 	}{
 		"everything":       {sick: func(path string) bool { return path == "/api" || path == "/apis" || list(path) }, most: 4, all: true},
@@ -115,7 +115,7 @@ func TestSickDiscovery(t *testing.T) {
 	}
 }
 
-// That a cluster may be gone is said of a server that does not answer, and of no other.
+// A hint that the cluster may be gone is for a server that does not answer, and no other.
 func TestDeleteHintsAtAClusterThatIsGone(t *testing.T) {
 	for name, test := range map[string]struct {
 		fail func(*testing.T, *away)

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Whatever is wrong with opening the storage of a definition's kind, the definition is
-// deleted soon, once, and nobody is told of it. That it helps is seen on a real API server, by
+// Any fault of opening the storage of a CRD's kind is ignored: the CRD is deleted soon, once, and
+// without a message. That it helps is seen on a real API server, by
 // TestDeleteDefinitionsOfKindsThatNobodyUsed.
 func TestDefinitionIsDeletedWhateverItsKindSays(t *testing.T) {
 	ref := object.Ref{GVK: definitions.GVK, Name: "things.example.com"}

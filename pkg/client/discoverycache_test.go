@@ -98,8 +98,8 @@ func TestEverythingIsAskedForOnceAndAtOnce(t *testing.T) {
 	}
 }
 
-// A run that waited for kinds leaves a cache that has them, whatever becomes of the run after
-// that. kubectl reads the same from it. What else was known stays.
+// A run that waited for kinds leaves a cache that has them, whatever becomes of the run after that.
+// kubectl reads the same from it. The other known kinds stay.
 func TestCacheThatARunLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -156,7 +156,7 @@ func TestCacheThatARunLeaves(t *testing.T) {
 	})
 }
 
-// What kubectl writes and what is written here are the same, to the byte.
+// kubectl's files and ours are the same, to the byte.
 func TestFilesAreKubectls(t *testing.T) {
 	s, ours, kubectls := newDiskServer(t), t.TempDir(), t.TempDir()
 	if _, err := s.client(t, ours).Kind(t.Context(), deployments); err != nil {

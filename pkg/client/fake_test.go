@@ -76,7 +76,7 @@ func (f *fake) count(prefix string) int {
 	return f.countLocked(prefix)
 }
 
-// What a client promises, said once more.
+// The promise of a client, repeated for the fake.
 const (
 	// attemptLimit is how long one request may take.
 	attemptLimit = 2 * time.Minute

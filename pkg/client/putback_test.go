@@ -16,9 +16,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Where the server kept none of the managed fields that were sent, the former ones are sent again for
-// the version that it answered with, and once more if somebody came between. It is a refusal only if
-// they are there again.
+// Where the server kept none of the managed fields that were sent, the former ones are sent again
+// for the version that it answered with, and once more if another client came between. It is a
+// refusal only if they are there again.
 func TestPutBack(t *testing.T) {
 	entry := func(manager string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:a":{}}}`)}

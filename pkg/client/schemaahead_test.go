@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Whatever is wrong with what is read ahead: as long as it is not asked about, it is sent
-// once, and nothing is said. Once it is asked about, it is tried again like all else.
+// Any fault of a prefetch is ignored: until its result is needed, it is sent once, without a
+// message. Once it is asked about, it is tried again like all else.
 func TestSchemasAheadFailInSilence(t *testing.T) {
 	sick := map[string]func(req *http.Request) (*http.Response, error){
 		"busy": func(*http.Request) (*http.Response, error) {
@@ -75,8 +75,8 @@ func TestSchemasAheadFailInSilence(t *testing.T) {
 	}
 }
 
-// Who allows few requests at once gets none that nothing needs yet: one that hangs would
-// keep the others from being sent.
+// A user who allows few requests at once gets no prefetch: one that hangs would keep the others
+// from being sent.
 func TestSchemasAheadLeaveRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answer: func(_ int, req *http.Request) (*http.Response, error) {

@@ -83,9 +83,9 @@ func schemasCostARequestAGroupVersion(t *testing.T, read func(*Client, context.C
 	}
 }
 
-// What is asked ahead is on its way before any kind is asked about, so that it costs no
-// round trip of its own, and a document that is likely to be asked for costs none at all. It
-// knows what came later, too, and asks once for what is not there.
+// A prefetch is on its way before any kind is needed, so that it costs no round trip of its own,
+// and a document that is likely to be needed costs none at all. It knows what came later, too, and
+// asks once for what is not there.
 func TestSchemasAreAskedAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const trip = 100 * time.Millisecond
@@ -152,7 +152,7 @@ func TestSchemasAreAskedAhead(t *testing.T) {
 	})
 }
 
-// Who stops does not wait for an answer that never comes.
+// A caller that stops does not wait for an answer that never comes.
 func TestSchemasAheadStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {

@@ -24,7 +24,7 @@ const (
 // wrong by itself if something stands in between, and the others then speak for the
 // objects.
 func TestKindIsGone(t *testing.T) {
-	// What is found where; everything else is not.
+	// The suggestions by place; everything else has none.
 	const (
 		group, groups  = `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[%s]},{"name":"apps"}]}`, "/apis"
 		v1, v2         = `{"groupVersion":"example.com/v1","version":"v1"}`, `{"groupVersion":"example.com/v2","version":"v2"}`

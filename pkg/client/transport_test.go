@@ -271,8 +271,8 @@ func TestNowIsTheServers(t *testing.T) {
 	}
 }
 
-// A login page with status 200 is no answer of an API server: that is said at
-// once, whatever was asked, and where to look.
+// A login page with status 200 is no answer of an API server: that is reported at once, whatever
+// the request, with a hint.
 func TestWebPage(t *testing.T) {
 	for name, send := range map[string]func(c *Client) error{
 		"object":    func(c *Client) error { return getMany(t.Context(), c, 1)[0] },

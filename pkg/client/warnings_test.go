@@ -54,8 +54,8 @@ func TestWarningsCarryTheirObject(t *testing.T) {
 	})
 }
 
-// What a list is warned of is said of each object that was looked for, as it
-// would be had each been read by itself.
+// A warning of a list is reported for each object that was looked for, as if each had been read by
+// itself.
 func TestWarningsOfAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -87,8 +87,8 @@ func TestWarningWithoutObject(t *testing.T) {
 	})
 }
 
-// The webhook names the object, and so do we. What it calls taken we report ourselves,
-// with both values; in a dry run nothing was taken.
+// The webhook names the object, and so do we. We report takeovers ourselves, with both values; in a
+// dry run nothing was taken.
 func TestWarningsOfTheWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {

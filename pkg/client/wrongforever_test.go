@@ -31,7 +31,7 @@ type wrong struct {
 	text string
 	// as is its content type, if that is not JSON.
 	as string
-	// says is what a user is told of it; empty where objects can be seen nevertheless.
+	// says is the message for the user; empty where objects can be seen nevertheless.
 	says string
 }
 

@@ -112,7 +112,7 @@ func TestCEL(t *testing.T) {
 			{Expr: "self.status.readyReplicas", Value: int64(2)}, {Expr: "self.spec.replicas", Value: int64(3)},
 		}},
 		"self.status.readyReplicas >= 2": {met: true, reason: "True", values: []readiness.Value{{Expr: "self.status.readyReplicas", Value: int64(2)}}},
-		// What is absent makes it not met, and is named.
+		// An absent field makes it not met, and is named.
 		"self.status.availableReplicas > 0":                       {reason: "Absent", values: []readiness.Value{{Expr: "self.status.availableReplicas", Absent: true}}},
 		"has(self.status.availableReplicas)":                      {reason: "False", values: []readiness.Value{{Expr: "self.status.availableReplicas", Absent: true}}},
 		"!has(self.status.availableReplicas)":                     {met: true, reason: "True", values: []readiness.Value{{Expr: "self.status.availableReplicas", Absent: true}}},
@@ -121,8 +121,8 @@ func TestCEL(t *testing.T) {
 		"self.metadata.labels['app.kubernetes.io/name'] == 'web'": {met: true, reason: "True", values: []readiness.Value{{Expr: `self.metadata.labels["app.kubernetes.io/name"]`, Value: "web"}}},
 		// Only the part that is false is shown.
 		"self.metadata.generation == 2 && self.status.readyReplicas == 3": {reason: "False", values: []readiness.Value{{Expr: "self.status.readyReplicas", Value: int64(2)}}},
-		// What is made of a list is shown, not the list; of one that is gone through,
-		// what is looked at.
+		// The result of a list is shown, not the list; for a comprehension, the values that it
+		// read.
 		"size(self.status.conditions) == 3": {reason: "False", values: []readiness.Value{
 			{Expr: "size(self.status.conditions)", Value: int64(2)},
 		}},
@@ -176,8 +176,7 @@ func TestCELMessage(t *testing.T) {
 	}
 }
 
-// What an expression reads is all that Trim has to keep, and no more of it is
-// needed to judge.
+// Trim has to keep only the fields that an expression reads, and judging needs no more.
 func TestTrim(t *testing.T) {
 	s := schemaOf(t, "deployment")
 	for text, want := range map[string][]string{

@@ -114,7 +114,7 @@ func TestExpressionErrors(t *testing.T) {
 	}
 }
 
-// Every faulty spec is told of, not only the first.
+// Every faulty spec is reported, not only the first.
 func TestCompileJoins(t *testing.T) {
 	_, err := Compile(deployment(), publishedSchema(t, deployment()),
 		[]Spec{must(t, "self.a == 1"), must(t, "ready"), must(t, "self.b == 1"), must(t, "jsonpath={.spec.c}")})

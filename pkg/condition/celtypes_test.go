@@ -103,8 +103,7 @@ status:
   nothing: null
 `
 
-// What Kubernetes' own CEL can say, on kinds with a schema and on the same
-// objects without one.
+// Expressions of Kubernetes' own CEL, on kinds with a schema and on the same objects without one.
 func TestExpressions(t *testing.T) {
 	for name, c := range map[string]struct {
 		expr string
@@ -163,7 +162,7 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-// What a schema leaves open can be reached, unlike in rules of admission.
+// Fields that a schema leaves open can be reached, unlike in rules of admission.
 func TestOpenSchemas(t *testing.T) {
 	for expr, want := range map[string]bool{
 		`self.spec.size == '50%'`:                                                       true,

@@ -12,8 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// What a report shows: what was compared, in order of appearance, and what is not
-// true.
+// A report shows the compared values, in order of appearance, and the false parts.
 func TestValues(t *testing.T) {
 	type value = readiness.Value
 	for name, c := range map[string]struct {

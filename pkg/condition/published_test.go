@@ -69,8 +69,8 @@ func schemasAt(t testing.TB, path string) map[string]*spec.Schema {
 	return document.Components.Schemas
 }
 
-// definedSchema reads a schema as a definition of a custom resource states it.
-// What it says of metadata is what the API server publishes in its place.
+// definedSchema reads a schema as a definition of a custom resource states it. Its metadata is the
+// metadata that the API server publishes in its place.
 func definedSchema(t testing.TB, text string) *spec.Schema {
 	t.Helper()
 	s := &spec.Schema{}

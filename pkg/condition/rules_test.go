@@ -26,8 +26,7 @@ func TestShippedRules(t *testing.T) {
 	}
 }
 
-// What readiness cannot know is right with the table; what it knows stays as it is
-// (edge case 95).
+// The table is right where readiness cannot know; elsewhere nothing changes (edge case 95).
 func TestRecordedStatusesWithTheTable(t *testing.T) {
 	files, err := filepath.Glob("../readiness/testdata/statuses*.yaml")
 	if err != nil || len(files) == 0 {
@@ -54,7 +53,7 @@ func TestRecordedStatusesWithTheTable(t *testing.T) {
 			obj := objectOf(t, string(text))
 			gvk := schema.FromAPIVersionAndKind(obj["apiVersion"].(string), obj["kind"].(string))
 			c := compiled(t, gvk, nil, "ready")
-			c.Evaluate(t.Context(), obj) // Somebody has waited for long.
+			c.Evaluate(t.Context(), obj) // A user has waited for long.
 			v := c.EvaluateAt(t.Context(), obj, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
 			if v.Met != (one.Want == "ready") || v.Err != nil {
 				t.Errorf("%s (%s): want %s, got %+v", one.Of, gvk.Kind, one.Want, v)

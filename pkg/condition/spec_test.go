@@ -56,8 +56,8 @@ func asHint(err error, to *interface{ Hint() string }) bool {
 	return ok
 }
 
-// Edge case 47: what was said of an earlier generation is not what is waited for,
-// whether it is said of the status or of the condition, as a number or as text.
+// Edge case 47: a statement about an earlier generation does not count, whether it is the status's
+// or the condition's, as a number or as text.
 func TestStatusCondition(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "x.example", Version: "v1", Kind: "Thing"}
 	tests := map[string]struct {
@@ -153,8 +153,7 @@ func TestExistence(t *testing.T) {
 	}
 }
 
-// What is not there is absent, not an error; what the library stumbles over is an
-// error, not a panic.
+// A missing field is absent, not an error; a fault of the library is an error, not a panic.
 func TestJSONPathOdd(t *testing.T) {
 	for text, want := range map[string]string{
 		"jsonpath={.status.conditions[9].status}=True":             "Absent",

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// Fifty finalizers that leave within two seconds are no fifty lines, and the last of them
-// is told although nothing comes after it.
+// Fifty finalizers that leave within two seconds are no fifty lines, and the last of them is
+// reported although nothing comes after it.
 func TestBurstOfMilestones(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var finalizers []string

@@ -76,9 +76,9 @@ func TestNextPhaseIsSkipped(t *testing.T) {
 	})
 }
 
-// What was seen to be there holds back the next phase. What nobody has seen does not:
-// a set that has one object of which it cannot be told, because its version is not
-// served or because nobody may look at it, is deleted nevertheless.
+// An object that was seen holds back the next phase. An object that was never seen does not: a set
+// with one unknown object, because its version is not served or because the user may not look at
+// it, is deleted nevertheless.
 func TestWhatHoldsBackTheNextPhase(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no"))
 	for name, tt := range map[string]struct {
@@ -141,7 +141,7 @@ func TestWhatHoldsBackTheNextPhase(t *testing.T) {
 	}
 }
 
-// What is not there is a failure, unless it is not; nothing else waits for it.
+// An absent object is a failure, unless the flag accepts it; nothing else waits for it.
 func TestAbsent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ignore bool
@@ -198,8 +198,8 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// What an item says about its object holds for the version that is deleted: an object that
-// changes in between is asked about once more, and one that stays holds nothing back.
+// An item's decision about its object holds for the version that is deleted: an object that changes
+// in between is decided about once more, and one that stays holds nothing back.
 func TestStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"), config("b"), config("c"))
@@ -244,8 +244,8 @@ func TestStays(t *testing.T) {
 	})
 }
 
-// Edge case 57: five minutes of nothing but errors are no deletion; they are told
-// when they begin, counted, and are the end.
+// Edge case 57: five minutes of nothing but errors are no deletion; they are reported when they
+// begin, counted, and end the wait.
 func TestNothingButErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a", "x/hold"))
@@ -306,7 +306,7 @@ func TestWatchEnds(t *testing.T) {
 	})
 }
 
-// What goes while no watch sees it is missed by the next one: it is gone.
+// An object that goes while no watch sees it is missed by the next one: it is gone.
 func TestGoneBetweenTwoWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a", "x/hold"), config("b", "x/hold"))
@@ -321,7 +321,7 @@ func TestGoneBetweenTwoWatches(t *testing.T) {
 	})
 }
 
-// Who may not list is shown each object by its name.
+// A user who may not list is shown each object by its name.
 func TestMayNotList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -343,7 +343,7 @@ func TestMayNotList(t *testing.T) {
 	})
 }
 
-// Who may neither look nor delete cannot tell.
+// A user who may neither look nor delete gets unknown.
 func TestMayNotLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"))
@@ -355,7 +355,7 @@ func TestMayNotLook(t *testing.T) {
 	})
 }
 
-// A refusal is told from a lack of permission, which says nothing of the object.
+// A refusal is told apart from a lack of permission, which says nothing of the object.
 func TestRefused(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no"))
 	for name, tt := range map[string]struct {

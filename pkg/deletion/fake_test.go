@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// fake is a server that holds objects by name. Time is virtual; how real API
-// servers delete is told by the tests in test/e2e.
+// fake is a server that holds objects by name. Time is virtual; the tests in test/e2e show how real
+// API servers delete.
 type fake struct {
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured
@@ -373,7 +373,7 @@ func named(kind object.Kind, names ...string) Phase {
 // after does something when the time has come.
 func after(d time.Duration, do func()) { time.AfterFunc(d, do) }
 
-// ExplainRefusal explains nothing, unless the fake is told what stands behind a refusal.
+// ExplainRefusal explains nothing, unless the fake has a cause for a refusal.
 func (f *fake) ExplainRefusal(_ context.Context, _ object.Kind, err error) error {
 	if f.explains != nil {
 		return f.explains(err)

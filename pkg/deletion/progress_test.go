@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// What moves in an object for which only the garbage collector is waited is no news; a
-// finalizer of somebody else that goes is.
+// A change of an object that only waits for the garbage collector is no news; another client's
+// finalizer that goes is.
 func TestCascadeIsQuiet(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, last []string

@@ -70,9 +70,8 @@ func TestEndsForACause(t *testing.T) {
 	}
 }
 
-// Edge case 58: a namespace that loses objects is slow, however long it takes; when
-// it loses none any more, it is stuck. That is said once, and again when the cause
-// is another.
+// Edge case 58: a namespace that loses objects is slow, however long it takes; when it loses none
+// any more, it is stuck. It is reported once, and again when the cause is another.
 func TestSlowIsNotStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, x, c := newFake(shop()), &explainer{}, &counter{left: 2000}
@@ -174,7 +173,7 @@ func TestGracePeriodIsNotStuck(t *testing.T) {
 	})
 }
 
-// Each kind has its time, and before it is over, it is said once why.
+// Each kind has its time, and before it is over, the cause is reported once.
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, x := newFake(config("a", "x/hold"), shop()), &explainer{}
@@ -199,8 +198,8 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// What moved since it was said why is looked at again before it is given up: what
-// held it then may be gone.
+// An object that moved since its cause was reported is examined again before it is given up: its
+// cause may be gone.
 func TestTimeoutAfterProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, x := newFake(config("a", "x/1", "x/2")), &explainer{}
@@ -321,7 +320,7 @@ func TestRemoveFinalizer(t *testing.T) {
 	}
 }
 
-// Admission that refuses the removal is told, and nothing else is tried.
+// A refusal of the removal by admission is reported, and nothing else is tried.
 func TestRemoveFinalizerRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(terminating(config("a", "x/one")))

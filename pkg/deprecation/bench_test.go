@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 )
 
-// What a review of a Deployment with five containers and ten volumes costs.
+// The cost of a review of a Deployment with five containers and ten volumes.
 func BenchmarkFields(b *testing.B) {
 	var containers, volumes strings.Builder
 	for i := range 5 {

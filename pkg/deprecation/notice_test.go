@@ -65,7 +65,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What the deprecation guide of Kubernetes says of each version that it names:
+// Kubernetes' deprecation guide about each version that it names:
 // https://kubernetes.io/docs/reference/using-api/deprecation-guide/
 func TestTheGuide(t *testing.T) {
 	for removed, kinds := range map[string][]string{

@@ -20,8 +20,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// fake is a server whose answers each test gives. It merges nothing: what diff
-// shows of what server-side apply makes of an object is told in test/e2e.
+// fake is a server whose answers each test gives. It merges nothing: test/e2e shows the effect of
+// server-side apply in a diff.
 type fake struct {
 	mu     sync.Mutex
 	calls  []string

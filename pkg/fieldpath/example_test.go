@@ -60,7 +60,7 @@ func ExamplePath_Get() {
 	// <nil> false
 }
 
-// Nobody owns a position, so a path by position is translated.
+// A position has no owner, so a path by position is translated.
 func ExamplePath_ByKey() {
 	path, err := fieldpath.ParsePath(".spec.ports[1].name")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // A giver who owns nothing of any object is a slip, or has given all away already. A job that
 // repeats itself ends well: the receiver owns something, and no owner has a name like the giver's.
-// Who was perhaps meant is named, and what could be given is given.
+// The likely manager is named, and the rest is given.
 func TestGiverOfNothing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		names   []string
@@ -109,7 +109,7 @@ func path(t *testing.T, text string) []fieldpath.Path {
 	return []fieldpath.Path{p}
 }
 
-// What was given is not given again, with or without names, and the second run ends well.
+// A given field is not given again, with or without names, and the second run ends well.
 func TestGivenTwice(t *testing.T) {
 	for _, lenient := range []bool{false, true} {
 		s := handing(t, "a", "b")

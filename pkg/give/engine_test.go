@@ -24,13 +24,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// fake holds objects and their versions. It merges nothing and knows no server-side apply: what
-// the API server makes of what is sent is told in test/e2e/give.
+// fake holds objects and their versions. It merges nothing and knows no server-side apply:
+// test/e2e/give shows the API server's effect.
 type fake struct {
 	mu    sync.Mutex
 	live  map[string]*unstructured.Unstructured
 	calls []string
-	// between is called after an object was read, as somebody who comes between.
+	// between is called after an object was read, as a client that comes between.
 	between func(f *fake, name string)
 	// refuse answers writes in place of the fake.
 	refuse error
@@ -163,7 +163,7 @@ func (f *fake) owners(t *testing.T, name string) []string {
 	return out
 }
 
-// changed lets somebody else own one more field, at another version.
+// changed lets another manager own one more field, at another version.
 func changed(t *testing.T) func(*fake, string) {
 	return func(f *fake, name string) {
 		u := f.live[name].DeepCopy()
@@ -187,7 +187,7 @@ func changed(t *testing.T) func(*fake, string) {
 	}
 }
 
-// Who comes between the look and the write loses nothing: the object is looked at anew.
+// A client that comes between the read and the write loses nothing: the object is read anew.
 func TestSomebodyComesBetween(t *testing.T) {
 	s := handing(t, "web")
 	once := changed(t)
@@ -282,7 +282,8 @@ func TestDryRuns(t *testing.T) {
 }
 
 // Among many objects, one of which the giver owns nothing is none of our business; one that is
-// named is refused if the giver's name may be a slip there. What is not there, or may not be written, is unknown in both.
+// named is refused if the giver's name may be a slip there. An object that is absent, or may not be
+// written, is unknown in both.
 func TestLenient(t *testing.T) {
 	for _, lenient := range []bool{true, false} {
 		s := handing(t, "web", "foreign")
@@ -323,8 +324,8 @@ func TestLenient(t *testing.T) {
 	}
 }
 
-// An interrupted run begins nothing more, and ends with why it was interrupted. What was
-// written by then is told.
+// An interrupted run begins nothing more, and ends with why it was interrupted. The writes until
+// then are reported.
 func TestInterrupted(t *testing.T) {
 	var names []string
 	for i := range 4 * atOnce {

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// What a tool lists meets what it applies next by kind and name, at the version and with the values
-// of the manifest; what one of the two does not have is told apart.
+// A tool's inventory meets the tool's next apply by kind and name, at the version and with the
+// values of the manifest; an object that one of the two lacks is told apart.
 func TestMeet(t *testing.T) {
 	listed := func(kind, version, namespace, name string) Target {
 		gvk := schema.GroupVersionKind{Group: "x.example", Version: version, Kind: kind}

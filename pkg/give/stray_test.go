@@ -16,9 +16,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 )
 
-// What the server credits to this verb goes to the receiver, for the version that the first write
-// made, and once more if somebody came between. That is no part of the wish: where it cannot be
-// done, the fields are given all the same, and it is told what stays.
+// The fields that the server credits to this verb go to the receiver, for the version that the
+// first write made, and once more if another client came between. That is no part of the wish:
+// where it cannot be done, the fields are given all the same, and the stray is reported.
 func TestCreditedForAWrite(t *testing.T) {
 	puts := func(s *setup) int {
 		return len(strings.Split(strings.Join(s.server.calls, "\n"), "put ")) - 1
@@ -41,7 +41,7 @@ func TestCreditedForAWrite(t *testing.T) {
 		wish   *transfer.Wish
 		before bool // an earlier run has left something
 		after  func(*fake, string, string)
-		exact  bool // the server credits nobody
+		exact  bool // the server credits no manager
 		owners []string
 		puts   int
 		says   bool
@@ -82,8 +82,8 @@ func TestCreditedForAWrite(t *testing.T) {
 	}
 }
 
-// What else changed by a write is told by its path, in order; what the server counts at each write is
-// no such thing, and neither is a number in another type.
+// Other changes by a write are reported by path, in order; the server's counters do not count, and
+// neither does a number in another type.
 func TestRewritten(t *testing.T) {
 	before := map[string]any{
 		"metadata": map[string]any{"name": "a", "resourceVersion": "1", "generation": int64(1), "managedFields": []any{"x"}, "annotations": map[string]any{"a.b/c": "1", "gone": "1"}},
@@ -102,7 +102,7 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
-// What an earlier run has left is given like any other owner's to whoever is to have it.
+// A stray of an earlier run is given like any other owner's field.
 func TestStrayIsGiven(t *testing.T) {
 	for _, wish := range []transfer.Wish{
 		{From: []string{managedfields.Giver}, To: "flux"},

@@ -41,8 +41,8 @@ func layers(names string, n int) string {
 	return b.String()
 }
 
-// Edge case 93: what aliases stand for is bounded before they are followed. What is
-// allocated does not depend on how fast the machine is.
+// Edge case 93: what aliases stand for is bounded before they are followed. The allocations do not
+// depend on how fast the machine is.
 func TestAliasesAreBounded(t *testing.T) {
 	for name, bomb := range bombs {
 		for _, kustomized := range []bool{false, true} {
@@ -80,7 +80,7 @@ func TestAliasesOfAllDocumentsAreBounded(t *testing.T) {
 	}
 }
 
-// What people write passes: a definition of 1.9 MB, and anchors that save some typing.
+// Real input passes: a definition of 1.9 MB, and anchors that save some typing.
 func TestLargeAndAliasedObjectsAreRead(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "large.yaml"), "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec:\n"+

@@ -41,8 +41,7 @@ func dribble(w io.Writer, text string) error {
 	return nil
 }
 
-// Whatever keeps us waiting is told after a moment, with how long it may; and it
-// comes to an end by itself.
+// Any wait is reported after a moment, with its limit; and it ends by itself.
 func TestSilentInputs(t *testing.T) {
 	const url, shown = "https://someone:secret@example.com/app.yaml?token=secret", "https://example.com/app.yaml?***"
 	for name, tt := range map[string]struct {
@@ -82,7 +81,7 @@ func TestSilentInputs(t *testing.T) {
 	}
 }
 
-// What comes slowly is no silence: it is read to its end, however long that takes.
+// Slow input is no silence: it is read to its end, however long that takes.
 func TestSlowInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, writer := io.Pipe()

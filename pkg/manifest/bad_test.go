@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Edge cases 22 and 23: what is wrong is said in one line, with file and line.
+// Edge cases 22 and 23: a fault is reported in one line, with file and line.
 func TestBadInput(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text string
@@ -299,7 +299,7 @@ func TestNonObjects(t *testing.T) {
 	}
 }
 
-// What somebody meant to be an object is never skipped, however broken it is.
+// A broken object is never skipped.
 func TestBrokenIsNotSkipped(t *testing.T) {
 	for name, text := range map[string]string{
 		"syntax":          configMap("a") + " b: c\n",

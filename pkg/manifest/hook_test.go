@@ -103,7 +103,7 @@ func TestOnlyHooks(t *testing.T) {
 	}
 }
 
-// A selector comes first: what it does not match is nobody's hook.
+// A selector comes first: an object that it does not match is no hook.
 func TestHooksOfSelector(t *testing.T) {
 	labelled := strings.Replace(configMap("web"), "  name: web", "  name: web\n  labels: {app: web}", 1)
 	write(t, map[string]string{"chart.yaml": labelled + "---\n" + hook("Pod", "probe", "test")})

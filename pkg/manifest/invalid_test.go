@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What real folders hold beside objects: a dashboard, the configuration of a tool,
-// an object without a name, one that is not YAML. None of it hides the rest.
+// Real folders hold other files beside objects: a dashboard, the configuration of a tool, an object
+// without a name, one that is not YAML. None of it hides the rest.
 func TestSkipInvalid(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -53,7 +53,7 @@ func TestSkipInvalid(t *testing.T) {
 		t.Error("no error for a file that is not there")
 	}
 
-	// Who leaves out what is no object leaves out the tool's file too.
+	// A flag that leaves out files without objects leaves out the tool's file too.
 	in, _ = Read(t.Context(), Options{Filenames: []string{dir}, SkipNonObjects: true, SkipInvalid: true})
 	if len(in.Skipped) != 2 || len(in.Invalid) != 2 {
 		t.Errorf("skipped %d, invalid %d, want 2 of each", len(in.Skipped), len(in.Invalid))

@@ -19,7 +19,7 @@ func TestKustomize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The line would be one of the kustomization's output, which nobody has.
+	// The line would be one of the kustomization's output, which is not on disk.
 	want := []string{"app Namespace/prod", "app ConfigMap/prod/my-a", "app ConfigMap/prod/my-gen"}
 	if diff := cmp.Diff(want, places(res)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)

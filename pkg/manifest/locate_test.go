@@ -50,7 +50,7 @@ items:
 	}
 }
 
-// What YAML 1.1 makes of a word is said where the word is not what was read.
+// A word that YAML 1.1 reads as another value is reported with that value.
 func TestWordsThatAreTrueOrFalse(t *testing.T) {
 	for written, want := range map[string]string{
 		"n": "quote it: unquoted, n is false in YAML 1.1", "On": "quote it: unquoted, On is true in YAML 1.1", "True": "quote it", "7": "quote it",

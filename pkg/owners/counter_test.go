@@ -337,7 +337,7 @@ func randomQuestion(random *rand.Rand) owners.Question {
 
 func pick(random *rand.Rand, of ...string) string { return of[random.IntN(len(of))] }
 
-// What cannot be read is reported, and does not count as an object that was read.
+// An unreadable object is reported, and does not count as one that was read.
 func TestUnreadableFields(t *testing.T) {
 	c := owners.New(owners.Question{})
 	ref := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Name: "odd"}

@@ -8,8 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
-// What the sender calls given is given only where no value changed, and where it kept nothing
-// itself.
+// A gift counts as given only where no value changed, and where the sender kept nothing itself.
 func TestHand(t *testing.T) {
 	object := func(value, entries string) string {
 		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, managedFields: [" + entries + "]}, data: {a: '" + value + "', b: '1'}}"

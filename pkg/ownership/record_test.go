@@ -335,7 +335,7 @@ func TestRecordBoundedNames(t *testing.T) {
 	}
 }
 
-// What became of the paths of a record during unwatched time.
+// The net change of a record's paths during unwatched time.
 func TestNet(t *testing.T) {
 	held := func(manager, fields string) string { return applied(manager, fields) }
 	tests := map[string]struct {
@@ -429,7 +429,7 @@ func TestGapStays(t *testing.T) {
 	}
 }
 
-// An entry is said in the words of its transition.
+// An entry has the words of its transition.
 func TestEntryString(t *testing.T) {
 	for _, tr := range []ownership.Transition{
 		taken("a", "flux", "argo"),

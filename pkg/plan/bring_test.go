@@ -31,8 +31,8 @@ rules:
 - {apiGroups: [GROUP], resources: ["*"], verbs: ["*"]}
 `
 
-// What of a set may bring a kind that the server does not serve: edge case 18. All
-// else is refused without a wait.
+// Objects of a set that may bring a kind which the server does not serve: edge case 18. All else is
+// refused without a wait.
 func TestBringers(t *testing.T) {
 	withGroup := func(group string) string { return strings.ReplaceAll(operator, "GROUP", group) }
 	for name, tt := range map[string]struct {
@@ -93,7 +93,7 @@ func TestBringers(t *testing.T) {
 	}
 }
 
-// What is known of built-in kinds without a server is what an API server says of them.
+// The types of built-in kinds that are known without a server are those of an API server.
 func TestBuiltinKinds(t *testing.T) {
 	for gvk, want := range builtIn(t) {
 		u := &unstructured.Unstructured{}

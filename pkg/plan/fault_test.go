@@ -148,8 +148,8 @@ func names(p *plan.Plan) []string {
 	return all
 }
 
-// What is at fault is left out, both copies of what is there twice included; the
-// needs of what is left do not name it.
+// A faulty object is left out, both copies of a duplicate included; the needs of the rest do not
+// name it.
 func TestSkipInvalid(t *testing.T) {
 	in := manifests(t, shorts(
 		"v1 ConfigMap twice", "v1 ConfigMap twice /namespaces/prod/Secret/s", "v1 Secret s nonsense",
@@ -179,7 +179,7 @@ func TestSkipInvalid(t *testing.T) {
 	}
 }
 
-// What needs no server to be found is found without one.
+// A fault that needs no server is found without one.
 func TestFaultsWithoutKinds(t *testing.T) {
 	in := manifests(t, shorts("apps/v1 Deployment web", "apps/v1 Deployment prod/web web", "v1 Secret s"))
 	faults := plan.Faults(in, plan.Options{Namespace: "prod"})

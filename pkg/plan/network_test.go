@@ -45,8 +45,8 @@ func TestNetworkFirst(t *testing.T) {
 	}
 }
 
-// What makes a network plugin, one sign after the other taken from it: without any of
-// them it is a workload among others.
+// The signs of a network plugin, one after the other taken from it: without any of them it is a
+// workload among others.
 func TestNetworkPlugin(t *testing.T) {
 	const plugin = `apiVersion: apps/v1
 kind: DaemonSet

@@ -63,9 +63,8 @@ func parsed(t *testing.T, text, from string) []Choice {
 	return all
 }
 
-// What this run was told is stronger than what the object says, that is stronger than what
-// is standing, and the table is the weakest; but only a take of the very path overrules what
-// is left for good.
+// A flag is stronger than the object's annotation, that is stronger than a file, and the table is
+// the weakest; but only a take of the very path overrules a field that is left for good.
 func TestPrecedence(t *testing.T) {
 	const ca, policy = ".webhooks[*].clientConfig.caBundle", ".webhooks[*].failurePolicy"
 	const caA, caB, policyA = `.webhooks[name="a"].clientConfig.caBundle`, `.webhooks[name="b"].clientConfig.caBundle`, `.webhooks[name="a"].failurePolicy`
@@ -109,7 +108,7 @@ func TestPrecedence(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// What the server would answer: what is still stated and owned by others.
+			// The server's answer: the fields that are still stated and owned by others.
 			var contested []managedfields.Conflict
 			for path, by := range map[string]string{caA: "cainjector", caB: "cainjector", policyA: "kubectl-edit"} {
 				path := mustParse(t, path)

@@ -32,8 +32,8 @@ func decode(text string) *unstructured.Unstructured {
 	return u
 }
 
-// Evaluate predicts an apply from the live object alone, without asking a server. What it
-// calls doubtful is for [predict.Predictor.Ask], which sends a dry run.
+// Evaluate predicts an apply from the live object alone, without asking a server. A doubtful object
+// is for [predict.Predictor.Ask], which sends a dry run.
 func ExamplePredictor_Evaluate() {
 	yield, err := predict.ParseChoices("deployment/web:.spec.replicas")
 	if err != nil {
@@ -76,7 +76,7 @@ func Example_settle() {
 	// doubtful .spec.replicas yours 3 live 5 [hpa (scale)]
 }
 
-// What a forced apply took, or by its dry run would take, from others.
+// The fields that a forced apply took, or by its dry run would take, from others.
 func ExampleTaken() {
 	answer := decode(`
 apiVersion: apps/v1

@@ -196,8 +196,7 @@ func isLeaf(set *fieldpath.Set, p fieldpath.Path) bool {
 	return set.Empty()
 }
 
-// What is yielded is valid whenever the manifest is, and a field that is yielded
-// keeps its live value.
+// A yielded manifest is valid whenever the manifest is, and a yielded field keeps its live value.
 func TestYieldKeepsTheLiveValue(t *testing.T) {
 	count := histories()
 	if testing.Short() { // It yields each path of each of them.
@@ -215,7 +214,7 @@ func TestYieldKeepsTheLiveValue(t *testing.T) {
 			t.Fatal(err)
 		}
 		fieldpath.Each(ours, func(p fieldpath.Path) {
-			// What the manifest does not state of a parent leaves the object as usual.
+			// The unstated rest of a parent leaves the object as usual.
 			single := isLeaf(ours, p) && isLeaf(present, p)
 			if len(p) > 1 && *p[0].FieldName == "spec" && yieldOne(t, h, p.Clone(), single) {
 				yielded++

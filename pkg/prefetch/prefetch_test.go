@@ -192,8 +192,8 @@ func TestWhatIsReadIsFresh(t *testing.T) {
 	}
 }
 
-// What is not there is asked about once a kind, whatever is written meanwhile: a set that is
-// new costs one round of reads, too. What is there is read again after a write.
+// An absent object is asked about once a kind, whatever is written meanwhile: a set that is new
+// costs one round of reads, too. A live object is read again after a write.
 func TestAbsencesAreKept(t *testing.T) {
 	const phases, kinds, objects = 5, 3, 6
 	for name, there := range map[string]bool{"nothing is there": false, "all but one are there": true} {
@@ -234,7 +234,7 @@ func TestAbsencesAreKept(t *testing.T) {
 	}
 }
 
-// What the server refuses is said of each object, once, and nothing waits for a run that
+// A refusal of the server is reported for each object, once, and nothing waits for a run that
 // ended.
 func TestErrorsAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

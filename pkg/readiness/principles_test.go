@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Statuses of kinds that nobody knows, each beside a counterpart: by principle, not by words.
+// Statuses of unknown kinds, each beside a counterpart: by principle, not by words.
 func TestPrinciples(t *testing.T) {
 	for name, tt := range map[string]struct {
 		object string

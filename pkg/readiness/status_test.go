@@ -48,7 +48,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A name is read by how it is built, so that one which nobody wrote down is understood.
+// A name is read by how it is built, so that a new one is understood.
 func TestNameClass(t *testing.T) {
 	for name, want := range map[string]string{
 		"SecretSynced": "good", "readyToUse": "good", "ACK.ResourceSynced": "good", "HEALTH_OK": "good",

@@ -79,7 +79,7 @@ func TestDeepMasksEveryTextOfAnEvent(t *testing.T) {
 	}
 }
 
-// What an event names is public, also where a Secret has the same value.
+// Names in an event are public, also where a Secret has the same value.
 func TestDeepLeavesNames(t *testing.T) {
 	vault := redact.NewVault()
 	vault.Learn(aSecret("db", "shop-production"))
@@ -142,8 +142,8 @@ type several struct{ text string }
 func (s *several) Error() string        { return s.text }
 func (s *several) Of(objects int) error { return &several{fmt.Sprintf("%d: %s", objects, s.text)} }
 
-// What an error says of several objects is masked as well, and the commands in it are
-// filled in: it is a new error, of which the chain knew nothing.
+// An error about several objects is masked as well, and the commands in it are filled in: it is a
+// new error, of which the chain knew nothing.
 func TestDeepOfSeveral(t *testing.T) {
 	vault := redact.NewVault()
 	const canary = password + "-battery"

@@ -15,7 +15,7 @@ import (
 
 const password = "correct-horse"
 
-// What is no map of texts is refused, and the refusal quotes it (edge case 41).
+// A value that is no map of texts is refused, and the refusal quotes it (edge case 41).
 func TestErrorOfOddShapes(t *testing.T) {
 	for name, fields := range map[string]map[string]any{
 		"text for a map": {"data": password},

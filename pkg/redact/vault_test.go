@@ -30,7 +30,7 @@ func aSecret(name string, values ...string) map[string]any {
 	}
 }
 
-// quotings are the ways in which somebody may quote a value.
+// quotings are the ways in which a server may quote a value.
 func quotings(value string) map[string]string {
 	inJSON := func(s string) string { text, _ := json.Marshal(s); return string(text) }
 	encoded := base64.StdEncoding.EncodeToString([]byte(value))
@@ -241,8 +241,8 @@ func TestVaultLearnsWhatASecretHolds(t *testing.T) {
 	}
 }
 
-// What is no secret stays byte for byte the same: short values are everywhere, and what
-// something is called is printed anyway.
+// Other text stays byte for byte the same: short values are everywhere, and names are printed
+// anyway.
 func TestVaultLeavesTheRest(t *testing.T) {
 	vault := redact.NewVault()
 	vault.Learn(aSecret("postgres-main", "", " ", "a", "true", "1", "admin", "secret7", "postgres-main", "shop", "key0", "metadata"))

@@ -65,7 +65,7 @@ func TestDecideKeepsWhatOthersWrote(t *testing.T) {
 	}
 }
 
-// Edge case 17: of an object with nothing but a name, nobody is an owner, so its contents tell.
+// Edge case 17: an object with nothing but a name has no owner, so its contents tell.
 func TestDecideKeepsWhatNobodyOwns(t *testing.T) {
 	config := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	note := restore.Note{After: at(config, "one", "1")}

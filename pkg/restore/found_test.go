@@ -43,8 +43,8 @@ func (*refusing) SetManagedFields(context.Context, object.Kind, *unstructured.Un
 	return nil, errors.New("frozen")
 }
 
-// What cannot be put back is reported as it is by then, and not as it was when the way back
-// began.
+// An object that cannot be put back is reported as it is by then, and not as it was when the way
+// back began.
 func TestFailedSaysWhatIsThere(t *testing.T) {
 	kind := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	one, two, three := types.UID("one"), types.UID("two"), types.UID("three")

@@ -53,7 +53,7 @@ func TestAgainEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// Who wrote meanwhile is named, most often first, and we are not.
+// The other writers are named, most often first, and we are not.
 func TestLostErrorNamesWhoWrote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := func(second int) string {

@@ -23,8 +23,7 @@ func warned(events []event.Event) []string {
 	return all
 }
 
-// That a name is of no object is told at once, with what was probably meant, and not
-// when the time is over.
+// A name without an object is reported at once, with a suggestion, and not when the time is over.
 func TestAbsenceIsToldAtOnce(t *testing.T) {
 	why := func(_ context.Context, _ object.Kind, ref object.Ref) string {
 		if ref.Name == "" {
@@ -69,7 +68,7 @@ func TestAbsenceIsToldAtOnce(t *testing.T) {
 	}
 }
 
-// What a selector found ends with what was found: no other of its name is waited for.
+// A selector's object ends with itself: no other of its name is waited for.
 func TestWaitFound(t *testing.T) {
 	found := func(g *Goal, names ...string) []Target {
 		targets := named(g, names...)

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// A controller that writes an object fifty times in two seconds is no fifty lines, and
-// the last state is told although nothing comes after it.
+// A controller that writes an object fifty times in two seconds is no fifty lines, and the last
+// state is reported although nothing comes after it.
 func TestBurst(t *testing.T) {
 	at := func(n int64) *unstructured.Unstructured {
 		u := job("a", "1")

@@ -373,7 +373,7 @@ func TestWaitOneByOne(t *testing.T) {
 	}
 }
 
-// Edge cases 55 and 57: an error that no waiting cures ends the wait, and is told.
+// Edge cases 55 and 57: an error that no waiting cures ends the wait, and is reported.
 func TestWaitForbidden(t *testing.T) {
 	refuse := func(object.Selection) error { return forbidden() }
 	w := newWorld(job("a", "1", "Complete"))
@@ -405,7 +405,7 @@ func TestWaitWatches(t *testing.T) {
 	}
 }
 
-// A burst of changes is told once.
+// A burst of changes is reported once.
 func TestWaitBurst(t *testing.T) {
 	w := newWorld(job("a", "1"))
 	got := w.wait(t, Engine{Timeout: time.Minute}, named(goal(t, complete), "a"), func() {
@@ -422,7 +422,7 @@ func TestWaitBurst(t *testing.T) {
 	}
 }
 
-// What becomes of an object that met its conditions is of no interest.
+// The fate of an object that met its conditions does not matter.
 func TestWaitMetStays(t *testing.T) {
 	w := newWorld(job("a", "1", "Complete"), job("b", "2"))
 	got := w.wait(t, Engine{Timeout: time.Minute}, named(goal(t, complete), "a", "b"), func() {

@@ -32,7 +32,7 @@ func (a *asker) explain(ctx context.Context, objects []Stalled) Explanations {
 	return said
 }
 
-// Who interrupts a wait is told what is known, at once; where nothing is known, it is
+// A user who interrupts a wait gets the known causes, at once; where none is known, the server is
 // asked, for a second.
 func TestInterruptedWait(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -68,7 +68,7 @@ func TestInterruptedWait(t *testing.T) {
 	}
 }
 
-// Nobody asks why something is not ready that is waited for until it is gone.
+// An object that is waited for until it is gone is not examined for readiness.
 func TestNoCausesOfWhatIsToGo(t *testing.T) {
 	a := &asker{}
 	w := newWorld(job("a", "1"))
@@ -90,8 +90,8 @@ func movable(active int) *unstructured.Unstructured {
 	return u
 }
 
-// What moves while it is asked why it hangs may not hang any more: the answer is of a time
-// that is over. It is not told, decides nothing, and does not count as the last one.
+// An object that moves while it is examined may not hang any more: the answer is of a time that is
+// over. It is not told, decides nothing, and does not count as the last one.
 func TestMovesWhileAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(movable(1))

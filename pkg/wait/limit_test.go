@@ -30,8 +30,8 @@ func (l times) Condition(_ object.Kind, s condition.Spec) (time.Duration, bool) 
 	return seconds(n), own
 }
 
-// Kinds and conditions have times of their own, shorter or longer than that of the whole
-// wait. What is out of time ends, and the others are waited for (edge case 53).
+// Kinds and conditions have times of their own, shorter or longer than that of the whole wait. An
+// object that is out of time ends, and the others are waited for (edge case 53).
 func TestLimits(t *testing.T) {
 	at := func(n float64, then func()) { time.Sleep(seconds(n)); then() }
 	both := func(t *testing.T) []Target {
@@ -154,7 +154,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// What is out of time is told at once, with what holds it, though the wait goes on: a second at most is taken to ask for that.
+// An object that is out of time is reported at once, with its causes, though the wait goes on: a
+// second at most is spent on them.
 func TestLimitTellsCauses(t *testing.T) {
 	for name, stuckAfter := range map[string]time.Duration{"known already": seconds(15), "asked then": seconds(60)} {
 		t.Run(name, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// A kind is served up to seconds before its schema is published (edge case 18). What the
-// schema settles is settled then: no wait ends otherwise because it was begun too early.
+// A kind is served up to seconds before its schema is published (edge case 18). A schema that is
+// late settles the wait then: no wait ends otherwise because it was begun too early.
 func TestWaitSchemaLater(t *testing.T) {
 	pools := object.Kind{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Pool"}, Resource: "pools", Namespaced: true}
 	str := spec.StringProperty()

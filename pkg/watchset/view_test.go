@@ -181,7 +181,7 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// Nobody is patient with a server that never answered: before the first list, whoever is
+// There is no patience with a server that never answered: before the first list, the caller that is
 // asked first decides how long it takes. After it, patience counts.
 func TestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -199,8 +199,8 @@ func TestFirst(t *testing.T) {
 	})
 }
 
-// What was never listed is given up sooner than what was, and without a limit of its own,
-// when whoever is asked first gives it up.
+// A view that was never listed is given up sooner than one that was, and without a limit of its
+// own, when the caller that is asked first gives it up.
 func TestSearch(t *testing.T) {
 	for name, test := range map[string]struct {
 		view    *View
@@ -255,7 +255,7 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// What is there is told once, and by the same rules.
+// Present objects are reported once, and by the same rules.
 func TestLook(t *testing.T) {
 	s := &script{watches: []watch{{[]object.Change{there("a", "1"), synced, there("later", "3")}, nil}}}
 	v := &View{Server: s, Kind: configMaps, Names: []string{"a", "b"}, Selection: object.Selection{Namespace: "prod"}}
@@ -290,7 +290,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// What is watched is as narrow as it can be said.
+// A watch is as narrow as it can be expressed.
 func TestSelection(t *testing.T) {
 	nodes := object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Node"}, Resource: "nodes"}
 	in := object.Selection{Namespace: "prod"}

@@ -30,7 +30,7 @@ func TestCircuit(t *testing.T) {
 		for _, try := range tries {
 			before := c.suspended
 			c.tried(try == '+')
-			// What may change the decision is tried again at once.
+			// A result that may change the decision is tried again at once.
 			if soon := c.pause() == tryAgain; soon != (c.suspended == (try == '+')) || before != c.suspended && soon {
 				t.Errorf("%s: suspended %t, the next try after %s", tries, c.suspended, c.pause())
 			}

@@ -96,8 +96,8 @@ func measureAll(ctx context.Context, o options) error {
 	return told
 }
 
-// tell prints the results, and renews the pages. What was wrong is among the rows, so that
-// the pages do not hide it.
+// tell prints the results, and renews the pages. Wrong results are among the rows, so that the
+// pages do not hide them.
 func (r *results) tell(o options) error {
 	r.report(os.Stdout)
 	if o.pages != "" {

@@ -37,8 +37,8 @@ func (c *Cluster) CreateNamespace(ctx context.Context, name string) error {
 	})
 }
 
-// DeleteNamespace removes a namespace, and does not wait until it is gone. What one test leaves may
-// be what another one takes for a cause.
+// DeleteNamespace removes a namespace, and does not wait until it is gone. An object that one test
+// leaves may be another one's cause.
 func (c *Cluster) DeleteNamespace(name string) {
 	_ = c.client.do(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, nil, nil)
 }

@@ -17,7 +17,7 @@ func (c *Cluster) createNodes(ctx context.Context) error {
 			"kind":       "Node",
 			"metadata": object{
 				"name": nodeName(i),
-				// What a kubelet would say of itself: real pods select by it.
+				// A kubelet's own labels: real pods select by them.
 				"labels": object{
 					"kubernetes.io/os":               "linux",
 					"kubernetes.io/arch":             "amd64",

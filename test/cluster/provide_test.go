@@ -73,7 +73,8 @@ func TestProvideTakesAssets(t *testing.T) {
 	}
 }
 
-// What setup-envtest has installed is found without being named, if nothing was built.
+// A control plane that setup-envtest has installed is found without being named, if nothing was
+// built.
 func TestProvideFindsInstalled(t *testing.T) {
 	version := ours(t)
 	t.Setenv(EnvAssets, "")

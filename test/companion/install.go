@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// What the release is called, and where it is: as the pages say.
+// Name and namespace of the release, as on the pages.
 const (
 	Namespace = "k8sconnect"
 	Release   = "k8sconnect"

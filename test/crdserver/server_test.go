@@ -49,8 +49,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// What is written does not depend on the time of an earlier write: entries are in the
-// order of their times, and that is no change.
+// A write does not depend on the time of an earlier one: entries are in the order of their times,
+// and that is no change.
 func TestNothingIsWrittenForTimeAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := crdserver.New()

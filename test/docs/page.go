@@ -18,7 +18,7 @@ type Page struct {
 // Kind says what to do with a block.
 type Kind string
 
-// What blocks are for.
+// Purposes of blocks.
 const (
 	Console  Kind = "console"  // commands and their output
 	Script   Kind = "script"   // run, and not compared

@@ -230,7 +230,7 @@ func (d *desk) kubectl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// What pages may leave: without a namespace, and in the namespace default.
+// Objects that pages may leave: without a namespace, and in the namespace default.
 const (
 	clusterWide = "customresourcedefinitions,namespaces,clusterroles,clusterrolebindings,persistentvolumes,storageclasses,ingressclasses," +
 		"priorityclasses,validatingwebhookconfigurations,mutatingwebhookconfigurations,apiservices,validatingadmissionpolicies,validatingadmissionpolicybindings"

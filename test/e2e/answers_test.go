@@ -147,7 +147,7 @@ func TestHalfAnswersToWrites(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "13 unchanged")
 }
 
-// What passes leaves no trace but the retries: the end is the truth.
+// A fault that passes leaves no trace but the retries: the end is the truth.
 func TestWrongAnswersThatPass(t *testing.T) {
 	c := shared.Cluster(t)
 	for what, body := range wrongBodies() {

@@ -88,9 +88,9 @@ func TestCreatedByOthersMeanwhile(t *testing.T) {
 	}
 }
 
-// A namespace and a definition that the run has created stay if others have put something
-// into them in the meantime, because it would go with them. The report names it. What the
-// cluster itself puts into a namespace does not count.
+// A namespace and a definition that the run has created stay if others have put something into them
+// in the meantime, because it would go with them. The report names it. The cluster's own objects in
+// a namespace do not count.
 func TestAtomicKeepsWhatHoldsOthers(t *testing.T) {
 	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)

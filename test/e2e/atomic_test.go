@@ -91,7 +91,7 @@ func TestAtomicConflict(t *testing.T) {
 	}
 }
 
-// What others have changed since the run wrote it stays theirs, and is named.
+// Fields that others have changed since the run wrote them stay theirs, and are named.
 func TestAtomicKeepsWhatOthersChanged(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -173,7 +173,7 @@ func TestAtomicHalfWayBack(t *testing.T) {
 	}
 }
 
-// What the user took from others, or adopted, goes back to them, with its value.
+// Fields that the user took from others, or adopted, go back to them, with their values.
 func TestAtomicGivesBack(t *testing.T) {
 	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)

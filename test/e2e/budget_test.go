@@ -45,7 +45,7 @@ func continued(t *testing.T, c *cluster.Cluster, p *proxy.HTTP, kubeconfig strin
 		t.Fatalf("%d of %d are there", len(there), n)
 	}
 	if len(args) > 0 {
-		freed(t, c, ns) // What was never answered holds the Lease for half a minute.
+		freed(t, c, ns) // An unanswered write holds the Lease for half a minute.
 	}
 	from := len(p.Requests())
 	k8sconnect(t, kubeconfig, append([]string{"apply", "-n", ns, "-f", set}, args...)...).ends(t, 0)

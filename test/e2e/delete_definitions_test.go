@@ -14,10 +14,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// The API server's finalizer of definitions lists the instances of a kind. Where nobody has
-// asked for the kind before, the list fails, and a definition may then wait five minutes for
-// the next one. So it has to succeed at the first time, whether the definitions are of a
-// namespace's kinds or of the cluster's, and in which version they store.
+// The API server's finalizer of definitions lists the instances of a kind. Without an earlier
+// request for the kind, the list fails, and a CRD may then wait five minutes for the next one. So
+// it has to succeed at the first time, whether the definitions are of a namespace's kinds or of the
+// cluster's, and in which version they store.
 func TestDeleteDefinitionsOfKindsThatNobodyUsed(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)

@@ -49,7 +49,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// That the history cannot be written keeps no run from going on, and is said.
+// A history that cannot be written stops no run, and is reported.
 func TestHistoryRefused(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

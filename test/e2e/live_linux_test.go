@@ -182,8 +182,9 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// What several managers own together is theirs together: an answer for all of it holds for what the
-// same ones own in other objects, and not for what one of them owns alone.
+// Fields that several managers share belong to all of them: an answer for all of it holds for the
+// fields that the same managers own in other objects, and not for those that one of them owns
+// alone.
 func TestLiveTakeAllOfSeveral(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -216,8 +217,8 @@ func TestLiveTakeAllOfSeveral(t *testing.T) {
 	}
 }
 
-// Who quits, ends the input or interrupts leaves the conflict: nothing is written, whatever was
-// answered before, and the run ends as it does without a user.
+// A user who quits, ends the input or interrupts leaves the conflict: nothing is written, whatever
+// was answered before, and the run ends as it does without a user.
 func TestLiveQuit(t *testing.T) {
 	c := shared.Cluster(t)
 	ns, set := inConflict(t, c)
@@ -239,7 +240,8 @@ func TestLiveQuit(t *testing.T) {
 	}
 }
 
-// What changes while the user thinks is asked again: an answer never overwrites what nobody saw.
+// A change while the user thinks is asked again: an answer never overwrites a value that the user
+// has not seen.
 func TestLiveAsksAgain(t *testing.T) {
 	c := shared.Cluster(t)
 	ns, set := inConflict(t, c)
@@ -264,7 +266,7 @@ func TestLiveAsksAgain(t *testing.T) {
 	}
 }
 
-// Nothing is asked where nobody wants to be asked, or nobody can answer.
+// There is no prompt without a user who can answer.
 func TestLiveNeverAsks(t *testing.T) {
 	c := shared.Cluster(t)
 	ns, set := inConflict(t, c)

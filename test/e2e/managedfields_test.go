@@ -121,7 +121,7 @@ func (s *subject) round(t *testing.T, round int) counts {
 	edited := s.manifest.DeepCopy()
 	what += ", manifest " + change(s.random, edited.Object)
 	total.plus(s.judge(t, what, edited))
-	if s.random.IntN(2) == 0 { // Whether it is accepted or not, it is a new state.
+	if s.random.IntN(2) == 0 { // Accepted or not, it is a new state.
 		_, _ = s.apply(t.Context(), edited, manager, s.random.IntN(2) == 0, false)
 	}
 	return total

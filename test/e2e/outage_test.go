@@ -49,7 +49,7 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-// What will not pass is not tried again (edge case 28).
+// A lasting error is not tried again (edge case 28).
 func TestNotTriedAgain(t *testing.T) {
 	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)

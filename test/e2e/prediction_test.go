@@ -107,7 +107,7 @@ func newPrediction(t *testing.T, c *cluster.Cluster, api *server, seed int) *pre
 	return p
 }
 
-// round edits objects and manifests, and compares all that is said of it.
+// round edits objects and manifests, and compares all reports of them.
 func (p *prediction) round(t *testing.T, what string, seen *outcomes) {
 	history := p.edit(t)
 	defer func() {

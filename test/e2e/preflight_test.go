@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// What will not work is asked about where something changes, once for a namespace; a set
-// in which nothing does asks nothing more.
+// Preflight asks where something changes, once for a namespace; an unchanged set asks nothing more.
 func TestPreflightAsksLittle(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What would not change costs no write, and one read for many (edge case 27).
+// An unchanged object costs no write, and one read for many (edge case 27).
 func TestUnchangedCostsOneRead(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

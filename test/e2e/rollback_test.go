@@ -16,8 +16,8 @@ func confirmation(t *testing.T, r *run) string {
 	return digest[1]
 }
 
-// What was confirmed is looked at once more under the lock of the set: what has changed
-// since it was shown is not done, although the run itself had shown it a moment before.
+// A confirmed rollback is compared once more under the lock of the set: a change since it was shown
+// stops it, although the run itself had shown it a moment before.
 func TestRollbackLooksOnceMore(t *testing.T) {
 	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
@@ -51,7 +51,7 @@ func TestRollbackLooksOnceMore(t *testing.T) {
 	if out := kubectl(t, c, "get", "configmap", "cm-0001", "-n", ns, "--ignore-not-found"); out != "" {
 		t.Errorf("it was created: %s", out)
 	}
-	// What is shown now can be confirmed, and is what is done.
+	// The present digest can be confirmed, and then is carried out.
 	digest = confirmation(t, k8sconnect(t, c.KubeconfigPath, args...).ends(t, 1))
 	k8sconnect(t, c.KubeconfigPath, append(args, "--confirm="+digest)...).ends(t, 0).says(t, "1 created").says(t, "2 configured")
 }

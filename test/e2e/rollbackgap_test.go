@@ -58,7 +58,8 @@ func TestRollbackOverAGap(t *testing.T) {
 		t.Errorf("kept are %s", got)
 	}
 	back().ends(t, 1).says(t, "run run-6, the last one, is not in the history").says(t, "back to run run-5 of")
-	// What states the same as the last one kept, but not as the last one, is a run of its own.
+	// A run that states the same as the last one kept, but not as the last one, is a run of its
+	// own.
 	apply("5", "--run-id=run-7")
 	back().ends(t, 2).says(t, "there is no way back to run run-6")
 	back("--to=run-2", "--yes").ends(t, 0)

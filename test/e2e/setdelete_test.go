@@ -21,7 +21,7 @@ func TestSetDeleteKilledAtEachRequest(t *testing.T) {
 		return ns
 	}
 	args := func(ns string) []string { return []string{"sets", "delete", "shop", "-n", ns, "--yes"} }
-	// What there is of the set, besides what every namespace has.
+	// The objects of the set, besides those that every namespace has.
 	left := func(t *testing.T, ns string) string {
 		return kubectl(t, c, "get", "secrets,leases,configmaps", "-n", ns, "-o", "name", "--field-selector=metadata.name!=kube-root-ca.crt")
 	}

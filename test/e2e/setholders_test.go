@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// A namespace or a definition takes with it what it holds. What another set or a release
-// claims is never pruned, and so neither is what holds it, whatever --prune-allow says: not by
-// a prune, and not when the set is deleted.
+// A namespace or a definition takes with it what it holds. An object that another set or a release
+// claims is never pruned, and so neither is its container, whatever --prune-allow says: not by a
+// prune, and not when the set is deleted.
 func TestWhatHoldsOthersStays(t *testing.T) {
 	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
@@ -48,7 +48,7 @@ spec:
 		says(t, "namespace/"+inner+": is kept: it holds")
 	kubectl(t, c, "get", "configmap/cm-0000", "gizmo."+group+"/theirs", "-n", inner)
 
-	// Once nobody else claims anything in them, they go, and with them what is left.
+	// Once no other tool claims anything in them, they go, and with them the rest.
 	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "other", "-n", inner, "--yes").ends(t, 0)
 	kubectl(t, c, "delete", "gizmo."+group+"/theirs", "-n", inner)
 	k8sconnect(t, c.KubeconfigPath, append([]string{"sets", "delete", "shop", "-n", home, "--yes"}, allow...)...).ends(t, 0).

@@ -10,9 +10,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// What is looked at is what is deleted: a member that others take out of its set, keep, or
-// claim in the last moment, when the run has decided about it and sends the request, stays.
-// The parent still covers what is a member.
+// The version that was judged is the one that is deleted: a member that others take out of its set,
+// keep, or claim in the last moment, when the run has decided about it and sends the request,
+// stays. The parent still covers what is a member.
 func TestMemberThatLeavesInTheLastMoment(t *testing.T) {
 	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)

@@ -122,8 +122,8 @@ func TestSetInTwoNamespaces(t *testing.T) {
 	}
 }
 
-// What Flux or Argo CD has marked as its own is named and refused, and nothing is written;
-// --adopt lets it join.
+// An object that Flux or Argo CD has marked as its own is named and refused, and nothing is
+// written; --adopt lets it join.
 func TestMarksOfOtherTools(t *testing.T) {
 	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
@@ -158,8 +158,8 @@ func TestMarksOfOtherTools(t *testing.T) {
 	}
 }
 
-// A rollback gives a Secret of the parent's namespace its values back. The history has no
-// values of Secrets of other namespaces, so those keep what they have, and that is said.
+// A rollback gives a Secret of the parent's namespace its values back. The history has no values of
+// Secrets of other namespaces, so those keep theirs, and that is reported.
 func TestRollbackOfSecrets(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)

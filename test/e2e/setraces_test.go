@@ -25,8 +25,8 @@ func TestSetDeletedAfterItGrew(t *testing.T) {
 	}
 }
 
-// A namespace of the set is gone, and with it the rights that were given in it. Who may see
-// that it is gone goes on; to who may not, it is said what to do.
+// A namespace of the set is gone, and with it the rights that were given in it. A user who may see
+// that it is gone goes on; one who may not gets a hint.
 func TestNamespaceOfASetIsGone(t *testing.T) {
 	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
@@ -85,7 +85,7 @@ func TestOwnedMemberOfASet(t *testing.T) {
 	}
 }
 
-// What the parent promises of a kind that is not served is not seen: that is said.
+// A kind in the parent's promise that is not served is not seen: that is reported.
 func TestUnservedKindOfASet(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -97,7 +97,7 @@ func TestUnservedKindOfASet(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0).says(t, said)
 }
 
-// Somebody deletes the parent of a set: the next run says so, makes it anew, and still finds
+// Another client deletes the parent of a set: the next run says so, makes it anew, and still finds
 // the members, those of kinds that have left the input among them.
 func TestParentOfASetIsGone(t *testing.T) {
 	c := shared.Cluster(t)

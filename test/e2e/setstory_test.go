@@ -54,7 +54,7 @@ func (s *story) tell(t *testing.T, dir string) {
 	folders := s.variants(t, s.cluster, dir)
 	for i, folder := range folders {
 		if i > 0 {
-			// What the first variant's webhooks call does not run here.
+			// The webhooks of the first variant call programs that do not run here.
 			kubectl(t, s.cluster, "delete", "validatingwebhookconfigurations,mutatingwebhookconfigurations", "--all")
 		}
 		failed := failures(t, s.call(t, "apply", folder))

@@ -43,7 +43,7 @@ type ownersResult struct {
 	}
 }
 
-// What owners counts in a namespace is what one adds up from owners of each object in it.
+// The counts of owners in a namespace are the sum of owners of each object in it.
 func TestSurveyIsTheSumOfOwners(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := surveyed(t, c)

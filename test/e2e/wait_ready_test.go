@@ -30,8 +30,8 @@ func TestWaitSilentResource(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, "wait", name, "-n", ns, "--timeout=1m").ends(t, 0)
 }
 
-// What the definition of a kind states by its annotations is its rule, and a formula that
-// does not compile is an error that names the annotation.
+// The annotations of a CRD are its kind's rule, and a formula that does not compile is an error
+// that names the annotation.
 func TestWaitByAnnotationsOfTheDefinition(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)

@@ -71,7 +71,7 @@ func checkJob(t *testing.T, dist string) {
 	if got := kubectl("get", "configmap", "web", "-n", "shop", "-o", "jsonpath={.data.a}"); got != "b" {
 		t.Errorf("the ConfigMap has %q", got)
 	}
-	// What the server serves is kept where the image's user may write.
+	// The served kinds are kept where the image's user may write.
 	if _, err := os.Stat(filepath.Join(fs, "home/nonroot/.kube/cache")); err != nil {
 		t.Error(err)
 	}

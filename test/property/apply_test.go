@@ -60,9 +60,9 @@ func (h *history) get(t *testing.T) *unstructured.Unstructured {
 	return live
 }
 
-// Diff ends with 0 if and only if apply writes nothing and ends with 0. A contested field
-// would change its value, or the report says that it would not. What was applied once is
-// applied (edge case 84).
+// Diff ends with 0 if and only if apply writes nothing and ends with 0. A contested field would
+// change its value, or the report says that it would not. An apply that was made once is made (edge
+// case 84).
 func TestDiffIsApply(t *testing.T) {
 	var unchanged, conflicts, spelt, shared, written, refused int
 	cases := eachHistory(t, func(t *testing.T, h *history) {

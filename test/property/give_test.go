@@ -116,9 +116,9 @@ func nameOfOwner(o managedfields.Owner) string {
 	return fmt.Sprint(o.Manager, " ", o.Operation, " ", o.Subresource, " ", o.APIVersion)
 }
 
-// onlyThose holds the owners before and after against what was wished: nothing but what was
-// given has another owner. What the server credits to the sender, because it sets a default
-// anew at every write, is left out.
+// onlyThose holds the owners before and after against what was wished: nothing but what was given
+// has another owner. Fields that the server credits to the sender, because it sets a default anew
+// at every write, are left out.
 func (h *history) onlyThose(t *testing.T, before, after *unstructured.Unstructured, w transfer.Wish, out transfer.Outcome) {
 	t.Helper()
 	was, is := raw(t, before), raw(t, after)
@@ -226,8 +226,8 @@ func (h *history) receives(t *testing.T, after *unstructured.Unstructured, w tra
 	return true
 }
 
-// unowned applies another text where one was released, as somebody who never wrote: that is
-// no conflict, unless others own it still.
+// unowned applies another text where one was released, as a client that never wrote: that is no
+// conflict, unless others own it still.
 func (h *history) unowned(t *testing.T, after *unstructured.Unstructured, out transfer.Outcome) {
 	t.Helper()
 	is := raw(t, after)

@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// What left the manifest is found from our own entry before and after: fields that are
-// gone from the object are reported as removed, fields that others keep as released, and
-// nothing else as either. Diff says the same of removals (edge case 33).
+// Fields that left the manifest are found from our own entry before and after: fields that are gone
+// from the object are reported as removed, fields that others keep as released, and nothing else as
+// either. Diff says the same of removals (edge case 33).
 func TestWhatLeft(t *testing.T) {
 	var removed, released int
 	cases := eachHistory(t, func(t *testing.T, h *history) {

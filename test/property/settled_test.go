@@ -51,9 +51,9 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// What Taken reports of a forced apply covers what the same apply without force is
-// refused for, wherever any field has an owner. It may report more: what others own below
-// a field that becomes another sort of value.
+// Taken reports each path of a forced apply for which the same apply without force is refused,
+// wherever any field has an owner. It may report more: what others own below a field that becomes
+// another sort of value.
 func TestTaken(t *testing.T) {
 	met := 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// recognised are the licences on which a module may be linked, each by sentences that it
-// has and, where a longer licence has them too, by one that it lacks. What is none of them
-// is an error: somebody has to read it first.
+// recognised are the licences on which a module may be linked, each by sentences that it has and,
+// where a longer licence has them too, by one that it lacks. Any other licence is an error: a
+// person has to read it first.
 //
 //nolint:gochecknoglobals // a table
 var recognised = []struct {

@@ -434,7 +434,7 @@ func TestLaterVersion(t *testing.T) {
 	}
 }
 
-// What is noted in the Lease is read from it.
+// The note in the Lease is read from it.
 func TestNote(t *testing.T) {
 	_, last := chain(t, "AF")
 	text, err := history.Note(last)

@@ -59,7 +59,7 @@ func check(t *testing.T, text, want, path, note string, err error) {
 	}
 }
 
-// What has no rule is told with its line, and nothing that was ignored is lost in silence.
+// An ignored field without a rule is reported with its line, and none is lost in silence.
 func TestConvert(t *testing.T) {
 	out, err := Convert("apps.yaml", []byte(`
 apiVersion: v1

@@ -66,8 +66,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What is wrong is told with file, line and column, all of it at once, and with what was
-// probably meant; in the sections of other contexts as well.
+// Faults are reported with file, line and column, all of them at once, with suggestions; in the
+// sections of other contexts as well.
 func TestParseFaults(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                {"f: the file sets nothing | remove it, or use none with --config="},
@@ -125,8 +125,8 @@ func TestParseFaults(t *testing.T) {
 	}
 }
 
-// A file that nobody named may hold back and refuse, and may not widen what is taken,
-// deleted or read.
+// A file that was found, not named, may hold back and refuse, and may not widen the fields that are
+// taken, deleted or read.
 func TestFoundMayNotWiden(t *testing.T) {
 	for key, text := range map[string]string{
 		"take": "take: [{path: .spec}]", "adoptFrom": "adoptFrom: [helm]", "recreate": "recreate: [job]", "fieldManager": "fieldManager: argocd-controller",

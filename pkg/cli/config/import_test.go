@@ -8,9 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 )
 
-// What Argo CD is told to ignore of an object is left by the rules that are made of it, and
-// what stands beside it is not. These are the forms that such lists have, written for this
-// test; those of others are in TestIgnoreListsOfOthers.
+// The rules leave the fields that Argo CD ignores, and not their siblings. These are the forms that
+// such lists have, written for this test; those of others are in TestIgnoreListsOfOthers.
 func TestImportedRules(t *testing.T) {
 	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop, annotations: {a: b}}\n"
 	for name, tt := range map[string]struct {

@@ -15,9 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// What people have Argo CD and Flux ignore, as public repositories say it, can be said in a
-// rule: it yields what they ignore, and not what stands beside it. Each name is a repository,
-// and the file in it.
+// A rule can express the fields that people have Argo CD and Flux ignore, as public repositories
+// show: it yields those, and not their siblings. Each name is a repository, and the file in it.
 //
 // Two of what was found cannot be said, and are not here: a regular expression over the keys of
 // list items (Kyverno's autogen rules), and an object that is created and never applied again

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 )
 
-// What has the name of the file and is none is told at once: without rules a run would take what
-// they are to leave, and a pipe would be waited for. A link to a file is as good as the file.
+// A pipe or folder with the name of the file is an error at once: without rules a run would take
+// the fields that they leave, and a pipe would block it. A link to a file is as good as the file.
 func TestUnfitFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, folder := range []string{"folder/k8sconnect.yaml", "pipe", "nowhere", "loop", "link", "device", "large"} {

@@ -104,7 +104,7 @@ func TestCaution(t *testing.T) {
 	}
 }
 
-// What is broken is said without what is in it, which may be secret.
+// A broken release is reported without its contents, which may be secret.
 func TestDecodeBroken(t *testing.T) {
 	whole := packed(t, `{"name": "web"}`)
 	for name, data := range map[string]string{

@@ -13,7 +13,7 @@ import (
 )
 
 // Where no TYPE is named, all kinds are counted but Events, in whichever of their two groups. A
-// kind of somebody else that has the same name is no Event.
+// kind of another group with the same name is no Event.
 func TestWorthCounting(t *testing.T) {
 	kind := func(group, kind string, namespaced bool) object.Kind {
 		return object.Kind{GVK: schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, Namespaced: namespaced}
@@ -42,8 +42,8 @@ func TestWorthCounting(t *testing.T) {
 	}
 }
 
-// A kind that goes while the whole cluster is counted holds nothing. It is an error if somebody
-// named it, and if all that is known is that it cannot be read.
+// A kind that goes while the whole cluster is counted holds nothing. It is an error if the user
+// named it, and if only its refusal is known.
 func TestGoneWhileCounted(t *testing.T) {
 	gone := &client.NoKindError{GVK: schema.GroupVersionKind{Group: "shop.example", Version: "v1", Kind: "Box"}}
 	because := &client.NoKindError{GVK: gone.GVK, Err: errors.New("its API server does not answer")}

@@ -15,8 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// What could not be read is one line, however much that is: with the count and the first few
-// of each reason.
+// Unreadable kinds are one line, however many: with the count and the first few of each reason.
 func TestUnreadError(t *testing.T) {
 	forbidden := func(kind string) event.Unread {
 		return event.Unread{

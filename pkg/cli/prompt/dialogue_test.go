@@ -185,7 +185,8 @@ func TestFlagsMeanTheAnswers(t *testing.T) {
 	}
 }
 
-// What was answered and then changed is asked again, and says so; the last answer counts.
+// An object that changed after the answer is asked about again, and the prompt says so; the last
+// answer counts.
 func TestAskedAgain(t *testing.T) {
 	u := &user{lines: []string{"t", "l"}}
 	d := u.dialogue()
@@ -257,7 +258,7 @@ func TestSharedByManagers(t *testing.T) {
 	}
 }
 
-// What the server would refuse cannot be taken, not even with all of its manager.
+// A path that the server would refuse cannot be taken, not even with all of its manager.
 func TestRefusedCannotBeTaken(t *testing.T) {
 	u := &user{lines: []string{"t", "ta", "l", "ta", "l"}}
 	refusal := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", field.ErrorList{field.Forbidden(field.NewPath("spec", "replicas"), "no")})
@@ -265,7 +266,7 @@ func TestRefusedCannotBeTaken(t *testing.T) {
 	all[0].Refusal = refusal
 	all[0].Conflicts = all[0].Conflicts[:1]
 	all[1].Refusal = refusal
-	slices.Reverse(all[1].Conflicts) // paused first, of which take all is said
+	slices.Reverse(all[1].Conflicts) // paused first, for which take all is answered
 	want := [][]apply.Decision{{leave}, {take, leave}}
 	if diff := cmp.Diff(want, u.dialogue().Decide(all)); diff != "" {
 		t.Errorf("%s\n%s", diff, &u.screen)

@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Who is asked whether a set is to be deleted sees the objects in a list above the question,
-// which does not name them again. Without a terminal, the refusal names them; it does not
-// speak of an input, of which there is none.
+// The prompt for deleting a set shows the objects in a list above the question, which does not name
+// them again. Without a terminal, the refusal names them; it does not speak of an input, of which
+// there is none.
 func TestConfirmAll(t *testing.T) {
 	d := applyset.Decision{Doomed: []applyset.Member{{Ref: object.Ref{GVK: schema.GroupVersionKind{Kind: "ConfigMap", Version: "v1"}, Namespace: "shop", Name: "a"}}}}
 	var asked string

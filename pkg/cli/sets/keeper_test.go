@@ -41,7 +41,7 @@ func (f full) Metadata(context.Context, object.Kind, object.Selection, func(*uns
 func (full) Live(context.Context, object.Kind, []object.Ref, func(int, *unstructured.Unstructured, error)) {
 }
 
-// ledger writes down what it is told.
+// ledger notes its calls.
 type ledger struct {
 	last history.Run
 	sure bool
@@ -61,9 +61,9 @@ func (l *ledger) NoteNow(_ context.Context, run history.Run) error {
 	return nil
 }
 
-// A run that the history does not have is noted before its first write, since nothing else tells
-// of it if it is killed, and once more when it ends. Whether it knows which run it follows depends
-// on what it could read.
+// A run that the history does not have is noted before its first write, since nothing else tells of
+// it if it is killed, and once more when it ends. Whether it knows its predecessor depends on the
+// notes that it could read.
 func TestRunThatIsNotKept(t *testing.T) {
 	last := history.Run{ID: "last", Input: "sha256:1", Result: history.Applied, Place: history.Place{Number: 7, Known: true}}
 	for name, test := range map[string]struct {

@@ -262,7 +262,7 @@ func TestPromisedByOthersMeanwhile(t *testing.T) {
 		if w.calls < at {
 			return
 		}
-		// What was promised is found by the next run. It left nobody's input, so it goes.
+		// The next run finds the promise. It has left each input, so it goes.
 		if err := w.run(start[:1]); err != nil {
 			t.Fatal(err)
 		}

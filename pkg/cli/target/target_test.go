@@ -120,8 +120,7 @@ func TestTargetsInFiles(t *testing.T) {
 	}
 }
 
-// What an object is called on a screen can be pasted behind a verb, and then means
-// that object.
+// A reference on a screen can be pasted behind a verb, and then means that object.
 func TestWhatIsShownCanBePasted(t *testing.T) {
 	random := rand.New(rand.NewPCG(18, 1))
 	pick := func(from ...string) string { return from[random.IntN(len(from))] }

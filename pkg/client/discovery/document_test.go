@@ -208,8 +208,7 @@ func TestDocumentsAreCut(t *testing.T) {
 	}
 }
 
-// What a prediction asks about the ports of a few workloads costs little of what their
-// document contains.
+// The questions of a prediction about the ports of a few workloads cost little of their document.
 func BenchmarkSchemaOfPorts(b *testing.B) {
 	text := realDocuments(b)["apis/apps/v1"]
 	path, err := fieldpath.ParsePath(".spec.template.spec.containers[0].ports")
@@ -307,7 +306,7 @@ func (s *said) first(key string) any {
 // itself is the type, whatever stands beside references to it.
 func (s *said) itself() map[string]any { return s.by[len(s.by)-1] }
 
-// compare compares what is said of a path and of all below it: lazy ends only where the type
+// compare compares the types of a path and of everything below it: lazy ends only where the type
 // contains itself, and whole ends there. above are the types that it is part of.
 func (r raw) compare(t *testing.T, path string, want *said, lazy, whole openapi.Type, above []string) {
 	within := want.name != "" && slices.Contains(above, want.name)

@@ -21,7 +21,7 @@ import (
 
 // forecast is a set with the remarks that it gets in a cluster.
 type forecast struct {
-	// set and cluster are YAML documents. What is in both, and the same, does not change.
+	// set and cluster are YAML documents. An object that is in both, and the same, does not change.
 	set, cluster string
 	// unread are kinds that may not be read.
 	unread []string
@@ -300,7 +300,7 @@ func TestBudgets(t *testing.T) {
 	})
 }
 
-// What an autoscaler scales falls to the default when its replicas leave the manifest.
+// An autoscaled workload falls to the default when its replicas leave the manifest.
 func TestReplicas(t *testing.T) {
 	const hpa = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: prod}, spec: {scaleTargetRef: {kind: Deployment, name: web}}}"
 	six, one := workload("Deployment", "web", 6, "containers: []"), workload("Deployment", "web", 1, "containers: []")
@@ -382,9 +382,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// What real projects publish works once it is applied to an empty cluster. It gets remarks
-// only on what, according to its documentation, has to exist before, or on examples that
-// are incomplete.
+// Manifests of real projects work once they are applied to an empty cluster. It gets remarks only
+// on what, according to its documentation, has to exist before, or on examples that are incomplete.
 func TestRealManifests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test looks at real manifests")

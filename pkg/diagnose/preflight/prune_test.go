@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// What stays in the input and needs what a prune deletes is told, or goes with it; what does
-// not need it is not told, nor is what may do without.
+// An object that stays in the input and needs a pruned one is reported, or goes with it; one that
+// does not need it, or can do without, is not.
 func TestLosses(t *testing.T) {
 	const pod = `spec: {template: {spec: {%s, containers: [{name: c, image: x%s}]}}}`
 	workload := func(spec, container string) string {

@@ -58,7 +58,7 @@ func TestScopes(t *testing.T) {
 	forecasts(t, all)
 }
 
-// What one object frees is there for the others, and the remark says so.
+// The part that one object frees is there for the others, and the remark says so.
 func TestQuotasBalance(t *testing.T) {
 	const quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 4}}, status: {hard: {pods: 4}, used: {pods: 4}}}"
 	const app = `containers: [{name: app, image: a}]`

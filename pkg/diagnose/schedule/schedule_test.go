@@ -42,7 +42,7 @@ func TestBounds(t *testing.T) {
 				} else if random.IntN(2000) == 0 {
 					s.Drop(k)
 					delete(moved, k)
-					delete(each, k) // What comes back is another one.
+					delete(each, k) // An object that comes back is another one.
 				}
 			}
 			batch := s.Due(now)

@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// What holds up many objects is read once, and is one root with their number.
+// An object that holds up many others is read once, and is one root with their number.
 func TestSurvey(t *testing.T) {
 	text := operatorWith("{}", 0)
 	for i := range 50 {
@@ -86,8 +86,7 @@ type hintedError struct {
 
 func (e hintedError) Hint() string { return e.hint }
 
-// What could not be read says what to do about it: which permission is missing, or else what
-// the reason knows.
+// An unreadable object has a hint: the missing permission, or else the hint of its reason.
 func TestSurveyUnreadHint(t *testing.T) {
 	wrong := fmt.Errorf("list pods: %w", hintedError{errors.New("it is null, not a list"), "a proxy may be in the way"})
 	for name, test := range map[string]struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 )
 
-// What readiness calls ready does not complain, and what it calls failed does. The
+// An object that readiness calls ready does not complain, and one that it calls failed does. The
 // hundreds of statuses were written for tests of readiness, not for this one.
 func TestComplainsAsReadinessJudges(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "readiness", "testdata", "statuses*.yaml"))

@@ -119,7 +119,7 @@ func (b *browser) ask(method string, params any, into any) {
 			b.t.Fatal(err)
 		}
 		if m.ID != b.id {
-			continue // an event, or the answer to what nobody waits for
+			continue // an event, or the answer to an object that is not awaited
 		}
 		if m.Error != nil {
 			b.t.Fatalf("%s: %s", method, m.Error)

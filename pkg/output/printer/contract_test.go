@@ -92,8 +92,8 @@ func TestDiffResult(t *testing.T) {
 	  "summary":{"create":0,"update":1,"recreate":0,"share":0,"delete":0,"none":1,"unknown":1}}`)
 }
 
-// What decided is said of each path, with the object and in a line of the stream; where
-// nobody said anything, the built-in table did.
+// The rule that decided is reported for each path, with the object and in a line of the stream;
+// without a rule it was the built-in table.
 func TestDecided(t *testing.T) {
 	decided := event.Decided{Ref: config("a"), Decisions: []event.Decision{
 		{Path: path(t, ".data.a"), Outcome: "yielded", By: "k8sconnect.yaml:3:3", Choice: "manager=kubectl:.data.a"},

@@ -152,7 +152,7 @@ func TestResultsComePhaseByPhase(t *testing.T) {
 	}
 }
 
-// What cannot be written is an error, and the only thing that goes wrong.
+// A failed write is an error, and the only one.
 func TestStdoutIsGone(t *testing.T) {
 	for _, format := range []string{output.Table, output.JSON, output.Name, output.Stream, output.JUnit} {
 		gone := errors.New("broken pipe")

@@ -46,8 +46,8 @@ func TestCauseWithLog(t *testing.T) {
 	}
 }
 
-// What could not be evaluated is said once below its object, beside what was read, and not
-// again as the object's error and as the condition's message.
+// A fault of an evaluation is reported once below its object, beside the values that it read, and
+// not again as the object's error and as the condition's message.
 func TestErrorOfAConditionOnce(t *testing.T) {
 	const said = "these types do not go together: self.spec.members is a string, an int"
 	err := errors.New("rules.yaml:2: " + said)
@@ -66,9 +66,8 @@ func TestErrorOfAConditionOnce(t *testing.T) {
 	}
 }
 
-// What may not be read is told in full with the first object that it keeps from being
-// explained, and not again with each of the others, neither while they hang nor with the
-// results.
+// An unreadable kind is reported in full with the first object that it keeps from being explained,
+// and not again with each of the others, neither while they hang nor with the results.
 func TestDoubtsOnce(t *testing.T) {
 	doubt := event.Cause{
 		Code: "NotAllowed", Message: "the state of these is unknown, because they may not be read: pods in shop", Doubt: true,

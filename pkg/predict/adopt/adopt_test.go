@@ -199,9 +199,9 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// What the apply changes stays with its owner until then. A value that the manifest only
-// spells differently moves with the rest, so that an entry whose values do not change
-// moves as a whole.
+// A field that the apply changes stays with its owner until then. A value that the manifest only
+// spells differently moves with the rest, so that an entry whose values do not change moves as a
+// whole.
 func TestLeave(t *testing.T) {
 	us := fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}, f:b: {}, f:c: {}}}`)
 	live := fieldstest.Thing(t, "", []string{fieldstest.Entry("helm", "Update", `{f:data: {f:a: {}, f:b: {}, f:c: {}, f:d: {}}}`)}, `{a: "1", b: "1", c: "1", d: "1"}`)

@@ -125,8 +125,8 @@ func TestHint(t *testing.T) {
 	}
 }
 
-// What the verb give sends is hinted at as given, with its user, and warned of to nobody; under
-// the same name, a value that changes is taken all the same.
+// A write of the verb give is hinted at as given, with its user, and without a warning; under the
+// same name, a value that changes is taken all the same.
 func TestHintOfGive(t *testing.T) {
 	for value, want := range map[string]ownership.Transition{"1": {Kind: ownership.Given}, "2": {Kind: ownership.Taken, Forced: true}} {
 		hints := &sink{room: 1}

@@ -108,8 +108,7 @@ func TestReviewThatDoesNotCome(t *testing.T) {
 	}
 }
 
-// What a panic says may be a part of an object, so that it is said only where it
-// cannot be.
+// The text of a panic may be a part of an object, so that it is logged only where it cannot be.
 func TestPanicError(t *testing.T) {
 	if got := (panicError{"hunter2"}).Error(); strings.Contains(got, "hunter2") {
 		t.Errorf("it says %q", got)

@@ -214,8 +214,8 @@ func TestQueueDrain(t *testing.T) {
 	}
 }
 
-// What another process noted joins what is pending here: its user and verdict are added, it
-// is settled with it, and what is not pending takes its place before later versions.
+// Another process's note joins the pending ones: its user and verdict are added, it is settled with
+// it, and a note that is not pending takes its place before later versions.
 func TestNoted(t *testing.T) {
 	q := newQueue(Limits{}, newPace(10, 10))
 	o := ownership.Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: "n", Name: "x", UID: "1"}

@@ -362,7 +362,7 @@ func TestTransitionLog(t *testing.T) {
 	})
 }
 
-// What the leader should write is let go of in the end, although nothing else happens.
+// A transition for the leader is released in the end, although nothing else happens.
 func TestLeftInSilence(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.tell("db", "", taken("a", 0, 1))

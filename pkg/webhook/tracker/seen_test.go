@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// What is noted is read back as it was, whatever a path is made of. A change that two
-// replicas noted is there once, with the user that one of them knows.
+// A note is read back as it was, whatever a path is made of. A change that two replicas noted is
+// there once, with the user that one of them knows.
 func TestNotes(t *testing.T) {
 	path := func(text string) fieldpath.Path {
 		p, err := fieldpath.ParsePath(text)

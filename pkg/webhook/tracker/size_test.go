@@ -48,9 +48,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// What stays of a million objects, and how long it takes until every watch has begun: the
-// figures that docs/design/webhook.md goes by. How high the peak is, is the collector's
-// choice, within GOMEMLIMIT.
+// The memory of a million objects, and how long it takes until every watch has begun: the figures
+// of docs/design/webhook.md. How high the peak is, is the collector's choice, within GOMEMLIMIT.
 func TestSizeOfAMillion(t *testing.T) {
 	circle.Long(t)
 	for name, streams := range map[string]bool{"streamed": true, "paged": false} {

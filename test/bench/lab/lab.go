@@ -96,9 +96,9 @@ func (l *Lab) Close() {
 	_ = os.RemoveAll(l.Dir)
 }
 
-// environment is that of a tool: a user, a home and a discovery cache of its own, the
-// network between it and the server, and none of the caller's settings that could change
-// what it does. kubectl knows sets only if it is told to.
+// environment is that of a tool: a user, a home and a discovery cache of its own, the network
+// between it and the server, and none of the caller's settings that could change what it does.
+// kubectl knows sets only by a flag.
 func (l *Lab) environment(user string) ([]string, error) {
 	home := filepath.Join(l.Dir, user)
 	kubeconfig := filepath.Join(home, "kubeconfig")

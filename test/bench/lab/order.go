@@ -68,8 +68,8 @@ func (p *Plot) InOrder() ([]RawRequest, error) {
 	return InWaves(requests), nil
 }
 
-// Removal are the requests that delete an object: first of all those that others hold.
-// What takes a while to go is waited for.
+// Removal are the requests that delete an object: first of all those that others hold. A slow
+// deletion is waited for.
 func Removal(c collection, u *unstructured.Unstructured) []RawRequest {
 	path := c.Path() + "/" + u.GetName()
 	if !holdsOthers(u) {

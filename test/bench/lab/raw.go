@@ -35,7 +35,7 @@ type RawRequest struct {
 // RawPage is how many objects are in a page: as many as the plugin asks for.
 const RawPage = 1000
 
-// What a read may wait for.
+// The limit of a read.
 const (
 	untilGone        = "gone"
 	untilEstablished = "established" // a definition

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// What makes a Deployment ready: there is no controller that would.
+// The status that makes a Deployment ready: there is no controller that would.
 const (
 	ReadyStatus = `{"status":{"observedGeneration":1,"replicas":2,"updatedReplicas":2,"readyReplicas":2,"availableReplicas":2,
 		"conditions":[{"type":"Available","status":"True","reason":"MinimumReplicasAvailable","message":""},

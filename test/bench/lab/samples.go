@@ -142,8 +142,8 @@ metadata:
 `
 )
 
-// Generated is a sample of one kind, whose versions are written to dir on demand. Of a
-// thousand objects, ten change with the version.
+// Generated is a sample of one kind, whose versions are written to dir on demand. Ten objects in a
+// thousand change with the version.
 func Generated(dir, kind string, count int) (Sample, error) {
 	texts := map[string]string{"ConfigMap": configMapText, "Deployment": deploymentText}
 	text, ok := texts[kind]

@@ -4,7 +4,7 @@
 //	<!-- measured: NAME -->
 //	<!-- end of measured -->
 //
-// in whichever page has them. What was not measured stays as it is.
+// in whichever page has them. A row that was not measured stays as it is.
 package pages
 
 import (

@@ -1,4 +1,4 @@
-// Package proxy has what stands between a client and an API server in tests: a stretch of
-// network that is slow or breaks ([TCP]), and a server that is busy or sick ([HTTP]). What
-// is not failed on purpose goes to the real API server, and is answered by it.
+// Package proxy has what stands between a client and an API server in tests: a stretch of network
+// that is slow or breaks ([TCP]), and a server that is busy or sick ([HTTP]). Other requests go to
+// the real API server, which answers them.
 package proxy

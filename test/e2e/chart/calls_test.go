@@ -36,7 +36,7 @@ func deployment(name, labels string) string {
 		selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}`, name, labels)
 }
 
-// What the API server asks about one write: nothing at all where no owner changes.
+// The API server's calls for one write: none at all where no owner changes.
 func TestCalls(t *testing.T) {
 	s := newSite(t)
 	s.namespace(t, "work")
@@ -210,8 +210,8 @@ func TestCalls(t *testing.T) {
 				}
 			},
 		},
-		// Edge case 71: its reviews carry no owners, but who sent them; once for the same
-		// number. Of a kind without a controller: after each write of one, the server asks again.
+		// Edge case 71: its reviews carry no owners, but who sent them; once for the same number.
+		// Its kind has no controller: after each write of one, the server asks again.
 		"scale": {
 			before: func(t *testing.T, _, name string) { s.apply(t, birds, fmt.Sprintf(bird, name, 2), "one") },
 			write: func(t *testing.T, ns, name string) {

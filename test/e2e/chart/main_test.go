@@ -27,7 +27,7 @@ var shared = cluster.Shared{Options: cluster.Options{
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
-// What the tests write to.
+// Kinds that the tests write to.
 var (
 	configMaps     = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	namespaces     = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}

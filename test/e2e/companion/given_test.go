@@ -15,9 +15,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// What give moves is recorded as given, with the user who gave it, and never as taken: a part
-// of an owner's entry, and all of it. What is shared costs nobody anything, and is in no record.
-// A value that changes under give's name is taken.
+// A gift is recorded as given, with the user who gave it, and never as taken: a part of an owner's
+// entry, and all of it. A shared field costs no owner anything, and is in no record. A value that
+// changes under give's name is taken.
 func TestGivenIsRecorded(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "given")

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// What the tests write to.
+// Kinds that the tests write to.
 var (
 	configMaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	services     = schema.GroupVersionResource{Version: "v1", Resource: "services"}

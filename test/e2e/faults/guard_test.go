@@ -162,7 +162,7 @@ func TestTampered(t *testing.T) {
 	}
 	helm.Run(t, "rollback", companion.Release, "--namespace", companion.Namespace)
 	tr.await(t, "they are there again", func() bool { return same(good, tr.entries(t)) })
-	// What an administrator changes stays, and the webhook keeps its own part of it.
+	// An administrator's change stays, and the webhook keeps its own part.
 	configurations := tr.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	edit := `[{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":2},{"op":"remove","path":"/webhooks/0/clientConfig/caBundle"},{"op":"remove","path":"/webhooks/0/clientConfig/service/path"}]`
 	if _, err := configurations.Patch(t.Context(), companion.Release, types.JSONPatchType, []byte(edit), metav1.PatchOptions{}); err != nil {

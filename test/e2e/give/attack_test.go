@@ -150,7 +150,7 @@ func movedIn(t *testing.T, out string) []string {
 }
 
 // A list whose type has changed since its owners wrote it is given as they hold it, or refused; no
-// value changes, and nobody else loses anything.
+// value changes, and no other owner loses anything.
 func TestListOfAnotherType(t *testing.T) {
 	for name, types := range map[string][2]string{
 		"narrowed": {byName, "x-kubernetes-list-type: atomic"}, "widened": {"x-kubernetes-list-type: atomic", byName},
@@ -186,8 +186,8 @@ func TestListOfAnotherType(t *testing.T) {
 	}
 }
 
-// What a policy sets at each write changes with give's as well. It is said, since give changes no
-// value itself, and its owner stays who it was.
+// A value that a policy sets at each write changes with give's as well. It is reported, since give
+// changes no value itself, and its owner stays who it was.
 func TestPolicyThatRewrites(t *testing.T) {
 	s := newSite(t, "policy")
 	s.apply(t, "flux", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1", "b": "1"}}`)
@@ -255,8 +255,8 @@ func TestGivenToOneself(t *testing.T) {
 	}
 }
 
-// An object that went, came back as another, or lost its managed fields between two runs is told as
-// it is; nothing is written to it that was meant for the former one.
+// An object that went, came back as another, or lost its managed fields between two runs is
+// reported as it is; no write for the former one reaches it.
 func TestGoneAndBack(t *testing.T) {
 	s := newSite(t, "back")
 	const manifest = `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1"}}`
@@ -278,7 +278,8 @@ func TestGoneAndBack(t *testing.T) {
 }
 
 // An object that would be too large for etcd with more owners is stored by the API server without
-// any managed fields. The former ones are put back, and the refusal is told; to move them is possible.
+// any managed fields. The former ones are put back, and the refusal is reported; moving them is
+// possible.
 func TestTooLargeForMoreOwners(t *testing.T) {
 	s := newSite(t, "toolarge")
 	s.apply(t, "setup", strings.NewReplacer("GROUP", "toolarge.example.com", "KIND", "x-kubernetes-list-type: atomic").Replace(racks))

@@ -30,7 +30,7 @@ spec:
 `
 
 // Replicas without an owner get none by the subresource scale, so an autoscaler cannot hold what
-// was released, as docs/give.md says. What was given to a controller, it can.
+// was released, as docs/give.md says. A field that was given to a controller can go.
 func TestReleasedReplicas(t *testing.T) {
 	s := newSite(t, "give-replicas")
 	for _, test := range []struct {
@@ -93,8 +93,8 @@ func TestGive(t *testing.T) {
 	}
 }
 
-// What nobody holds stays as it is, and is no conflict for whoever applies it next; what is
-// shared outlives either owner.
+// A field without an owner stays as it is, and is no conflict for the next apply; a shared one
+// outlives either owner.
 func TestReleaseAndShare(t *testing.T) {
 	s := newSite(t, "release")
 	s.apply(t, "flux", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "1", b: "1", c: "1"}}`)
@@ -118,7 +118,7 @@ func TestReleaseAndShare(t *testing.T) {
 	}
 }
 
-// Somebody writes while we do: nothing of theirs is lost, and we come to an end.
+// Another client writes while we do: nothing of theirs is lost, and we come to an end.
 func TestRace(t *testing.T) {
 	s := newSite(t, "race")
 	data := map[string]string{}
@@ -176,7 +176,7 @@ func TestRace(t *testing.T) {
 	t.Logf("%d writes, %d of 20 given", writes, len(given))
 }
 
-// Who may read and not patch is told so, and nothing changes.
+// A user who may read and not patch gets that reason, and nothing changes.
 func TestForbidden(t *testing.T) {
 	s := newSite(t, "forbidden")
 	s.apply(t, "flux", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "1"}}`)

@@ -22,7 +22,8 @@ var (
 	searches     = schema.GroupVersionResource{Group: "search.example.com", Version: "v1", Resource: "searches"}
 )
 
-// failure is an upgrade with Helm 4 that went wrong for somebody in 2026, or in the last days of 2025.
+// failure is an upgrade with Helm 4 that went wrong for a user in 2026, or in the last days of
+// 2025.
 type failure struct {
 	// reported is the thread, which names the managers and, for the most part, the paths.
 	reported string

@@ -80,7 +80,7 @@ func (s *site) edited(t *testing.T, manager string) {
 	s.kubectl(t, "", "patch", "deploy/web", "--type=strategic", "-p", hotfix, "--field-manager=kubectl-edit")
 }
 
-// What a Flux Kustomization lists is given to its controller, at the versions that the server
+// The inventory of a Flux Kustomization is given to its controller, at the versions that the server
 // has now.
 func TestInventoryOfKustomization(t *testing.T) {
 	s := toolSite(t, "give-ks")
@@ -174,8 +174,7 @@ status: {inventory: {entries: [{id: give-next_web_apps_Deployment, v: v1}, {id: 
 	}
 }
 
-// What cannot be given is said by its name, and the rest is given all the same where there is
-// one.
+// A kind that cannot be given is named, and the rest is given all the same where there is one.
 func TestInventoryFaults(t *testing.T) {
 	s := toolSite(t, "give-faults")
 	s.edited(t, "kustomize-controller")
@@ -288,8 +287,8 @@ stringData: {release: %[3]q}
 `, name, revision, base64.StdEncoding.EncodeToString(packed.Bytes()), state)
 }
 
-// Of several revisions the newest counts, finished or not. One that is damaged is told as such, and
-// no older one is taken for it.
+// Of several revisions the newest counts, finished or not. A damaged one is reported as such, and
+// no older one replaces it.
 func TestRevisions(t *testing.T) {
 	s := newSite(t, "give-revisions")
 	config := func(keys string) string {
@@ -324,7 +323,7 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// What an Argo CD Application lists is given to its controller; its hooks are none of it.
+// The objects that an Argo CD Application lists are given to its controller, without its hooks.
 func TestInventoryOfApplication(t *testing.T) {
 	s := toolSite(t, "give-argo")
 	s.edited(t, "argocd-controller")

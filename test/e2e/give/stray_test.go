@@ -27,8 +27,8 @@ spec:
   - {name: v1beta1, served: true, storage: false, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {url: {type: string}, size: {type: integer}, language: {type: string, default: go}}}}}}}
 `
 
-// A stray owner of an earlier run is let go by its path: nobody else loses anything, and what is
-// stored stays as it is.
+// A stray owner of an earlier run is released by its path: no other owner loses anything, and the
+// stored object stays as it is.
 func TestStrayIsReleased(t *testing.T) {
 	s := newSite(t, "released")
 	s.apply(t, "setup", strings.NewReplacer("stray.example.com", "released.example.com").Replace(sources))
@@ -57,7 +57,7 @@ func TestStrayIsReleased(t *testing.T) {
 	}
 }
 
-// Who moves owners becomes none itself: not by an adoption, and not by give.
+// A client that moves owners becomes none itself: not by an adoption, and not by give.
 func TestNoStrayOwner(t *testing.T) {
 	s := newSite(t, "stray")
 	s.apply(t, "setup", sources)
@@ -106,7 +106,7 @@ func TestNoStrayOwner(t *testing.T) {
 
 // Where no version is written without that default, because the stored one is not served, the
 // receiver is credited in place of this verb, whatever an earlier run that was killed has left; a
-// release has no receiver, and says what stays. Nobody else loses anything.
+// release has no receiver, and says what stays. No other owner loses anything.
 func TestStrayGoesToTheReceiver(t *testing.T) {
 	s := newSite(t, "unserved")
 	s.apply(t, "setup", strings.NewReplacer("stray.example.com", "unserved.example.com", "{name: v1, served: true", "{name: v1, served: false").Replace(sources))

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// What happened to a path.
+// The events of a path.
 const (
 	taken    = "taken"
 	released = "released"

@@ -132,7 +132,7 @@ func (s *site) clientSide(t *testing.T, set manifests) string {
 	return home
 }
 
-// byHelm makes a chart of a set. What Helm does not install is left to the others.
+// byHelm makes a chart of a set. Objects that Helm does not install are left to the others.
 func (s *site) byHelm(t *testing.T, set manifests) {
 	set.definitions(t, s)
 	dir := t.TempDir()

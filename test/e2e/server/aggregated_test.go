@@ -125,7 +125,7 @@ func TestServedAPI(t *testing.T) {
 		t.Helper()
 		a.breaks(answer)
 		defer a.isWell()
-		// What cannot be asked is not gone, and is in the way of nothing else.
+		// A kind that cannot be read is not gone, and blocks nothing else.
 		do(2, "", "diff", "-f", set, "--server-timeout=1s")
 		do(2, "unchanged", "apply", "-f", set, "--server-timeout=1s") // edge case 20
 		do(2, "", "delete", "gadgets."+a.group+"/one", "-n", "default", "--server-timeout=1s", "--timeout=20s")

@@ -301,8 +301,7 @@ func TestServerIsGone(t *testing.T) {
 	}
 }
 
-// Edge case 19: nothing can be made in a namespace that goes, and that is said at
-// once.
+// Edge case 19: nothing can be made in a namespace that goes, and that is reported at once.
 func TestTerminatingNamespace(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{}) // without controllers it goes for ever
 	c.OwnOnly(t)
@@ -398,8 +397,8 @@ func TestNewKindOfAnotherRun(t *testing.T) {
 	t.Logf("%d of %d came before the kind was served", early, runs)
 }
 
-// What kubectl has asked the server about its kinds need not be asked again, and
-// many objects are one request.
+// Kinds that kubectl has asked the server about need not be asked again, and many objects are one
+// request.
 func TestFewRequests(t *testing.T) {
 	c, dir := shared.Cluster(t), t.TempDir()
 	p, err := c.HTTPProxy()

@@ -100,8 +100,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// The lock of a run that died is taken over when its Lease has run out, whatever clock
-// wrote it. What others wrote on the Lease stays.
+// The lock of a run that died is taken over when its Lease has run out, whatever clock wrote it.
+// Annotations of others on the Lease stay.
 func TestLockOfADeadRun(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, renewed := range map[string]string{"behind": "2001-01-01T00:00:00.000000Z", "ahead": "2101-01-01T00:00:00.000000Z"} {

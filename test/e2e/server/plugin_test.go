@@ -359,7 +359,7 @@ func TestKindFromBefore(t *testing.T) {
 		done(t, home, c.KubeconfigPath, 0, "diff", "-f", set)
 		ask(t, c, "delete", "crd", "gadgets."+group)
 	}
-	// Without its definition it is not served, and that is said.
+	// Without its CRD it is not served, and that is reported.
 	r := done(t, home, c.KubeconfigPath, 1, "apply", "-f", write(t, gadget(group)))
 	if !strings.Contains(r.stdout.String(), "serves no kind Gadget") {
 		t.Errorf("%s", r.stdout.String())

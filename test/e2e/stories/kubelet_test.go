@@ -138,7 +138,7 @@ spec:
 	says(t, r.stderr.String(), "no progress: deployment.apps/db -n "+l.ns, "ContainerCrash: ", "container db ends with exit code 100 each time it is started",
 		"exit code 100 (Error) at 2026-01-01 00:00:01Z, 3 restarts", "log      opening /data as ***\n", `DBPathInUse: \x1b[31munable to lock\x1b[0m the lock file`)
 
-	// The other container crashes too, and its log cannot be had: that is said, and both are
+	// The other container crashes too, and its log cannot be had: that is reported, and both are
 	// explained.
 	node.fallsSilent("exporter")
 	l.reports(t, pod, fmt.Sprintf(crashed, "db")+","+fmt.Sprintf(crashed, "exporter"), "False")
@@ -186,7 +186,7 @@ spec:
 	r.ends(t, 1)
 	says(t, r.stdout.String(), "failed", "deployment.apps/web -n "+l.ns+": ended early: ImageNameInvalid has lasted for ", "registry.example/Web:1 is not an image name")
 
-	// A user who waits may well know better: wait does not end by itself unless it is told to.
+	// A user who waits may well know better: wait does not end by itself without a flag.
 	r = start(t, l.KubeconfigPath, "", append([]string{"wait", "deploy/web", "--fail-on-cause"}, wait...)...)
 	until(t, "the wait ends", func() bool { return strings.Contains(r.stdout.String(), "ended early") }, func() string { return r.stdout.String() + r.stderr.String() })
 	r.ends(t, 1)

@@ -131,7 +131,7 @@ func TestProvider(t *testing.T) {
 		t.Errorf("the address is %q", got)
 	}
 
-	// What others add is no difference, and the tool knows whose it is.
+	// A field that others add is no difference, and the tool knows whose it is.
 	kubectl(t, c, "", "annotate", "configmap/settings", "-n", "platform", "--field-manager=audit-team", "audit=2026")
 	if got := call(t, 0, kubeconfig, all, "diff", "-f", "-").stdout.String(); strings.Contains(got, "audit") {
 		t.Errorf("the diff shows what others manage: %s", got)

@@ -1,6 +1,6 @@
 // Package unready_test asks why objects do not get ready on a real control plane. Each file in
-// testdata is one story. What only a kubelet does is written into the status of Pods,
-// which has no other writer on the nodes that kwok plays.
+// testdata is one story. The status of Pods is written for a kubelet, since the nodes that kwok
+// plays have none.
 //
 // A script finds NS, a namespace of its own, and kubectl, and has three more commands:
 //

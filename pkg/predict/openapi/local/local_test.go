@@ -16,8 +16,8 @@ func kind(group, version, name string) object.Kind {
 	return object.Kind{GVK: schema.GroupVersionKind{Group: group, Version: version, Kind: name}}
 }
 
-// What is known of Kubernetes' own kinds, path by path. TestTypesAreThosePublished in test/e2e
-// compares all of them with what a server publishes.
+// The types of Kubernetes' own kinds, path by path. TestTypesAreThosePublished in test/e2e compares
+// all of them with what a server publishes.
 func TestBuiltIn(t *testing.T) {
 	var kinds local.Types
 	for _, tt := range []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
-// What is not declared has no type, wherever one looks; what is declared has its relation.
+// An undeclared field has no type, on any path; a declared one has its relation.
 func TestTypes(t *testing.T) {
 	const text = `
 type: object
