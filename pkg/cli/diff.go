@@ -60,7 +60,7 @@ that you own or would own. A contested field is marked with its owner.
 KUBECTL_EXTERNAL_DIFF names another program, with its arguments, to show it.
 
 Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
-		Example: `  # What would change
+		Example: `  # Show the changes of an apply
   kubectl k8sconnect diff -f manifests/
 
   # With a diff program of your own

@@ -52,9 +52,9 @@ func newGive(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 		Use:   "give (TYPE/NAME… | -f FILE) [PATH…] --to=MANAGER",
 		Short: "Change who owns fields, and nothing else",
 		Long: `Move fields from their owner to another field manager, share them, or release
-them. No value changes, no generation, and no other owner: what is written is
-metadata.managedFields, for the version that was read, and again if somebody
-came between.
+them. No value changes, no generation, and no other owner: give writes
+metadata.managedFields, for the version that was read, and again if another
+client came between.
 
 Each PATH is meant with all that lies below it; without any, all that the
 managers in --from own is. With several owners of a path, --from says whose

@@ -54,7 +54,7 @@ func newSetsDelete(c *connection.Connection, streams genericiooptions.IOStreams)
 		Short: "Delete all members of a set, and then its parent",
 		Long: `Delete the members of a set in the reverse of the order in which they are
 applied, its parent when all of them are gone, and at last its history and its
-Lease. What a prune would keep is kept, and the parent with it.
+Lease. Objects that a prune would keep are kept, and the parent with them.
 
 Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 		Example: `  # All of the shop

@@ -62,8 +62,8 @@ func newRollback(c *connection.Connection, streams genericiooptions.IOStreams) *
 	cmd := &cobra.Command{
 		Use:   "rollback NAME",
 		Short: "Apply an earlier run of a set again",
-		Long: `Apply what an earlier run of a set stated, and prune what came since. What that
-changes is shown first, and has to be confirmed.
+		Long: `Apply what an earlier run of a set stated, and prune what came since. The
+changes are shown first, and have to be confirmed.
 
 Without --to it is the run before the last; after a run that failed, the last
 one that did not.`,

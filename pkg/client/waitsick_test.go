@@ -200,7 +200,7 @@ func TestWaitOutlivesTheSameWhateverItAsks(t *testing.T) {
 					at := func(seconds int) time.Time { return now.Add(time.Duration(seconds) * time.Second) }
 					s := &thingServer{served: at(test.served), there: at(test.there), sick: test.sick, from: at(4), to: at(14), fault: fault}
 					got, waiting, took, err := thingWait(t, s, test.kind, 2*time.Minute)
-					if err != nil || got.Action != event.Met || took > 40*time.Second && name != "silence" { // Of a list, it lasts two minutes.
+					if err != nil || got.Action != event.Met || took > 40*time.Second && name != "silence" { // A list waits two minutes.
 						t.Errorf("%s after %s: %v, %v", got.Action, took, err, got.Err)
 					}
 					if test.kind.Resource != "" && len(waiting) > 0 && name != "a gateway's 404" {

@@ -355,7 +355,7 @@ func TestMayNotLook(t *testing.T) {
 	})
 }
 
-// A refusal is told apart from a lack of permission, which says nothing of the object.
+// A refusal differs from a lack of permission, which says nothing of the object.
 func TestRefused(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no"))
 	for name, tt := range map[string]struct {

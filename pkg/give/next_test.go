@@ -13,7 +13,7 @@ import (
 )
 
 // A tool's inventory meets the tool's next apply by kind and name, at the version and with the
-// values of the manifest; an object that one of the two lacks is told apart.
+// values of the manifest; an object that one of the two lacks is named.
 func TestMeet(t *testing.T) {
 	listed := func(kind, version, namespace, name string) Target {
 		gvk := schema.GroupVersionKind{Group: "x.example", Version: version, Kind: kind}

@@ -347,7 +347,7 @@ func TestNet(t *testing.T) {
 		"shared":             {live: []string{held("argo", `{f:a: {}}`), held("helm", `{f:a: {}}`)}, want: []string{".spec.a shared by helm (Apply)"}},
 		"gone":               {live: []string{held("helm", `{f:other: {}}`)}, want: []string{".spec.a removed by argo (Apply)"}},
 		"at another version": {live: []string{at("v2", "argo", "Apply", `{f:a: {}}`)}, want: []string{".spec.a from argo (Apply) to argo (Apply), unclear: cross-version"}},
-		"all cleared":        {want: []string{".spec.a from argo (Apply) to nobody, unclear: reset"}},
+		"all cleared":        {want: []string{".spec.a from argo (Apply) to no owner, unclear: reset"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

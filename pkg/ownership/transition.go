@@ -116,7 +116,7 @@ func without(owners, others []managedfields.Owner) []managedfields.Owner {
 
 func names(owners []managedfields.Owner) string {
 	if len(owners) == 0 {
-		return "nobody"
+		return "no owner"
 	}
 	out := make([]string, len(owners))
 	for i, o := range owners {

@@ -288,7 +288,7 @@ var writes = map[string]story{
 	"managed fields reset (edge case 9)": {
 		before: []string{applied("flux", `{f:a: {}}`)}, spec: `{a: 1}`,
 		after: []string{`{}`}, then: `{a: 2}`,
-		want: []string{".spec.a from flux (Apply) to nobody, unclear: reset"},
+		want: []string{".spec.a from flux (Apply) to no owner, unclear: reset"},
 	},
 	"a webhook puts its value back (edge case 15)": {
 		before: []string{applied("argo", `{f:a: {}}`)}, spec: `{a: rewritten}`,

@@ -125,7 +125,7 @@ func isEnd(phase string, ends bool) bool {
 	if ends {
 		return slices.Contains(words, "failed") || slices.Contains(words, "failure")
 	}
-	return len(words) == 1 && words[0] == "failed" // What serves is tried again after a failure.
+	return len(words) == 1 && words[0] == "failed" // A server is tried again after a failure.
 }
 
 // firstText returns the text that is known, or else what a value says: a text, a list of

@@ -31,7 +31,7 @@ func (r *run) evaluateOnce(ctx context.Context) {
 	looks := newGroup(ctx, messages)
 	for _, v := range r.views {
 		if v.ended == nil && (v.pending > 0 || !v.synced) {
-			if v.kind.Resource == "" { // What was said of it earlier may be true no more.
+			if v.kind.Resource == "" { // The earlier answer may be out of date.
 				v.unserved, v.blind = nil, errNotTold
 			}
 			looks.start(func(tell func(message)) { r.lookAt(ctx, v, tell) })

@@ -53,8 +53,8 @@ func (e *NothingError) Hint() string {
 	return "--existence-timeout=1m waits for the first of them, --for=create for nothing else"
 }
 
-// What says in words what of a type is selected.
-func What(typ string, sel object.Selection) string {
+// Selected describes a selection of a type in words.
+func Selected(typ string, sel object.Selection) string {
 	text := typ
 	if sel.Labels != "" {
 		text += " with labels " + sel.Labels

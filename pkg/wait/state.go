@@ -164,7 +164,7 @@ func (v *view) what() string {
 	if v.kind.Resource != "" {
 		text = v.kind.GVR().GroupResource().String()
 	}
-	return What(text, object.Selection{Namespace: v.namespace, Labels: v.labels})
+	return Selected(text, object.Selection{Namespace: v.namespace, Labels: v.labels})
 }
 
 // all returns the items of the view.

@@ -39,7 +39,7 @@ const manager = "k8sconnect"
 // managers:
 //
 //   - Settled, from the sets, with the kind's schema or with what is known of the kind
-//     without it: the apply changes neither content nor owners. (An object that nobody has applied anything to has no owner
+//     without it: the apply changes neither content nor owners. (An object without any apply has no owner
 //     to be changed; the server would note that it was there before.)
 //   - Clear: the apply without force meets no conflict;
 //   - Taken, of a forced dry run: exactly the causes of the conflict that the

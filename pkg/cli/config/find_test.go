@@ -27,7 +27,7 @@ func TestFind(t *testing.T) {
 		{files: "a/", want: "a/k8sconnect.yaml"},
 		{files: "a/*.yaml", want: "a/k8sconnect.yaml"},
 		{files: "a a/m.yaml", want: "a/k8sconnect.yaml"},
-		{files: "b/m.yaml", want: "b/k8sconnect.yaml"}, // What is broken is told, not passed over.
+		{files: "b/m.yaml", want: "b/k8sconnect.yaml"}, // A broken file is reported, not passed over.
 		{kustomize: "a", want: "a/k8sconnect.yaml"},
 		{kustomize: "https://example.com/a?ref=1"},
 		{files: "a/sub"}, // Nothing is looked for above.

@@ -63,7 +63,7 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 		Short: "Delete objects in reverse order of apply, and say what holds them",
 		Long: `Delete objects, in reverse order of their apply, and watch until they are gone.
 Each is bound to the UID that was found: an object that comes back under the
-same name is left alone. When nothing moves any more, it is said why.
+same name is left alone. If deletion stalls, the reason is printed.
 
 Objects are named as TYPE/NAME or as TYPE NAME, selected by a TYPE with -l,
 --all or --field-selector, or read from manifests with -f or -k.

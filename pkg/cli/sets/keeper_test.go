@@ -62,7 +62,7 @@ func (l *ledger) NoteNow(_ context.Context, run history.Run) error {
 }
 
 // A run that the history does not have is noted before its first write, since nothing else tells of
-// it if it is killed, and once more when it ends. Whether it knows its predecessor depends on the
+// it if it is killed, and once more when it ends. It knows its predecessor by the
 // notes that it could read.
 func TestRunThatIsNotKept(t *testing.T) {
 	last := history.Run{ID: "last", Input: "sha256:1", Result: history.Applied, Place: history.Place{Number: 7, Known: true}}

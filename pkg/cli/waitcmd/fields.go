@@ -78,7 +78,7 @@ func (o *waitOptions) awaitsFirst() bool {
 func nothing(ctx context.Context, client *client.Client, all []target.Target, late bool) error {
 	var errs []error
 	for _, t := range all {
-		what := waiting.What(t.Kind.GVR().GroupResource().String(), t.Selection)
+		what := waiting.Selected(t.Kind.GVR().GroupResource().String(), t.Selection)
 		errs = append(errs, &waiting.NothingError{
 			What: what, Late: late, Why: target.WhyAbsent(client)(ctx, t.Kind, object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace}),
 		})

@@ -34,8 +34,8 @@ condition is shown with the values that it read, and with the causes below the
 object.
 
 Objects are named as TYPE/NAME or as TYPE NAME, selected by a TYPE with -l,
---all or --field-selector, or read from manifests with -f or -k. What is named
-need not exist yet; that it does not is said at once.
+--all or --field-selector, or read from manifests with -f or -k. Named objects
+need not exist yet; a missing one is reported at once.
 
 Exit status: 0 met, 1 not met in time or failed, 2 could not tell.`,
 		Example: `  # Until the Deployment is ready, or fails

@@ -54,7 +54,7 @@ func (y *ownersYAML) commented(line yamlLine, version string) string {
 	case line.part, line.unownable:
 		return line.text
 	case len(line.owners) == 0:
-		return line.text + "  # " + nobody
+		return line.text + "  # " + noOwner
 	default:
 		return line.text + "  # " + format.OwnerList(atVersions(line.owners, version), y.Now())
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // noOwner replaces the owner of a field that has none, though it could have one.
-const nobody = "nobody"
+const noOwner = "no owner"
 
 // history writes which paths changed owners, the latest last, and from when on
 // that is known.
@@ -64,7 +64,7 @@ func coverageLines(c event.Coverage, now time.Time) []string {
 func transitionLines(tr event.Transition, now time.Time) []string {
 	to := format.OwnerList(tr.To, now)
 	if len(tr.To) == 0 {
-		to = nobody
+		to = noOwner
 	}
 	if tr.Cut {
 		to += ", and more owners"

@@ -95,7 +95,7 @@ func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
 	version, room := o.Ref.GVK.GroupVersion().String(), format.Within(t.Width, figures+format.Indent)
 	names, column, digits := make([]ownerCell, len(o.Holdings)), 0, 0
 	for i, s := range o.Holdings {
-		names[i] = ownerCell{text: nobody, faint: true}
+		names[i] = ownerCell{text: noOwner, faint: true}
 		if s.Owner != (managedfields.Owner{}) {
 			names[i] = ownerCell{text: format.OwnerWithin(atVersion(s.Owner, version), t.Now(), room), manager: s.Owner.Manager}
 		}
@@ -179,7 +179,7 @@ func (t *ownersTable) owners(line yamlLine, version string, width int) []ownerCe
 	case line.unownable:
 		return []ownerCell{{text: unownable, faint: true}}
 	case len(line.owners) == 0:
-		return []ownerCell{{text: nobody, faint: true}}
+		return []ownerCell{{text: noOwner, faint: true}}
 	}
 	out := make([]ownerCell, len(line.owners))
 	for i, o := range line.owners {

@@ -1,0 +1,88 @@
+package docs_test
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	sentence = regexp.MustCompile(`[.!?] +`)
+	opening  = regexp.MustCompile(`^(What|Who|Whether|Of (a|the|an)) `)
+	foreign  = regexp.MustCompile(`\b(is told\b[^ap]|is told that|are told|is said|are said|it is meant|[Nn]obody|[Ss]omebody)\b`)
+	fence    = regexp.MustCompile("(?s)```.*?```|<!--.*?-->")
+)
+
+// No comment, message or page begins a sentence with What, Who, Whether or Of a, and none says
+// that something is told or said, or that nobody is an owner (CONTRIBUTING.md, Plain English).
+func TestPlainEnglish(t *testing.T) {
+	list := exec.CommandContext(t.Context(), "git", "ls-files", "*.go", "*.md")
+	list.Dir = root(t)
+	out, err := list.Output()
+	if err != nil {
+		t.Skip("the files are those that git knows: ", err)
+	}
+	checked := 0
+	for name := range strings.FieldsSeq(string(out)) {
+		text, err := os.ReadFile(filepath.Join(root(t), name))
+		if err != nil || strings.HasPrefix(name, "docs/performance") || name == "CHANGELOG.md" || name == "test/docs/words_test.go" {
+			continue
+		}
+		read := texts
+		if strings.HasSuffix(name, ".md") {
+			read = paragraphs
+		}
+		for _, one := range read(t, name, text) {
+			for _, s := range sentence.Split(one, -1) {
+				checked++
+				s = strings.Trim(strings.Join(strings.Fields(s), " "), " *-|#`")
+				if opening.MatchString(s) && !strings.HasSuffix(s, "?") || foreign.MatchString(s) {
+					t.Errorf("%s: %s", name, s)
+				}
+			}
+		}
+	}
+	if checked < 10_000 {
+		t.Errorf("%d sentences were found", checked)
+	}
+}
+
+// texts are the comments of a file, and the messages of one that is no test.
+func texts(t *testing.T, name string, text []byte) []string {
+	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, c := range file.Comments {
+		out = append(out, strings.Split(c.Text(), "\n\n")...)
+	}
+	if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "test/") {
+		return out
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING && strings.Contains(literal.Value, " ") {
+			out = append(out, literal.Value)
+		}
+		return true
+	})
+	return out
+}
+
+// paragraphs are those of a page, without headings, code and comments.
+func paragraphs(_ *testing.T, _ string, text []byte) []string {
+	var out []string
+	for _, p := range bytes.Split(fence.ReplaceAll(text, nil), []byte("\n\n")) {
+		if !bytes.HasPrefix(bytes.TrimSpace(p), []byte("#")) {
+			out = append(out, string(p))
+		}
+	}
+	return out
+}
