@@ -195,7 +195,7 @@ func TestWrongForever(t *testing.T) {
 		// most is how long it may take before --timeout begins.
 		most time.Duration
 	}{
-		"delete -f":         {deletes(deletion.Phase{Sets: []deletion.Set{item("a")}}, deletion.Phase{Sets: []deletion.Set{item("b")}}), 2 * serverTimeout},
+		"delete -f":         {deletes(deletion.Phase{Sets: []deletion.Set{item("a")}}, deletion.Phase{Sets: []deletion.Set{item("b")}}), serverTimeout},
 		"delete by name":    {deletes(deletion.Phase{Sets: []deletion.Set{item("b")}}), serverTimeout},
 		"delete -l":         {deletes(deletion.Phase{Sets: []deletion.Set{{Kind: kept, Selection: byLabels}}}), serverTimeout},
 		"wait by name":      {waits(object.Selection{Namespace: "prod", Name: "b"}, "delete"), 0},

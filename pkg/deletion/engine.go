@@ -48,6 +48,8 @@ const (
 	// blindFor is how long there may be nothing but errors before an object counts as
 	// unknown.
 	blindFor = 5 * time.Minute
+	// glance is how long objects are looked for after an outage that was outlived for nothing.
+	glance = 2 * time.Second
 	// stuckAfter is how long nothing moves before the Explainer is asked why.
 	stuckAfter = 15 * time.Second
 )
@@ -90,8 +92,8 @@ type Engine struct {
 
 	mu      sync.Mutex // guards everything below, the views and their targets
 	planned bool
-	// underway: a deletion was asked for, and for its sake an outage is outlived. outlived:
-	// one has been, for nothing, and nothing was seen since.
+	// underway: a deletion was requested, and for its sake an outage is outlived. outlived:
+	// one has been, for nothing, and the server has answered nothing since.
 	underway, outlived bool
 	outcome            Outcome
 	// pending is how many targets of the phase are not done, explained how many were

@@ -79,15 +79,15 @@ func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 	return e.close(ctx, targets)
 }
 
-// isDark reports whether an outage has been outlived for nothing, and no view has seen
-// anything since. The engine is locked.
+// isDark reports whether an outage has been outlived for nothing, and the server has answered
+// no view since. The engine is locked.
 func (e *Engine) isDark(views []*view) bool {
 	dark := e.outlived
 	for _, v := range views {
-		if v.synced || v.kindGone {
+		if v.synced || v.kindGone || v.ended != nil && !watchset.MayPass(v.ended) {
 			return false
 		}
-		dark = dark || errors.As(v.ended, new(*watchset.BlindError))
+		dark = dark || v.ended != nil
 	}
 	return dark
 }

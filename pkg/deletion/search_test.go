@@ -3,12 +3,18 @@ package deletion
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
 // impatient is a watcher that finds what the server finds, and gives up after half a minute
@@ -33,8 +39,8 @@ func (i *impatient) Watch(ctx context.Context, kind object.Kind, sel object.Sele
 }
 
 // An outage is outlived for the sake of deletions that are under way: for as long as the
-// objects that are looked for may take, and once. Without any, every phase is given up as
-// soon as the first.
+// objects that are looked for may take, and once. Without any, the first phase has the
+// patience of every verb. What comes after an outage is looked for briefly.
 func TestHowLongObjectsAreLookedFor(t *testing.T) {
 	for name, test := range map[string]struct {
 		dry     object.DryRun
@@ -47,12 +53,12 @@ func TestHowLongObjectsAreLookedFor(t *testing.T) {
 		// left is what is promised when b cannot be looked for.
 		left time.Duration
 	}{
-		"nothing was deleted":           {blind: true, timeout: time.Hour, took: 4 * 30 * time.Second, first: 4},
-		"nothing is deleted":            {dry: object.DryRunServer, timeout: time.Hour, took: 3 * 30 * time.Second, first: 4},
-		"a short time":                  {timeout: 10 * time.Second, took: 3 * 10 * time.Second, first: 3, left: 10 * time.Second},
-		"a long time":                   {timeout: time.Hour, took: blindFor + 2*30*time.Second, first: 3, left: blindFor},
-		"as long as it takes":           {timeout: 0, took: blindFor + 2*30*time.Second, first: 3, left: blindFor},
-		"longer than an outage is once": {timeout: blindFor, took: blindFor + 2*30*time.Second, first: 3, left: blindFor},
+		"nothing was deleted":           {blind: true, timeout: time.Hour, took: 30*time.Second + 3*glance, first: 4, left: glance},
+		"nothing is deleted":            {dry: object.DryRunServer, timeout: time.Hour, took: 30*time.Second + 2*glance, first: 4},
+		"a short time":                  {timeout: 10 * time.Second, took: 10*time.Second + 2*glance, first: 3, left: 10 * time.Second},
+		"a long time":                   {timeout: time.Hour, took: blindFor + 2*glance, first: 3, left: blindFor},
+		"as long as it takes":           {timeout: 0, took: blindFor + 2*glance, first: 3, left: blindFor},
+		"longer than an outage is once": {timeout: blindFor, took: blindFor + 2*glance, first: 3, left: blindFor},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -107,4 +113,39 @@ func TestOneViewThatIsBlindIsNoOutage(t *testing.T) {
 		}
 		same(t, []string{"a deleted", "b unknown", "c deleted", "d unknown"}, r.results())
 	})
+}
+
+// Whatever ends a view without an answer is an outage; a refusal is an answer.
+func TestWhatIsAnOutage(t *testing.T) {
+	configs := schema.GroupResource{Resource: "configmaps"}
+	for name, test := range map[string]struct {
+		ended error
+		dark  bool
+	}{
+		"interrupted":           {nil, false},
+		"rubbish":               {errors.New("it is not a list"), true},
+		"rubbish for long":      {&watchset.BlindError{Err: errors.New("it is not a list")}, true},
+		"an internal error":     {apierrors.NewInternalError(errors.New("etcd")), true},
+		"an API that is away":   {apierrors.NewServiceUnavailable("no endpoints"), true},
+		"a busy server":         {apierrors.NewTooManyRequests("later", 1), true},
+		"a late answer":         {apierrors.NewTimeoutError("etcd", 1), true},
+		"not said to be served": {fmt.Errorf("no answer: %w", &meta.NoKindMatchError{}), true},
+		"forbidden":             {apierrors.NewForbidden(configs, "", nil), false},
+		"unauthorized":          {apierrors.NewUnauthorized("no such user"), false},
+		"not found":             {apierrors.NewNotFound(configs, ""), false},
+		"not listed":            {apierrors.NewMethodNotSupported(configs, "list"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if dark := (&Engine{}).isDark([]*view{{ended: test.ended}}); dark != test.dark {
+				t.Errorf("dark: %v, want %v", dark, test.dark)
+			}
+			if (&Engine{}).isDark([]*view{{ended: test.ended}, {synced: true}}) || (&Engine{}).isDark([]*view{{ended: test.ended}, {kindGone: true}}) {
+				t.Error("something was seen beside it")
+			}
+			refused := apierrors.NewForbidden(configs, "", nil)
+			if (&Engine{outlived: true}).isDark([]*view{{ended: test.ended}, {ended: refused}}) {
+				t.Error("the server answers beside it")
+			}
+		})
+	}
 }

@@ -58,6 +58,9 @@ func (e *Engine) newView(sight *watchset.View, targets ...*target) *view {
 	if !e.underway || e.outlived {
 		sight.First = e.First
 	}
+	if e.outlived {
+		sight.Search = glance
+	}
 	v := &view{
 		View: sight, engine: e, order: targets,
 		targets: map[types.NamespacedName]*target{},

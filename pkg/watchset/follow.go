@@ -37,7 +37,7 @@ func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case v.Patience == 0, !mayPass(err), missing && lacks, !unserved && v.isFirst():
+		case v.Patience == 0, !MayPass(err), missing && lacks, !unserved && v.isFirst():
 			return err
 		case !lacks:
 			v.receive(object.Unreadable{Err: err}, giveUp, tell)
@@ -55,8 +55,8 @@ func isUntold(err error) bool {
 	return errors.As(err, &unreachable)
 }
 
-// mayPass reports whether it makes sense to watch again.
-func mayPass(err error) bool {
+// MayPass reports whether it makes sense to watch again after an error: the server did not answer.
+func MayPass(err error) bool {
 	return !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsMethodNotSupported(err) &&
 		!apierrors.IsBadRequest(err) && !apierrors.IsNotFound(err)
 }
