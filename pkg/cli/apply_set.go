@@ -43,7 +43,9 @@ func (o *applyOptions) applySet(
 			if err != nil {
 				return nil, err
 			}
-			err = deleteMembers(ctx, c, o.run, client, o.engine.DryRun, o.noting(departing, sets.Pruned(emit)), departing.Phases)
+			engine := deletion.Engine{DryRun: o.engine.DryRun, Emit: o.noting(departing, sets.Pruned(emit))}
+			o.awaited.Deletes(&engine)
+			err = deleteMembers(ctx, c, o.run, client, &engine, departing.Phases)
 			return departing.Stayed(), err
 		},
 	}
@@ -129,21 +131,18 @@ func (o *applyOptions) runSet(
 	return err
 }
 
-// deleteMembers deletes members of a set by delete's engine.
+// deleteMembers deletes members of a set by delete's engine, whose DryRun and Emit are set.
 func deleteMembers(
-	ctx context.Context, c *connection.Connection, run string, client *client.Client, dryRun object.DryRun,
-	emit func(event.Event), phases []deletion.Phase,
+	ctx context.Context, c *connection.Connection, run string, client *client.Client, engine *deletion.Engine, phases []deletion.Phase,
 ) error {
 	const pace = 0 // as the server allows
-	patient, err := c.Patient(verb.ToleratedOutage).Connect(ctx, run, pace, emit)
+	patient, err := c.Patient(verb.ToleratedOutage).Connect(ctx, run, pace, engine.Emit)
 	if err != nil {
 		return err
 	}
-	engine := deletion.Engine{
-		First: client, Server: patient, Counter: patient, DryRun: dryRun, Wait: true, IgnoreAbsent: true,
-		Timeout: sets.Timeout, Emit: emit,
-		Explainer: &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: client.NoRetry(), Now: client.Now}},
-	}
+	engine.First, engine.Server, engine.Counter = client, patient, patient
+	engine.Wait, engine.IgnoreAbsent, engine.Timeout = true, true, sets.Timeout
+	engine.Explainer = &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: client.NoRetry(), Now: client.Now}}
 	return engine.Run(ctx, phases)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/waitcmd"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
@@ -31,6 +32,7 @@ type setsDeleteFlags struct {
 	allow   []string
 	confirm sets.ConfirmFlags
 	lock    sets.LockFlags
+	causes  verb.CauseFlag
 	dryRun  string
 	output  string
 }
@@ -42,9 +44,11 @@ type setsDeleteOptions struct {
 	// within is how long the lock of the set is waited for.
 	within time.Duration
 	dryRun object.DryRun
-	ask    func(context.Context, applyset.Decision, string) (bool, error)
-	run    string
-	out    *printer.Printer
+	// endsFor: see [deletion.Engine].
+	endsFor func(event.Cause) time.Duration
+	ask     func(context.Context, applyset.Decision, string) (bool, error)
+	run     string
+	out     *printer.Printer
 }
 
 func newSetsDelete(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
@@ -69,6 +73,7 @@ Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 	cmd.Flags().StringSliceVar(&flags.allow, "prune-allow", nil,
 		"Delete objects of this KIND, too: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
+	flags.causes.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", verb.StuckCauses())
 	verb.OutputFlag(cmd, &flags.output)
 	return cmd
 }
@@ -79,14 +84,15 @@ func (f *setsDeleteFlags) toOptions(in verb.Invocation) (*setsDeleteOptions, err
 	const named = true
 	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, named)
 	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
+	endsFor, causesErr := f.causes.EndsFor(in.Cmd.Flags().Changed, waitcmd.IsUnattended(in.Streams))
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	print.DryRun = dryRun != object.DryRunNone
 	out, outErr := printer.ForDelete(print)
 	o := &setsDeleteOptions{
-		name: in.Args[0], allow: allow, confirm: f.confirm, within: within, dryRun: dryRun,
+		name: in.Args[0], allow: allow, confirm: f.confirm, within: within, dryRun: dryRun, endsFor: endsFor,
 		ask: sets.Asking(in.Streams, out.Pause), run: print.Run, out: out,
 	}
-	return o, errors.Join(nameErr, allowErr, lockErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(nameErr, allowErr, lockErr, dryRunErr, causesErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 func (o *setsDeleteOptions) Execute(ctx context.Context, in verb.Invocation) error {
@@ -231,7 +237,8 @@ func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection
 		}
 		o.out.Print(e)
 	}
-	if err := deleteMembers(ctx, c, o.run, client, o.dryRun, emit, phases); err != nil {
+	engine := deletion.Engine{DryRun: o.dryRun, Emit: emit, EndsFor: o.endsFor}
+	if err := deleteMembers(ctx, c, o.run, client, &engine, phases); err != nil {
 		return err
 	}
 	if kept > 0 {

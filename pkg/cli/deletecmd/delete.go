@@ -18,7 +18,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
@@ -104,11 +103,7 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.timeoutFor, "timeout-for", nil, "KIND=DURATION for a kind that needs another --timeout. Repeatable")
 	flags.BoolVar(&f.explain, "explain-stuck", true, "Explain why when nothing moves")
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is given")
-	f.causes = verb.CauseFlag{Codes: stuck.Codes(), Lasting: func(code string) (time.Duration, bool) {
-		lasting, _ := stuck.LastingOf(code)
-		return lasting.After, lasting.Ends
-	}}
-	f.causes.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off")
+	f.causes.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", verb.StuckCauses())
 	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the objects named, which are terminating, instead of deleting any")
 	flags.BoolVar(&f.yes, "yes", false, "Remove the finalizer without asking")
 	verb.OutputFlag(cmd, &f.output)

@@ -14,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -60,7 +61,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 		"KIND[/NAME]:CONDITION, as --for of wait takes it, to wait for instead of readiness. Repeatable")
 	f.times.Add(cmd)
 	f.readiness.Add(flags)
-	f.HangFlags.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off")
+	f.HangFlags.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", verb.UnreadyCauses(), verb.StuckCauses())
 }
 
 // Standing sets times that hold for many runs.
@@ -91,6 +92,11 @@ func (f *Flags) ToAwaited(flags *pflag.FlagSet, unattended bool) (Awaited, error
 	}
 	errs = append(errs, err)
 	return a, errors.Join(errs...)
+}
+
+// Deletes makes an engine that deletes explain and end as the flags say.
+func (a Awaited) Deletes(engine *deletion.Engine) {
+	engine.StuckAfter, engine.EndsFor = a.hanging.stuckAfter, a.hanging.endsFor
 }
 
 // Waits reports whether anything is waited for.

@@ -29,15 +29,12 @@ type HangFlags struct {
 	logs       int
 }
 
-// Add adds the flags to a command's; otherwise describes the default of --fail-on-cause.
-func (f *HangFlags) Add(cmd *cobra.Command, otherwise string) {
+// Add adds the flags to a command's; otherwise describes the default of --fail-on-cause, which
+// takes causes of these tables.
+func (f *HangFlags) Add(cmd *cobra.Command, otherwise string, causes ...verb.Causes) {
 	flags := cmd.Flags()
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long an object may make no progress before the reason is given")
-	f.causes = verb.CauseFlag{Codes: unready.Codes(), Lasting: func(code string) (time.Duration, bool) {
-		lasting, _ := unready.LastingOf(code)
-		return lasting.After, lasting.Ends
-	}}
-	f.causes.Add(cmd, otherwise)
+	f.causes.Add(cmd, otherwise, causes...)
 	flags.IntVar(&f.logs, "logs", 0, "How many of the last lines of a container to show with a cause that names it")
 	help.Words(cmd, "logs")
 	help.Words(cmd, "stuck-after")

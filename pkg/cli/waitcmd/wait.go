@@ -81,7 +81,7 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 	f.config.Add(cmd, false)
 	flags.StringVar(&f.explain, "explain-ready", "", "KIND of which to print when its objects are ready, and where that rule comes from; waits for nothing")
 	flags.BoolVar(&f.local, "local", false, "Judge the objects as they stand in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
-	f.hang.Add(cmd, "Off unless given")
+	f.hang.Add(cmd, "Off unless given", verb.UnreadyCauses())
 	flags.StringVarP(&f.output, "output", "o", output.Table, "Form of the results: "+strings.Join(waitFormats(), ", ")+
 		" or jsonpath=TEMPLATE; yaml, kyaml, name and jsonpath are of the objects that met their conditions")
 	help.Words(cmd, "output", append(waitFormats(), output.JSONPath+"=")...)
