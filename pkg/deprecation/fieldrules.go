@@ -26,23 +26,23 @@ func objectRules(kind schema.GroupKind) []rule {
 	case schema.GroupKind{Kind: "ServiceAccount"}:
 		return []rule{{
 			path: "metadata.annotations", key: "kubernetes.io/enforce-mountable-secrets",
-			since: v1(32), use: "separate namespaces", source: "v1 ServiceAccount.secrets",
+			since: v1(32), use: "separate namespaces", source: "v1 ServiceAccount.secrets", serverWarns: true,
 		}}
 	case schema.GroupKind{Kind: "Node"}:
-		return []rule{{path: "spec.configSource", since: v1(22), gone: v1(24), source: "v1 NodeSpec.configSource"}}
+		return []rule{{path: "spec.configSource", since: v1(22), gone: v1(24), source: "v1 NodeSpec.configSource", serverWarns: true}}
 	case schema.GroupKind{Kind: "PersistentVolume"}:
 		return volumeRules()
 	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
-		return []rule{claimRule("")}
+		return []rule{claimRule("", true)}
 	case schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}, schema.GroupKind{Group: "extensions", Kind: "Ingress"}:
 		return []rule{{
 			path: "metadata.annotations", key: "kubernetes.io/ingress.class",
-			since: v1(18), use: ".spec.ingressClassName", source: serverIngress,
+			since: v1(18), use: ".spec.ingressClassName", source: serverIngress, serverWarns: true,
 		}}
 	case schema.GroupKind{Group: "node.k8s.io", Kind: "RuntimeClass"}:
-		return labelRules("scheduling.nodeSelector")
+		return labelRules(true, "scheduling.nodeSelector")
 	case schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"}:
-		return labelRules("allowedTopologies[].matchLabelExpressions[].key")
+		return labelRules(true, "allowedTopologies[].matchLabelExpressions[].key")
 	}
 	return nil
 }
@@ -54,45 +54,46 @@ func serviceRules() []rule {
 			source: "v1 ServiceSpec.loadBalancerIP",
 		},
 		{
-			path: "spec.externalIPs", since: v1(36), use: "a load balancer, or a Gateway", source: serverServices,
+			path: "spec.externalIPs", since: v1(36), use: "a load balancer, or a Gateway", source: serverServices, serverWarns: true,
 		},
 		{
-			path: "spec.trafficDistribution", value: "PreferClose", since: v1(34), use: "PreferSameZone", source: serverServices,
+			path: "spec.trafficDistribution", value: "PreferClose", since: v1(34), use: "PreferSameZone",
+			source: serverServices, serverWarns: true,
 		},
 		{
 			path: "metadata.annotations", key: "service.kubernetes.io/topology-aware-hints",
-			since: v1(27), use: "service.kubernetes.io/topology-mode", source: serverServices,
+			since: v1(27), use: "service.kubernetes.io/topology-mode", source: serverServices, serverWarns: true,
 		},
 	}
 }
 
 // claimRule is that for a claim, or for a template of one at a path.
-func claimRule(path string) rule {
+func claimRule(path string, serverWarns bool) rule {
 	return rule{
 		path: path + "metadata.annotations", key: "volume.beta.kubernetes.io/storage-class",
-		since: v1(8), use: ".spec.storageClassName", source: serverClaims,
+		since: v1(8), use: ".spec.storageClassName", source: serverClaims, serverWarns: serverWarns,
 	}
 }
 
-func claimTemplateRules() []rule { return []rule{claimRule("volumeClaimTemplates[].")} }
+func claimTemplateRules() []rule { return []rule{claimRule("volumeClaimTemplates[].", false)} }
 
 func volumeRules() []rule {
 	rules := []rule{
 		{
 			path: "metadata.annotations", key: "volume.beta.kubernetes.io/storage-class",
-			since: v1(8), use: ".spec.storageClassName", source: serverVolumes,
+			since: v1(8), use: ".spec.storageClassName", source: serverVolumes, serverWarns: true,
 		},
 		{
 			path: "metadata.annotations", key: "volume.beta.kubernetes.io/mount-options",
-			since: v1(31), use: ".spec.mountOptions", source: serverVolumes,
+			since: v1(31), use: ".spec.mountOptions", source: serverVolumes, serverWarns: true,
 		},
 		{
 			path: "spec.persistentVolumeReclaimPolicy", value: "Recycle",
-			use: "dynamic provisioning", source: "v1 PersistentVolumeSpec.persistentVolumeReclaimPolicy",
+			use: "dynamic provisioning", source: "v1 PersistentVolumeSpec.persistentVolumeReclaimPolicy", serverWarns: true,
 		},
 	}
 	rules = append(rules, pluginRules("spec", "v1 PersistentVolumeSource.")...)
-	return append(rules, labelRules("spec.nodeAffinity.required.nodeSelectorTerms[].matchExpressions[].key")...)
+	return append(rules, labelRules(true, "spec.nodeAffinity.required.nodeSelectorTerms[].matchExpressions[].key")...)
 }
 
 // pluginRules are those for the volume plugins that were part of Kubernetes. The
@@ -103,6 +104,8 @@ func pluginRules(path, source string) []rule {
 		r := rule{path: path + "." + field, since: v1(since), use: use, source: source + field}
 		if gone > 0 {
 			r.gone = v1(gone)
+			ofVolume := path == "spec"
+			r.serverWarns = !ofVolume || field != "flocker" && field != "quobyte"
 		}
 		return r
 	}
@@ -128,10 +131,10 @@ func pluginRules(path, source string) []rule {
 
 // labelRules are those for places where the labels of nodes are named: as keys of a
 // map, or as the text at a path.
-func labelRules(paths ...string) []rule {
+func labelRules(serverWarns bool, paths ...string) []rule {
 	rules := make([]rule, len(paths))
 	for i, path := range paths {
-		rules[i] = rule{path: path, labels: true, source: serverLabels}
+		rules[i] = rule{path: path, labels: true, source: serverLabels, serverWarns: serverWarns}
 	}
 	return rules
 }
@@ -174,6 +177,8 @@ type rule struct {
 	use         string
 	// source names where it was deprecated: a field of k8s.io/api, or another source.
 	source string
+	// serverWarns is [FieldNotice.ServerWarns].
+	serverWarns bool
 }
 
 // ruleSet is the rules for what lies below a path.

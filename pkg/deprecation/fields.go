@@ -42,7 +42,20 @@ func NewFields(old, updated *unstructured.Unstructured, server Release) []FieldN
 	for _, n := range Fields(old, server) {
 		had[n.spot] = true
 	}
-	return slices.DeleteFunc(found, func(n FieldNotice) bool { return had[n.spot] })
+	found = slices.DeleteFunc(found, func(n FieldNotice) bool { return had[n.spot] })
+	if old != nil && !warnsOnUpdate(updated.GroupVersionKind().GroupKind()) {
+		for i := range found {
+			found[i].ServerWarns = false
+		}
+	}
+	return found
+}
+
+// warnsOnUpdate reports whether the API server warns of the new fields of an updated object
+// as it does when one is created: not of Pods and Ingresses, and of a ReplicationController
+// it examines the old template.
+func warnsOnUpdate(kind schema.GroupKind) bool {
+	return kind != schema.GroupKind{Kind: "Pod"} && kind != schema.GroupKind{Kind: "ReplicationController"} && kind.Kind != "Ingress"
 }
 
 // rulesFor returns what to look for in a kind, at any of its versions.

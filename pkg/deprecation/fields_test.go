@@ -143,6 +143,24 @@ func TestNewFields(t *testing.T) {
 	}
 }
 
+// The API server warns of a field in each kind that has it, but not in every update.
+func TestServerWarnsOfUpdates(t *testing.T) {
+	for object, want := range map[string]bool{
+		`{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {nodeSelector: {beta.kubernetes.io/os: linux}}}}}`:       true,
+		`{apiVersion: v1, kind: ReplicationController, spec: {template: {spec: {nodeSelector: {beta.kubernetes.io/os: linux}}}}}`: false,
+		`{apiVersion: v1, kind: Pod, metadata: {annotations: {security.alpha.kubernetes.io/sysctls: a=b}}}`:                       false,
+		`{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {annotations: {kubernetes.io/ingress.class: nginx}}}`:        false,
+	} {
+		u := parse(t, object)
+		empty := u.DeepCopy()
+		empty.Object = map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind()}
+		created, updated := deprecation.NewFields(nil, u, release(t, "1.36")), deprecation.NewFields(empty, u, release(t, "1.36"))
+		if len(created) != 1 || !created[0].ServerWarns || len(updated) != 1 || updated[0].ServerWarns != want {
+			t.Errorf("%s: created %+v, updated %+v", object, created, updated)
+		}
+	}
+}
+
 // No notice contains a value of the object.
 func TestFieldsTellNoValue(t *testing.T) {
 	const secret = "hunter2hunter2"

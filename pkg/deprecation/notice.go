@@ -142,6 +142,9 @@ type FieldNotice struct {
 	Since, Gone Release
 	// Use is what to do instead, to be read after "use"; empty if there is nothing.
 	Use string
+	// ServerWarns reports whether the API server's answer to the same write warns of it as
+	// well, by its path and without the object's name.
+	ServerWarns bool
 	// spot is Path without numbers, and Value: the position in a list does not make
 	// it new.
 	spot string

@@ -10,11 +10,11 @@ func podRules() []rule {
 		},
 		{
 			path: "spec.volumes[].gitRepo", since: v1(11), gone: v1(33),
-			use: "an init container that clones into an emptyDir", source: "v1 VolumeSource.gitRepo",
+			use: "an init container that clones into an emptyDir", source: "v1 VolumeSource.gitRepo", serverWarns: true,
 		},
 	}
 	rules = append(rules, pluginRules("spec.volumes[]", "v1 VolumeSource.")...)
-	rules = append(rules, claimRule("spec.volumes[].ephemeral.volumeClaimTemplate."))
+	rules = append(rules, claimRule("spec.volumes[].ephemeral.volumeClaimTemplate.", false))
 	rules = append(rules, annotationRules()...)
 	for _, containers := range []string{"containers", "initContainers"} {
 		for _, hook := range []string{"postStart", "preStop"} {
@@ -31,7 +31,7 @@ func podRules() []rule {
 // set, the annotation may be there for older clients, or be the API server's own.
 func annotationRules() []rule {
 	annotation := func(key string, since, gone int, use string, unless ...string) rule {
-		r := rule{path: "metadata.annotations", key: key, use: use, unless: unless, source: serverPods}
+		r := rule{path: "metadata.annotations", key: key, use: use, unless: unless, source: serverPods, serverWarns: true}
 		if since > 0 {
 			r.since = v1(since)
 		}
@@ -61,14 +61,15 @@ func podLabelRules() []rule {
 		must   = "requiredDuringSchedulingIgnoredDuringExecution"
 		should = "preferredDuringSchedulingIgnoredDuringExecution[]."
 	)
-	return labelRules(
+	return append(labelRules(true,
 		"spec.nodeSelector",
 		node+must+".nodeSelectorTerms[].matchExpressions[].key",
 		node+should+"preference.matchExpressions[].key",
+		"spec.topologySpreadConstraints[].topologyKey",
+	), labelRules(false,
 		pod+must+"[].topologyKey",
 		pod+should+"podAffinityTerm.topologyKey",
 		anti+must+"[].topologyKey",
 		anti+should+"podAffinityTerm.topologyKey",
-		"spec.topologySpreadConstraints[].topologyKey",
-	)
+	)...)
 }

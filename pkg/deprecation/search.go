@@ -97,11 +97,13 @@ func (s *search) label(node any, at []step) {
 		if !s.server.reached(l.since) {
 			continue
 		}
+		r := rule{since: l.since, use: l.use, serverWarns: s.rule.serverWarns}
 		if _, ok := m[l.name]; ok {
-			s.add(append(at, step{field: l.name}), rule{since: l.since, use: l.use})
+			s.add(append(at, step{field: l.name}), r)
 		}
 		if text == l.name {
-			s.add(at, rule{since: l.since, use: l.use, value: l.name})
+			r.value = l.name
+			s.add(at, r)
 		}
 	}
 }
@@ -138,7 +140,7 @@ func isSet(node any) bool {
 }
 
 func (s *search) add(at []step, r rule) {
-	n := FieldNotice{Path: place(at, true), Value: r.value, Since: r.since, Use: r.use}
+	n := FieldNotice{Path: place(at, true), Value: r.value, Since: r.since, Use: r.use, ServerWarns: r.serverWarns}
 	if s.server.reached(r.gone) {
 		n.Gone = r.gone
 	}

@@ -62,12 +62,18 @@ func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	defer w.telling.Unlock()
 	for _, ref := range about {
 		text, ours := withoutName(ref, text)
-		if slices.Contains(w.told[ref], text) || ours && isTakeover(text) || w.known(ref, text, ours) {
+		if slices.Contains(w.told[ref], text) || ours && (isTakeover(text) || w.repeats(ref, text)) || w.known(ref, text, ours) {
 			continue
 		}
 		w.told[ref] = append(w.told[ref], text)
 		w.tell(ref, text)
 	}
+}
+
+// repeats reports whether the webhook only names the object of what the API server has warned
+// of: its warnings come first, since the webhook is asked later.
+func (w *Warnings) repeats(ref object.Ref, text string) bool {
+	return len(w.told[ref]) > 0 && strings.HasPrefix(text, "deprecated, as the API server warns: ")
 }
 
 // known reports whether the other one of the API server and the webhook has warned about

@@ -28,14 +28,9 @@ func (c *Catalogue) Notice(kind schema.GroupVersionKind) (string, bool) {
 	return "", false
 }
 
-// Fields returns a text for each deprecated field that now has and old had not.
-func (c *Catalogue) Fields(old, now *unstructured.Unstructured) []string {
-	found := deprecation.NewFields(old, now, c.Server)
-	texts := make([]string, len(found))
-	for i, n := range found {
-		texts[i] = n.String()
-	}
-	return texts
+// Fields returns the deprecated fields that now has and old had not.
+func (c *Catalogue) Fields(old, now *unstructured.Unstructured) []deprecation.FieldNotice {
+	return deprecation.NewFields(old, now, c.Server)
 }
 
 // Resources returns the versions of custom resources that are deprecated.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -151,12 +152,12 @@ func (old) Notice(gvk schema.GroupVersionKind) (string, bool) {
 	return gvk.GroupVersion().String() + " is deprecated; use v2", gvk.Version == "v1"
 }
 
-func (old) Fields(was, is *unstructured.Unstructured) []string {
+func (old) Fields(was, is *unstructured.Unstructured) []deprecation.FieldNotice {
 	if _, had, _ := unstructured.NestedFieldNoCopy(contentOf(was), "spec", "old"); had {
 		return nil
 	}
 	if _, has, _ := unstructured.NestedFieldNoCopy(is.Object, "spec", "old"); has {
-		return []string{".spec.old is deprecated"}
+		return []deprecation.FieldNotice{{Path: ".spec.old"}}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -18,8 +19,8 @@ type chatty struct{ text string }
 
 func (c chatty) Notice(schema.GroupVersionKind) (string, bool) { return c.text, true }
 
-func (c chatty) Fields(_, now *unstructured.Unstructured) []string {
-	return []string{now.GetName() + c.text, c.text}
+func (c chatty) Fields(_, now *unstructured.Unstructured) []deprecation.FieldNotice {
+	return []deprecation.FieldNotice{{Path: now.GetName() + c.text}, {Path: "." + c.text, ServerWarns: true}}
 }
 
 func (chatty) Hint(ownership.Hint) bool { return false }

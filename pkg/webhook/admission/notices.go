@@ -7,17 +7,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Deprecations knows what is deprecated. Both texts are one line, without the name
-// of the object: "policy/v1beta1 is deprecated since 1.21, removed in 1.25; use
-// policy/v1".
+// Deprecations knows what is deprecated.
 type Deprecations interface {
-	// Notice returns the notice for a kind at a version; false for none.
+	// Notice returns the notice for a kind at a version; false for none. It is one line,
+	// without the name of the object: "policy/v1beta1 is deprecated since 1.21, removed in
+	// 1.25; use policy/v1".
 	Notice(kind schema.GroupVersionKind) (text string, ok bool)
-	// Fields returns a text for each deprecated field that now has and old had not.
-	// Old is nil for an object that is created.
-	Fields(old, now *unstructured.Unstructured) []string
+	// Fields returns the deprecated fields that now has and old had not. Old is nil for an
+	// object that is created.
+	Fields(old, now *unstructured.Unstructured) []deprecation.FieldNotice
 }
 
 // notices warns of the version that the client used, and of deprecated fields in a
@@ -59,13 +62,29 @@ func (j notices) warnings(r *request) ([]warning, error) {
 	return append(out, fieldWarnings(name, j.deprecations.Fields(nil, object))...), nil
 }
 
-func fieldWarnings(name string, texts []string) []warning {
+// fieldWarnings has a line for each field that the API server does not warn of, and one line
+// that names the object for all the others: the API server's warnings have the rest.
+func fieldWarnings(name string, notices []deprecation.FieldNotice) []warning {
 	var out []warning
-	for i, text := range texts {
-		if i == maxLines {
-			return append(out, warning{aboutField, fmt.Sprintf("%s: +%d more deprecated fields", name, len(texts)-i)})
+	var repeated []fieldpath.Path
+	more := 0
+	for _, n := range notices {
+		path, err := fieldpath.ParsePath(n.Path)
+		switch {
+		case n.ServerWarns && err == nil:
+			repeated = append(repeated, path)
+		case len(out) == maxLines:
+			more++
+		default:
+			out = append(out, warning{aboutField, name + ": " + n.String()})
 		}
-		out = append(out, warning{aboutField, name + ": " + text})
+	}
+	if more > 0 {
+		out = append(out, warning{aboutField, fmt.Sprintf("%s: +%d more deprecated fields", name, more)})
+	}
+	if len(repeated) > 0 {
+		head := name + ": deprecated, as the API server warns: " // The plugin's client knows these words.
+		out = append(out, warning{aboutField, head + pathList(repeated, max(lineLength-length(head), pathLength))})
 	}
 	return out
 }

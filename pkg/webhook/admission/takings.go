@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
@@ -69,8 +70,8 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 	if j.deprecations == nil || !slices.ContainsFunc(transitions, isClaim) {
 		return out, nil
 	}
-	texts, err := j.fields(r)
-	out.warnings = append(out.warnings, fieldWarnings(name, texts)...)
+	notices, err := j.fields(r)
+	out.warnings = append(out.warnings, fieldWarnings(name, notices)...)
 	return out, err
 }
 
@@ -117,7 +118,7 @@ func (j takings) scaled(r *request, was, is metadata) (out findings, err error) 
 
 // fields returns the notices for deprecated fields that the new object has and the old
 // one had not. Few objects have any, so the new one is checked first.
-func (j takings) fields(r *request) ([]string, error) {
+func (j takings) fields(r *request) ([]deprecation.FieldNotice, error) {
 	now, err := r.Object.read()
 	if err != nil || len(j.deprecations.Fields(nil, now)) == 0 {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/net"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
@@ -131,15 +132,46 @@ func TestForeignText(t *testing.T) {
 	}
 }
 
+// Fields of which the API server warns as well share one line with the object's name.
+func TestFieldWarnings(t *testing.T) {
+	notice := func(path string, serverWarns bool) deprecation.FieldNotice {
+		return deprecation.FieldNotice{Path: path, ServerWarns: serverWarns}
+	}
+	for name, tt := range map[string]struct {
+		notices []deprecation.FieldNotice
+		want    []string
+	}{
+		"none": {nil, nil},
+		"ours alone": {
+			[]deprecation.FieldNotice{notice(".spec.a", false), notice(".spec.b", false)},
+			[]string{"Thing/n/x: .spec.a is deprecated", "Thing/n/x: .spec.b is deprecated"},
+		},
+		"the server's too": {
+			[]deprecation.FieldNotice{notice(".spec.a", true), notice(".spec.b", false), notice(`.metadata.annotations["x.io/y"]`, true)},
+			[]string{"Thing/n/x: .spec.b is deprecated", `Thing/n/x: deprecated, as the API server warns: .spec.a, .metadata.annotations["x.io/y"]`},
+		},
+		"more than a line holds": {
+			[]deprecation.FieldNotice{
+				notice(".spec.volumes[0].gitRepo", true), notice(".spec.volumes[1].cephfs", true), notice(".spec.volumes[2].rbd", true), notice(".spec.volumes[3].rbd", true),
+			},
+			[]string{"Thing/n/x: deprecated, as the API server warns: .spec.volumes[0].gitRepo, .spec.volumes[1].cephfs, +2 more"},
+		},
+	} {
+		if diff := cmp.Diff(tt.want, textsOf(fieldWarnings("Thing/n/x", tt.notices))); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, diff)
+		}
+	}
+}
+
 // Edge case 74: whatever the names and however many the warnings, the lines fit.
 func TestBounded(t *testing.T) {
 	long := strings.Repeat("ä", 253)
 	var transitions []ownership.Transition
-	var fields []string
+	var fields []deprecation.FieldNotice
 	for i := range 40 {
 		name := fmt.Sprint(i, long)
 		transitions = append(transitions, took(`.spec["`+name+`"]`, name+"//"+name, name))
-		fields = append(fields, long+long)
+		fields = append(fields, deprecation.FieldNotice{Path: "." + long, Use: long})
 	}
 	name := nameOf(long, metadata{Name: long, Namespace: long})
 	lines := append(ownersWarnings(name, takeovers(transitions)), fieldWarnings(name, fields)...)

@@ -324,12 +324,16 @@ scheduling: {nodeSelector: {beta.kubernetes.io/instance-type: large}}
 				t.Fatal(err)
 			}
 			var lines []string
+			alone := 0
 			for _, n := range deprecation.Fields(u, s.release) {
 				lines = append(lines, n.String())
+				if !n.ServerWarns {
+					alone++
+				}
 			}
 			ours, theirs := strings.Join(lines, "\n"), strings.Join(warnings, "\n")
-			if len(lines) != len(warnings)+tt.alone {
-				t.Errorf("%d notices, the server has %d and %d are ours alone:\n%s\n\n%s", len(lines), len(warnings), tt.alone, ours, theirs)
+			if len(lines) != len(warnings)+tt.alone || alone != tt.alone {
+				t.Errorf("%d notices, %d of them ours alone; the server has %d and %d should be ours alone:\n%s\n\n%s", len(lines), alone, len(warnings), tt.alone, ours, theirs)
 			}
 			for _, m := range regexp.MustCompile(`\bv(1\.\d+)`).FindAllStringSubmatch(theirs, -1) {
 				if !regexp.MustCompile(`since ` + regexp.QuoteMeta(m[1]) + `\b`).MatchString(ours) {

@@ -20,11 +20,11 @@ func (allOld) Notice(gvk schema.GroupVersionKind) (string, bool) {
 	return "all is old", gvk.Kind == "ConfigMap"
 }
 
-func (allOld) Fields(_, now *unstructured.Unstructured) []string {
+func (allOld) Fields(_, now *unstructured.Unstructured) []deprecation.FieldNotice {
 	if now.GetKind() != "ConfigMap" {
 		return nil
 	}
-	return []string{".data is old"}
+	return []deprecation.FieldNotice{{Path: ".data"}}
 }
 
 const birds = `

@@ -67,7 +67,7 @@ func TestNamelessAndDeleted(t *testing.T) {
 		}
 		// The name is made by the time that validating webhooks are asked.
 		name := "ConfigMap/nameless/" + u.GetName()
-		if diff := cmp.Diff([]string{name + ": all is old", name + ": .data is old"}, r.admin.told()); diff != "" {
+		if diff := cmp.Diff([]string{name + ": all is old", name + ": .data is deprecated"}, r.admin.told()); diff != "" {
 			t.Errorf("warnings (-want +got):\n%s", diff)
 		}
 	}
