@@ -12,13 +12,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Running passes events on, keeps the workloads among their results, and reports at the
-// end which images their Pods run.
+// Running passes events on, keeps the workloads, Services and Ingresses among their results,
+// and reports at the end which images their Pods run, and what nothing answers for.
 type Running struct {
 	emit func(event.Event)
 
-	mu   sync.Mutex
-	refs []object.Ref
+	mu              sync.Mutex
+	refs, entrances []object.Ref
 }
 
 // Reporting returns what passes events on to emit.
@@ -27,29 +27,37 @@ func Reporting(emit func(event.Event)) *Running { return &Running{emit: emit} }
 // Handle passes an event on.
 func (r *Running) Handle(e event.Event) {
 	var ref object.Ref
+	r.mu.Lock()
 	switch e := e.(type) {
 	case event.Waited:
 		if e.Action == event.Met {
 			ref = e.Ref
 		}
+		if unready.IsEntrance(ref) {
+			r.entrances = append(r.entrances, ref)
+		}
 	case event.Owned:
 		ref = e.Ref
 	}
 	if unready.HasPods(ref) {
-		r.mu.Lock()
 		r.refs = append(r.refs, ref)
-		r.mu.Unlock()
 	}
+	r.mu.Unlock()
 	r.emit(e)
 }
 
-// Report finds out which images they run. Unreadable images are not reported.
+// Report finds out which images they run, and which objects have no backend. Unreadable ones are
+// not reported.
 func (r *Running) Report(ctx context.Context, reader diagnose.Reader) {
 	r.mu.Lock()
-	refs := slices.Clone(r.refs)
+	refs, entrances := slices.Clone(r.refs), slices.Clone(r.entrances)
 	r.mu.Unlock()
-	if ctx.Err() != nil || len(refs) == 0 {
+	if ctx.Err() != nil {
 		return
+	}
+	slices.SortFunc(entrances, object.Ref.Compare)
+	for _, remark := range unready.Unanswered(ctx, reader, entrances) {
+		r.emit(remark)
 	}
 	slices.SortFunc(refs, object.Ref.Compare)
 	for _, runs := range unready.Running(ctx, reader, refs) {

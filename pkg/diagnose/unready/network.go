@@ -1,9 +1,11 @@
 package unready
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -16,6 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -59,10 +62,7 @@ func (v *rules) endpoints(s *corev1.Service) []rule.Finding {
 	slicesOf := diagnose.Question{GVK: rule.EndpointSlice(), Namespace: s.Namespace, Labels: discoveryv1.LabelServiceName + "=" + s.Name}
 	endpoints, sure := v.Select(slicesOf, every)
 	selector := labels.SelectorFromSet(s.Spec.Selector)
-	var behind rule.Pods
-	if len(s.Spec.Selector) > 0 {
-		behind = v.ReadPods(s.Namespace, selector.String(), "", nil)
-	}
+	behind := v.behind(s)
 	if !sure || v.answers(s, endpoints) {
 		return nil
 	}
@@ -77,11 +77,7 @@ func (v *rules) endpoints(s *corev1.Service) []rule.Finding {
 		return nil
 	}
 	if len(behind.Pods) == 0 && behind.More == 0 {
-		c.Code = "SelectorMatchesNothing"
-		c.Message = rule.Name(r) + " has no endpoints: its selector matches no Pod"
-		c.Evidence = []string{"selector " + text.Excerpt(selector.String())}
-		c.Next = rule.Kubectl(s.Namespace, "get", "pods", "--show-labels")
-		return []rule.Finding{{Cause: c, Rank: rule.Root}}
+		return []rule.Finding{selectorMatchesNothing(s)}
 	}
 	var found []rule.Finding
 	for _, p := range behind.Pods {
@@ -104,6 +100,70 @@ func (v *rules) endpoints(s *corev1.Service) []rule.Finding {
 	c.Message = fmt.Sprintf("%s has no ready endpoint: none of the Pods that it selects is ready", rule.Name(r))
 	c.Evidence = []string{"selector " + text.Excerpt(selector.String()) + " matches " + text.Count(len(behind.Pods)+behind.More, "Pod")}
 	return append(found, rule.Finding{Cause: c, Rank: rule.Consequence})
+}
+
+// behind lists the Pods that a Service selects.
+func (v *rules) behind(s *corev1.Service) rule.Pods {
+	if len(s.Spec.Selector) == 0 {
+		return rule.Pods{}
+	}
+	return v.ReadPods(s.Namespace, labels.SelectorFromSet(s.Spec.Selector).String(), "", nil)
+}
+
+func selectorMatchesNothing(s *corev1.Service) rule.Finding {
+	r := rule.Ref(rule.Core("Service"), s.Namespace, s.Name)
+	return rule.Finding{Rank: rule.Root, Cause: event.Cause{
+		Code:      "SelectorMatchesNothing",
+		Message:   rule.Name(r) + " has no endpoints: its selector matches no Pod",
+		Evidence:  []string{"selector " + text.Excerpt(labels.SelectorFromSet(s.Spec.Selector).String())},
+		Next:      rule.Kubectl(s.Namespace, "get", "pods", "--show-labels"),
+		BlockedBy: r,
+	}}
+}
+
+// IsEntrance reports whether an object is of a kind that [Unanswered] remarks on.
+func IsEntrance(ref object.Ref) bool {
+	return ref.GVK == rule.Core("Service") || ref.GVK == rule.Networking("Ingress")
+}
+
+// Unanswered returns remarks on Services and Ingresses that are ready, although nothing is
+// there to answer a request: a selector matches no Pod, a backend does not exist. It reads
+// the first [MostRunning], and leaves out what is not known.
+func Unanswered(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Remarked {
+	refs = refs[:min(len(refs), MostRunning)]
+	var found []event.Remarked
+	examine := func(r *diagnose.Run) {
+		found = nil
+		for _, ref := range refs {
+			u, _ := r.Get(ref.GVK, ref.Namespace, ref.Name)
+			if u == nil {
+				continue
+			}
+			v := newRules(r, u)
+			findings := typed(v, u, v.backends)
+			if ref.GVK == rule.Core("Service") {
+				findings = typed(v, u, v.selectsNothing)
+			}
+			for _, f := range findings {
+				found = append(found, event.Remarked{Ref: ref, Code: f.Cause.Code, Text: f.Cause.Message, Hint: "see " + f.Cause.Next})
+			}
+		}
+	}
+	facts := diagnose.NewFacts()
+	g := diagnose.Gatherer{Reader: reader, Budget: 4 * MostRunning, WorthList: MostRunning + 1}
+	if g.Fill(ctx, facts, examine) != nil {
+		return nil
+	}
+	examine(diagnose.NewRun(time.Time{}, facts))
+	return found
+}
+
+func (v *rules) selectsNothing(s *corev1.Service) []rule.Finding {
+	pods := v.behind(s)
+	if len(s.Spec.Selector) == 0 || s.Spec.Type == corev1.ServiceTypeExternalName || !pods.Sure || len(pods.Pods) > 0 || pods.More > 0 {
+		return nil
+	}
+	return []rule.Finding{selectorMatchesNothing(s)}
 }
 
 func every(*unstructured.Unstructured) bool { return true }

@@ -89,3 +89,46 @@ func TestRunningAsksLittle(t *testing.T) {
 		t.Errorf("%v of what may not be read", runs)
 	}
 }
+
+// A Service or an Ingress that is ready, and that nothing answers for, gets a remark. What
+// may not be read gets none.
+func TestUnanswered(t *testing.T) {
+	const pod = `
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: prod, uid: a, labels: {app: web}}, status: {phase: Running}}`
+	const service = `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod}, spec: {selector: {app: web}, ports: [{port: 80}]}}`
+	const ingress = `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web, namespace: prod}, spec: {
+  rules: [{http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]}, status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}}`
+	for name, c := range map[string]struct {
+		objects   string
+		forbidden string
+		want      []string
+	}{
+		"a Pod behind it":               {service + pod, "", nil},
+		"no Pod behind it":              {service, "", []string{"SelectorMatchesNothing service/web -n prod has no endpoints: its selector matches no Pod"}},
+		"Pods may not be listed":        {service, "Pod", nil},
+		"no selector":                   {`{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod}, spec: {ports: [{port: 80}]}}`, "", nil},
+		"a name of elsewhere":           {`{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod}, spec: {type: ExternalName, externalName: example.com, selector: {app: web}}}`, "", nil},
+		"an Ingress and its Service":    {ingress + "\n---\n" + service, "", nil},
+		"an Ingress without it":         {ingress, "", []string{"ServiceMissing ingress.networking.k8s.io/web -n prod needs Service web, which does not exist"}},
+		"Services may not be looked at": {ingress, "Service", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &diagnosetest.Memory{Objects: diagnosetest.Read(t, c.objects)}
+			if c.forbidden != "" {
+				m.Answers.Failing = map[string]error{c.forbidden: diagnosetest.Forbidden(c.forbidden)}
+			}
+			ref := object.RefOf(m.Objects[0])
+			if !unready.IsEntrance(ref) {
+				t.Fatal(ref)
+			}
+			var got []string
+			for _, r := range unready.Unanswered(t.Context(), m, []object.Ref{ref}) {
+				got = append(got, r.Code+" "+r.Text)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
