@@ -32,10 +32,8 @@ type preflightRun struct {
 	// changes: one of those objects changes.
 	changes bool
 	told    map[event.Remarked]bool
-	// kept are unchanged objects that may lack a newly pushed image; others reports
-	// whether any object changed.
-	kept   []preflight.Kept
-	others bool
+	// kept are unchanged objects that may lack a newly pushed image.
+	kept []preflight.Kept
 }
 
 func newForesight(emit func(event.Event), prunes bool, p *plan.Plan) *preflightRun {
@@ -59,7 +57,6 @@ func seeing(all ...func(plan.Item, *unstructured.Unstructured, *unstructured.Uns
 func (f *preflightRun) see(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.others = f.others || changes
 	if !changes {
 		if kept, ok := preflight.KeptImage(after); ok {
 			f.kept = append(f.kept, kept)
@@ -171,7 +168,7 @@ func (f *preflightRun) tellKept(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	if r, ok := preflight.ImagesMayBeOld(f.kept, !f.others); ok {
+	if r, ok := preflight.ImagesMayBeOld(f.kept); ok {
 		f.emit(r)
 	}
 }
