@@ -11,21 +11,33 @@ type Screen struct {
 	out, err io.Writer
 	rows     int   // that the status takes; 0 while it is away
 	Failure  error // the first of writing a result
+	heading  string
 }
+
+// Heading is written to stderr above the next text; if there is none before the next
+// heading, it is not written at all.
+func (s *Screen) Heading(text string) { s.heading = text }
 
 // Result writes finished text to stdout, in one piece.
 func (s *Screen) Result(text string) {
 	if text == "" || s.Failure != nil {
 		return
 	}
-	s.Clear()
+	s.head()
 	_, s.Failure = io.WriteString(s.out, text)
 }
 
 // Note writes lines to stderr. If stderr is closed, there is nowhere to report that.
 func (s *Screen) Note(text string) {
-	s.Clear()
+	s.head()
 	_, _ = io.WriteString(s.err, text)
+}
+
+// head makes room for a text, below its heading.
+func (s *Screen) head() {
+	s.Clear()
+	_, _ = io.WriteString(s.err, s.heading)
+	s.heading = ""
 }
 
 // notes returns a screen whose results are notes of this one.

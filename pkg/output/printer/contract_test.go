@@ -193,9 +193,11 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// An unchanged run says nothing but its result, in a log as on a terminal: phases without
+// a line have no heading.
 func TestUnchangedObjects(t *testing.T) {
 	story := func(n int) []event.Event {
-		events := []event.Event{event.Planned{Phases: []event.Phase{{Name: "all", Total: n}}}, event.PhaseStarted{}}
+		events := []event.Event{event.Planned{Phases: []event.Phase{{Name: "all", Total: n}, {Name: "none"}}}, event.PhaseStarted{}}
 		for i := range n {
 			events = append(events, event.Applied{Ref: config("c" + strings.Repeat("x", i)), Action: event.Unchanged})
 		}
@@ -206,15 +208,18 @@ func TestUnchangedObjects(t *testing.T) {
 		verbose bool
 		lines   int
 	}{
-		"a screenful":          {objects: 20, lines: 21},
-		"more":                 {objects: 21, lines: 1},
-		"more, asked for them": {objects: 21, verbose: true, lines: 22},
+		"one":                  {objects: 1, lines: 1},
+		"many":                 {objects: 21, lines: 1},
+		"many, asked for them": {objects: 21, verbose: true, lines: 22},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, printer.ForApply, output.Options{Verbose: tt.verbose}, story(tt.objects))
 			if n := strings.Count(got.out, "\n"); n != tt.lines {
 				t.Errorf("%d lines, want %d:\n%s", n, tt.lines, got.out)
+			}
+			if heads := strings.Contains(got.err, "phase 1 of 2"); heads != tt.verbose || strings.Contains(got.err, "phase 2") {
+				t.Errorf("headings:\n%s", got.err)
 			}
 		})
 	}

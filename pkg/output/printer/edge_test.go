@@ -137,7 +137,6 @@ func TestClientDryRun(t *testing.T) {
 	})
 	const want = `created     configmap/a -n prod (client dry run)
 configured  configmap/b -n prod (client dry run)
-unchanged   configmap/c -n prod (client dry run)
 1 to create, 1 to send, 1 unchanged (client dry run: nothing was written or checked)
 `
 	if diff := cmp.Diff(want, got.out); diff != "" {

@@ -17,9 +17,8 @@
 //
 // Results are written in the order of the plan, in whatever order they were finished: the
 // table and the names when a phase is over, documents when the run is. Only the stream
-// follows the work itself. The table of an apply leaves out unchanged objects if the plan
-// has more than 20 (but not with [output.Options.Verbose]); the summary counts them and
-// the documents list them. Conflicts come last, all of them, followed once by the flags
+// follows the work itself. The table of an apply leaves out unchanged objects (but
+// not with [output.Options.Verbose]); the summary counts them and the documents list them. Conflicts come last, all of them, followed once by the flags
 // that settle them.
 package printer
 
@@ -127,6 +126,7 @@ func (p *Printer) Close(ctx context.Context) error {
 	p.results.Flush()
 	var err error
 	if p.state.Begun { // Else the run ended before there was anything to print of it.
+		p.screen.Heading("") // The end is about the run, not about its last phase.
 		err = p.results.Finish(ctx)
 		if p.run != "" && p.state.WentWrong() {
 			p.screen.Note("run: " + text.Printable(p.run) + "\n") // The server's audit log has this id.

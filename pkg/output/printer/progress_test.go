@@ -305,7 +305,6 @@ func TestPlainLines(t *testing.T) {
 	want := []string{
 		away,
 		"the API server answers again",
-		"phase 1 of 2, configuration: 100 objects",
 		"phase 1 of 2, configuration: 1 of 200 applied",
 		"configmap/c -n prod did not come through, trying again for up to 30 s: slow down, c",
 		away,
@@ -315,7 +314,6 @@ func TestPlainLines(t *testing.T) {
 		"phase 1 of 2, configuration: 5 of 200 applied; waiting for the API server (10s of 30s): connection refused",
 		"phase 1 of 2, configuration: 5 of 200 applied; waiting for the API server (20s of 30s): connection refused",
 		"the API server answers again",
-		"phase 2 of 2, workloads: 100 objects",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -322,13 +322,13 @@ func (c *Reporter) continueOnConflict() {
 	}
 }
 
-// announce reports the phase that begins, if there are several.
+// announce names the phase that begins, if there are several, above what is written in it.
 func (c *Reporter) announce() {
 	phase, ok := c.state.Phase()
 	if c.statusLine != nil || !c.headings || !ok || len(c.state.Phases) < 2 {
 		return
 	}
-	c.say(fmt.Sprintf("%s: %s", title(c.state), text.Count(phase.Total, "object")))
+	c.screen.Heading(fmt.Sprintf("%s: %s\n", title(c.state), text.Count(phase.Total, "object")))
 }
 
 // Refer replaces what was reported of an object during the wait by a reference, so that
@@ -391,6 +391,7 @@ func (c *Reporter) status(now time.Time) string {
 	if progress := soFar(c.state); progress != "" {
 		if title := title(c.state); title != "" {
 			progress = title + ": " + progress
+			c.screen.Heading("") // This line says it.
 		}
 		// A rate is meaningful only while work proceeds.
 		rate := float64(c.state.Done) / now.Sub(c.start).Seconds()

@@ -64,11 +64,11 @@ func (t *applyTable) Handle(e event.Event) {
 	}
 }
 
-// listed reports whether an object gets a line.
+// listed reports whether an object gets a line: an unchanged one about which there is
+// nothing to say is only counted.
 func (t *applyTable) listed(a event.Applied) bool {
 	quiet := a.Action == event.Unchanged || a.OnlyOwners
-	return !quiet || t.Verbose || t.State.Total <= oneScreen ||
-		a.Reason != "" || a.Joined != nil || len(details(t.Base, a, 0)) > 0
+	return !quiet || t.Verbose || a.Reason != "" || a.Joined != nil || len(details(t.Base, a, 0)) > 0
 }
 
 func (t *applyTable) Flush() {

@@ -42,7 +42,7 @@ func (t *givenTable) Finish(context.Context) error {
 		for _, m := range g.Moves {
 			owners += len(m.Paths)
 		}
-		if g.Action == event.Unchanged && !t.Verbose && t.State.Total > oneScreen {
+		if g.Action == event.Unchanged && !t.Verbose && len(t.details(g)) == 0 {
 			continue
 		}
 		word := format.Pad(string(g.Action), len(event.Unchanged))

@@ -143,7 +143,7 @@ func deleteSummary(c *output.State, dryRun bool) string {
 	return text
 }
 
-// Up to this many objects fit on one screen: all are listed, unchanged or not.
+// Up to this many objects fit on one screen: all are listed, met or not.
 const oneScreen = 20
 
 // manySkipped is how many objects of a phase are listed that were skipped for the
