@@ -44,6 +44,17 @@ func Causes(causes []event.Cause) []string {
 	return text
 }
 
+// Codes names causes without their messages: NoStorageClass, ImagePull.
+func Codes(causes []event.Cause) string {
+	var codes []string
+	for _, c := range causes {
+		if code := text.Printable(c.Code); !slices.Contains(codes, code) {
+			codes = append(codes, code)
+		}
+	}
+	return strings.Join(codes, ", ")
+}
+
 // Doubts shortens what several objects have in common: what may not be read, which is reported
 // in full once. The zero value has seen none.
 type Doubts struct{ told map[string]bool }

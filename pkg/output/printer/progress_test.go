@@ -259,8 +259,8 @@ func TestReasonIsSaidOnce(t *testing.T) {
 	got := in(t, 1, printer.ForApply, func(w *watched) {
 		w.p.Print(phases())
 		w.p.Print(event.PhaseStarted{Index: 0})
-		w.p.Print(event.Retrying{Ref: config("a"), Err: apierrors.NewInternalError(errors.New("no webhook")), Left: 30 * time.Second})
-		pass(25 * time.Second)
+		w.p.Print(event.Retrying{Ref: config("a"), Err: apierrors.NewInternalError(errors.New("no webhook")), Left: 40 * time.Second})
+		pass(35 * time.Second)
 	})
 	text := strings.Join(got, "\n")
 	if strings.Count(text, "no webhook") != 1 || strings.Count(text, "trying configmap/a -n prod again (") != 2 {
@@ -312,7 +312,6 @@ func TestPlainLines(t *testing.T) {
 		"the API server answers again",
 		away,
 		"phase 1 of 2, configuration: 5 of 200 applied; waiting for the API server (10s of 30s): connection refused",
-		"phase 1 of 2, configuration: 5 of 200 applied; waiting for the API server (20s of 30s): connection refused",
 		"the API server answers again",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -94,8 +94,8 @@ func suffix(group string) string {
 // counted finds what a line says to be finished.
 var counted = regexp.MustCompile(`(\d+) of (\d+) (applied|gone|met)`)
 
-// nothing lets time pass in which nothing arrives, and checks the log: a line about every
-// ten seconds that says what is open, for how long, and never calls an open object
+// nothing lets time pass in which nothing arrives, and checks the log: a line after ten
+// seconds, then after twenty, forty, and every minute, that says what is open, for how long, and never calls an open object
 // finished.
 func (w *watched) nothing(atLeast time.Duration, limit string) {
 	w.t.Helper()
@@ -104,13 +104,20 @@ func (w *watched) nothing(atLeast time.Duration, limit string) {
 	pass(atLeast + time.Duration(w.random.IntN(120))*time.Second)
 	lines, at := w.log.since(len(before))
 	last := began
-	for _, when := range append(at, time.Now()) {
-		if gap := when.Sub(last); gap > 11*time.Second {
+	pauses := []time.Duration{11 * time.Second, 21 * time.Second, 41 * time.Second, 61 * time.Second}
+	for i, when := range append(at, time.Now()) {
+		if gap := when.Sub(last); gap > pauses[min(i, len(pauses)-1)] {
 			w.t.Fatalf("not a word for %s, after %q", gap, before)
 		}
 		last = when
 	}
-	if n, most := len(lines), 1+int(time.Since(began)/(9*time.Second)); n > most {
+	most := 1
+	for _, by := range []time.Duration{19 * time.Second, 59 * time.Second, 119 * time.Second} {
+		if time.Since(began) > by {
+			most++
+		}
+	}
+	if n := len(lines); n > most {
 		w.t.Errorf("%d lines in %s: %q", n, time.Since(began), lines)
 	}
 	for i, line := range lines {
@@ -174,7 +181,7 @@ func planOf(refs []object.Ref, within time.Duration) event.Planned {
 	return event.Planned{Phases: []event.Phase{{Name: "objects", Total: len(refs), Refs: refs}}, Within: within}
 }
 
-// A log says every ten seconds what the run waits for, even if nothing arrives (edge case
+// A log says again and again, at growing intervals, what the run waits for, even if nothing arrives (edge case
 // 91).
 func TestNoSilenceInALog(t *testing.T) {
 	const limit = " of 5m"
@@ -263,7 +270,7 @@ func TestWaitingForTheServerIsToldInALog(t *testing.T) {
 		w.say(planOf(several(1), 0))
 		w.say(event.PhaseStarted{})
 	})
-	if len(lines) < 18 || len(lines) > 22 {
+	if len(lines) < 6 || len(lines) > 9 {
 		t.Errorf("%d lines in three minutes: %q", len(lines), lines)
 	}
 	for i, line := range lines[1 : len(lines)-1] {
@@ -273,6 +280,48 @@ func TestWaitingForTheServerIsToldInALog(t *testing.T) {
 	}
 	if last := lines[len(lines)-1]; last != "the API server answers again" {
 		t.Errorf("in the end: %q", last)
+	}
+}
+
+// Once a cause is known, the waiting line is the cause, at growing intervals, whatever the
+// conditions say meanwhile; it is printed again only when it changes.
+func TestTheWaitingLineIsTheCause(t *testing.T) {
+	cache, web := ref("apps/v1", "StatefulSet", "shop", "cache"), ref("apps/v1", "Deployment", "shop", "web")
+	because := func(code string) event.Stalled {
+		return event.Stalled{Ref: cache, Since: time.Now(), Causes: []event.Cause{{Code: code, Message: code + " it is"}}}
+	}
+	lines := in(t, 1, printer.ForApply, func(w *watched) {
+		w.p.Print(planOf([]object.Ref{cache, web}, 0))
+		w.p.Print(event.PhaseStarted{})
+		w.p.Print(event.Applied{Ref: cache, Action: event.Created})
+		w.p.Print(event.Applied{Ref: web, Action: event.Created})
+		w.p.Print(event.Waiting{For: "2 objects to be ready", Within: 10 * time.Minute})
+		for _, r := range []object.Ref{cache, web} {
+			w.p.Print(event.Judged{Ref: r, Conditions: []event.Condition{{For: "ready", Message: "0 of 1 replicas"}}})
+		}
+		pass(5 * time.Second)
+		for i := range 30 {
+			w.p.Print(because("NoStorageClass"))
+			w.p.Print(event.Judged{Ref: web, Conditions: []event.Condition{{For: "ready", Message: fmt.Sprint(i, " of 40 replicas")}}})
+			pass(5 * time.Second)
+		}
+		w.p.Print(because("ImagePull"))
+		pass(11 * time.Second)
+	})
+	want := []string{
+		"no progress: statefulset.apps/cache -n shop", "    NoStorageClass: NoStorageClass it is",
+		"waiting for statefulset.apps/cache -n shop (15s of 10m): NoStorageClass, +1",
+		"waiting for statefulset.apps/cache -n shop (35s of 10m): NoStorageClass, +1",
+		"waiting for statefulset.apps/cache -n shop (1m15s of 10m): NoStorageClass, +1",
+		"waiting for statefulset.apps/cache -n shop (2m15s of 10m): NoStorageClass, +1",
+		"no progress: statefulset.apps/cache -n shop", "    ImagePull: ImagePull it is",
+		"waiting for statefulset.apps/cache -n shop (2m45s of 10m): ImagePull, +1",
+	}
+	for i := range lines {
+		lines[i] = strings.TrimSuffix(lines[i], " for 0s")
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("%s", strings.Join(lines, "\n"))
 	}
 }
 

@@ -21,6 +21,8 @@ type activity struct {
 	// lacking is what awaited objects lack; news counts the latest reports.
 	lacking map[object.Key]lack
 	news    int
+	// explained are objects for which a cause is known, the first one first.
+	explained []explanation
 	// waiting is since when and for how long at most the run waits for them.
 	waiting pending
 	// step is the work before there is a plan, and since when.
@@ -35,6 +37,12 @@ type task struct {
 	within time.Duration
 	// news is the latest report about it.
 	news string
+}
+
+// explanation holds the codes of why an object makes no progress.
+type explanation struct {
+	key   object.Key
+	codes string
 }
 
 // lack is what an object lacks, when it was reported, and when anything was first
@@ -79,6 +87,8 @@ func (a *activity) handle(e event.Event, now time.Time) {
 			first = before.first
 		}
 		a.lacking[e.Ref.Key()] = lack{e, a.news, first}
+	case event.Stalled:
+		a.explains(e)
 	case event.Waited:
 		delete(a.lacking, e.Ref.Key())
 		if a.state.Waits {
@@ -117,9 +127,9 @@ func (a *activity) pending() (p pending, ok bool) {
 			what: format.Name(first.ref), since: first.since, limit: first.within, lacks: first.news, others: others(a.underway[1:]),
 		}, true
 	case len(a.lacking) > 0:
-		j := a.latest()
+		j, why := a.latest()
 		p := a.waiting
-		p.what, p.lacks = format.Name(j.Ref), shortly(j)
+		p.what, p.lacks = format.Name(j.Ref), why
 		if more := len(a.lacking) - 1; more > 0 {
 			p.others = fmt.Sprintf(", +%d", more)
 		}
@@ -138,15 +148,34 @@ func (a *activity) pending() (p pending, ok bool) {
 	}
 }
 
-// latest is the object with the latest news, among those that lack something.
-func (a *activity) latest() event.Judged {
+// explains keeps the codes of the causes of an object: its messages were just printed, and
+// may change all the time.
+func (a *activity) explains(e event.Stalled) {
+	key, codes := e.Ref.Key(), format.Codes(e.Causes)
+	i := slices.IndexFunc(a.explained, func(x explanation) bool { return x.key == key })
+	switch {
+	case i < 0 && codes != "":
+		a.explained = append(a.explained, explanation{key, codes})
+	case i >= 0:
+		a.explained[i].codes = codes
+	}
+}
+
+// latest returns the first object whose cause is known, or else the one with the latest
+// news, among those that lack something; and what it lacks.
+func (a *activity) latest() (event.Judged, string) {
+	for _, x := range a.explained {
+		if l, ok := a.lacking[x.key]; ok && x.codes != "" {
+			return l.Judged, x.codes
+		}
+	}
 	var latest lack
 	for _, l := range a.lacking {
 		if l.news > latest.news {
 			latest = l
 		}
 	}
-	return latest.Judged
+	return latest.Judged, shortly(latest.Judged)
 }
 
 // others names one more object in progress, and counts the rest.

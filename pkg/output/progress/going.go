@@ -56,6 +56,9 @@ func (c *Reporter) hangs(head, more string, e event.Stuck) {
 	const many = 3
 	same := 0
 	for _, before := range c.told {
+		if before.Ref.Key() == e.Ref.Key() && format.SameTexts(before.Causes, e.Causes) {
+			return
+		}
 		if before.Ref.Key() != e.Ref.Key() && format.SameCause(before.Causes, e.Causes) {
 			same++
 		}

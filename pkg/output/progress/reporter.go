@@ -17,8 +17,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// every is how long a log may be silent; then a line reports how far the run is.
-const every = 10 * time.Second
+// every is how long a log may be silent; then a line reports how far the run is. A line
+// that says the same as the one before comes after twice the time, up to seldom.
+const (
+	every  = 10 * time.Second
+	seldom = time.Minute
+)
 
 // Reporter writes stderr: how far the run is, what it is waiting for, and warnings.
 // Except for the headings, it is the same for every format.
@@ -37,11 +41,13 @@ type Reporter struct {
 
 	blocked   *pending // why the run is held up; nil while it works
 	said      map[string]bool
-	last      time.Time // at which anything was said
-	start     time.Time // of the run
-	unreached bool      // the API server does not answer, or not what it is asked
-	sick      bool      // it answers, with errors
-	lost      bool      // objects were given up because of that
+	last      time.Time     // at which anything was said
+	pause     time.Duration // until the next line that says how far the run is
+	progress  string        // what the last such line said, without times
+	start     time.Time     // of the run
+	unreached bool          // the API server does not answer, or not what it is asked
+	sick      bool          // it answers, with errors
+	lost      bool          // objects were given up because of that
 
 	explains   bool // stuck objects, while the run continues
 	told       []event.Stuck
@@ -252,6 +258,10 @@ func (c *Reporter) waiting(e event.Waiting) {
 	if e.Since.IsZero() && e.Within == 0 { // It has just begun.
 		plain.since = time.Time{}
 	}
+	if e.Ref == (object.Ref{}) && e.Since.IsZero() && e.Within > 0 {
+		c.blocked = h // Most often the applied objects are ready at once.
+		return
+	}
 	// Many objects that wait for the same are one line.
 	c.holdOn(h, e.For, plain.line(c.now()))
 }
@@ -367,9 +377,15 @@ func (c *Reporter) Tick() {
 	if now.Sub(c.last) < every {
 		return
 	}
-	if line := c.status(now); line != "" {
-		c.say(line)
+	line, same := c.status(now)
+	if same != c.progress {
+		c.progress, c.pause = same, every
 	}
+	if line == "" || now.Sub(c.last) < c.pause {
+		return
+	}
+	c.say(line)
+	c.pause = min(2*c.pause, seldom)
 }
 
 // pending returns what holds the run up, or else what it is doing; nil if that is
@@ -385,10 +401,12 @@ func (c *Reporter) pending() *pending {
 }
 
 // status returns one line that says how far the run is, what it waits for, and for how
-// long.
-func (c *Reporter) status(now time.Time) string {
+// long; and the line without what changes by itself.
+func (c *Reporter) status(now time.Time) (line, same string) {
 	var parts []string
-	if progress := soFar(c.state); progress != "" {
+	p := c.pending()
+	if progress := soFar(c.state); progress != "" && (p == nil || c.state.Good() < c.state.Total) {
+		same = progress
 		if title := title(c.state); title != "" {
 			progress = title + ": " + progress
 			c.screen.Heading("") // This line says it.
@@ -400,14 +418,14 @@ func (c *Reporter) status(now time.Time) string {
 		}
 		parts = append(parts, progress)
 	}
-	p := c.pending()
 	if p == nil && len(parts) == 0 {
 		p = &pending{what: "preparing", since: c.start}
 	}
 	if p != nil {
 		parts = append(parts, p.line(now))
+		same += p.what + p.lacks + p.others
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, "; "), same
 }
 
 func (c *Reporter) say(line string) { c.note(line + "\n") }
