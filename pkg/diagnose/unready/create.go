@@ -169,16 +169,43 @@ func (v *rules) podSecurity(w workload, said string, c *event.Cause) bool {
 	}
 	c.Code = "PodSecurityViolation"
 	c.Message = "Pods of " + rule.Name(w.ref) + " are refused: namespace " + w.ref.Namespace + " enforces the Pod security level " + level
+	c.BlockedBy = rule.Ref(rule.Core("Namespace"), "", w.ref.Namespace)
+	c.Next = rule.Kubectl("", "get", "namespace", w.ref.Namespace, "--show-labels")
 	if _, why, ok := strings.Cut(said, level+`": `); ok {
 		checks, details := violations(text.OneLine(why))
 		c.Message += ", and they do not comply: " + text.Excerpt(strings.Join(checks, ", "))
+		if len(details) > 0 {
+			c.Evidence = nil // Whole, it repeats them.
+		}
 		for _, detail := range details {
 			c.Evidence = append(c.Evidence, text.Excerpt(detail))
 		}
+		if fix := complying(checks); fix != "" {
+			c.Next = fix
+		}
 	}
-	c.BlockedBy = rule.Ref(rule.Core("Namespace"), "", w.ref.Namespace)
-	c.Next = rule.Kubectl("", "get", "namespace", w.ref.Namespace, "--show-labels")
 	return true
+}
+
+// complying returns what to paste into a template so that its Pods pass these checks; empty
+// if none of them is passed by a line of the securityContext.
+func complying(checks []string) string {
+	var lines []string
+	for _, field := range [][2]string{
+		{"allowPrivilegeEscalation != false", "allowPrivilegeEscalation: false"},
+		{"unrestricted capabilities", "capabilities: {drop: [ALL]}"},
+		{"privileged", "privileged: false"},
+		{"runAsNonRoot != true", "runAsNonRoot: true"},
+		{"seccompProfile", "seccompProfile: {type: RuntimeDefault}"},
+	} {
+		if slices.Contains(checks, field[0]) {
+			lines = append(lines, field[1])
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "paste into each of these containers: securityContext: {" + strings.Join(lines, ", ") + "}"
 }
 
 // violations takes apart which checks of Pod security failed: "check (who has to do what),

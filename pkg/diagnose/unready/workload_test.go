@@ -60,6 +60,7 @@ func TestRefused(t *testing.T) {
 				`unrestricted capabilities (containers "app", "log" must set securityContext.capabilities.drop=["ALL"]; container "app" must not include "a, (b" in securityContext.capabilities.add), ` +
 				`runAsNonRoot != true (pod or container "app" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "app" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")`),
 			want: []string{"PodSecurityViolation: " + who + ": namespace prod enforces the Pod security level restricted:latest, and they do not comply: allowPrivilegeEscalation != false, unrestricted capabilities, runAsNonRoot != true, seccompProfile"},
+			next: "paste into each of these containers: securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}, runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}",
 			evidence: []string{
 				`allowPrivilegeEscalation != false (container "app" must set securityContext.allowPrivilegeEscalation=false)`,
 				`unrestricted capabilities (containers "app", "log" must set securityContext.capabilities.drop=["ALL"]; container "app" must not include "a, (b" in securityContext.capabilities.add)`,

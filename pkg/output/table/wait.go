@@ -87,11 +87,11 @@ func waitedLine(b output.Base, text *strings.Builder, w event.Waited, width int)
 		text.WriteString(": " + note)
 	}
 	text.WriteString("\n")
-	format.Below(text, waitedLines(w, format.Within(b.Width, "    ")), "    ", b.Width)
+	format.Below(text, waitedLines(b, w, format.Within(b.Width, "    ")), "    ", b.Width)
 }
 
 // waitedLines are the lines below an unmet object.
-func waitedLines(w event.Waited, room int) []string {
+func waitedLines(b output.Base, w event.Waited, room int) []string {
 	if w.Action == event.Met {
 		return nil
 	}
@@ -100,9 +100,26 @@ func waitedLines(w event.Waited, room int) []string {
 		text = format.ErrorLines(w.Err, room)
 	}
 	if w.Action != event.Gone && w.Action != event.Unselected {
-		text = append(text, conditionLines(w.Conditions, room)...)
+		conditions := w.Conditions
+		if !b.Verbose && slices.ContainsFunc(w.Causes, func(c event.Cause) bool { return !c.Doubt && !c.Passing }) {
+			conditions = withoutRefusals(conditions)
+		}
+		text = append(text, conditionLines(conditions, room)...)
 	}
 	return append(text, format.Causes(w.Causes)...)
+}
+
+// withoutRefusals leaves out of conditions why Pods are refused: a cause below them says
+// that better.
+func withoutRefusals(conditions []event.Condition) []event.Condition {
+	conditions = slices.Clone(conditions)
+	for i, c := range conditions {
+		conditions[i].Message, _, _ = strings.Cut(c.Message, "; Pods cannot be created")
+		conditions[i].Values = slices.DeleteFunc(slices.Clone(c.Values), func(v event.Value) bool {
+			return strings.Contains(v.Expr, `"ReplicaFailure"`)
+		})
+	}
+	return conditions
 }
 
 // isOfCondition reports whether the error of an object is that of a condition that is

@@ -1,0 +1,45 @@
+package table
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+)
+
+// One trouble is reported once: below a cause that says why Pods are refused, the condition
+// does not say it again. With -v 1 it does, and beside a doubt alone.
+func TestRefusalOnce(t *testing.T) {
+	w := event.Waited{
+		Action: event.TimedOut,
+		Conditions: []event.Condition{{
+			For: "ready", Message: `0 of 1 replica is up to date; Pods cannot be created (FailedCreate): pods "web-x" is forbidden`,
+			Values: []event.Value{
+				{Expr: ".status.replicas", Value: int64(0)},
+				{Expr: `.status.conditions[type="ReplicaFailure"]`, Value: "FailedCreate"},
+			},
+		}},
+	}
+	short := []string{"not ready: 0 of 1 replica is up to date", "  .status.replicas  0"}
+	for name, c := range map[string]struct {
+		causes  []event.Cause
+		verbose bool
+		want    int
+	}{
+		"a cause":             {causes: []event.Cause{{Code: "PodSecurityViolation"}}, want: 3},
+		"a cause, all of it":  {causes: []event.Cause{{Code: "PodSecurityViolation"}}, verbose: true, want: 4},
+		"a doubt":             {causes: []event.Cause{{Code: "NotAllowed", Doubt: true}}, want: 4},
+		"of an older version": {causes: []event.Cause{{Code: "ImagePull", Passing: true}}, want: 4},
+		"no cause":            {want: 3},
+	} {
+		w.Causes = c.causes
+		got := waitedLines(output.Base{Options: output.Options{Verbose: c.verbose}}, w, 0)
+		if len(got) != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+		if name == "a cause" && !slices.Equal(got[:2], short) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
