@@ -54,13 +54,13 @@ func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 			advice = append(advice, words)
 		}
 	}
-	for _, match := range mistyped.FindAllStringSubmatch(text, -1) {
+	for _, match := range matches(mistyped, text) {
 		add(p.quoteIt(in, match[1], match[2]))
 	}
-	for _, match := range twice.FindAllStringSubmatch(text, -1) {
+	for _, match := range matches(twice, text) {
 		add(p.bothLines(in, match[1], match[2]))
 	}
-	for _, match := range unknown.FindAllStringSubmatch(text, -1) {
+	for _, match := range matches(unknown, text) {
 		add(p.nearField(in, match[1]))
 	}
 	plain := mistyped.ReplaceAllStringFunc(text, func(fault string) string {
@@ -72,6 +72,14 @@ func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 		return nil
 	}
 	return &MisfitError{Err: err, Text: plain, Advice: strings.Join(advice, "; ")}
+}
+
+// matches returns the matches of a pattern sorted by path: the server walks a map, and reports its
+// faults in another order each time.
+func matches(pattern *regexp.Regexp, text string) [][]string {
+	all := pattern.FindAllStringSubmatch(text, -1)
+	slices.SortFunc(all, func(a, b []string) int { return strings.Compare(a[1], b[1]) })
+	return all
 }
 
 // nulls explains fields of a custom resource that are null: nothing stands after their key.
