@@ -40,7 +40,7 @@ func (i *impatient) Watch(ctx context.Context, kind object.Kind, sel object.Sele
 
 // An outage is outlived for the sake of deletions that are under way: for as long as the
 // objects that are looked for may take, and once. Without any, the first phase has the
-// patience of every verb. What comes after an outage is looked for briefly.
+// patience of every verb. An object after an outage is searched for briefly.
 func TestHowLongObjectsAreLookedFor(t *testing.T) {
 	for name, test := range map[string]struct {
 		dry     object.DryRun

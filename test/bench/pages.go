@@ -13,7 +13,7 @@ import (
 const (
 	// pageShort is what a reader finishes, and pageRuns has all rows.
 	pageShort, pageRuns = "performance.md", "performance-runs.md"
-	growthImage         = "images/growth.svg"
+	growthImage         = "growth.svg"
 )
 
 // renew writes what was measured into the pages of a folder, and draws their picture.
