@@ -84,7 +84,7 @@ type otherVersionError struct {
 }
 
 func (e *otherVersionError) Error() string {
-	return fmt.Sprintf("the definition of %s in this set has no version %s, but %s",
+	return fmt.Sprintf("the CRD of %s in this set has no version %s, but %s",
 		e.gvk.Kind, e.gvk.Version, strings.Join(e.versions, ", "))
 }
 

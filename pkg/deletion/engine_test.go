@@ -547,7 +547,7 @@ func TestReverse(t *testing.T) {
 		"workloads, custom: widget.example.com/one",
 		"workloads: deployment.apps/operator",
 		"configuration: serviceaccount/operator",
-		"definitions: namespace/ops",
-		"definitions: customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
+		"CRDs and namespaces: namespace/ops",
+		"CRDs and namespaces: customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
 	}, got)
 }

@@ -164,7 +164,7 @@ func (c *Candidate) byLabel(definition *unstructured.Unstructured) {
 			continue
 		}
 		if c.own[label] == value {
-			c.clue(worthLabel, "it has the label "+text.Excerpt(label+"="+value)+" in common with the definition of the kind")
+			c.clue(worthLabel, "it has the label "+text.Excerpt(label+"="+value)+" in common with the CRD of the kind")
 		}
 		return
 	}

@@ -30,7 +30,7 @@ const (
 func (c class) String() string {
 	switch c {
 	case definitions:
-		return "definitions"
+		return "CRDs and namespaces"
 	case configuration:
 		return "configuration"
 	case network:
@@ -38,7 +38,7 @@ func (c class) String() string {
 	case workloads:
 		return "workloads"
 	case registrations:
-		return "registrations"
+		return "webhooks"
 	case unknown:
 		return "unknown kinds"
 	}

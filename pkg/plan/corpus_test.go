@@ -25,17 +25,17 @@ func TestCorpus(t *testing.T) {
 		phases     string
 		duplicates int
 	}{
-		"argocd":             {phases: "definitions, configuration, workloads"},
-		"cert-manager-crds":  {phases: "definitions"},
+		"argocd":             {phases: "CRDs and namespaces, configuration, workloads"},
+		"cert-manager-crds":  {phases: "CRDs and namespaces"},
 		"cilium-1.18":        {phases: "configuration, configuration 2, network, workloads"},
 		"deprecated":         {duplicates: 17},
 		"flux-2.4.0":         {duplicates: 2},
 		"gateway-api":        {duplicates: 27},
 		"hcloud-ccm":         {duplicates: 1},
 		"hcloud-csi":         {phases: "configuration, configuration 2, workloads, unknown kinds"},
-		"k8zner-crd":         {phases: "definitions"},
+		"k8zner-crd":         {phases: "CRDs and namespaces"},
 		"kops-hetzner":       {phases: "configuration, configuration 2, workloads"},
-		"kube-prometheus":    {phases: "definitions, configuration, configuration 2, workloads, registrations"},
+		"kube-prometheus":    {phases: "CRDs and namespaces, configuration, configuration 2, workloads, webhooks"},
 		"microservices-demo": {phases: "configuration, workloads"},
 	} {
 		t.Run(set, func(t *testing.T) {

@@ -16,14 +16,14 @@ import (
 func TestNetworkFirst(t *testing.T) {
 	for name, want := range map[string][]string{
 		"calico": {
-			"definitions: ClusterRole/calico-node CustomResourceDefinition/ippools.crd.projectcalico.org Namespace/shop",
+			"CRDs and namespaces: ClusterRole/calico-node CustomResourceDefinition/ippools.crd.projectcalico.org Namespace/shop",
 			"configuration: ClusterRoleBinding/calico-node ConfigMap/kube-system/calico-config " +
 				"ServiceAccount/kube-system/calico-node ServiceAccount/kube-system/calico-kube-controllers",
 			"network: DaemonSet/kube-system/calico-node",
 			"workloads: Deployment/shop/web Deployment/kube-system/calico-kube-controllers IPPool/default",
 		},
 		"flannel": {
-			"definitions: Namespace/kube-flannel",
+			"CRDs and namespaces: Namespace/kube-flannel",
 			"configuration: ConfigMap/kube-flannel/kube-flannel-cfg ServiceAccount/kube-flannel/flannel",
 			"network: DaemonSet/kube-system/csi-node Deployment/kube-system/cloud-controller DaemonSet/kube-flannel/kube-flannel-ds",
 			"workloads: Deployment/kube-system/csi-controller",

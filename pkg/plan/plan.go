@@ -53,7 +53,7 @@ type Plan struct {
 
 // Phase is a group of objects that may be applied in parallel.
 type Phase struct {
-	// Name for people, unique in the plan: "definitions", "configuration",
+	// Name for people, unique in the plan: "CRDs and namespaces", "configuration",
 	// "workloads", "workloads 2", …
 	Name string
 	// Items in the order of the input.

@@ -115,24 +115,24 @@ func TestPhases(t *testing.T) {
 		},
 		"edge case 18: a definition and its object in one run": {
 			in:   shorts("example.com/v1 Widget w") + "\n---\n" + crd,
-			want: []string{"definitions: CustomResourceDefinition/widgets.example.com", "workloads: Widget/prod/w"},
+			want: []string{"CRDs and namespaces: CustomResourceDefinition/widgets.example.com", "workloads: Widget/prod/w"},
 		},
 		"edge case 18: a version that the definition does not serve is unknown": {
 			in:   shorts("example.com/v0 Widget w") + "\n---\n" + crd,
-			want: []string{"definitions: CustomResourceDefinition/widgets.example.com", "unknown kinds: Widget/w"},
+			want: []string{"CRDs and namespaces: CustomResourceDefinition/widgets.example.com", "unknown kinds: Widget/w"},
 		},
 		"edge case 18: a kind that only an operator of the set can install": {
 			in: shorts("cert-manager.io/v1 Issuer i", "apps/v1 Deployment operator",
 				"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration w"),
 			want: []string{
 				"workloads: Deployment/prod/operator",
-				"registrations: ValidatingWebhookConfiguration/w", "unknown kinds: Issuer/i",
+				"webhooks: ValidatingWebhookConfiguration/w", "unknown kinds: Issuer/i",
 			},
 		},
 		"edge case 19: a namespace and its contents in one run": {
 			in: shorts("apps/v1 Deployment new/web", "v1 Secret new/s", "v1 Namespace new"),
 			want: []string{
-				"definitions: Namespace/new", "configuration: Secret/new/s",
+				"CRDs and namespaces: Namespace/new", "configuration: Secret/new/s",
 				"workloads: Deployment/new/web",
 			},
 		},
@@ -144,7 +144,7 @@ func TestPhases(t *testing.T) {
 				"apps/v1 Deployment hook", "v1 Service hook"),
 			want: []string{
 				"configuration: Service/prod/hook", "workloads: Deployment/prod/hook",
-				"registrations: ValidatingAdmissionPolicyBinding/b ValidatingAdmissionPolicy/p " +
+				"webhooks: ValidatingAdmissionPolicyBinding/b ValidatingAdmissionPolicy/p " +
 					"MutatingWebhookConfiguration/m APIService/v1.metrics.example.com",
 			},
 		},
@@ -167,14 +167,14 @@ func TestPhases(t *testing.T) {
 		"roles join the definitions, where there are any": {
 			in: shorts("v1 Namespace other", "rbac.authorization.k8s.io/v1 ClusterRole r") + roleBinding("ClusterRole", "r"),
 			want: []string{
-				"definitions: Namespace/other ClusterRole/r",
+				"CRDs and namespaces: Namespace/other ClusterRole/r",
 				"configuration: RoleBinding/prod/bind",
 			},
 		},
 		"a role in a new namespace cannot join them": {
 			in: shorts("v1 Namespace prod", "rbac.authorization.k8s.io/v1 Role r", "v1 ConfigMap c") + roleBinding("Role", "r"),
 			want: []string{
-				"definitions: Namespace/prod", "configuration: Role/prod/r ConfigMap/prod/c",
+				"CRDs and namespaces: Namespace/prod", "configuration: Role/prod/r ConfigMap/prod/c",
 				"configuration 2: RoleBinding/prod/bind",
 			},
 		},
@@ -203,7 +203,7 @@ metadata:
 		"depends-on something of no namespace, and several": {
 			in: shorts("v1 ConfigMap c /Namespace/other /namespaces/prod/Secret/s", "v1 Namespace other", "v1 Secret s"),
 			want: []string{
-				"definitions: Namespace/other", "configuration: Secret/prod/s",
+				"CRDs and namespaces: Namespace/other", "configuration: Secret/prod/s",
 				"configuration 2: ConfigMap/prod/c",
 			},
 		},

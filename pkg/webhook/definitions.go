@@ -30,7 +30,7 @@ type definitions struct {
 func (d definitions) run(ctx context.Context) error {
 	informer, err := d.cache.GetInformer(ctx, definition(), cache.BlockUntilSynced(false))
 	if err != nil {
-		return fmt.Errorf("watch definitions: %w", err)
+		return fmt.Errorf("watch CRDs: %w", err)
 	}
 	set := func(object any) {
 		if u, ok := object.(*unstructured.Unstructured); ok {
@@ -47,7 +47,7 @@ func (d definitions) run(ctx context.Context) error {
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("watch definitions: %w", err)
+		return fmt.Errorf("watch CRDs: %w", err)
 	}
 	<-ctx.Done()
 	return nil

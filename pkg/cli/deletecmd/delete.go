@@ -99,7 +99,7 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	f.config.Add(cmd, false)
 	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout,
-		"How long an object may take to go away; 20m for namespaces and definitions, unless given. 0 is unlimited")
+		"How long an object may take to go away; 20m for namespaces and CRDs, unless given. 0 is unlimited")
 	flags.StringArrayVar(&f.timeoutFor, "timeout-for", nil, "KIND=DURATION for a kind that needs another --timeout. Repeatable")
 	flags.BoolVar(&f.explain, "explain-stuck", true, "Explain why when nothing moves")
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is given")

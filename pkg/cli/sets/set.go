@@ -113,7 +113,7 @@ func (s *Set) mayBeParent(ctx context.Context) error {
 	}
 	no := &object.HintedError{
 		Err:    fmt.Errorf("%s cannot be the parent of a set", s.Kind.GVK.GroupKind()),
-		Advice: "a Secret or a ConfigMap can, or a custom resource whose definition has the label " + applyset.ParentTypeLabel,
+		Advice: "a Secret or a ConfigMap can, or a custom resource whose CRD has the label " + applyset.ParentTypeLabel,
 	}
 	if s.Kind.GVK.Group == "" {
 		return no

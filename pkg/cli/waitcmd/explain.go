@@ -37,7 +37,7 @@ func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 	gk, err := askedKind(ctx, in.Connection, o.Kind, o.Rules)
 	if err != nil {
 		width, _ := verb.Terminal(in.Streams.ErrOut)
-		fmt.Fprintln(in.Streams.ErrOut, format.Fit("the server was not asked, so that annotations of a definition are not looked at: ", err.Error(), width))
+		fmt.Fprintln(in.Streams.ErrOut, format.Fit("the server was not asked, so that annotations of a CRD are not looked at: ", err.Error(), width))
 		others = knownKinds(o.Kind, o.Rules)
 		gk, others = others[0], others[1:]
 	}

@@ -70,7 +70,7 @@ func (d *Discovery) definitionsOf(ctx context.Context, group string) ([]string, 
 		case err != nil:
 			return transport.Garbled(body)
 		case table.Kind != "Table":
-			return transport.Wrong("it is a %s, not a table of definitions", table.Kind)
+			return transport.Wrong("it is a %s, not a table of CRDs", table.Kind)
 		}
 		return nil
 	})

@@ -193,7 +193,7 @@ func (e *NotEstablishedError) Error() string {
 
 // Hint says what prevents it.
 func (e *NotEstablishedError) Hint() string {
-	return "another definition has one of its names; see: " + command.Kubectl("get") + " crd"
+	return "another CRD has one of its names; see: " + command.Kubectl("get") + " crd"
 }
 
 // ofKind turns an error of asking how a kind is served into one about the kind, if the

@@ -194,7 +194,7 @@ func (v *rules) silent(u *unstructured.Unstructured) []rule.Finding {
 	c := event.Cause{
 		Code:     "NoController",
 		Message:  rule.Name(r) + ": no controller has written its status" + v.Since(u.GetCreationTimestamp()),
-		Evidence: []string{".status is empty, and the definition " + crd.GetName() + " has one"},
+		Evidence: []string{".status is empty, and the CRD " + crd.GetName() + " has one"},
 		Next:     rule.Describe(object.RefOf(crd)),
 	}
 	return []rule.Finding{v.controller(u, c)}

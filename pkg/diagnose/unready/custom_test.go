@@ -92,7 +92,7 @@ func TestDefinitions(t *testing.T) {
 			facts: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.example.com}, spec: {group: example.com, names: {kind: Widget, plural: gadgets}},
   status: {conditions: [{type: NamesAccepted, status: "False", reason: KindConflict, message: '"Widget" is already in use'}, {type: Established, status: "False", reason: NotAccepted}]}}` +
 				"\n---\n" + `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {group: example.com}, status: {acceptedNames: {kind: Widget, plural: widgets}}}`,
-			want:    []string{"NamesConflict: customresourcedefinition.apiextensions.k8s.io/gadgets.example.com is not served: another definition of its group has one of its names (KindConflict)"},
+			want:    []string{"NamesConflict: customresourcedefinition.apiextensions.k8s.io/gadgets.example.com is not served: another CRD of its group has one of its names (KindConflict)"},
 			blocked: "customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
 		},
 		"schema": {

@@ -21,7 +21,7 @@ func (v *rules) definition(u *unstructured.Unstructured) []rule.Finding {
 	if c := object.ConditionOf(u, "NamesAccepted"); c.Status == "False" {
 		cause := event.Cause{
 			Code:     "NamesConflict",
-			Message:  rule.Name(r) + " is not served: another definition of its group has one of its names (" + text.Excerpt(c.Reason) + ")",
+			Message:  rule.Name(r) + " is not served: another CRD of its group has one of its names (" + text.Excerpt(c.Reason) + ")",
 			Evidence: []string{rule.Line(c)},
 			Next:     rule.Kubectl("", "get", "customresourcedefinitions", "-o", "custom-columns=NAME:.metadata.name,KIND:.status.acceptedNames.kind,SHORT:.status.acceptedNames.shortNames"),
 		}

@@ -49,7 +49,7 @@ func deleteStory() []event.Event {
 	return []event.Event{
 		event.Planned{Phases: []event.Phase{
 			{Name: "workloads", Total: 7, Refs: []object.Ref{config("a"), config("b"), config("old"), config("kept"), config("far"), widget("one"), widget("two")}},
-			{Name: "definitions", Total: 1, Refs: []object.Ref{shop}},
+			{Name: "CRDs and namespaces", Total: 1, Refs: []object.Ref{shop}},
 		}},
 		event.PhaseStarted{Index: 0},
 		event.Started{Ref: config("a")},

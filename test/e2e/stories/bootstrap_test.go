@@ -85,11 +85,11 @@ func TestBootstrap(t *testing.T) {
 	// The machine's configuration wants them in order before there is any API server.
 	printed := call(t, 0, b.kubeconfig, addons, "apply", "-f", "-", "--dry-run=client", "-o", "manifests").stdout.String()
 	says(t, printed,
-		"# phase 1 of 5, definitions: 3 objects\n", "name: storage\n", "name: network\n", "name: pools.storage.example.com\n",
+		"# phase 1 of 5, CRDs and namespaces: 3 objects\n", "name: storage\n", "name: network\n", "name: pools.storage.example.com\n",
 		"# phase 2 of 5, configuration: 7 objects\n", "kind: ServiceAccount\n", "name: net\n", "kind: StorageClass\n",
 		"# phase 3 of 5, network: 2 objects\n", "name: net\n", "name: cloud-controller\n",
 		"# phase 4 of 5, workloads: 3 objects\n", "name: storage-node\n", "name: storage-controller\n", "name: fast\n",
-		"# phase 5 of 5, registrations: 1 object\n", "name: pools.storage.example.com\n")
+		"# phase 5 of 5, webhooks: 1 object\n", "name: pools.storage.example.com\n")
 	if n := b.balancer.Stats().Connections; n != 0 {
 		t.Errorf("%d connections to an API server that need not be asked", n)
 	}
@@ -110,8 +110,8 @@ func TestBootstrap(t *testing.T) {
 	b.up(t)
 	r.ends(t, 0)
 	says(t, r.stderr.String(), "left out: 1 Helm hook", "pod/storage-test -n storage  test", "the API server answers again",
-		"phase 1 of 5, definitions", "phase 2 of 5, configuration", "phase 3 of 5, network", "phase 4 of 5, workloads",
-		"phase 5 of 5, registrations")
+		"phase 1 of 5, CRDs and namespaces", "phase 2 of 5, configuration", "phase 3 of 5, network", "phase 4 of 5, workloads",
+		"phase 5 of 5, webhooks")
 	says(t, r.stdout.String(), "16 created", "1 Helm hook left out")
 	inOrder(t, b.writes(), []string{
 		"/customresourcedefinitions/pools.storage.example.com", "/namespaces/network/serviceaccounts/net",
