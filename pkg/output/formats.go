@@ -53,7 +53,7 @@ func WantsObjects(format string) bool {
 func ApplyActions() []event.Action {
 	return []event.Action{
 		event.Created, event.Configured, event.Recreated, event.Unchanged, event.InConflict,
-		event.Failed, event.Skipped, event.Pruned, event.Kept,
+		event.Failed, event.Skipped, event.Pruned, event.Remains, event.Unknown, event.Kept,
 	}
 }
 

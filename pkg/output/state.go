@@ -126,7 +126,11 @@ func (s *State) result(ref object.Ref, action event.Action) {
 func (s *State) departed(action event.Action) {
 	s.Begun = true
 	s.Tally[action]++
-	s.unpruned = s.unpruned || (action == event.Failed || action == event.Skipped)
+	switch action {
+	case event.Failed, event.Skipped, event.Remains, event.Unknown:
+		s.unpruned = true
+	default:
+	}
 }
 
 // share adds up fields whose owners change and whose values do not.

@@ -147,7 +147,7 @@ func TestRightsLostDuringAPrune(t *testing.T) {
 	})
 	t.Cleanup(p.Heal)
 	r := k8sconnect(t, kubeconfig, applySet(ns, set, "--as="+user)...)
-	r.ends(t, 2).says(t, `failed      serviceaccount/left`).says(t, `cannot delete resource "serviceaccounts"`).
+	r.ends(t, 2).says(t, `unknown     serviceaccount/left`).says(t, `cannot delete resource "serviceaccounts"`).
 		says(t, "the lock of the set is not given back")
 	p.Heal()
 	if promised := kubectl(t, c, "get", "secret", "shop", "-n", ns, "-o", "jsonpath={.metadata.annotations}"); !strings.Contains(promised, "ServiceAccount") {

@@ -159,25 +159,11 @@ func Pruned(emit func(event.Event)) func(event.Event) {
 	}
 }
 
-var errRemains = errors.New("its deletion was accepted, and it is still there")
-
 // prunedOf returns the result for a member; false if it is no longer one.
 func prunedOf(d event.Deleted) (event.Applied, bool) {
-	a := event.Applied{Ref: d.Ref, DryRun: d.DryRun, Departed: true, Reason: d.Reason, Err: d.Err, Causes: d.Causes}
-	switch d.Action {
-	case event.Absent:
-		return a, false
-	case event.Gone:
+	a := event.Applied{Ref: d.Ref, Action: d.Action, DryRun: d.DryRun, Departed: true, Reason: d.Reason, Err: d.Err, Causes: d.Causes}
+	if d.Action == event.Gone {
 		a.Action = event.Pruned
-	case event.Skipped:
-		a.Action = event.Skipped
-	case event.Kept:
-		a.Action = event.Kept
-	default:
-		a.Action = event.Failed
-		if a.Err == nil {
-			a.Err = errRemains
-		}
 	}
-	return a, true
+	return a, d.Action != event.Absent
 }

@@ -119,7 +119,7 @@ func applySuite(result result[appliedObject], named func(object.Ref) string) jun
 		switch o.Action { //nolint:exhaustive // all others went well
 		case event.InConflict:
 			c.Failure = contestedProblem(o, named(o.ref()))
-		case event.Failed:
+		case event.Failed, event.Remains, event.Unknown:
 			c.Failure = problem(o.Action, o.Error, causeTexts(o.Causes))
 		case event.Skipped:
 			c.Skipped = problem(o.Action, o.Error, nil)

@@ -63,7 +63,7 @@ func TestApplyResult(t *testing.T) {
 	        "owners":[{"manager":"kube-controller-manager","operation":"Update","subresource":"scale"}]},
 	       {"path":".spec.template.spec.containers[name=\"app\"].image","yours":"app:1.2","live":"app:1.1",
 	        "owners":[{"manager":"kubectl-edit","operation":"Update","time":"2026-03-01T11:00:00Z"}]}]}],
-	  "summary":{"created":1,"configured":0,"recreated":0,"unchanged":0,"conflict":1,"failed":1,"skipped":0,"pruned":0,"kept":0}}`)
+	  "summary":{"created":1,"configured":0,"recreated":0,"unchanged":0,"conflict":1,"failed":1,"skipped":0,"pruned":0,"terminating":0,"unknown":0,"kept":0}}`)
 }
 
 func TestDiffResult(t *testing.T) {

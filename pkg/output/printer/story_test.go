@@ -113,6 +113,8 @@ func applyStory(t *testing.T) []event.Event {
 			{Path: path(t, ".spec.paused"), Yours: true, HasLive: true, Owners: []managedfields.Owner{editor()}},
 		}},
 		event.Applied{Ref: config("left"), Action: event.Pruned, Departed: true},
+		event.Applied{Ref: config("held"), Action: event.Remains, Departed: true, Causes: []event.Cause{{Code: "FinalizerUnknown", Message: "its finalizer is unknown"}}},
+		event.Applied{Ref: config("unseen"), Action: event.Unknown, Departed: true, Err: errors.New("the server did not answer")},
 		event.Applied{Ref: config("stays"), Action: event.Kept, Departed: true, Reason: "its annotation k8sconnect.io/prune: disabled keeps it"},
 		event.Applied{Ref: config("joins"), Action: event.Unchanged, Joined: &event.Joined{Set: "secret/shop", From: []string{"Helm release prod/web"}}},
 	}

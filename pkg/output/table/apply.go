@@ -55,7 +55,7 @@ func (t *applyTable) Handle(e event.Event) {
 		t.conflicts.Add(at, applied)
 		t.contested[at.Phase] = true
 	case !t.listed(applied):
-	case applied.Action == event.Skipped, applied.Action == event.Failed:
+	case applied.Action == event.Skipped, applied.Action == event.Failed, applied.Action == event.Unknown:
 		t.undone.Add(at, applied)
 	default:
 		var b strings.Builder

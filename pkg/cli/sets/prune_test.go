@@ -1,0 +1,31 @@
+package sets
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+)
+
+// What becomes of a member has one word: delete's, but for those that are pruned. An apply counts
+// each of them.
+func TestOneWordForADeletion(t *testing.T) {
+	for _, action := range output.DeleteActions() {
+		applied, reported := prunedOf(event.Deleted{Action: action})
+		want := action
+		if action == event.Gone {
+			want = event.Pruned
+		}
+		switch {
+		case action == event.Absent: // It is a member no longer.
+			if reported {
+				t.Errorf("%s is reported", action)
+			}
+		case !reported, applied.Action != want:
+			t.Errorf("%s is reported (%t) as %s, want %s", action, reported, applied.Action, want)
+		case !slices.Contains(output.ApplyActions(), want):
+			t.Errorf("an apply does not count %s", want)
+		}
+	}
+}
