@@ -75,9 +75,14 @@ func (e *Engine) conflict(t *target) {
 	for _, miss := range e.Predictor.NearMisses(&t.Prediction) {
 		e.emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
 	}
+	offers, err := e.Predictor.Offers(&t.Prediction)
+	if err != nil {
+		offers = predict.Offers{} // The conflict exists all the same.
+	}
 	e.finish(event.Applied{
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.InConflict,
-		Conflicts: redact.Conflicts(t.Item.Ref, t.Conflicts), Yielded: t.Yielded, Left: t.Left,
+		Conflicts: redact.Conflicts(t.Item.Ref, t.Conflicts), Unleavable: offers.Unleavable, AdoptFrom: offers.AdoptFrom,
+		Yielded: t.Yielded, Left: t.Left,
 		Err: redact.Error(t.Item.Object, t.refusal),
 	})
 }

@@ -100,8 +100,11 @@ type Applied struct {
 	// Reason says what was not checked, such as an object in a namespace that the
 	// same dry run would create; with Recreated, which fields could not be changed.
 	Reason string
-	// Conflicts are all contested paths, with InConflict.
-	Conflicts []managedfields.Conflict
+	// Conflicts are all contested paths, with InConflict. Unleavable are those that no yield
+	// names, and AdoptFrom is the manager whose adoption settles all of them; empty for none.
+	Conflicts  []managedfields.Conflict
+	Unleavable []fieldpath.Path
+	AdoptFrom  string
 	// Released are paths that left the manifest but stay because others own them, or, without
 	// owners, because they are yielded;
 	// Removed are those that left the object.

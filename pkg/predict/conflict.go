@@ -2,10 +2,13 @@ package predict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
 // ConflictError says that an object was not applied because others own paths to which its
@@ -48,6 +51,63 @@ func ownerNames(owners []managedfields.Owner) string {
 		names[i] = o.String()
 	}
 	return strings.Join(names, ", ")
+}
+
+// Offers says which choices settle the conflicts of an object.
+type Offers struct {
+	// Unleavable are the contested paths that cannot be yielded by name: those that the
+	// manifest does not state, since their owner wrote them at another API version.
+	Unleavable []fieldpath.Path
+	// AdoptFrom is the manager whose adoption settles all conflicts; empty for none.
+	AdoptFrom string
+}
+
+// Offers returns which choices would settle the open conflicts. Each of them is tried on the
+// live object, so that a report offers none that decides nothing.
+func (p Predictor) Offers(in *Prediction) (Offers, error) {
+	p.Tell = nil
+	var out Offers
+	for _, c := range in.Conflicts {
+		leaving := p
+		leaving.Yield = append(slices.Clone(p.Yield), Choice{Path: fieldpath.Pattern(c.Path)})
+		then, err := leaving.Evaluate(in.Item, in.Live)
+		if err != nil || !slices.ContainsFunc(then.Yielded, c.Path.Equal) {
+			out.Unleavable = append(out.Unleavable, c.Path)
+		}
+	}
+	manager := soleOwner(in.Conflicts)
+	if manager == "" || in.Live == nil {
+		return out, nil
+	}
+	from := p.AdoptFrom
+	from.Always = append(slices.Clone(from.Always), manager)
+	adoption, err := adopt.Plan(in.Live, p.Manager, from)
+	if err != nil {
+		return out, err
+	}
+	isLeft := func(o managedfields.Owner) bool { return !slices.Contains(adoption.Adopted, o) }
+	if !slices.ContainsFunc(in.Conflicts, func(c managedfields.Conflict) bool { return slices.ContainsFunc(c.Owners, isLeft) }) {
+		out.AdoptFrom = manager
+	}
+	return out, nil
+}
+
+// soleOwner returns the manager that owns everything that is contested; empty if there are
+// several, or if its fields have no manager.
+func soleOwner(conflicts []managedfields.Conflict) string {
+	sole := ""
+	for _, c := range conflicts {
+		if len(c.Owners) == 0 {
+			return ""
+		}
+		for _, owner := range c.Owners {
+			if owner.Manager == managedfields.BeforeFirstApply || sole != "" && owner.Manager != sole {
+				return ""
+			}
+			sole = owner.Manager
+		}
+	}
+	return sole
 }
 
 // sort divides what the apply would overwrite into conflicts that the user takes,

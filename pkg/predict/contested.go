@@ -58,7 +58,10 @@ func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]
 	if err != nil {
 		return nil, err
 	}
-	if len(conflicts) == 0 {
+	switch {
+	case len(conflicts) == 0 && answer == nil: // The forced answer stands.
+		return nil, nil
+	case len(conflicts) == 0:
 		return nil, in.accepted(answer)
 	}
 	spelt, body := in.Answer, in.Body
@@ -78,7 +81,7 @@ func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]
 		if len(samePaths(left)) > 0 {
 			continue
 		}
-		if len(left) > 0 {
+		if answer == nil {
 			if answer, err = p.forced(ctx, server, in, body); err != nil {
 				break
 			}
@@ -135,7 +138,7 @@ func (in *Prediction) notAdopted(conflicts []managedfields.Conflict) []managedfi
 }
 
 // unforced returns the conflicts for which a dry run without force is refused, or the
-// answer if it is not refused.
+// answer if it is not refused. It returns neither if it is refused only for what is adopted.
 func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, body *unstructured.Unstructured) ([]managedfields.Conflict, *unstructured.Unstructured, error) {
 	answer, err := server.Apply(ctx, in.Item.Kind, in.asked(body), object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true})
 	if err == nil {
@@ -146,9 +149,18 @@ func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, 
 	}
 	conflicts := in.notAdopted(p.Contested(err, in.Live, in.Stated))
 	for i := range conflicts {
-		conflicts[i].SameValue = conflicts[i].Path.Same(in.Live.Object, in.Answer.Object)
+		conflicts[i].SameValue = in.knows(conflicts[i].Path) && conflicts[i].Path.Same(in.Live.Object, in.Answer.Object)
 	}
 	return conflicts, nil, nil
+}
+
+// knows reports whether the path is one of the manifest or of the live object. The server names
+// what an owner wrote at another API version by that version's names, under which neither may
+// have a value.
+func (in *Prediction) knows(path fieldpath.Path) bool {
+	_, stated := path.Get(in.Stated.Object)
+	_, live := path.Get(in.Live.Object)
+	return stated || live
 }
 
 func (p Predictor) forced(ctx context.Context, server Server, in *Prediction, body *unstructured.Unstructured) (*unstructured.Unstructured, error) {

@@ -106,6 +106,7 @@ func refusedOf(a event.Applied) []contestedPath {
 	list := contestedOf(a.Conflicts)
 	for i, c := range a.Conflicts {
 		list[i].Refused = format.WouldBeRefused(a.Err, c.Path)
+		list[i].Unstated = slices.ContainsFunc(a.Unleavable, c.Path.Equal)
 	}
 	return list
 }
@@ -145,11 +146,13 @@ func contestedProblem(o appliedObject, named string) *junitProblem {
 			line += ", " + format.SameValue
 		}
 		flag := text.ShellQuote(named + ":" + c.Path)
+		said = append(said, line)
 		if !c.Refused {
-			said = append(said, line, "  take it    --take="+flag, "  leave it   --yield="+flag)
-			continue
+			said = append(said, "  take it    --take="+flag)
 		}
-		said = append(said, line, "  leave it   --yield="+flag)
+		if !c.Unstated {
+			said = append(said, "  leave it   --yield="+flag)
+		}
 	}
 	p := problem(o.Action, o.Error, append(said, "Or agree: put the live values into the manifest."))
 	if len(o.Conflicts) > 0 {

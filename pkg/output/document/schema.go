@@ -51,6 +51,8 @@ type contestedPath struct {
 	Owners []ownerEntry `json:"owners"`
 	// Refused: the server would not let it be taken.
 	Refused bool `json:"refused,omitempty"`
+	// Unstated: the path is one of another API version, and cannot be yielded by name.
+	Unstated bool `json:"unstated,omitempty"`
 }
 
 type changedPath struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -59,7 +60,7 @@ func inNamespace(namespace string, ref object.Ref) object.Ref {
 
 func TestAdvice(t *testing.T) {
 	conflict := func(name string, paths ...string) event.Event {
-		applied := event.Applied{Ref: config(name), Action: event.InConflict}
+		applied := event.Applied{Ref: config(name), Action: event.InConflict, AdoptFrom: "flux"}
 		for _, p := range paths {
 			applied.Conflicts = append(applied.Conflicts, managedfields.Conflict{Path: path(t, p), Owners: []managedfields.Owner{flux()}})
 		}
@@ -197,6 +198,29 @@ Nothing in this phase was written. For each path, choose:
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A path that no yield names is not offered to be left, and an adoption only if it settles the
+// conflicts of all objects.
+func TestOffersThatSettle(t *testing.T) {
+	contested := func(name, from string, unleavable ...fieldpath.Path) event.Applied {
+		return event.Applied{
+			Ref: config(name), Action: event.InConflict, AdoptFrom: from, Unleavable: unleavable,
+			Conflicts: []managedfields.Conflict{{Path: path(t, ".data.a"), Owners: []managedfields.Owner{flux()}}},
+		}
+	}
+	events := []event.Event{contested("a", "flux", path(t, ".data.a")), contested("b", "")}
+	got := run(t, printer.ForApply, output.Options{}, events).out
+	if strings.Contains(got, "--adopt-from") || strings.Contains(got, "--yield=configmap/a") || !strings.Contains(got, "--yield=configmap/b:.data.a") {
+		t.Error(got)
+	}
+	if !strings.Contains(got, "cannot be done: configmap/a:.data.a is a path of another API version") {
+		t.Error(got)
+	}
+	got = run(t, printer.ForApply, output.Options{Format: output.JUnit}, events).out
+	if strings.Contains(got, "yield=configmap/a") || !strings.Contains(got, "yield=configmap/b") {
+		t.Error(got)
 	}
 }
 

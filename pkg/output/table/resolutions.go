@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
@@ -23,8 +22,9 @@ const fewFlags = 5
 type choice struct {
 	value   string
 	objects int
-	// refused: the server would not let it be taken.
-	refused bool
+	// refused: the server would not let it be taken; unstated: the manifest does not state
+	// it, so that it cannot be left by name.
+	refused, unstated bool
 }
 
 // resolutions is the paragraph below all conflicts: what was not written, and the flags
@@ -39,8 +39,11 @@ func resolutions(conflicts []event.Applied, opening string, named func(object.Re
 		word, takes := way.word, way.flag == "--take="
 		for _, c := range shown {
 			line := c.flag(way.flag)
-			if takes && c.refused {
+			switch {
+			case takes && c.refused:
 				line = "cannot be done: the server would refuse " + c.value + ", see above"
+			case !takes && c.unstated:
+				line = "cannot be done: " + c.value + " is a path of another API version; apply at that version"
 			}
 			lines = append(lines, "  "+format.Pad(word, len(way.word))+"   "+line)
 			word = ""
@@ -50,7 +53,7 @@ func resolutions(conflicts []event.Applied, opening string, named func(object.Re
 		}
 	}
 	lines = append(lines, "  agree      put the live value into the manifest")
-	refused := slices.ContainsFunc(choices, func(c choice) bool { return c.refused })
+	refused := slices.ContainsFunc(conflicts, func(a event.Applied) bool { return a.Err != nil })
 	if manager := soleOwner(conflicts); manager != "" && !refused {
 		lines = append(lines, "  adopt      --adopt-from="+text.ShellQuote(manager)+"  # all that it owns becomes yours, and is removed unless the manifest states it")
 	}
@@ -63,22 +66,11 @@ func resolutions(conflicts []event.Applied, opening string, named func(object.Re
 	return lines
 }
 
-// soleOwner returns the manager that owns everything that is contested in a run; empty if
-// there are several, or if its fields cannot be adopted.
+// soleOwner returns the manager whose adoption settles all conflicts of a run; empty for none.
 func soleOwner(conflicts []event.Applied) string {
-	sole := ""
-	for _, a := range conflicts {
-		for _, c := range a.Conflicts {
-			for _, owner := range c.Owners {
-				if owner.Manager == managedfields.BeforeFirstApply || owner.Subresource != "" || sole != "" && owner.Manager != sole {
-					return ""
-				}
-				sole = owner.Manager
-			}
-			if len(c.Owners) == 0 {
-				return ""
-			}
-		}
+	sole := conflicts[0].AdoptFrom
+	if slices.ContainsFunc(conflicts, func(a event.Applied) bool { return a.AdoptFrom != sole }) {
+		return ""
 	}
 	return text.Printable(sole)
 }
@@ -119,7 +111,7 @@ func nothingWritten(b output.Base, contested, changed map[int]bool) string {
 func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choices []choice, gathered bool) {
 	byPath := map[string][]string{} // path to values with the object named
 	var paths []string
-	seen, refused := map[string]bool{}, map[string]bool{}
+	seen, refused, unstated := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, a := range conflicts {
 		for _, c := range a.Conflicts {
 			path := text.Printable(c.Path.String())
@@ -132,7 +124,9 @@ func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choic
 				byPath[path] = append(byPath[path], named)
 				not := format.WouldBeRefused(a.Err, c.Path)
 				refused[path] = refused[path] || not
-				choices = append(choices, choice{value: named, objects: 1, refused: not})
+				absent := slices.ContainsFunc(a.Unleavable, c.Path.Equal)
+				unstated[path] = unstated[path] || absent
+				choices = append(choices, choice{value: named, objects: 1, refused: not, unstated: absent})
 			}
 		}
 	}
@@ -141,7 +135,7 @@ func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choic
 	}
 	choices = nil
 	for _, path := range paths {
-		c := choice{value: path, objects: len(byPath[path]), refused: refused[path]}
+		c := choice{value: path, objects: len(byPath[path]), refused: refused[path], unstated: unstated[path]}
 		if c.objects == 1 {
 			c.value = byPath[path][0]
 		}

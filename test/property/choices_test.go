@@ -1,0 +1,193 @@
+package property_test
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
+)
+
+// printed are the flags below a conflict, as a person reads them.
+type printed struct{ take, yield, adopt []string }
+
+var aFlag = regexp.MustCompile(`--(take|yield|adopt-from)=(?:'((?:[^']|'\\'')*)'|(\S+))`)
+
+// flagsBelow prints a conflict and reads the flags that the report offers.
+func flagsBelow(t *testing.T, did event.Applied) (printed, string) {
+	t.Helper()
+	var out bytes.Buffer
+	p, err := printer.ForApply(output.Options{Out: &out, Err: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Print(did)
+	if err := p.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var said printed
+	for _, m := range aFlag.FindAllStringSubmatch(out.String(), -1) {
+		value := m[3]
+		if value == "" {
+			value = strings.ReplaceAll(m[2], `'\''`, "'")
+		}
+		switch m[1] {
+		case "take":
+			said.take = append(said.take, value)
+		case "yield":
+			said.yield = append(said.yield, value)
+		default:
+			said.adopt = append(said.adopt, value)
+		}
+	}
+	return said, out.String()
+}
+
+func parsed(t *testing.T, values []string) []predict.Choice {
+	t.Helper()
+	var all []predict.Choice
+	for _, value := range values {
+		some, err := predict.ParseChoices(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, some...)
+	}
+	return all
+}
+
+// Each choice that a conflict prints settles, pasted as it is and in one run, what it stands
+// for: what is taken is ours with our value, what is left keeps its value and its owners, what
+// is adopted is no longer the other manager's. The run with all of them meets no conflict, and
+// neither does the same run once more.
+func TestPrintedChoices(t *testing.T) {
+	var conflicts, settled, refused int
+	cases := eachHistory(t, func(t *testing.T, h *history) {
+		before := h.get(t)
+		did, _ := applied(t, h.Server, h.manifest, predict.Predictor{Manager: us})
+		if did.Action != event.InConflict || len(did.Conflicts) > 5 {
+			return // More are not all printed.
+		}
+		conflicts++
+		said, text := flagsBelow(t, did)
+		defer func() {
+			if t.Failed() {
+				t.Log(text)
+			}
+		}()
+		if len(said.yield) != len(did.Conflicts) {
+			t.Errorf("%d ways to leave %d conflicts", len(said.yield), len(did.Conflicts))
+		}
+		j := judge{history: h, before: before, did: did}
+		takes := slices.DeleteFunc(slices.Clone(said.take), func(v string) bool { return v == "all" })
+		run := func(name string, p predict.Predictor, taken, left []managedfields.Conflict) {
+			p.Manager = us
+			p.Schema = func(object.Kind) openapi.Type { return published.Of(h.Published()) }
+			if j.settles(t, name, p, taken, left) {
+				settled++
+			} else {
+				refused++
+			}
+		}
+		run("leave all", predict.Predictor{Yield: parsed(t, said.yield)}, nil, did.Conflicts)
+		for _, from := range said.adopt {
+			run("adopt", predict.Predictor{AdoptFrom: adopt.From{Always: []string{from}}}, did.Conflicts, nil)
+		}
+		if len(takes) != len(did.Conflicts) {
+			return // The report says that one would be refused.
+		}
+		run("take all", predict.Predictor{Take: []predict.Choice{{}}}, did.Conflicts, nil)
+		run("take each", predict.Predictor{Take: parsed(t, takes)}, did.Conflicts, nil)
+		for i := range did.Conflicts {
+			others := slices.Delete(slices.Clone(did.Conflicts), i, i+1)
+			run("take one, leave the rest", predict.Predictor{
+				Take: parsed(t, takes[i:i+1]), Yield: parsed(t, slices.Delete(slices.Clone(said.yield), i, i+1)),
+			}, did.Conflicts[i:i+1], others)
+		}
+	})
+	t.Logf("%d conflicts, %d runs settled, %d refused", conflicts, settled, refused)
+	if cases >= 300 && conflicts < cases/20 {
+		t.Error("that is too little to prove anything")
+	}
+}
+
+// judge holds runs with choices against the server.
+type judge struct {
+	*history
+	before *unstructured.Unstructured
+	did    event.Applied
+}
+
+// settles runs an apply with choices against a copy of the server. It returns false if the
+// server refuses it for what is no matter of owners.
+func (j judge) settles(t *testing.T, name string, p predict.Predictor, taken, left []managedfields.Conflict) bool {
+	t.Helper()
+	server := j.Copy()
+	did, err := applied(t, server, j.manifest, p)
+	after := getFrom(t, server, j.manifest)
+	switch did.Action {
+	case event.InConflict:
+		t.Errorf("%s: still in conflict over %v", name, did.Conflicts)
+		return true
+	case event.Failed:
+		if j.did.Err == nil {
+			t.Errorf("%s: %v: %v", name, err, did.Err)
+		}
+		return false // The report says that the server would refuse it.
+	}
+	for _, c := range left {
+		if !sameAt(c.Path, j.before, after) {
+			t.Errorf("%s: %s was left, and is another value", name, c.Path)
+		}
+		for _, owner := range c.Owners {
+			if !holds(t, after, owner, c.Path) {
+				t.Errorf("%s: %s was left, and %s no longer owns it", name, c.Path, owner)
+			}
+		}
+	}
+	for _, c := range taken {
+		for _, owner := range c.Owners {
+			if holds(t, after, owner, c.Path) {
+				t.Errorf("%s: %s was taken, and %s still owns it", name, c.Path, owner)
+			}
+		}
+	}
+	p.Take = nil
+	p.AdoptFrom = adopt.From{}
+	again, _ := applied(t, server, j.manifest, p)
+	for _, c := range again.Conflicts { // The server may empty a map of which others held all.
+		if slices.ContainsFunc(j.did.Conflicts, func(was managedfields.Conflict) bool { return was.Path.Equal(c.Path) }) {
+			t.Errorf("%s: the next run is in conflict over %v again", name, c.Path)
+		}
+	}
+	return true
+}
+
+func getFrom(t *testing.T, s *crdserver.Server, manifest *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	h := &history{Server: s, manifest: manifest}
+	return h.get(t)
+}
+
+func holds(t *testing.T, u *unstructured.Unstructured, owner managedfields.Owner, path fieldpath.Path) bool {
+	t.Helper()
+	entries, err := managedfields.Entries(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(entries, func(e managedfields.Entry) bool { return e.SameEntry(owner) && fieldpath.Holds(e.Fields, path) })
+}
