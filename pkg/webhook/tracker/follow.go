@@ -7,7 +7,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
@@ -16,15 +15,13 @@ import (
 const (
 	// refusedLong is a wait after which a refusal is taken for one that lasts.
 	refusedLong = 8 * time.Second
-	// awayFor is how long to wait at most for a server that does not answer.
-	awayFor = time.Second
 	// steady is how long a watch has to last to be one that works.
 	steady = 5 * time.Second
 )
 
 // run lists and watches until the context ends.
 func (f *follower) run(ctx context.Context) {
-	pauses, refusals := newPauses(), newRefusals()
+	pauses, away, refusals := newPauses(), newAbsences(), newRefusals()
 	for ctx.Err() == nil {
 		permitted := f.permissions.wait()
 		err := f.pass(ctx)
@@ -35,11 +32,12 @@ func (f *follower) run(ctx context.Context) {
 			f.listedOnce()
 		}
 		if f.worked { // A list that takes long and fails is tried more and more seldom.
-			pauses, refusals, f.worked = newPauses(), newRefusals(), false
+			pauses, away, refusals, f.worked = newPauses(), newAbsences(), newRefusals(), false
 		}
-		in := pauses.Step()
+		var in time.Duration
 		switch {
 		case err == nil, errors.Is(err, errTooOld):
+			in = pauses.Step()
 		case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err), apierrors.IsNotFound(err):
 			in = refusals.Step()
 			f.refuse(err, in > refusedLong)
@@ -48,8 +46,12 @@ func (f *follower) run(ctx context.Context) {
 			}
 			continue
 		default:
-			if apierrors.ReasonForError(err) == metav1.StatusReasonUnknown { // The server is away: until it is back, time is lost.
-				in = min(in, wait.Jitter(awayFor, 0.3))
+			// While the server is away, time is lost. It costs nothing to ask, and is no reason
+			// to list later once it is back.
+			if apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
+				in = away.Step()
+			} else {
+				in = pauses.Step()
 			}
 			f.count(func(c *counts) { c.errors++ })
 			f.opts.Log.Info("watch ended", "resource", f.resource.String(), "error", err.Error())

@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,15 @@ type forgetful struct {
 	// exact and watched are its answers to requests for a former state, and for the
 	// changes since.
 	exact, watched *apierrors.StatusError
+	// away is until when it does not answer.
+	away time.Time
+}
+
+func (s *forgetful) answers() error {
+	if time.Now().Before(s.away) {
+		return errors.New("connection refused")
+	}
+	return nil
 }
 
 func (s *forgetful) Resource(schema.GroupVersionResource) metadata.Getter { return forgetfulGetter{s} }
@@ -37,6 +47,9 @@ type forgetfulGetter struct{ *forgetful }
 func (s forgetfulGetter) Namespace(string) metadata.ResourceInterface { return s.forgetful }
 
 func (s *forgetful) List(_ context.Context, opts metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
+	if err := s.answers(); err != nil {
+		return nil, err
+	}
 	list := &metav1.PartialObjectMetadataList{Items: []metav1.PartialObjectMetadata{*fields("a", 5, "argo")}}
 	list.ResourceVersion = s.version
 	if opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
@@ -51,6 +64,9 @@ func (s *forgetful) List(_ context.Context, opts metav1.ListOptions) (*metav1.Pa
 }
 
 func (s *forgetful) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	if err := s.answers(); err != nil {
+		return nil, err
+	}
 	if opts.SendInitialEvents != nil {
 		return nil, apierrors.NewBadRequest("no streams here")
 	}
@@ -134,6 +150,29 @@ func TestTheLogSaysWhyThereIsAGap(t *testing.T) {
 					t.Errorf("%d gaps are counted and %d declared, want %d", tr.state.counts.gaps, got, tt.gaps)
 				}
 			})
+		})
+	}
+}
+
+// However long an API server was away, and though it has forgotten what came since, all is
+// listed within seconds of its return: the declared gap ends with that list.
+func TestTheListFollowsTheReturn(t *testing.T) {
+	for _, away := range []time.Duration{0, time.Second, 5 * time.Second, 30 * time.Second, 10 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			server := &forgetful{version: "9", watched: apierrors.NewResourceExpired("too old resource version: 7 (8)"), away: time.Now().Add(away)}
+			tr := &Tracker{opts: Options{Metadata: server, Sink: nowhere{}}, state: newState(time.Second), lists: make(chan struct{}, 1)}
+			f := &follower{Tracker: tr, watched: tr.state.add(kind{resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}}, position{"7", time.Now()})}
+			ctx, end := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); f.run(ctx) }()
+			for f.position().Version != "9" {
+				time.Sleep(10 * time.Millisecond)
+			}
+			if late := time.Since(server.away); late > 2*time.Second {
+				t.Errorf("away for %s: listed %s after its return", away, late)
+			}
+			end()
+			<-done
 		})
 	}
 }

@@ -12,6 +12,11 @@ func newPauses() wait.Backoff {
 	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 30 * time.Second}
 }
 
+// newAbsences are the pauses while the server does not answer.
+func newAbsences() wait.Backoff {
+	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: time.Second}
+}
+
 // newComparisons are the pauses between attempts to compare all that was recorded,
 // for which all of it is read.
 func newComparisons() wait.Backoff {

@@ -12,6 +12,20 @@ import (
 // span is a time of which the webhook says that it does not know all.
 type span struct{ From, To time.Time }
 
+func (s span) within(o span) span {
+	if s.From.Before(o.From) {
+		s.From = o.From
+	}
+	if s.To.After(o.To) {
+		s.To = o.To
+	}
+	return s
+}
+
+func (s span) length() time.Duration { return max(0, s.To.Sub(s.From)) }
+
+func (s span) String() string { return clock(s.From) + " to " + clock(s.To) }
+
 // verdicts are the complaints.
 type verdicts struct {
 	// calm is set if nothing was killed and each call was answered: then every takeover

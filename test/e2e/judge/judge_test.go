@@ -50,12 +50,13 @@ type court struct {
 
 	replicas []func() *companion.Replica
 	log      log
-	// began and ended are the time of the writes, and dead is how much of it no replica ran,
-	// or no API server.
+	// began and ended are the time of the writes, and dead the spans of it in which no replica
+	// ran, or no API server.
 	began, ended time.Time
-	dead         time.Duration
+	dead         []span
 	down         atomic.Bool
-	// relists is how long it may take, after the API server was away, to list all again.
+	// relists is how long it may take, after the API server was away, to ask again and to list
+	// all, with the second by which a declared span is rounded at both ends.
 	relists time.Duration
 }
 
@@ -216,7 +217,7 @@ func TestServerKilled(t *testing.T) {
 	circle.Long(t) // A quarter of an hour, at the pace of the chart's defaults.
 	c := newCourt(t)
 	server := func() {
-		c.relists += 5 * time.Second
+		c.relists += 2 * time.Second
 		c.down.Store(true)
 		defer c.down.Store(false)
 		if err := c.KillAPIServer(); err != nil {
@@ -247,10 +248,14 @@ func (c *court) disturb(t *testing.T, seed uint64, disturbances ...func()) {
 	watching, stop := context.WithCancel(t.Context())
 	disturber.Go(func() {
 		for last := time.Now(); watching.Err() == nil; time.Sleep(50 * time.Millisecond) {
-			if now := time.Now(); c.down.Load() || len(c.webhook.Running()) == 0 {
-				c.dead += now.Sub(last)
+			now := time.Now()
+			if c.down.Load() || len(c.webhook.Running()) == 0 {
+				if n := len(c.dead); n == 0 || c.dead[n-1].To.Before(last) {
+					c.dead = append(c.dead, span{From: last})
+				}
+				c.dead[len(c.dead)-1].To = now
 			}
-			last = time.Now()
+			last = now
 		}
 	})
 	c.load.run(t, c.config, (len(disturbances)+2)*objects(), seed)
@@ -314,14 +319,13 @@ func (c *court) judge(t *testing.T, calm bool) {
 		}
 		t.Error(complaint)
 	}
-	declared := v.declared(c.began, c.ended)
-	t.Logf("%d writes, %d takeovers of %d objects in %s, %s of it without a replica or a server; %d gaps declared, %s of it; of %d entries, %d do not name their user, and %d are takeovers recorded as lost; %d calls had no answer",
-		c.load.done.Load(), takeovers, len(lives), c.ended.Sub(c.began).Round(time.Second), c.dead.Round(time.Second),
-		len(v.gaps), declared.Round(time.Second), v.of, v.of-v.users, v.unknown, c.ignored(t))
+	declared, beyond := v.declared(c.began, c.ended, c.dead)
+	t.Logf("%d writes, %d takeovers of %d objects in %s; without a replica or a server: %v; declared: %v, %s beyond that; of %d entries, %d do not name their user, and %d are takeovers recorded as lost; %d calls had no answer",
+		c.load.done.Load(), takeovers, len(lives), c.ended.Sub(c.began).Round(time.Second), c.dead, declared, beyond.Round(100*time.Millisecond), v.of, v.of-v.users, v.unknown, c.ignored(t))
 	if c.ended.IsZero() {
 		return // The goals are for kills.
 	}
-	if beyond, most := declared-c.dead, c.ended.Sub(c.began)/10+c.relists; beyond > most {
+	if most := c.ended.Sub(c.began)/10 + c.relists; beyond > most {
 		t.Errorf("declared beyond that time: %s, at most %s", beyond, most)
 	}
 	if 10*(v.of-v.users) > v.of || 20*v.unknown > v.of {
@@ -329,18 +333,20 @@ func (c *court) judge(t *testing.T, calm bool) {
 	}
 }
 
-// declared is how much of a time is in declared gaps.
-func (v *verdicts) declared(from, to time.Time) (sum time.Duration) {
+// declared returns the declared gaps within a time, and how long they are without what is in
+// the spans of another list.
+func (v *verdicts) declared(from, to time.Time, but []span) (gaps []span, beyond time.Duration) {
 	for _, g := range v.gaps {
-		if g.From.Before(from) {
-			g.From = from
+		g = g.within(span{from, to})
+		if g.length() == 0 {
+			continue
 		}
-		if g.To.After(to) {
-			g.To = to
+		gaps, beyond = append(gaps, g), beyond+g.length()
+		for _, b := range but {
+			beyond -= g.within(b).length()
 		}
-		sum += max(0, g.To.Sub(g.From))
 	}
-	return sum
+	return gaps, beyond
 }
 
 // idleFor is how long all replicas must have nothing left to record before a fault counts
