@@ -65,7 +65,7 @@ type Offers struct {
 // Offers returns which choices would settle the open conflicts. Each of them is tried on the
 // live object, so that a report offers none that decides nothing.
 func (p Predictor) Offers(in *Prediction) (Offers, error) {
-	p.Tell = nil
+	p.OnDecision = nil
 	var out Offers
 	for _, c := range in.Conflicts {
 		leaving := p

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// What becomes of a member has one word: delete's, but for those that are pruned. An apply counts
+// A member has the words of delete, but for those that are pruned. An apply counts
 // each of them.
 func TestOneWordForADeletion(t *testing.T) {
 	for _, action := range output.DeleteActions() {
