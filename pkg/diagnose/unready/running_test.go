@@ -90,8 +90,7 @@ func TestRunningAsksLittle(t *testing.T) {
 	}
 }
 
-// A Service or an Ingress that is ready, and that nothing answers for, gets a remark. What
-// may not be read gets none.
+// A ready Service or Ingress without a backend gets a remark, and an unreadable object none.
 func TestUnanswered(t *testing.T) {
 	const pod = `
 ---
