@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
@@ -69,7 +70,34 @@ func TestHelp(t *testing.T) {
 					t.Errorf("wider than %d columns: %s", 80, line)
 				}
 			}
+			if lines := strings.Count(out, "\n"); lines > 60 {
+				t.Errorf("%d lines, which do not fit a screen", lines)
+			}
 			golden(t, "help-"+name, out)
+		})
+	}
+}
+
+// With --help-all, help has every flag of a verb, each in a group.
+func TestHelpAll(t *testing.T) {
+	r := newRoot(genericiooptions.NewTestIOStreamsDiscard(), nil)
+	for _, verb := range []string{"apply", "diff", "delete", "wait", "stuck", "owners", "give"} {
+		code, out, stderr := call(t, verb, "--help-all")
+		if code != 0 || stderr != "" {
+			t.Errorf("%s: exit status %d, stderr %q", verb, code, stderr)
+		}
+		golden(t, "help-all-"+verb, out)
+		if strings.Contains(out, "\nOther:\n") {
+			t.Errorf("%s has a flag that is in no group:\n%s", verb, out)
+		}
+		cmd, _, err := r.Find([]string{verb})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && f.Name != "help" && strings.Count(out, "--"+f.Name+"\n")+strings.Count(out, "--"+f.Name+" ")+strings.Count(out, "--"+f.Name+"[") == 0 {
+				t.Errorf("%s: no word about --%s", verb, f.Name)
+			}
 		})
 	}
 }

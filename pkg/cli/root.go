@@ -98,7 +98,9 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 	r.SetErr(streams.ErrOut)
 	r.SetUsageFunc(help.Usage(func() (func() int, bool) { return verb.Terminal(streams.Out) }))
 
+	r.SetHelpFunc(help.Show)
 	c.AddFlags(r.PersistentFlags())
+	help.AddAll(r.PersistentFlags())
 	r.connection = c
 	r.AddCommand(
 		newApply(c, streams),

@@ -3,13 +3,9 @@ package help
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 )
 
 // Help is as wide as the terminal, within bounds; elsewhere the lower bound.
@@ -19,8 +15,8 @@ const (
 )
 
 // Usage returns a function that writes the usage of a command. It differs from cobra's
-// own: lines fit the terminal, flags come in the order in which they matter, and
-// kubectl's flags are only named.
+// own: lines fit the terminal, flags come in groups and in the order in which they matter,
+// those that few need come with --help-all, and kubectl's flags are only named.
 func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
 		columns := narrowest
@@ -34,8 +30,11 @@ func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) err
 		} else {
 			fmt.Fprintf(w, "  %s\n", cmd.UseLine())
 		}
-		if cmd.HasExample() {
-			fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
+		if examples := cmd.Example; cmd.HasExample() {
+			if !whole(cmd) {
+				examples, _, _ = strings.Cut(examples, "\n\n")
+			}
+			fmt.Fprintf(w, "\nExamples:\n%s\n", examples)
 		}
 		commandTexts(w, cmd)
 		flagTexts(w, cmd, columns)
@@ -44,6 +43,21 @@ func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) err
 		}
 		return nil
 	}
+}
+
+// Show writes the help of a command: what it does, and its usage. Unless all of it is
+// wanted, what a verb does is one paragraph, and the exit status.
+func Show(cmd *cobra.Command, _ []string) {
+	said := cmd.Long
+	if said == "" {
+		said = cmd.Short
+	}
+	if parts := strings.Split(said, "\n\n"); !whole(cmd) && !cmd.HasAvailableSubCommands() {
+		if last := parts[len(parts)-1]; strings.HasPrefix(last, "Exit status") {
+			said = parts[0] + "\n\n" + last
+		}
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n%s", strings.TrimSpace(said), cmd.UsageString())
 }
 
 func commandTexts(w io.Writer, cmd *cobra.Command) {
@@ -58,50 +72,17 @@ func commandTexts(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-func flagTexts(w io.Writer, cmd *cobra.Command, columns int) {
-	own, common := pflag.NewFlagSet("own", pflag.ContinueOnError), pflag.NewFlagSet("common", pflag.ContinueOnError)
-	own.SortFlags, common.SortFlags = false, false
-	var kubectls []string
-	local := cmd.LocalNonPersistentFlags()
-	local.SortFlags = false
-	local.VisitAll(func(f *pflag.Flag) {
-		if f.Name != "help" {
-			own.AddFlag(f)
-		}
-	})
-	inherited := cmd.InheritedFlags()
-	for _, name := range connection.CommonFlags() {
-		if f := inherited.Lookup(name); f != nil {
-			common.AddFlag(f)
-		}
-	}
-	inherited.VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden && !slices.Contains(connection.CommonFlags(), f.Name) {
-			kubectls = append(kubectls, "--"+f.Name)
-		}
-	})
-	for _, group := range []struct {
-		title string
-		flags *pflag.FlagSet
-	}{{"Flags", own}, {"Flags of every command", common}} {
-		if group.flags.HasAvailableFlags() {
-			fmt.Fprintf(w, "\n%s:\n%s", group.title, group.flags.FlagUsagesWrapped(columns))
-		}
-	}
-	if len(kubectls) > 0 {
-		fmt.Fprintf(w, "\nAs in kubectl (see: kubectl options):\n%s\n", listed(kubectls, "  ", columns))
-	}
-}
-
 // listed joins words with commas, in indented lines that end before the terminal
 // does.
 func listed(words []string, indent string, columns int) string {
+	return filled(strings.Fields(strings.Join(words, ", ")), indent, columns)
+}
+
+// filled joins words with blanks, in indented lines that end before the terminal does.
+func filled(words []string, indent string, columns int) string {
 	var text strings.Builder
 	used := columns
 	for i, word := range words {
-		if i < len(words)-1 {
-			word += ","
-		}
 		switch {
 		case used+len(" ")+len(word) < columns:
 			text.WriteString(" " + word)

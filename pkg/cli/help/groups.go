@@ -1,0 +1,176 @@
+package help
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+)
+
+// all is the flag that shows all flags. Setting it ends the parsing, as --help does.
+const all = "help-all"
+
+type allFlags bool
+
+func (a *allFlags) Set(string) error {
+	*a = true
+	return pflag.ErrHelp
+}
+
+func (a *allFlags) String() string {
+	if a != nil && *a {
+		return "true"
+	}
+	return "false"
+}
+
+func (a *allFlags) Type() string { return "bool" }
+
+// AddAll adds the flag --help-all.
+func AddAll(flags *pflag.FlagSet) {
+	f := flags.VarPF(new(allFlags), all, "", "Show help with all flags")
+	f.NoOptDefVal = "true"
+}
+
+// whole reports whether all of a command's help is wanted.
+func whole(cmd *cobra.Command) bool {
+	show := cmd.Flag(all)
+	return show != nil && show.Value.String() == "true"
+}
+
+// group is a part of the flags. Help has the first ones, the rest comes with --help-all; "VERB NAME"
+// is a flag that means something else for one verb.
+type group struct {
+	title       string
+	first, rest []string
+}
+
+func groups() []group {
+	return []group{
+		{
+			"Input",
+			[]string{"filename", "kustomize", "selector", "all-namespaces", "helm-release", "inventory-of"},
+			[]string{"recursive", "all", "field-selector", "skip-non-objects", "skip-invalid", "duplicates", "helm-hooks", "config", "local"},
+		},
+		{
+			"Conflicts and ownership",
+			[]string{"take", "yield", "to", "from", "path", "manager", "expect"},
+			[]string{
+				"adopt-from", "field-manager", "continue-on-conflict", "recreate", "validate", "explain-rules",
+				"as-operation", "share", "release", "status", "owners history", "migrate-versions",
+			},
+		},
+		{
+			"Preview and safety",
+			[]string{"dry-run", "atomic", "cascade"},
+			[]string{
+				"yes", "confirm", "no-input", "warnings-as-errors", "ignore-not-found", "grace-period", "now", "force", "remove-finalizer",
+				connection.ExpectContext, connection.ExpectCluster,
+			},
+		},
+		{
+			"Waiting",
+			[]string{"wait", "for", "timeout"},
+			[]string{
+				"wait-for", "any", "fail-on", "fail-on-cause", "timeout-for", "existence-timeout", "readiness", "explain-ready",
+				"explain-stuck", "stuck-after", "logs", "await-kinds",
+			},
+		},
+		{"Sets", []string{"apply-set", "prune"}, []string{"prune-allow", "leave-set", "adopt", "lock-timeout", "history", "keep"}},
+		{"Output", []string{"output"}, []string{"summary", "color", connection.RunID, "v"}},
+		{"Connection", []string{"namespace", "context"}, []string{"kubeconfig", "server-timeout", "concurrency"}},
+	}
+}
+
+// flagTexts writes the flags of a command: those that people use, or all of them.
+func flagTexts(w io.Writer, cmd *cobra.Command, columns int) {
+	flags := map[string]*pflag.Flag{}
+	var order, kubectls []string
+	see := func(f *pflag.Flag) {
+		name := f.Name
+		if special := cmd.Name() + " " + name; slices.ContainsFunc(groups(), func(g group) bool { return slices.Contains(g.rest, special) }) {
+			name = special
+		}
+		flags[name], order = f, append(order, name)
+	}
+	local := cmd.LocalNonPersistentFlags()
+	local.SortFlags = false
+	local.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && f.Name != "help" {
+			see(f)
+		}
+	})
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f.Hidden || f.Name == all:
+		case slices.Contains(connection.CommonFlags(), f.Name):
+			see(f)
+		default:
+			kubectls = append(kubectls, "--"+f.Name)
+		}
+	})
+	for _, g := range append(groups(), group{title: "Other", first: order}) {
+		names := g.first
+		if whole(cmd) {
+			names = slices.Concat(g.first, g.rest)
+		}
+		title := "\n" + g.title + ":\n"
+		for _, name := range names {
+			if f := flags[name]; f != nil {
+				fmt.Fprint(w, title+flagText(f, columns, whole(cmd)))
+				title = ""
+			}
+			delete(flags, name)
+		}
+		for _, name := range g.rest {
+			delete(flags, name)
+		}
+	}
+	switch {
+	case whole(cmd) && len(kubectls) > 0:
+		fmt.Fprintf(w, "\nAs in kubectl (see: kubectl options):\n%s\n", listed(kubectls, "  ", columns))
+	case len(order) > 0:
+		fmt.Fprintf(w, "\nAll flags and examples: %s --%s\n", cmd.CommandPath(), all)
+	}
+}
+
+// flagText is a flag on a line of its own, as in kubectl, and below it what it does; unless
+// all of it is wanted, the first part of that.
+func flagText(f *pflag.Flag, columns int, whole bool) string {
+	short := "    "
+	if f.Shorthand != "" {
+		short = "-" + f.Shorthand + ", "
+	}
+	value, usage := pflag.UnquoteUsage(f)
+	if value != "" {
+		value = " " + value
+	}
+	if f.NoOptDefVal != "" && f.Value.Type() != "bool" {
+		value = strings.TrimPrefix(value, " ") // its type, with what it is without a value
+		value = "[=" + value + "]"
+	}
+	if whole {
+		usage += defaultOf(f)
+	} else {
+		usage, _, _ = strings.Cut(usage, ". ")
+		usage, _, _ = strings.Cut(usage, "; ")
+	}
+	return "  " + short + "--" + f.Name + value + "\n" + filled(strings.Fields(usage), "        ", columns) + "\n"
+}
+
+// defaultOf is the default of a flag, if it is worth a word.
+func defaultOf(f *pflag.Flag) string {
+	switch f.DefValue {
+	case "", "0", "0s", "[]", "false":
+		return ""
+	}
+	if f.Value.Type() == "string" {
+		return fmt.Sprintf(" (default %q)", f.DefValue)
+	}
+	return " (default " + f.DefValue + ")"
+}
