@@ -115,11 +115,26 @@ func optionsOf(how object.Deletion) metav1.DeleteOptions {
 // and version that was read; otherwise the error is a conflict. An object without the
 // finalizer is returned unchanged.
 func (c *Client) RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error) {
-	if !slices.Contains(live.GetFinalizers(), finalizer) {
+	q := transport.Request{Ref: object.RefOf(live), Guarded: true}
+	switch {
+	case slices.Contains(live.GetFinalizers(), finalizer):
+	case slices.Contains(object.Finalizers(live), finalizer):
+		return c.object(ctx, kind, q, func() *rest.Request { return c.finalization(kind, live, finalizer) })
+	default:
 		return live, nil
 	}
-	q := transport.Request{Ref: object.RefOf(live), Guarded: true}
 	return c.object(ctx, kind, q, func() *rest.Request { return c.removal(kind, live, finalizer) })
+}
+
+// finalization is the request that removes a finalizer from the spec of a namespace, which no patch
+// does. It sends the namespace as it was read, whose version and UID bind it.
+func (c *Client) finalization(kind object.Kind, live *unstructured.Unstructured, finalizer string) *rest.Request {
+	sent := live.DeepCopy()
+	all, _, _ := unstructured.NestedStringSlice(sent.Object, "spec", "finalizers")
+	left := slices.DeleteFunc(all, func(f string) bool { return f == finalizer })
+	_ = unstructured.SetNestedStringSlice(sent.Object, left, "spec", "finalizers") // It was read from there.
+	body, _ := sent.MarshalJSON()                                                  // It was unmarshalled.
+	return c.rest.Put().AbsPath(append(transport.ResourcePath(kind, "", live.GetName()), "finalize")...).Body(body)
 }
 
 // removal is the request that removes a finalizer. Because it is bound to the version, it

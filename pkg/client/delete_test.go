@@ -154,6 +154,33 @@ func TestRemoveFinalizer(t *testing.T) {
 	})
 }
 
+// A finalizer in the spec of a namespace goes by a call to /finalize, which is bound to what was read.
+func TestRemoveFinalizerOfASpec(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		namespaces := object.Kind{GVK: configMaps.GVK.GroupVersion().WithKind("Namespace"), Resource: "namespaces"}
+		live := newObject(namespaces, "a")
+		live.SetNamespace("")
+		live.SetUID("u")
+		live.SetResourceVersion("7")
+		live.SetFinalizers([]string{"x/1"})
+		live.Object["spec"] = map[string]any{"finalizers": []any{"kubernetes", "x/2"}}
+		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			want := live.DeepCopy()
+			want.Object["spec"] = map[string]any{"finalizers": []any{"kubernetes"}}
+			if diff := cmp.Diff(any(want.Object), bodyOf(t, req)); diff != "" || req.URL.Path != "/api/v1/namespaces/a/finalize" {
+				t.Errorf("%s (-want +got):\n%s", req.URL.Path, diff)
+			}
+			return failure(409, metav1.StatusReasonConflict, &metav1.StatusDetails{Name: "a"}), nil
+		})
+		if _, err := c.RemoveFinalizer(t.Context(), namespaces, live, "x/2"); !apierrors.IsConflict(err) {
+			t.Error(err)
+		}
+		if n := f.count("PUT"); n != 1 {
+			t.Errorf("%d requests, want 1", n)
+		}
+	})
+}
+
 // A definition's instances are counted by one small request.
 func TestCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

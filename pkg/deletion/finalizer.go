@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -23,9 +24,14 @@ func refuse(live *unstructured.Unstructured, finalizer string) error {
 			Err:    errors.New("is not being deleted, so its finalizer " + finalizer + " stays"),
 			Advice: "delete it first; a finalizer is there to be removed by its controller",
 		}
-	case !slices.Contains(live.GetFinalizers(), finalizer):
+	case finalizer == string(corev1.FinalizerKubernetes) && !slices.Contains(live.GetFinalizers(), finalizer):
+		return &object.HintedError{
+			Err:    errors.New("keeps the finalizer " + finalizer + ", which deletes what it holds"),
+			Advice: "without it, the contents of a namespace would stay in the store, out of reach",
+		}
+	case !slices.Contains(object.Finalizers(live), finalizer):
 		has := "it has none"
-		if all := live.GetFinalizers(); len(all) > 0 {
+		if all := object.Finalizers(live); len(all) > 0 {
 			has = "it has " + strings.Join(all, ", ")
 		}
 		return &object.HintedError{Err: errors.New("has no finalizer " + finalizer), Advice: has}
@@ -135,7 +141,7 @@ func (e *Engine) released(t *target, left *unstructured.Unstructured) {
 	case e.Wait:
 		t.asked = time.Now()
 		t.moved = t.asked
-	case len(left.GetFinalizers()) == 0:
+	case len(object.Finalizers(left)) == 0:
 		e.finish(t, event.Deleted{Action: event.Gone})
 	default:
 		t.keep(left)

@@ -26,8 +26,7 @@ type mark struct {
 
 func markOf(u *unstructured.Unstructured) mark {
 	m := mark{terminating: u.GetDeletionTimestamp() != nil, held: heldBy(u)}
-	own, _, _ := unstructured.NestedStringSlice(u.Object, "spec", "finalizers") // a namespace's
-	m.finalizers = append(u.GetFinalizers(), own...)
+	m.finalizers = object.Finalizers(u)
 	m.phase, _, _ = unstructured.NestedString(u.Object, "status", "phase")
 	for _, c := range object.Conditions(u) {
 		said := c.Type + " is " + c.Status

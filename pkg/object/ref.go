@@ -100,3 +100,13 @@ type Manifest struct {
 
 // Ref returns the reference of the object, with its namespace as it is written.
 func (m Manifest) Ref() Ref { return RefOf(m.Object) }
+
+// Finalizers are those of an object, and those that a namespace has in its spec.
+func Finalizers(u *unstructured.Unstructured) []string {
+	all := u.GetFinalizers()
+	if u.GetAPIVersion() == "v1" && u.GetKind() == "Namespace" {
+		own, _, _ := unstructured.NestedStringSlice(u.Object, "spec", "finalizers")
+		all = append(all, own...)
+	}
+	return all
+}

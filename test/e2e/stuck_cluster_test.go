@@ -179,7 +179,13 @@ metadata: {name: %s, labels: {team: shop}, finalizers: [example.com/other]}
 spec: {finalizers: [kubernetes, example.com/tenant]}
 `, ns))
 	dying(t, c, "namespace/"+ns)
-	follow(t, c, first(t, why(t, c, "v1", "Namespace", "", ns), stuck.NamespaceFinalizer))
+	cause := first(t, why(t, c, "v1", "Namespace", "", ns), stuck.NamespaceFinalizer)
+	k8sconnect(t, c.KubeconfigPath, "delete", "namespace/"+ns, "--remove-finalizer=kubernetes", "--yes").ends(t, 1).
+		says(t, "keeps the finalizer kubernetes, which deletes what it holds")
+	k8sconnect(t, c.KubeconfigPath, "delete", "namespace/"+ns, "--remove-finalizer=example.com/none", "--yes").ends(t, 1).
+		says(t, "it has example.com/other, kubernetes, example.com/tenant")
+	cause.Next += " --wait=false" // for the finalizer in its metadata
+	follow(t, c, cause)
 	left := kubectl(t, c, "get", "namespace/"+ns, "-o", "jsonpath={.metadata.finalizers[*]} {.metadata.labels.team}")
 	if left != "example.com/other shop" {
 		t.Errorf("what is left of it: %q", left)

@@ -53,7 +53,7 @@ func TestNamespaces(t *testing.T) {
 		},
 		"a finalizer in its spec": {
 			objects: namespaced("", "kubernetes, example.com/tenant"),
-			codes:   []string{NamespaceFinalizer}, says: []string{"example.com/tenant", `s|"spec":{"finalizers":\["kubernetes","example\.com/tenant"\]|`, "kubectl replace --raw /api/v1/namespaces/shop/finalize"},
+			codes:   []string{NamespaceFinalizer}, says: []string{"example.com/tenant", "kubectl k8sconnect delete namespace/shop --remove-finalizer=example.com/tenant"},
 		},
 		"the causes of what is in it, with counts": {
 			objects: namespaced("", "kubernetes") + "\n---" + held + "---" + strings.Replace(held, "name: w,", "name: x,", 1) + operatorWith("{}", 0),

@@ -1,8 +1,6 @@
 package stuck
 
 import (
-	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
@@ -101,34 +99,23 @@ func (d *diagnosis) staleContent(live *unstructured.Unstructured) []finding {
 }
 
 // specFinalizers covers finalizers in the spec of a namespace. They are independent of
-// those in its metadata, and can only be removed through /finalize.
+// those in its metadata.
 func specFinalizers(live *unstructured.Unstructured) []finding {
 	finalizers, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "finalizers")
-	others := slices.DeleteFunc(finalizers, func(f string) bool { return f == string(corev1.FinalizerKubernetes) })
-	if len(others) == 0 {
-		return nil
+	var found []finding
+	for _, finalizer := range finalizers {
+		if finalizer == string(corev1.FinalizerKubernetes) {
+			continue
+		}
+		found = append(found, finding{rank: rankBroken, Cause: event.Cause{
+			Code:     NamespaceFinalizer,
+			Message:  "the namespace has a finalizer in its spec that its owner does not remove: " + text.Excerpt(finalizer),
+			Evidence: []string{"spec.finalizers, not metadata.finalizers: only a call to /finalize removes it"},
+			Next:     removal(object.RefOf(live), finalizer),
+			Risk:     "what that finalizer is there to clean up stays behind",
+		}})
 	}
-	all, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "finalizers")
-	path := "/api/v1/namespaces/" + live.GetName()
-	return []finding{{rank: rankBroken, Cause: event.Cause{
-		Code:     NamespaceFinalizer,
-		Message:  "the namespace has finalizers in its spec that their owner does not remove: " + text.Excerpt(strings.Join(others, ", ")),
-		Evidence: []string{"spec.finalizers, not metadata.finalizers: only a call to /finalize removes them"},
-		Next: command.Kubectl("get") + " --raw " + text.ShellQuote(path) + " | sed " + text.ShellQuote(replaceList(all)) +
-			" | " + command.Kubectl("replace") + " --raw " + text.ShellQuote(path+"/finalize") + " -f -",
-		Risk: "what those finalizers are there to clean up stays behind",
-	}}}
-}
-
-// replaceList returns the sed expression that reduces the finalizers in the spec of a
-// namespace to Kubernetes' own, provided that they are exactly these. Everything else
-// stays as it is: the object sent to /finalize replaces the stored one, including its
-// metadata and the finalizers there.
-func replaceList(finalizers []string) string {
-	const field = `"spec":{"finalizers":`
-	list, _ := json.Marshal(finalizers) // Strings can always be marshalled.
-	escaped := strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, `.`, `\.`, `*`, `\*`, `|`, `\|`).Replace(string(list))
-	return "s|" + field + escaped + "|" + field + `["kubernetes"]|`
+	return found
 }
 
 // undeleted covers objects whose deletion the namespace controller could not even request,
