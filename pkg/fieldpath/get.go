@@ -1,5 +1,7 @@
 package fieldpath
 
+import "slices"
+
 // Get returns the value at the path in an object, and whether there is one. It finds a list
 // item that leaves part of its key to the server's defaults if no other item can be meant.
 func (p Path) Get(object map[string]any) (any, bool) { return p.GetBy(object, Find) }
@@ -57,9 +59,41 @@ func SameField(object map[string]any, a, b Path) bool {
 	return true
 }
 
-// Same reports whether two objects have the same value at the path, or both have none.
+// Same reports whether two objects have the same value at the path, or both have none. Where
+// a live list has items of one key, as one that was created or updated may, all of them count.
 func (p Path) Same(a, b map[string]any) bool {
-	was, hasWas := p.Get(a)
-	is, hasIs := p.Get(b)
-	return hasWas == hasIs && (!hasWas || Equal(was, is))
+	return slices.EqualFunc(p.all(a), p.all(b), Equal)
+}
+
+// all returns the values at the path: one, or one of each list item that the key names.
+func (p Path) all(object any) []any {
+	if len(p) == 0 {
+		return []any{object}
+	}
+	switch c := object.(type) {
+	case map[string]any:
+		if p[0].FieldName == nil {
+			return nil
+		}
+		if v, has := c[*p[0].FieldName]; has {
+			return p[1:].all(v)
+		}
+	case []any:
+		at := Find(c, p[0])
+		if at < 0 {
+			return nil
+		}
+		found := p[1:].all(c[at])
+		if p[0].Index != nil {
+			return found
+		}
+		x := ItemsNamed(p[0])
+		for _, item := range c[at+1:] {
+			if x.Match(item, p[0]) == Exact {
+				found = append(found, p[1:].all(item)...)
+			}
+		}
+		return found
+	}
+	return nil
 }

@@ -11,8 +11,7 @@ type Index struct {
 	sorted   []int
 }
 
-// Index returns the index of a list, or false unless every item has an element and no
-// two have the same.
+// Index returns the index of a list, or false unless every item has an element.
 func (x Items) Index(list []any) (Index, bool) {
 	out := Index{Elements: make([]Element, len(list)), sorted: make([]int, len(list))}
 	for i, item := range list {
@@ -22,35 +21,48 @@ func (x Items) Index(list []any) (Index, bool) {
 		}
 		out.Elements[i], out.sorted[i] = pe, i
 	}
-	slices.SortFunc(out.sorted, func(i, j int) int { return out.Elements[i].Compare(out.Elements[j]) })
-	for n := 1; n < len(out.sorted); n++ {
-		if out.Elements[out.sorted[n-1]].Equals(out.Elements[out.sorted[n]]) {
-			return out, false
-		}
-	}
+	slices.SortStableFunc(out.sorted, func(i, j int) int { return out.Elements[i].Compare(out.Elements[j]) })
 	return out, true
 }
 
-// Find returns the position of the item with an element, and whether there is one.
-func (x Index) Find(pe Element) (int, bool) {
-	n, ok := slices.BinarySearchFunc(x.sorted, pe, func(i int, pe Element) int {
-		return x.Elements[i].Compare(pe)
-	})
-	if !ok {
-		return 0, false
-	}
-	return x.sorted[n], true
-}
-
-// Common returns, in the order of x, the elements that other has too.
-func (x Index) Common(other Index) []Element {
-	var out []Element
-	for _, pe := range x.Elements {
-		if _, ok := other.Find(pe); ok {
-			out = append(out, pe)
+// isDistinct reports whether no two items have the same element.
+func (x Index) isDistinct() bool {
+	for n := 1; n < len(x.sorted); n++ {
+		if x.Elements[x.sorted[n-1]].Equals(x.Elements[x.sorted[n]]) {
+			return false
 		}
 	}
-	return out
+	return true
+}
+
+// Pair returns the positions of the items that both lists have, in the order of x, and of those
+// that only x or only other has. Of items with one element, the first belongs to the first.
+func (x Index) Pair(other Index) (pairs [][2]int, gone, come []int) {
+	i, j := 0, 0
+	for i < len(x.sorted) || j < len(other.sorted) {
+		order := 0
+		switch {
+		case i == len(x.sorted):
+			order = 1
+		case j == len(other.sorted):
+			order = -1
+		default:
+			order = x.Elements[x.sorted[i]].Compare(other.Elements[other.sorted[j]])
+		}
+		switch {
+		case order < 0:
+			gone = append(gone, x.sorted[i])
+			i++
+		case order > 0:
+			come = append(come, other.sorted[j])
+			j++
+		default:
+			pairs = append(pairs, [2]int{x.sorted[i], other.sorted[j]})
+			i, j = i+1, j+1
+		}
+	}
+	slices.SortFunc(pairs, func(a, b [2]int) int { return a[0] - b[0] })
+	return pairs, gone, come
 }
 
 // Keys returns elements as values: a set item as itself, a keyed one as its key.
@@ -82,8 +94,8 @@ func (x Items) Distinct(list []any) bool {
 		slices.Sort(keys)
 		return len(slices.Compact(keys)) == len(list)
 	}
-	_, ok := x.Index(list)
-	return ok
+	index, ok := x.Index(list)
+	return ok && index.isDistinct()
 }
 
 // textKeys returns the keys of a list whose items are each identified by one string, as

@@ -96,8 +96,9 @@ func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional,
 	return false
 }
 
-// lists compares lists by element. If an item has no element, or two items have the same,
-// it gives up, and the lists are compared as one value.
+// lists compares lists by element. If an item has no element, it gives up, and the lists are
+// compared as one value. Items of one element, which a list that was created or updated may
+// have, are compared in their order, and each that goes is a change of its own.
 func (c *comparer) lists(path fieldpath.Path, before, after []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	b, ok := x.Index(before)
@@ -108,20 +109,22 @@ func (c *comparer) lists(path fieldpath.Path, before, after []any, set *fieldpat
 	if !ok {
 		return false
 	}
-	for i, pe := range b.Elements {
-		j, has := a.Find(pe)
-		if !has {
-			c.changes = append(c.changes, Change{Path: path.Child(pe), From: before[i], Kind: Removed})
-			continue
-		}
-		c.child(path, pe, fieldpath.Present(before[i]), fieldpath.Present(after[j]), set)
+	pairs, gone, come := b.Pair(a)
+	for _, i := range gone {
+		c.changes = append(c.changes, Change{Path: path.Child(b.Elements[i]), From: before[i], Kind: Removed})
 	}
-	for j, pe := range a.Elements {
-		if _, has := b.Find(pe); !has {
-			c.changes = append(c.changes, Change{Path: path.Child(pe), To: after[j], Kind: Added})
-		}
+	for _, j := range come {
+		c.changes = append(c.changes, Change{Path: path.Child(a.Elements[j]), To: after[j], Kind: Added})
 	}
-	was, is := b.Common(a), a.Common(b)
+	was, is := make([]fieldpath.Element, len(pairs)), make([]fieldpath.Element, len(pairs))
+	for n, pair := range pairs {
+		was[n] = b.Elements[pair[0]]
+		c.child(path, was[n], fieldpath.Present(before[pair[0]]), fieldpath.Present(after[pair[1]]), set)
+	}
+	slices.SortFunc(pairs, func(p, q [2]int) int { return p[1] - q[1] })
+	for n, pair := range pairs {
+		is[n] = a.Elements[pair[1]]
+	}
 	if !slices.EqualFunc(was, is, fieldpath.Element.Equals) {
 		c.changes = append(c.changes, Change{Path: path, From: fieldpath.Keys(was), To: fieldpath.Keys(is), Kind: Changed})
 	}

@@ -60,7 +60,7 @@ func TestCompare(t *testing.T) {
 		},
 		"two items of one key": {
 			`{list: [{name: a, v: 1}, {name: a, v: 2}]}`, `{list: [{name: a, v: 1}]}`, item("a"),
-			[]string{`changed .list`},
+			[]string{`removed .list[name="a"]`},
 		},
 		"set (edge case 2)": {
 			`{f: [a, b]}`, `{f: [c, a]}`,

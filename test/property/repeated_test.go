@@ -1,0 +1,118 @@
+package property_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
+)
+
+// repeats returns a copy of an object in whose lists some items come twice, with other values.
+func (r random) repeats(u map[string]any) map[string]any {
+	out := runtime.DeepCopyJSON(u)
+	spec, _ := out["spec"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(spec)) {
+		list, is := spec[name].([]any)
+		if !is || !slices.Contains([]string{"list", "ports", "mapb", "set"}, name) || len(list) == 0 {
+			continue
+		}
+		again := runtime.DeepCopyJSONValue(list[r.IntN(len(list))])
+		if m, is := again.(map[string]any); is && name != "ports" && r.one(2) {
+			m["v"] = r.text()
+		}
+		at := r.IntN(len(list) + 1)
+		spec[name] = slices.Insert(slices.Clone(list), at, again)
+	}
+	return out
+}
+
+// A list that was created or updated may have a key twice. Whatever item of it goes, the one in
+// each list of a spec here, is reported by diff and apply alike: both name the same paths. A
+// conflict is called one value in two spellings only where nothing changes.
+func TestRepeatedKeys(t *testing.T) {
+	server, err := crdserver.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fewer, conflicts int
+	first, cases := number(t, "SEED", 0), number(t, "CASES", histories())
+	for seed := first; seed < first+cases; seed++ {
+		s, r := server.Empty(), newRandom(seed)
+		manifest := &unstructured.Unstructured{Object: r.manifest(s.Schema(), "v1")}
+		twice := &unstructured.Unstructured{Object: r.repeats(manifest.Object)}
+		if r.one(2) {
+			if _, err := s.Apply(t.Context(), object.Kind{}, manifest, object.Write{Manager: us}); err != nil {
+				continue
+			}
+		}
+		if _, err := s.Update(t.Context(), object.Kind{}, twice, object.Write{Manager: "edit"}); err != nil {
+			continue
+		}
+		p := predict.Predictor{Manager: us}
+		before := getFrom(t, s, manifest)
+		if did, _ := applied(t, s.Copy(), manifest, p); did.Action == event.InConflict {
+			conflicts++
+			taken := s.Copy()
+			if _, err := taken.Apply(t.Context(), object.Kind{}, manifest, object.Write{Manager: us, Force: true}); err != nil {
+				continue
+			}
+			after := getFrom(t, taken, manifest)
+			for _, c := range did.Conflicts {
+				if same := countAt(before, c.Path[:2]) == countAt(after, c.Path[:2]); c.SameValue && !same {
+					t.Errorf("seed %d: %s is called the same value, and items go", seed, c.Path)
+				}
+			}
+		}
+		p.Take = []predict.Choice{{}}
+		says, _ := compared(t, s, manifest, p)
+		did, err := applied(t, s, manifest, p)
+		if err != nil {
+			continue
+		}
+		after := getFrom(t, s, manifest)
+		for _, name := range []string{"list", "ports", "mapb", "set"} {
+			path := fieldpath.Field("spec", name)
+			if countAt(after, path) >= countAt(before, path) {
+				continue
+			}
+			fewer++
+			isBelow := func(c managedfields.Change) bool { return c.Path.HasPrefix(path) || path.HasPrefix(c.Path) }
+			isGone := func(c managedfields.Change) bool { return isBelow(c) && c.Kind != managedfields.Added }
+			if !slices.ContainsFunc(says.Changes, isGone) {
+				t.Errorf("seed %d: diff says nothing of an item of %s that goes\n%v\n%v", seed, path, before.Object["spec"], after.Object["spec"])
+			}
+			told := slices.Concat(did.Removed, did.Taken)
+			if !slices.ContainsFunc(told, isGone) {
+				t.Errorf("seed %d: apply says nothing of an item of %s that goes: diff says %v\n%v\n%v", seed, path, says.Changes, before.Object["spec"], after.Object["spec"])
+			}
+			for _, c := range says.Changes {
+				if isBelow(c) && c.Kind == managedfields.Removed && !slices.ContainsFunc(told, func(d managedfields.Change) bool { return d.Path.Equal(c.Path) }) {
+					t.Errorf("seed %d: diff says that %s goes, apply does not: %v", seed, c.Path, told)
+				}
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d lists have fewer items, %d conflicts", fewer, conflicts)
+	if cases >= 300 && (uint64(fewer) < cases/20 || uint64(conflicts) < cases/20) {
+		t.Error("that is too little to prove anything")
+	}
+}
+
+// countAt is how many items a list has.
+func countAt(u *unstructured.Unstructured, path fieldpath.Path) int {
+	v, _ := path.Get(u.Object)
+	list, _ := v.([]any)
+	return len(list)
+}
