@@ -374,3 +374,55 @@ func TestWithout(t *testing.T) {
 func isMark(p fieldpath.Path) bool {
 	return len(p) == 1 && p[0].FieldName != nil && strings.HasPrefix(*p[0].FieldName, "k8sconnect.io/")
 }
+
+// A migration that was stopped stays one when the user names its manager for one run, and so it is
+// continued by the run after that; an adoption that was stopped is not.
+func TestMarks(t *testing.T) {
+	once := adopt.From{Once: []string{managedfields.ClientSideApply}}
+	always := adopt.From{Always: []string{managedfields.ClientSideApply}}
+	entry := func(manager, operation, fields string) string {
+		return `{manager: ` + manager + `, operation: ` + operation + `, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: ` + fields + `}`
+	}
+	tests := map[string]struct {
+		mark string
+		from adopt.From
+		want string
+	}{
+		"a migration begins":                {from: once, want: "migrating"},
+		"an adoption begins":                {from: always, want: "adopting"},
+		"a migration that is then named":    {mark: "migrating", from: always, want: "migrating"},
+		"an adoption that is named again":   {mark: "adopting", from: always, want: "adopting"},
+		"a migration that goes on":          {mark: "migrating", from: once, want: "migrating"},
+		"an adoption that is not continued": {mark: "adopting", from: once, want: ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			entries := []string{entry("kubectl-client-side-apply", "Update", `{f:data: {f:b: {}}}`)}
+			if tt.mark != "" {
+				entries = append(entries, entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}, f:k8sconnect.io/`+tt.mark+`/kubectl-client-side-apply: {}}`))
+			}
+			live := fieldstest.Thing(t, "", entries, `{a: "1", b: "1"}`)
+			plan, err := adopt.Plan(live, fieldstest.Us, tt.from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fields, err := plan.Transfer()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if fields != nil {
+				live.Object["metadata"].(map[string]any)["managedFields"] = fields
+				ours, _ := managedfields.AppliedBy(fieldstest.Entries(t, live), fieldstest.Us)
+				for p := range ours.Fields.All() {
+					if isMark(fieldpath.Path(p)) {
+						got += strings.Split(*p[0].FieldName, "/")[1]
+					}
+				}
+			}
+			if got != tt.want {
+				t.Errorf("marked as %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
