@@ -10,7 +10,7 @@ import (
 
 // errNotReady is why objects are skipped whose turn comes after a wait that was not
 // met.
-var errNotReady = errors.New("what it or an earlier phase needs did not become ready")
+var errNotReady = errors.New("a prerequisite did not become ready")
 
 // gate waits until those objects of earlier phases are ready which the phase needs.
 // It returns an error if they are not.

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Short says that the time will not do.
+// Short reports that the run will miss its deadline.
 type Short struct {
 	// Done is how many of Total objects will have been worked on by then.
 	Done, Total int
@@ -62,7 +62,7 @@ const (
 	tolerance = 10
 )
 
-// Observe takes an event of the run. It reports, once, that the time will not do.
+// Observe takes an event of the run. It reports, once, that the run will miss its deadline.
 func (f *Forecast) Observe(now time.Time, e event.Event) (Short, bool) {
 	switch e := e.(type) {
 	case event.Planned:

@@ -113,7 +113,7 @@ func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
 		emit(e)
 		if short, ok := f.Observe(time.Now(), e); ok {
 			emit(event.Warned{Text: fmt.Sprintf(
-				"at this pace, about %d of %d objects will be applied when the time is over in %s (--timeout); the next run does the rest",
+				"at this pace, about %d of %d objects will be applied before --timeout expires in %s; the next run does the rest",
 				short.Done, short.Total, short.Left.Round(time.Second))})
 		}
 	}

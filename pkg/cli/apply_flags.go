@@ -83,8 +83,7 @@ func newApply(c *connection.Connection, streams genericiooptions.IOStreams) *cob
 	cmd := &cobra.Command{
 		Use:   "apply (-f FILENAME | -k DIRECTORY)",
 		Short: "Apply manifests, and explain every conflict field by field",
-		Long: `Apply manifests by server-side apply, in the order in which they need each
-other. Nothing is written in a phase that has a conflict, nor in those after it;
+		Long: `Apply manifests with server-side apply, in dependency order. Nothing is written in a phase that has a conflict, nor in those after it;
 each contested field is shown with both values, its owners, and the ways out.`,
 		Example: `  # Apply a folder; what would not change is not written
   kubectl k8sconnect apply -f manifests/
@@ -193,14 +192,14 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 		setErr = errors.Join(setErr, errors.New("--history goes with --apply-set: a run without a set has no history"))
 	}
 	if f.atomic && f.continueOnConflict {
-		sideErr = errors.New("--atomic and --continue-on-conflict exclude each other: a conflict is what --atomic takes everything back for")
+		sideErr = errors.New("--atomic and --continue-on-conflict cannot be combined: with --atomic, a conflict rolls everything back")
 	}
 	sideErr = errors.Join(sideErr, serverSideErr(f.serverSide))
 	if f.output == output.Manifests && dryRun != object.DryRunClient {
 		dryRunErr = errors.Join(dryRunErr, errNothingApplied)
 	}
 	if f.output == output.Manifests && set.Name != "" {
-		setErr = errors.Join(setErr, errors.New("-o manifests and --apply-set exclude each other: the printed manifests are of no set"))
+		setErr = errors.Join(setErr, errors.New("-o manifests and --apply-set cannot be combined: printed manifests belong to no set"))
 	}
 	if f.concurrency < 0 {
 		concurrencyErr = errors.New("--concurrency must not be negative")

@@ -149,11 +149,11 @@ func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string
 	}
 	switch {
 	case f.helmRelease != "" && f.inventoryOf != "":
-		return giveScope{}, "", errors.New("--helm-release and --inventory-of exclude each other")
+		return giveScope{}, "", errors.New("--helm-release and --inventory-of cannot be combined")
 	case f.helmRelease != "" && others:
-		return giveScope{}, "", errors.New("--helm-release means the objects of a release, and nothing beside them but the manifests of its next upgrade (-f)")
+		return giveScope{}, "", errors.New("--helm-release selects only objects of a release, beside the manifests of its next upgrade (-f)")
 	case f.inventoryOf != "" && others:
-		return giveScope{}, "", errors.New("--inventory-of means the objects of an inventory, and nothing beside them but the manifests of its next run (-f)")
+		return giveScope{}, "", errors.New("--inventory-of selects only objects of an inventory, beside the manifests of its next run (-f)")
 	case f.helmRelease != "":
 		namespace, name, ok := strings.Cut(f.helmRelease, "/")
 		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
@@ -182,7 +182,7 @@ func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (transfer.Wish
 	w.To = cmp.Or(w.To, receiver)
 	switch {
 	case f.share && f.release:
-		return w, errors.New("--share and --release exclude each other")
+		return w, errors.New("--share and --release cannot be combined")
 	case f.release && f.to != "":
 		return w, errors.New("--release and --to cannot be combined: --release has no receiver")
 	case f.release:

@@ -275,7 +275,7 @@ func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooption
 	case !verb.CanAsk(streams):
 		return &unconfirmedError{
 			of:     o.parent,
-			why:    "to go back has to be confirmed, and there is no terminal to ask on",
+			why:    "a rollback needs confirmation, but there is no terminal",
 			advice: "confirm what is shown with --confirm=" + digest + ", or give --yes",
 		}
 	}

@@ -77,7 +77,7 @@ func (r *run) ask(ctx context.Context, asking *group) {
 	}
 	if n := r.stalls.Passed(now); n > 0 && !r.passed {
 		r.passed = true
-		r.emit(event.Warned{Text: fmt.Sprintf("%s do not get on either; they are looked into when others have got on", text.Count(n, "more object"))})
+		r.emit(event.Warned{Text: fmt.Sprintf("%s are also stalled; they are examined once others make progress", text.Count(n, "more object"))})
 	}
 	if len(items) == 0 {
 		if len(due) > 0 {

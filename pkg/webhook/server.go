@@ -43,7 +43,7 @@ func New(config *rest.Config, opts Options, parts Parts) (*Server, error) {
 		return nil, errors.New("set up the webhook: it has no folder of its certificate")
 	}
 	if opts.ClientCA == "" && len(opts.ClientNames) > 0 {
-		return nil, errors.New("set up the webhook: clients have to be certified for their names to be known")
+		return nil, errors.New("set up the webhook: client names require client certificates")
 	}
 	if opts.ClientCA != "" {
 		if _, err := (clients{authority: opts.ClientCA}).pool(); err != nil {

@@ -111,7 +111,7 @@ func TestTooLittleTime(t *testing.T) {
 	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1000, 1, "1")), "--concurrency=1", "--timeout=20s", "-o", "stream")
 	r.wait(t)
 	r.ends(t, 1)
-	said := regexp.MustCompile(`at this pace, about (\d+) of 1000 objects will be applied when the time is over in \d+s \(--timeout\)`).FindStringSubmatch(r.stdout.String())
+	said := regexp.MustCompile(`at this pace, about (\d+) of 1000 objects will be applied before --timeout expires in \d+s`).FindStringSubmatch(r.stdout.String())
 	if said == nil {
 		t.Fatalf("it says nothing: %s", r)
 	}

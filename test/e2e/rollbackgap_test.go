@@ -47,7 +47,7 @@ func TestRollbackOverAGap(t *testing.T) {
 
 	// A quota keeps the next one out of the history, and the run after it follows that one.
 	p.Fail(-1, proxy.Path("PATCH", "/api/v1/namespaces/"+ns+"/secrets/applyset-"), proxy.Fault{Status: 403, Message: "exceeded quota: secrets"})
-	apply("4").says(t, "there will be no way back to this run")
+	apply("4").says(t, "this run cannot be rolled back to")
 	p.Heal()
 	back().ends(t, 2).says(t, "there is no way back to run run-3: it is not in the history")
 	apply("5")

@@ -30,10 +30,10 @@ func (f *deleteFlags) checkFinalizer(t target.Targets, streams genericiooptions.
 			Advice: "name each as TYPE/NAME; a finalizer is never removed by selector or file",
 		}
 	case f.dryRun != "none":
-		return errors.New("--remove-finalizer and --dry-run exclude each other")
+		return errors.New("--remove-finalizer and --dry-run cannot be combined")
 	case !f.yes && !verb.CanAsk(streams):
 		return &object.HintedError{
-			Err:    errors.New("--remove-finalizer has to be confirmed, and there is no terminal to ask on"),
+			Err:    errors.New("--remove-finalizer needs confirmation, but there is no terminal"),
 			Advice: "give --yes if you know what the finalizer was there for",
 		}
 	}

@@ -157,9 +157,9 @@ func (f *deleteFlags) grace() (*int64, error) {
 	seconds := int64(f.gracePeriod)
 	switch {
 	case f.now && f.gracePeriod != -1:
-		return nil, errors.New("--now and --grace-period exclude each other")
+		return nil, errors.New("--now and --grace-period cannot be combined")
 	case f.force && f.gracePeriod > 0, f.force && f.now:
-		return nil, errors.New("--force goes with no grace period but 0")
+		return nil, errors.New("--force requires --grace-period=0")
 	case f.force:
 		seconds = 0
 	case f.now, f.gracePeriod == 0:

@@ -32,7 +32,7 @@ type ChoiceFlags struct {
 
 // Add adds the flags to a command's.
 func (f *ChoiceFlags) Add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.manager, "field-manager", "k8sconnect", "Our name to the server: the owner of what is applied")
+	flags.StringVar(&f.manager, "field-manager", "k8sconnect", "Field manager that will own the applied fields")
 	flags.StringArrayVar(&f.take, "take", nil, "Contested [KIND[/NAME]:][manager=OWNER:]PATH to become the owner of; [*] for any item, all for every path. Repeatable")
 	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND[/NAME]:][manager=OWNER:]PATH to leave to its owner, or at its live value. Repeatable")
 	flags.StringSliceVar(&f.adoptFrom, adoptFromFlag, []string{managedfields.ClientSideApply},

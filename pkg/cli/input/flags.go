@@ -64,7 +64,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags.BoolVar(&f.skipNonObjects, "skip-non-objects", false,
 		"Leave out files of a folder that hold no Kubernetes object, and say which")
 	flags.BoolVar(&f.skipInvalid, "skip-invalid", false,
-		"Leave out objects that are broken, or there twice with different content, say which, do the rest, and exit with 1")
+		"Skip (and list) invalid or duplicate objects, do the rest, exit 1")
 	flags.StringVar(&f.duplicates, "duplicates", "error",
 		"An object that is in the input twice with different content: error, or last (the last one counts, as for kubectl)")
 	flags.StringVar(&f.helmHooks, "helm-hooks", "skip",

@@ -96,7 +96,7 @@ func (f *Flags) ToOptions(in verb.Invocation, a Asked) (verb.Options, error) {
 // Check finds fault with flags that go with others which were not given.
 func (f *Flags) Check(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("dry-run") && !f.migrate {
-		return errors.New("--dry-run goes with --migrate-versions: all else changes nothing")
+		return errors.New("--dry-run requires --migrate-versions: other modes are read-only")
 	}
 	return nil
 }

@@ -173,7 +173,7 @@ func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, erro
 	case f.name != "" && f.leave:
 		errs = append(errs, errors.New("--"+LeaveFlag+" and --"+NameFlag+" cannot be combined: with a set, the objects become its members"))
 	case f.prune && selected:
-		errs = append(errs, errors.New("-l and --prune exclude each other: what does not match would count as gone"))
+		errs = append(errs, errors.New("-l and --prune cannot be combined: objects that do not match would count as gone"))
 	}
 	if !f.prune && (len(f.allow) > 0 || f.confirm.yes || f.confirm.digest != "") {
 		errs = append(errs, errors.New("--prune-allow, --yes and --confirm go with --prune"))

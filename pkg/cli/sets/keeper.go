@@ -83,7 +83,7 @@ func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
 		_ = k.History.NoteNow(ctx, k.run)
 	}
 	if err != nil {
-		k.Emit(event.Warned{Ref: k.Parent, Text: fmt.Sprintf("there will be no way back to this run: its history cannot be kept: %v; --history=0 keeps none", err)})
+		k.Emit(event.Warned{Ref: k.Parent, Text: fmt.Sprintf("this run cannot be rolled back to: its history cannot be kept: %v; --history=0 keeps none", err)})
 	}
 }
 
@@ -167,7 +167,7 @@ func (k *Keeper) write(ctx context.Context) error {
 		return err
 	}
 	if len(secrets) == 1 && k.run.Result == history.Applied && tooLarge(secrets[0]) {
-		k.Emit(event.Warned{Text: "there will be no way back to this run: what it states is too large to be kept"})
+		k.Emit(event.Warned{Text: "this run cannot be rolled back to: its manifests exceed the history limit"})
 	}
 	for _, u := range secrets {
 		if _, err := k.Server.Apply(ctx, kind, u, object.Write{Manager: applyset.Manager, Force: true}); err != nil {

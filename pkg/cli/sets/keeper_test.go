@@ -77,9 +77,9 @@ func TestRunThatIsNotKept(t *testing.T) {
 		"--history=0":               {0, full{}, ledger{last: last, sure: true}, "", "last", true},
 		"the note may be old":       {0, full{}, ledger{last: last}, "", "", false},
 		"the note cannot be read":   {0, full{}, ledger{sure: true, err: errQuota}, "", "", false},
-		"a quota":                   {10, full{}, ledger{last: last}, "there will be no way back to this run", "last", true},
-		"no right to list":          {10, full{errQuota}, ledger{last: last, sure: true}, "there will be no way back to this run", "last", true},
-		"no right to list, and old": {10, full{errQuota}, ledger{last: last}, "there will be no way back to this run", "", false},
+		"a quota":                   {10, full{}, ledger{last: last}, "this run cannot be rolled back to", "last", true},
+		"no right to list":          {10, full{errQuota}, ledger{last: last, sure: true}, "this run cannot be rolled back to", "last", true},
+		"no right to list, and old": {10, full{errQuota}, ledger{last: last}, "this run cannot be rolled back to", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			said := ""

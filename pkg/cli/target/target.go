@@ -98,7 +98,7 @@ func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Ta
 			Advice: "name them as TYPE/NAME, or as TYPE with -l, --all or --field-selector, or give -f FILENAME or -k DIRECTORY",
 		}
 	case f.All && t.Labels != "":
-		return t, errors.New("--all and -l exclude each other: all, or those that match?")
+		return t, errors.New("--all and -l cannot be combined: all, or those that match?")
 	}
 	if err := t.Read(args); err != nil {
 		return t, err
@@ -128,7 +128,7 @@ func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Ta
 // toSet is for the members of a set.
 func (f *Flags) toSet(args []string) (Targets, error) {
 	if len(args)+len(f.Filenames) > 0 || f.Kustomize != "" || f.Selector != "" || f.Fields != "" || f.All || f.AllNamespaces {
-		return Targets{}, errors.New("--" + sets.NameFlag + " means the members of a set, and nothing beside them")
+		return Targets{}, errors.New("--" + sets.NameFlag + " selects only members of a set")
 	}
 	_, _, err := applyset.ParseName(f.Set)
 	return Targets{Set: f.Set}, err

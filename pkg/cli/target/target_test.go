@@ -70,7 +70,7 @@ func TestTargets(t *testing.T) {
 		"a name and a selector":    {flags: Flags{Flags: input.Flags{Selector: "a=b"}}, args: "deploy/web", err: `not with the name "web"`},
 		"a name and all":           {flags: Flags{All: true}, args: "deploy web", err: `not with the name "web"`},
 		"a name, everywhere":       {flags: Flags{AllNamespaces: true}, args: "deploy web", err: "-A goes with", hint: "-n"},
-		"all and a selector":       {flags: Flags{All: true, Flags: input.Flags{Selector: "a=b"}}, args: "deploy", err: "exclude each other"},
+		"all and a selector":       {flags: Flags{All: true, Flags: input.Flags{Selector: "a=b"}}, args: "deploy", err: "cannot be combined"},
 		"a bad selector":           {flags: Flags{Flags: input.Flags{Selector: "a in"}}, args: "deploy", err: "-l: "},
 		"a blank selector":         {flags: Flags{Flags: input.Flags{Selector: " "}}, args: "deploy", err: "no deploy named", hint: "--all"},
 		"-R alone":                 {flags: Flags{Flags: input.Flags{Recursive: true}}, args: "deploy/web", err: "-R goes with -f"},

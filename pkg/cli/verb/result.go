@@ -23,7 +23,7 @@ func OutputFlag(cmd *cobra.Command, format *string, more ...string) {
 	help.Words(cmd, "output", formats...)
 }
 
-// Unmet reports whether an engine ended because something was waited for in vain.
+// Unmet reports whether an engine ended because a condition was not met.
 func Unmet(ran error) bool {
 	var unmet *wait.UnmetError
 	return errors.As(ran, &unmet)

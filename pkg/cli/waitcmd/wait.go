@@ -26,7 +26,7 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 	var flags waitFlags
 	cmd := &cobra.Command{
 		Use:   "wait (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
-		Short: "Wait until objects meet conditions, or say what they lack",
+		Short: "Wait for objects to be ready, and explain those that are not",
 		Long: `Wait until every object meets its conditions: readiness, or what you say in
 CEL (the object is self), by a status condition, or by a JSONPath. A field that
 the kind does not have is an error at once. On time-out or failure, each

@@ -132,7 +132,7 @@ func TestAttach(t *testing.T) {
 		},
 		"one node may have it twice": {
 			facts: deployment("") + older + "\n---\n" + mounting("new", "2", "node-1", creating) + bound,
-			want:  []string{"Starting: pod/new -n prod: is being started, and nothing is known to be wrong"},
+			want:  []string{"Starting: pod/new -n prod: is starting; nothing looks wrong so far"},
 		},
 		"a lock on one node": {
 			facts: deployment("") + older + "\n---\n" + mounting("new", "2", "node-1", crashing) + bound,

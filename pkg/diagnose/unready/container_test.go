@@ -118,7 +118,7 @@ func TestContainers(t *testing.T) {
 		},
 		"nothing is wrong": {
 			facts:    waiting("ContainerCreating", ""),
-			want:     []string{"Starting: pod/web-1 -n prod: is being started, and nothing is known to be wrong"},
+			want:     []string{"Starting: pod/web-1 -n prod: is starting; nothing looks wrong so far"},
 			evidence: []string{"containers wait: ContainerCreating", "Pod web-1 has been on node node-1 for 3m"},
 		},
 	})
@@ -165,7 +165,7 @@ func TestImages(t *testing.T) {
 				"\n---\n" + running("web-1", "node-1", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
 				"\n---\n" + running("web-2", "node-2", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
 				"\n---\n" + running("web-3", "node-3", "registry.example/app:1", "bbbbbbbbbbbbbbbb", "False"),
-			want:     []string{"ImageDiffers: container app: nodes run different images under the same name registry.example/app:1", "Starting: pod/web-3 -n prod: is being started, and nothing is known to be wrong"},
+			want:     []string{"ImageDiffers: container app: nodes run different images under the same name registry.example/app:1", "Starting: pod/web-3 -n prod: is starting; nothing looks wrong so far"},
 			blocked:  "pod/web-3 -n prod",
 			evidence: []string{"sha256:aaaaaaaaaaaa: Pod web-1 on node-1, web-2 on node-2", "sha256:bbbbbbbbbbbb: Pod web-3 on node-3"},
 			next:     "kubectl get pods -o 'custom-columns=POD:.metadata.name,NODE:.spec.nodeName,IMAGE:.status.containerStatuses[*].imageID' -n prod",
@@ -174,7 +174,7 @@ func TestImages(t *testing.T) {
 			facts: replicaSet(2) +
 				"\n---\n" + running("web-1", "node-1", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
 				"\n---\n" + strings.Replace(running("web-2", "node-2", "registry.example/app:1", "bbbbbbbbbbbbbbbb", "False"), "{name: app,", "{name: app, imagePullPolicy: Always,", 1),
-			want: []string{"ImageDiffers: container app: nodes run different images under the same name registry.example/app:1", "Starting: pod/web-2 -n prod: is being started, and nothing is known to be wrong"},
+			want: []string{"ImageDiffers: container app: nodes run different images under the same name registry.example/app:1", "Starting: pod/web-2 -n prod: is starting; nothing looks wrong so far"},
 			next: "kubectl delete pod web-2 -n prod",
 		},
 		"not the digest that was asked for": {

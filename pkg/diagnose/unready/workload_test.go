@@ -147,14 +147,14 @@ func TestWorkloads(t *testing.T) {
 			facts: set("") + member("db-0", "db-1", "False"),
 			want: []string{
 				"StatefulSetPodStuck: Pod db-0 is of an older revision and not ready; statefulset.apps/db -n prod waits for it instead of replacing it",
-				"Starting: pod/db-0 -n prod: is being started, and nothing is known to be wrong",
+				"Starting: pod/db-0 -n prod: is starting; nothing looks wrong so far",
 			},
 			next:    "kubectl delete pod db-0 -n prod",
 			blocked: "pod/db-0 -n prod",
 		},
 		"not where Pods are replaced side by side": {
 			facts: set(", podManagementPolicy: Parallel") + member("db-0", "db-1", "False"),
-			want:  []string{"Starting: pod/db-0 -n prod: is being started, and nothing is known to be wrong"},
+			want:  []string{"Starting: pod/db-0 -n prod: is starting; nothing looks wrong so far"},
 		},
 		"on delete": {
 			facts: set(", updateStrategy: {type: OnDelete}") + member("db-0", "db-1", "True") + member("db-1", "db-2", "True"),

@@ -121,7 +121,7 @@ func (c *Reporter) Handle(e event.Event) {
 	case event.LeftOut:
 		c.leftOut(e)
 	case event.SetBegun:
-		c.note("a new set begins: its parent is " + text.Printable(e.Parent.String()) + "\n")
+		c.note("new set " + text.Printable(e.Parent.Name) + ", stored in " + text.Printable(e.Parent.String()) + "\n")
 	case event.HooksLeftOut:
 		c.note(hooksText(e))
 	case event.Retrying:

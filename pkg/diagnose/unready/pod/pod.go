@@ -168,7 +168,7 @@ func (v Rules) starting(p *corev1.Pod) []rule.Finding {
 	}
 	cause := event.Cause{
 		Code:    "Starting",
-		Message: "is being started, and nothing is known to be wrong",
+		Message: "is starting; nothing looks wrong so far",
 		Next:    rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
 	}
 	if waiting = rule.Stated(waiting); len(waiting) > 0 {
