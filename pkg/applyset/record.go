@@ -180,5 +180,5 @@ func (e *NotASetError) Error() string {
 
 // Hint says what to do about it.
 func (e *NotASetError) Hint() string {
-	return "name the set differently; --adopt makes a set of that object all the same"
+	return "name the set differently; --allow-join makes a set of that object all the same"
 }

@@ -123,7 +123,7 @@ func TestSetInTwoNamespaces(t *testing.T) {
 }
 
 // An object that Flux or Argo CD has marked as its own is named and refused, and nothing is
-// written; --adopt lets it join.
+// written; --allow-join lets it join.
 func TestMarksOfOtherTools(t *testing.T) {
 	t.Parallel() // It keeps to its namespaces.
 	c := shared.Cluster(t)
@@ -149,11 +149,11 @@ func TestMarksOfOtherTools(t *testing.T) {
 			ns := namespace(t, c)
 			kubectl(t, c, "create", "-n", ns, "-f", file(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm-0001, "+mark.metadata+"}\n"))
 			args := applySet(ns, file(t, configMaps(2, 1, "1")))
-			k8sconnect(t, c.KubeconfigPath, args...).ends(t, 1).says(t, mark.says).says(t, "--adopt lets it join")
+			k8sconnect(t, c.KubeconfigPath, args...).ends(t, 1).says(t, mark.says).says(t, "--allow-join lets it join")
 			if got := uids(t, c, ns); len(got) != 1 {
 				t.Errorf("something was written: %v", got)
 			}
-			k8sconnect(t, c.KubeconfigPath, append(args, "--adopt")...).ends(t, 0).says(t, "(joined secret/shop, taken from ")
+			k8sconnect(t, c.KubeconfigPath, append(args, "--allow-join")...).ends(t, 0).says(t, "(joined secret/shop, taken from ")
 		})
 	}
 }

@@ -50,7 +50,9 @@ func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
 	flags.BoolVar(&f.prune, "prune", false, "Delete members of the set that are not in the input any more, once all of it is applied")
 	flags.StringSliceVar(&f.allow, "prune-allow", nil,
 		"Prune objects of this KIND, too: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
-	flags.BoolVar(&f.adopt, "adopt", false, "Let objects join the set that belong to another set, a Helm release, or a Flux or Argo CD application")
+	flags.BoolVar(&f.adopt, "adopt", false, "Deprecated: --allow-join")
+	_ = flags.MarkHidden("adopt") // pflag's own remark on it would go to stdout, among the results.
+	flags.BoolVar(&f.adopt, "allow-join", false, "Let objects join the set that belong to another set, a Helm release, or a Flux or Argo CD application")
 	if writes {
 		f.confirm.Add(flags)
 	}
@@ -133,7 +135,7 @@ type Options struct {
 // deletes; a user has to have agreed to that.
 func Prune(name string) Options { return Options{Name: name, Prune: true, yes: true} }
 
-// AdoptionChoices are the choices that come with --adopt: the label that makes an object part of
+// AdoptionChoices are the choices that come with --allow-join: the label that makes an object part of
 // another set becomes ours.
 func (o Options) AdoptionChoices() []predict.Choice {
 	if !o.adopt {
@@ -169,7 +171,7 @@ func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, erro
 			Advice: "name one with --apply-set=NAME, from the first apply on",
 		})
 	case f.name == "" && f.adopt:
-		errs = append(errs, errors.New("--adopt goes with --apply-set"))
+		errs = append(errs, errors.New("--allow-join goes with --apply-set"))
 	case f.name != "" && f.leave:
 		errs = append(errs, errors.New("--"+LeaveFlag+" and --"+NameFlag+" cannot be combined: with a set, the objects become its members"))
 	case f.prune && selected:

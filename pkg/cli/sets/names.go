@@ -65,7 +65,7 @@ func (e *ClaimedError) Error() string {
 
 // Hint says what to do about it.
 func (e *ClaimedError) Hint() string {
-	return "--adopt lets it join this set; stop the other one from applying it first, or both will go on changing it"
+	return "--allow-join lets it join this set; stop the other one from applying it first, or both will go on changing it"
 }
 
 // find finds the parent of the set with this id; zero if there is none, or if that is
