@@ -203,11 +203,15 @@ func unheard(s *output.State) string {
 	return "what is waited for"
 }
 
-// hooksText names each hook that was left out, and when Helm would have run it.
-func hooksText(e event.HooksLeftOut) string {
+// hooksText names the hooks that were left out, and when Helm would have run them.
+func hooksText(e event.HooksLeftOut, all bool) string {
 	var b strings.Builder
 	b.WriteString("left out: " + text.Count(len(e.Hooks), "Helm hook") + ", for Helm to run\n")
-	for _, h := range e.Hooks {
+	for i, h := range e.Hooks {
+		if more := len(e.Hooks) - i; i == few && more > 1 && !all {
+			fmt.Fprintf(&b, "  and %d more\n", more)
+			break
+		}
 		b.WriteString("  " + format.Name(h.Ref) + "  " + text.Printable(strings.Join(h.On, ", ")) + "  (" + text.Printable(h.Source.String()) + ")\n")
 	}
 	if e.Hint != "" {

@@ -24,6 +24,10 @@ const (
 	seldom = time.Minute
 )
 
+// few is how many objects are named for which a line is the same but for the name; the others
+// are counted, and -v 1 names them.
+const few = 5
+
 // Reporter writes stderr: how far the run is, what it is waiting for, and warnings.
 // Except for the headings, it is the same for every format.
 type Reporter struct {
@@ -49,6 +53,7 @@ type Reporter struct {
 	sick      bool          // it answers, with errors
 	lost      bool          // objects were given up because of that
 
+	verbose    bool
 	explains   bool // stuck objects, while the run continues
 	told       []event.Stuck
 	doubts     format.Doubts
@@ -76,6 +81,7 @@ func New(b output.Base) *Reporter {
 		screen:   b.Screen,
 		now:      b.Now,
 		warned:   map[warning]bool{},
+		verbose:  b.Verbose,
 		said:     map[string]bool{},
 
 		headings:   b.Format == output.Table || b.Format == output.Name,
@@ -123,7 +129,7 @@ func (c *Reporter) Handle(e event.Event) {
 	case event.SetBegun:
 		c.note("new set " + text.Printable(e.Parent.Name) + ", stored in " + text.Printable(e.Parent.String()) + "\n")
 	case event.HooksLeftOut:
-		c.note(hooksText(e))
+		c.note(hooksText(e, c.verbose))
 	case event.Retrying:
 		c.retrying(e)
 	case event.RollingBack:
@@ -192,7 +198,10 @@ func (c *Reporter) flush(phase int) {
 		}
 		of[s] = append(of[s], text.Printable(one.of.String()))
 	}
-	const shown = 50
+	shown := few
+	if c.verbose {
+		shown = math.MaxInt
+	}
 	for _, s := range order {
 		names := of[s]
 		if len(names) == 1 {
