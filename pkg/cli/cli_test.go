@@ -162,7 +162,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"flag of kubectl apply": {
 			[]string{"apply", "--server-side", "-f", "x.yaml", "--force"},
-			"error: unknown flag: --force\n  hint: objects are never deleted and created again: delete it first, with kubectl delete\n",
+			"error: unknown flag: --force\n  hint: --recreate=KIND[/NAME] deletes an object and creates it anew, where a field of it cannot be changed; --take=all takes contested fields\n",
 		},
 		"flag of kubectl that takes all": {
 			[]string{"diff", "--force-conflicts"},

@@ -45,7 +45,7 @@ func ForeignHint(err error) string {
 	case "wait":
 		return "apply --wait waits for what it applied; for the rest, see: kubectl k8sconnect wait"
 	case "force":
-		return "objects are never deleted and created again: delete it first, with kubectl delete"
+		return "--recreate=KIND[/NAME] deletes an object and creates it anew, where a field of it cannot be changed; --take=all takes contested fields"
 	case "version":
 		return "see: kubectl k8sconnect version"
 	default:
