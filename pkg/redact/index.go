@@ -13,66 +13,117 @@ const (
 )
 
 // index finds forms in a text by their first bytes. It grows while in use, which an
-// automaton does not, and costs one look-up for each byte of a text.
+// automaton does not, and costs one look-up for each byte of a text. A run may see ten
+// thousand Secrets, with fifty forms each, so that an entry has to be small.
 type index struct {
-	forms map[[realLength]byte][]string
+	// first has the latest entry for the first bytes of a form.
+	first   map[uint64]int32
+	entries []entry
 	// filter has a bit for each hash of the first bytes of a form: most places of a text
-	// need no look-up.
-	filter []uint64
-	known  map[string]bool
-	// heads are all beginnings of forms that are too short for forms.
-	heads map[string]bool
+	// need no look-up. heads has one for each beginning that is shorter.
+	filter, heads []uint64
+	// sure is how many entries are.
+	sure int
 	// longest form, in bytes.
 	longest int
 }
 
+// entry is a form.
+type entry struct {
+	form string
+	// next is one more than the entry before it with the same first bytes; 0 for none.
+	next int32
+	// sure is set if the form is masked in finished output too.
+	sure bool
+}
+
 func newIndex() index {
-	return index{
-		forms: map[[realLength]byte][]string{}, known: map[string]bool{}, heads: map[string]bool{},
-		filter: make([]uint64, 1<<filterBits/64),
-	}
+	return index{first: map[uint64]int32{}, filter: make([]uint64, 1<<filterBits/64), heads: make([]uint64, 1<<filterBits/64)}
 }
 
 const filterBits = 20
 
-// bit returns the place in the filter for the first bytes of a text.
-func bit(text string) (word, mask uint64) {
+// number returns the first realLength bytes of a text as a number. A mask asks for it at each
+// byte of a text, so that it must be inlined.
+func number(text string) uint64 {
 	_ = text[realLength-1]
-	n := uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 |
+	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 |
 		uint64(text[3])<<24 | uint64(text[4])<<32 | uint64(text[5])<<40
+}
+
+// shortNumber is number for a text that is shorter.
+func shortNumber(text string) uint64 {
+	n := uint64(len(text)) << 56
+	for i := range len(text) {
+		n |= uint64(text[i]) << (8 * i)
+	}
+	return n
+}
+
+// bit returns the place in a filter.
+func bit(n uint64) (word, mask uint64) {
 	hash := n * 0x9e3779b97f4a7c15 >> (64 - filterBits)
 	return hash / 64, 1 << (hash % 64)
 }
 
-// beginning returns the forms that share their beginning with a text.
-func (x *index) beginning(text string) []string {
-	if word, mask := bit(text); x.filter[word]&mask == 0 {
-		return nil
-	}
-	return x.forms[[realLength]byte([]byte(text[:realLength]))]
+func has(filter []uint64, n uint64) bool {
+	word, mask := bit(n)
+	return filter[word]&mask != 0
 }
 
-func (x *index) add(form string) {
-	if len(form) < realLength || x.known[form] {
+func set(filter []uint64, n uint64) {
+	word, mask := bit(n)
+	filter[word] |= mask
+}
+
+func (x *index) add(form string, sure bool) {
+	if len(form) < realLength {
 		return
 	}
-	x.known[form] = true
-	key := [realLength]byte([]byte(form[:realLength]))
-	if len(x.forms[key]) == 0 {
-		for n := 1; n < realLength; n++ {
-			x.heads[form[:n]] = true
+	n := number(form)
+	for at := x.first[n]; at > 0; at = x.entries[at-1].next {
+		if e := &x.entries[at-1]; e.form == form {
+			if sure && !e.sure {
+				e.sure = true
+				x.sure++
+			}
+			return
 		}
 	}
-	x.forms[key] = append(x.forms[key], form)
-	word, mask := bit(form)
-	x.filter[word] |= mask
+	x.entries = append(x.entries, entry{form, x.first[n], sure})
+	x.first[n] = int32(len(x.entries))
+	if sure {
+		x.sure++
+	}
+	set(x.filter, n)
+	for short := 1; short < realLength; short++ {
+		set(x.heads, shortNumber(form[:short]))
+	}
 	x.longest = max(x.longest, len(form))
+}
+
+// forms are those of an index, or those of them that are sure.
+type forms struct {
+	*index
+	onlySure bool
+}
+
+func (x forms) none() bool { return len(x.entries) == 0 || x.onlySure && x.sure == 0 }
+
+// beginning calls f for the forms that share their beginning with a text, until it returns
+// false.
+func (x forms) beginning(text string, f func(form string) bool) {
+	for at := x.first[number(text)]; at > 0; at = x.entries[at-1].next {
+		if e := &x.entries[at-1]; (e.sure || !x.onlySure) && !f(e.form) {
+			return
+		}
+	}
 }
 
 // mask replaces every form. Overlapping matches become one mask: they are mostly pieces
 // of one value.
-func (x *index) mask(text string, names *nameSet) string {
-	if len(x.forms) == 0 {
+func (x forms) mask(text string, names *nameSet) string {
+	if x.none() {
 		return text
 	}
 	var b strings.Builder
@@ -90,7 +141,7 @@ func (x *index) mask(text string, names *nameSet) string {
 
 // next returns the first stretch of forms that begins at or after a place; an empty one
 // if there is none.
-func (x *index) next(text string, at int, names *nameSet) (from, to int) {
+func (x forms) next(text string, at int, names *nameSet) (from, to int) {
 	for ; at+realLength <= len(text) && (to == 0 || at < to); at++ {
 		n := x.match(text, at, names)
 		switch {
@@ -104,9 +155,12 @@ func (x *index) next(text string, at int, names *nameSet) (from, to int) {
 }
 
 // match returns how many bytes of a form begin at a place of the text; 0 if none does.
-func (x *index) match(text string, at int, names *nameSet) int {
+func (x forms) match(text string, at int, names *nameSet) int {
+	if !has(x.filter, number(text[at:])) { // Most places of a text.
+		return 0
+	}
 	best := 0
-	for _, form := range x.beginning(text[at:]) {
+	x.beginning(text[at:], func(form string) bool {
 		n := common(text[at:], form)
 		switch {
 		case n <= best || names.cover(text, at, at+n):
@@ -121,25 +175,32 @@ func (x *index) match(text string, at int, names *nameSet) int {
 		case n >= anyPlace || isWhole(text, at, at+n):
 			best = n
 		}
-	}
+		return true
+	})
 	return best
 }
 
 // open returns where a possible form begins that the end of the text cuts off; the
 // length of the text if there is none.
-func (x *index) open(text string) int {
+func (x forms) open(text string) int {
 	for at := max(0, len(text)-x.longest); at < len(text); at++ {
 		rest := text[at:]
 		if len(rest) < realLength {
-			if x.heads[rest] {
+			if has(x.heads, shortNumber(rest)) {
 				return at
 			}
 			continue
 		}
-		for _, form := range x.beginning(rest) {
-			if len(rest) < len(form) && strings.HasPrefix(form, rest) {
-				return at
-			}
+		if !has(x.filter, number(rest)) {
+			continue
+		}
+		cut := false
+		x.beginning(rest, func(form string) bool {
+			cut = len(rest) < len(form) && strings.HasPrefix(form, rest)
+			return !cut
+		})
+		if cut {
+			return at
 		}
 	}
 	return len(text)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -23,6 +24,9 @@ func spellings(value string) []string {
 	forms := append(folded(standard), standard, strings.TrimRight(standard, "="))
 	hexadecimal := hex.EncodeToString([]byte(value))
 	forms = append(forms, hexadecimal)
+	if !utf8.ValidString(value) { // Of programs that print it, most print it as Go does.
+		return text.Distinct(append(forms, value, inGo(value)))
+	}
 	if len(value) > piece {
 		_, ascii := inJSON(value)
 		return text.Distinct(append(forms, value, inGo(value), inGo(inGo(value)), asHTML(ascii)))
@@ -146,6 +150,9 @@ var (
 // a connection string, the values of settings, the scalars of JSON.
 func parts(value string) []string {
 	var out []string
+	if !utf8.ValidString(value) {
+		return nil // What looks like a line or a setting is none.
+	}
 	if lines := strings.Split(value, "\n"); len(lines) > 1 {
 		for _, line := range lines {
 			if line = strings.TrimSpace(line); len(line) >= shortestLine {
@@ -178,10 +185,13 @@ func parts(value string) []string {
 // values calls f for each value of a Secret, or of the Secret that was applied last.
 func values(o map[string]any, f func(string)) {
 	each(o["data"], func(encoded string) {
-		f(encoded)
 		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil {
-			f(string(decoded))
+			f(string(decoded)) // Its spellings have the encoded one.
+			if base64.StdEncoding.EncodeToString(decoded) == encoded && len(decoded) >= realLength {
+				return
+			}
 		}
+		f(encoded)
 	})
 	each(o["stringData"], f)
 }

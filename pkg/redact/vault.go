@@ -24,9 +24,6 @@ import (
 type Vault struct {
 	mu    sync.RWMutex
 	index index
-	// sure holds the forms that are masked in finished output too, where the same text
-	// may be part of our own.
-	sure  index
 	names *nameSet
 }
 
@@ -41,7 +38,7 @@ const (
 
 // NewVault returns a Vault that knows nothing yet.
 func NewVault() *Vault {
-	return &Vault{index: newIndex(), sure: newIndex(), names: newNames()}
+	return &Vault{index: newIndex(), names: newNames()}
 }
 
 // Learn takes the names of an object, and its values if it is a Secret; of a list, those
@@ -133,10 +130,7 @@ func (v *Vault) add(value string, sure bool) {
 	}
 	for _, form := range spellings(value) {
 		for _, part := range pieces(form) {
-			v.index.add(part)
-			if sure || form != value && isRare(form) {
-				v.sure.add(part)
-			}
+			v.index.add(part, sure || form != value && isRare(form))
 		}
 	}
 }
@@ -183,5 +177,5 @@ func (v *Vault) Text(text string) string {
 	}
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	return v.index.mask(text, v.names)
+	return forms{&v.index, false}.mask(text, v.names)
 }

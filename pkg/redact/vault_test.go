@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -310,6 +311,47 @@ func TestWriterHoldsNothingItNeedNot(t *testing.T) {
 	}
 	if w.Unwrap() != &b {
 		t.Error("it wraps something else")
+	}
+}
+
+// A run may see ten thousand Secrets: what the vault keeps of one is a few times its size.
+func TestVaultIsSmall(t *testing.T) {
+	source := rand.New(rand.NewPCG(1, 2))
+	random := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(source.Uint32())
+		}
+		return string(b)
+	}
+	inBase64 := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+	for name, tt := range map[string]struct {
+		values int
+		value  func() string
+		most   uint64 // bytes for each Secret
+	}{
+		"one text of 1 kB":       {1, func() string { return inBase64(random(768)) }, 12 << 10},
+		"one of 1 kB of bytes":   {1, func() string { return random(1024) }, 18 << 10},
+		"ten texts of 100 bytes": {10, func() string { return inBase64(random(75)) }, 32 << 10},
+	} {
+		const secrets = 500
+		vault := redact.NewVault()
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for i := range secrets {
+			values := make([]string, tt.values)
+			for k := range values {
+				values[k] = tt.value()
+			}
+			vault.Learn(aSecret(fmt.Sprint("s", i), values...))
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if each := (after.HeapAlloc - before.HeapAlloc) / secrets; each > tt.most {
+			t.Errorf("%s: %d bytes for each Secret, at most %d", name, each, tt.most)
+		}
+		runtime.KeepAlive(vault)
 	}
 }
 

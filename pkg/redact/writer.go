@@ -30,8 +30,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.vault.mu.RLock()
-	x := &w.vault.sure
-	if len(x.forms) == 0 && w.held == "" {
+	x := forms{&w.vault.index, true}
+	if x.none() && w.held == "" {
 		w.vault.mu.RUnlock()
 		return w.w.Write(p)
 	}
@@ -75,7 +75,7 @@ func (w *Writer) Flush() error {
 		return nil
 	}
 	w.vault.mu.RLock()
-	text := w.vault.sure.mask(w.held, w.vault.names)
+	text := forms{&w.vault.index, true}.mask(w.held, w.vault.names)
 	w.vault.mu.RUnlock()
 	w.held = ""
 	_, err := io.WriteString(w.w, text)

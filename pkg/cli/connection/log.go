@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"k8s.io/klog/v2"
 
@@ -48,11 +49,30 @@ type logWriter struct {
 
 // Write implements io.Writer.
 func (l *logWriter) Write(entry []byte) (int, error) {
-	text := l.vault.Text(withoutSecretBody(string(entry)))
+	text := l.vault.Text(l.masked(withoutSecretBody(string(entry))))
 	if _, err := io.WriteString(l.w, text); err != nil {
 		return 0, err
 	}
 	return len(entry), nil
+}
+
+// masked masks the body of an entry before the log quotes it: a value that a webhook quotes,
+// in a status that is JSON, is quoted twice there already.
+func (l *logWriter) masked(entry string) string {
+	at := strings.Index(entry, ` body="`)
+	if at < 0 {
+		return entry
+	}
+	at += len(" body=")
+	quoted, err := strconv.QuotedPrefix(entry[at:])
+	if err != nil {
+		return entry
+	}
+	body, err := strconv.Unquote(quoted)
+	if err != nil {
+		return entry
+	}
+	return entry[:at] + strconv.Quote(l.vault.Text(body)) + entry[at+len(quoted):]
 }
 
 // withoutSecretBody leaves out the whole body of a request or an answer that is a Secret,
