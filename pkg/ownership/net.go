@@ -34,7 +34,7 @@ func (r *Record) Net(live Owners) ([]Transition, error) {
 		if err != nil { // The path was too long to be kept.
 			continue
 		}
-		h := Fate(path, owners(e.To), entries)
+		h := Fate(path, OwnersOf(e.To), entries)
 		if slices.EqualFunc(h.Before, h.After, managedfields.Owner.Equal) {
 			continue
 		}
@@ -49,15 +49,16 @@ func (e Entry) String() string {
 	lost := slices.DeleteFunc(slices.Clone(e.From), func(h Holder) bool { return slices.Contains(e.To, h) })
 	text := e.Path + " " + string(e.Kind)
 	if e.Kind == Taken {
-		return text + " from " + names(owners(lost)) + " by " + names(owners(e.To))
+		return text + " from " + names(OwnersOf(lost)) + " by " + names(OwnersOf(e.To))
 	}
 	if e.Kind == Lost {
-		return text + " by " + names(owners(lost)) + " to " + names(owners(e.To))
+		return text + " by " + names(OwnersOf(lost)) + " to " + names(OwnersOf(e.To))
 	}
-	return text + " by " + names(owners(lost))
+	return text + " by " + names(OwnersOf(lost))
 }
 
-func owners(holders []Holder) []managedfields.Owner {
+// OwnersOf returns the owners that a record names.
+func OwnersOf(holders []Holder) []managedfields.Owner {
 	out := make([]managedfields.Owner, len(holders))
 	for i, h := range holders {
 		out[i] = managedfields.Owner{Manager: h.Manager, Operation: h.Operation, Subresource: h.Subresource, APIVersion: h.APIVersion}

@@ -69,7 +69,7 @@ func (r *Record) summarize() {
 		return
 	}
 	last := r.Entries[len(r.Entries)-1]
-	r.LastFrom, r.LastTo = fit(names(owners(last.From)), maxParties), fit(names(owners(last.To)), maxParties)
+	r.LastFrom, r.LastTo = fit(names(OwnersOf(last.From)), maxParties), fit(names(OwnersOf(last.To)), maxParties)
 }
 
 func cut(text string, length int) string {

@@ -53,7 +53,6 @@ func (f *follower) run(ctx context.Context) {
 			} else {
 				in = pauses.Step()
 			}
-			f.count(func(c *counts) { c.errors++ })
 			f.opts.Log.Info("watch ended", "resource", f.resource.String(), "error", err.Error())
 		}
 		if retry.For(ctx, in) != nil {

@@ -31,12 +31,6 @@ func (f *follower) position() position {
 	return f.seen
 }
 
-func (f *follower) count(add func(*counts)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	add(&f.state.counts)
-}
-
 // listedOnce notes that nothing waits for this kind any more.
 func (f *follower) listedOnce() {
 	if !f.first {

@@ -29,9 +29,7 @@ func metrics() []metric {
 		gauge("tracker_gap_end_timestamp_seconds", "When the last time ended of which not every change is known; 0 if there is none.", (*Tracker).gapEnd),
 		gauge("tracker_unsettled", "Changes that are not written yet.", (*Tracker).unsettled),
 		counter("tracker_gaps", "Times that this replica has declared of which not every change is known.", func(t *Tracker) int { return t.state.counts.gaps }),
-		counter("tracker_watch_errors", "Lists and watches that ended with an error.", func(t *Tracker) int { return t.state.counts.errors }),
 		counter("tracker_unreadable", "Changes whose managed fields cannot be read.", func(t *Tracker) int { return t.state.counts.unreadable }),
-		counter("hints_joined", "Changes whose user is known.", func(t *Tracker) int { return t.state.counts.joined }),
 		counter("hints_expired", "Admitted writes that were not seen to be committed.", func(t *Tracker) int { return t.state.counts.expired }),
 		counter("hints_displaced", "Hints that had to make room for newer ones.", func(t *Tracker) int { return t.state.counts.dropped }),
 	}

@@ -114,7 +114,7 @@ func decodeSeen(content []byte) ([]unrecorded, error) {
 			}
 			out = append(out, unrecorded{ownership.Occurrence{
 				Object:     n.Object,
-				Transition: ownership.Transition{Path: path, Before: ownersOf(c.Before), After: ownersOf(c.After), Kind: c.Kind, Why: c.Why, Forced: c.Forced},
+				Transition: ownership.Transition{Path: path, Before: ownership.OwnersOf(c.Before), After: ownership.OwnersOf(c.After), Kind: c.Kind, Why: c.Why, Forced: c.Forced},
 				Occasion:   ownership.Occasion{ResourceVersion: c.ResourceVersion, Time: c.Time, User: c.User, Gap: c.Gap, Noted: true},
 			}, c.Since})
 		}
@@ -126,14 +126,6 @@ func holdersOf(owners []managedfields.Owner) []ownership.Holder {
 	out := make([]ownership.Holder, len(owners))
 	for i, o := range owners {
 		out[i] = ownership.Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}
-	}
-	return out
-}
-
-func ownersOf(holders []ownership.Holder) []managedfields.Owner {
-	out := make([]managedfields.Owner, len(holders))
-	for i, h := range holders {
-		out[i] = managedfields.Owner{Manager: h.Manager, Operation: h.Operation, Subresource: h.Subresource, APIVersion: h.APIVersion}
 	}
 	return out
 }

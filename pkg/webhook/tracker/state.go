@@ -45,9 +45,8 @@ const soon = 10 * time.Second
 
 // counts are what happened, for the metrics.
 type counts struct {
-	joined, expired, dropped int
-	gaps, unreadable         int
-	errors                   int
+	expired, dropped int
+	gaps, unreadable int
 }
 
 func newState(grace time.Duration) *state {
@@ -151,7 +150,6 @@ func (s *state) join(m *pendingChange) bool {
 	if !ok {
 		return false
 	}
-	s.counts.joined++
 	m.joined = true
 	hint.Verdicts.On(transitions)
 	for i := range m.occurrences {
