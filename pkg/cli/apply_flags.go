@@ -126,7 +126,7 @@ each contested field is shown with both values, its owners, and the ways out.`,
 	flags.strict.Add(cmd.Flags())
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Upper bound on requests under way at once; the pace adapts to the server below it")
-	_ = cmd.Flags().MarkHidden("concurrency") // For a server behind a proxy that counts connections; nobody else needs it.
+	_ = cmd.Flags().MarkHidden("concurrency") // For a server behind a proxy that counts connections; other users do not need it.
 	verb.OutputFlag(cmd, &flags.output, "; or, of the objects themselves, "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" or "+
 		output.JSONPath+"=TEMPLATE; with --dry-run=client, "+output.Manifests+
 		": those of the input, in order, without a server")

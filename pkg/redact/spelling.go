@@ -151,7 +151,7 @@ var (
 func parts(value string) []string {
 	var out []string
 	if !utf8.ValidString(value) {
-		return nil // What looks like a line or a setting is none.
+		return nil // A value that looks like a line or a setting is none.
 	}
 	if lines := strings.Split(value, "\n"); len(lines) > 1 {
 		for _, line := range lines {

@@ -26,7 +26,7 @@ func TestSameReport(t *testing.T) {
 		case 1:
 			p.AdoptFrom = adopt.From{Always: []string{"helm", "edit"}}
 		case 2:
-			p.Yield = []predict.Choice{{Manager: predict.Anybody}}
+			p.Yield = []predict.Choice{{Manager: predict.AnyManager}}
 		}
 		says, differs := compared(t, h.Server, h.manifest, p)
 		did, err := applied(t, h.Server, h.manifest, p)
