@@ -152,7 +152,7 @@ func (o *applyOptions) keeper(client *client.Client, set *sets.Set) *sets.Keeper
 		return nil
 	}
 	return &sets.Keeper{
-		Server: client, Parent: set.Record.Parent, Who: sets.Who(), Keep: o.history, Emit: o.out.Print,
+		Server: client, Parent: set.Record.Parent, Who: sets.Caller(), Keep: o.history, Emit: o.out.Print,
 		History: o.lock,
 	}
 }

@@ -163,7 +163,7 @@ func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
 	return why, true
 }
 
-// Anybody is the manager of a choice that means what any other manager holds.
+// AnyManager is the manager of a choice that means what any other manager holds.
 const AnyManager = "*"
 
 // holdings are what others hold of an object, and what its manifest states.

@@ -79,7 +79,7 @@ func texts(t *testing.T, name string, text []byte) []string {
 // paragraphs are those of a page, without headings, code and comments.
 func paragraphs(_ *testing.T, _ string, text []byte) []string {
 	var out []string
-	for _, p := range bytes.Split(fence.ReplaceAll(text, nil), []byte("\n\n")) {
+	for p := range bytes.SplitSeq(fence.ReplaceAll(text, nil), []byte("\n\n")) {
 		if !bytes.HasPrefix(bytes.TrimSpace(p), []byte("#")) {
 			out = append(out, string(p))
 		}

@@ -59,14 +59,15 @@ type Locking struct {
 // New returns the lock of a run, which is not held yet. From now on, no client of the
 // connection writes unless it is held.
 func New(c *connection.Connection, run string, within time.Duration, emit func(event.Event)) *Locking {
-	holder := fmt.Sprintf("%s pid %d %s", Who(), os.Getpid(), c.Process())
+	holder := fmt.Sprintf("%s pid %d %s", Caller(), os.Getpid(), c.Process())
 	l := &Locking{Lock: NewLock(holder, run), connection: c, within: within, emit: emit}
 	c.Guard = l.Begin
 	return l
 }
 
-// The person or account, and the machine or Pod: for a person who finds a lock at night.
-func Who() string {
+// Caller returns the person or account, and the machine or Pod: for a person who finds a lock at
+// night.
+func Caller() string {
 	const long = 60
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil {

@@ -84,7 +84,7 @@ type Lock struct {
 
 // NewLock returns a lock that is not held yet. No two processes have the same holder.
 func NewLock(holder, run string) *Lock {
-	return &Lock{holder: holder, run: run, who: Who(), news: make(chan struct{})}
+	return &Lock{holder: holder, run: run, who: Caller(), news: make(chan struct{})}
 }
 
 // Acquire gets the lock of the set with this parent, and waits for it for that long; it

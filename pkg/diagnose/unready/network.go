@@ -145,7 +145,7 @@ func Unanswered(ctx context.Context, reader diagnose.Reader, refs []object.Ref) 
 				findings = typed(v, u, v.selectsNothing)
 			}
 			for _, f := range findings {
-				found = append(found, event.Remarked{Ref: ref, Code: f.Cause.Code, Text: f.Cause.Message, Hint: "see " + f.Cause.Next})
+				found = append(found, event.Remarked{Ref: ref, Code: f.Code, Text: f.Message, Hint: "see " + f.Next})
 			}
 		}
 	}

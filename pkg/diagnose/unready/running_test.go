@@ -115,7 +115,7 @@ func TestUnanswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := &diagnosetest.Memory{Objects: diagnosetest.Read(t, c.objects)}
 			if c.forbidden != "" {
-				m.Answers.Failing = map[string]error{c.forbidden: diagnosetest.Forbidden(c.forbidden)}
+				m.Failing = map[string]error{c.forbidden: diagnosetest.Forbidden(c.forbidden)}
 			}
 			ref := object.RefOf(m.Objects[0])
 			if !unready.IsEntrance(ref) {
