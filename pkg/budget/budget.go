@@ -1,10 +1,5 @@
-// Package budget forecasts, while a run continues, whether its time will be enough: from
-// the run's own pace, and as early as the pace allows.
-//
-//	f := budget.New(end)
-//	if short, ok := f.Take(time.Now(), e); ok { … } // for each event of the run
-//
-// It stops nothing: the time itself ends the run, between two writes.
+// Package budget forecasts whether a run will meet its deadline, by its own pace. Make a
+// [Forecast] with [New], and pass it each event. It stops nothing.
 package budget
 
 import (

@@ -1,13 +1,6 @@
-// Package client is the only door to the API server: the kinds that it serves, reads,
-// server-side apply, and the steps that every request goes through (retry, waiting for a
-// server that is away, bounded width, warnings).
-//
-//	client, err := cluster.New(cluster.Options{REST: config, CacheDir: dir})
-//	kind, err := client.Kind(ctx, gvk)
-//	answer, err := client.Apply(ctx, kind, obj, object.Write{Manager: "k8sconnect"})
-//
-// Callers may start any number of calls in parallel; the client sends a bounded number of
-// them at once. It knows nothing of plans, owners or output.
+// Package client is the only door to the API server: served kinds, reads, server-side apply, and
+// for every request retry, availability, bounded width and warnings. Start with [New]. Calls may
+// run in parallel. It knows nothing of plans, owners or output.
 package client
 
 import (

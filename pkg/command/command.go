@@ -1,10 +1,6 @@
-// Package command builds the commands that are printed for people to paste.
-//
-//	next := command.Kubectl("get") + " pods -n shop"
-//
-// A pasted command has to act on the cluster, and as the user, that the run was about.
-// Only the command line knows which flags say so, so a command has a slot for them
-// behind its verb, and [Fill] inserts them where text leaves the program.
+// Package command builds the commands that are printed for people to paste. [Kubectl] leaves a
+// slot behind the verb for the flags of the connection, and [Fill] fills it where text leaves the
+// program. It runs nothing.
 package command
 
 import (

@@ -1,16 +1,6 @@
-// Package condition says what can be waited for, and evaluates it on one version
-// of one object.
-//
-//	spec, err := condition.Parse("self.status.readyReplicas == 3")
-//	conds, err := condition.Compile(gvk, schema, []condition.Spec{spec})
-//	verdict := conds[0].Evaluate(ctx, object)
-//	verdict.Met    // false
-//	verdict.Values // self.status.readyReplicas: 2
-//
-// A condition is compiled once for a kind and evaluated on as many objects as there
-// are. It reads no clock and asks no server: what an object says of itself is all
-// it knows. Watching, waiting, and looking for the cause below an object that is
-// not ready are the work of others.
+// Package condition parses the conditions of a wait and evaluates them on one version of one
+// object. Call [Parse], then [Compile] once for a kind, then Evaluate on each object. It reads no
+// clock, asks no server and does not wait.
 package condition
 
 import (

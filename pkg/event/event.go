@@ -1,11 +1,6 @@
-// Package event is what an engine reports while it works: a sealed set of small
-// structs, one for each thing that can be reported. Engines emit them one after the
-// other, printers consume them.
-//
-//	emit(event.Applied{Ref: ref, Action: event.Created})
-//
-// An event is final when it is emitted: values of Secrets are masked in it, and it
-// does not change afterwards. It holds no client and does no work.
+// Package event has the events that an engine emits while it works, and printers consume: a sealed
+// set of small structs. An event is final when it is emitted, and values of Secrets are masked in
+// it. It holds no client and does no work.
 package event
 
 import (

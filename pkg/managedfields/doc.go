@@ -1,8 +1,4 @@
-// Package managedfields reads metadata.managedFields, the truth about who manages what.
-// Its functions are pure: they return the owners of a path ([Owners]), the part of an
-// object that a field set holds ([Project]), the differences between two such projections
-// ([Compare]), and an object with the owners of each field ([Tree]).
-//
-// It needs no schema and talks to no server. Package predict builds on it to predict what
-// an apply would do.
+// Package managedfields reads metadata.managedFields. [Owners] returns the owners of a path,
+// [Project] the part of an object that a set holds, [Compare] the differences of two projections,
+// [Tree] an object with the owners of each field. It needs no schema and asks no server.
 package managedfields

@@ -1,9 +1,4 @@
-// Package object names things: an object ([Ref]), the place where it is written
-// ([Manifest], [Source]), and what the cluster says of its kind ([Kind]).
-//
-//	ref := object.RefOf(u)
-//	ref.String()   // "deployment.apps/web -n prod", wherever people read
-//	ref.Resource() // "deployment.apps/web", as kubectl prints it
-//
-// It does not read files, talk to a server or look at managed fields.
+// Package object names things: an object ([Ref]), its place in a file ([Manifest], [Source]), and
+// its kind as the cluster serves it ([Kind]). It reads no files, talks to no server and does not
+// look at managed fields.
 package object

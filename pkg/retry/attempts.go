@@ -1,9 +1,6 @@
-// Package retry is for a write that holds only for the version that was read. Another writer may
-// come in between; then the object is read, decided on and written anew, after a pause.
-//
-// Attempts decides when, for how long, and with which error if the others never pause. No loop that
-// meets a conflict counts for itself: a controller writes the status of what it works on many times
-// in a second, so that attempts without pauses are used up before it is done.
+// Package retry paces writes that are bound to a version and overtaken by another writer:
+// [Attempts] decides when to read, decide and write again, for how long, and with which error it
+// ends. [For] is a pause that a context can end. It sends nothing.
 package retry
 
 import (

@@ -1,16 +1,6 @@
-// Package watchset sees objects of one kind through one watch: those that are named, or
-// all that a selector selects.
-//
-//	view := &observe.View{Server: client, Kind: deployments, Names: []string{"web", "db"}}
-//	view.Selection.Namespace = "prod"
-//	err := view.Follow(ctx, tell)
-//
-// It promises more than the watch below it. Once it says Synced, each name was reported, as
-// present or as gone. When a watch ends and another one begins, the two look like one: what
-// went in between is reported as gone. And a view with Patience goes on through errors that
-// may pass, until they have lasted for too long.
-//
-// Callers decide the consequences (deleted, met, unknown). It keeps no object and prints nothing.
+// Package watchset sees objects of one kind, named or selected, through one watch. Start with
+// [View.Follow]: once it says Synced, each name was reported as present or gone, and consecutive
+// watches look like one. It keeps no object and prints nothing.
 package watchset
 
 import (

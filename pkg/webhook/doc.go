@@ -1,8 +1,4 @@
-// Package webhook is the companion in the cluster: it answers admission requests and
-// reports takeovers of fields and deprecated APIs, always allowing the request.
-//
-//	server, err := webhook.New(config, webhook.Options{})
-//	err = server.Start(ctx)
-//
-// It keeps no history itself: what admission saw becomes a hint for the packages that do.
+// Package webhook is the companion in the cluster: it answers admission requests, always with yes,
+// and warns of takeovers and deprecated APIs. Start with [New] and Start. It keeps no history
+// itself: tracker and recorder do.
 package webhook

@@ -1,13 +1,7 @@
-// Package preflight finds what will not work in a set of manifests, before it goes wrong.
-//
-// [Foresee] takes the objects of a set as they would be, reads what its rules ask for and
-// returns one remark for each thing that cannot work: a Secret that a Pod needs and
-// nothing creates, a rollout that will wait for itself, a Service that selects nothing.
-// Without a reader it returns what the set alone shows.
-//
-// A remark is never wrong: in doubt there is none. Each rule is pure, and silent if
-// something that it rests on is not known because it is forbidden, unreachable or not
-// asked for. A set in which nothing changes asks nothing.
+// Package preflight finds what will not work in a set of manifests before it is applied. [Foresee]
+// returns one remark for each trouble: a missing Secret, a rollout that waits for itself, a
+// Service that selects nothing. A remark is never wrong: in doubt there is none. It reads no value
+// of a Secret and does not report present trouble (package unready does).
 //
 // # Codes
 //

@@ -1,10 +1,6 @@
-// Package stuck explains why the deletion of an object hangs.
-//
-// [Explainer.Gather] reads what the object's situation calls for, and [Diagnose] draws the
-// conclusions. The package consists of rules over package diagnose, one file for each family of
-// causes. An object that holds up many others is read once.
-//
-// It changes nothing in the cluster, waits for nothing and prints nothing.
+// Package stuck explains why the deletion of an object hangs. [Explainer.Gather] reads the facts,
+// and [Diagnose] draws the conclusions; each family of causes has a file of rules. It changes
+// nothing in the cluster, does not wait and prints nothing.
 package stuck
 
 // The codes of causes. They are stable: machines depend on them.

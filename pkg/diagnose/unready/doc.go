@@ -1,16 +1,7 @@
-// Package unready explains why an object does not get ready.
-//
-// [Gather] reads what the object's situation calls for: the Pods below it, what those refer to,
-// their warnings. [Diagnose] is pure: rules over those facts, each cause with its evidence, the
-// next command, its risk, and the object that has to change. Root causes come first, and what many
-// Pods have in common is one cause. Unreadable facts are unknown, and reported as such.
-//
-// An [Explainer] does both for objects that hang, repeatedly while they do: what was read
-// for one also serves the others, and, for a while, the next time. [LastingOf] says
-// whether a cause may pass by itself.
-//
-// The package does not decide whether an object is ready, it does not wait, and it
-// reads no logs. The value of a Secret is never read.
+// Package unready explains why an object does not get ready. [Gather] reads the facts, [Diagnose]
+// draws the conclusions: causes with evidence, the next command, its risk and the object that has
+// to change. An [Explainer] repeats both while objects hang. It does not decide readiness, does
+// not wait, and never reads a value of a Secret.
 //
 // # Codes
 //
