@@ -59,7 +59,7 @@ const (
 	Disabled Reason = "disabled"
 	// Claimed: another tool or set claims the object.
 	Claimed Reason = "claimed"
-	// NotAllowed: objects of the kind take others with them, and that was not allowed.
+	// NotAllowed: deleting objects of this kind deletes others too, and that was not allowed.
 	NotAllowed Reason = "not-allowed"
 	// Holds: deleting it would delete what stays.
 	Holds Reason = "holds"

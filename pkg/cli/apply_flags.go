@@ -83,8 +83,9 @@ func newApply(c *connection.Connection, streams genericiooptions.IOStreams) *cob
 	cmd := &cobra.Command{
 		Use:   "apply (-f FILENAME | -k DIRECTORY)",
 		Short: "Apply manifests, and explain every conflict field by field",
-		Long: `Apply manifests with server-side apply, in dependency order. Nothing is written in a phase that has a conflict, nor in those after it;
-each contested field is shown with both values, its owners, and the ways out.`,
+		Long: `Apply manifests with server-side apply, in dependency order. A phase with a
+conflict writes nothing, and neither do later phases; each contested field is
+shown with both values, its owners, and the flags that settle it.`,
 		Example: `  # Apply a folder; what would not change is not written
   kubectl k8sconnect apply -f manifests/
 

@@ -82,8 +82,8 @@ func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *p
 	return o.approve(&found)
 }
 
-// noting records what a prune deletes, so that --atomic can take it back, and passes the
-// events on. An object that may have been deleted counts: taking back checks what exists.
+// noting records what a prune deletes, so that --atomic can take it back, and passes the events on.
+// An object counts even if it is not certain that it was deleted: the rollback checks what exists.
 func (o *applyOptions) noting(departing *sets.Leaving, emit func(event.Event)) func(event.Event) {
 	if o.journal == nil || o.engine.DryRun != object.DryRunNone {
 		return emit

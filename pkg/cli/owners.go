@@ -96,7 +96,7 @@ something, or an owner was not rewritten, 2 could not tell.`,
 	return cmd
 }
 
-// choose tells objects that are shown from those that are counted.
+// choose decides whether to show the owners of objects or to count them.
 func (f *ownersFlags) choose(in verb.Invocation) (verb.Options, error) {
 	asked := ownerscmd.Asked{Target: f.target, Managers: f.managers, Output: f.output, Named: ownerscmd.Named(in.Args)}
 	for _, flag := range []string{"path", "history", "status"} {

@@ -131,7 +131,7 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 			return err
 		}
 		defer lock.Release(ctx)
-		// Another run may have changed the set while it was waited for: what is promised says
+		// Another run may have changed the set while this one waited for the lock; its promises say
 		// where members are.
 		if set, err = sets.Must(ctx, client, o.name, namespace); err != nil {
 			return err

@@ -49,7 +49,7 @@ func (r Release) String() string {
 // IsZero reports whether the release is not known.
 func (r Release) IsZero() bool { return r == Release{} }
 
-// Compare orders releases, the one that is not known first.
+// Compare orders releases; an unknown one comes first.
 func (r Release) Compare(other Release) int {
 	return cmp.Or(cmp.Compare(r.Major, other.Major), cmp.Compare(r.Minor, other.Minor))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Actions of a way back, besides Gone, for what the run had created, and Failed.
+// Actions of a rollback, besides Failed, and Gone for what the run had created.
 const (
 	// Restored objects have the values and the owners back that they had.
 	Restored Action = "restored"
@@ -32,8 +32,8 @@ type RolledBack struct {
 	Left []fieldpath.Path
 	// Unreturned are paths that the run had taken and that their owner does not own again.
 	Unreturned []Unreturned
-	// Reason says why it is Kept, what Restored could not bring back, or what the object is
-	// now if that Failed.
+	// Reason says why the object was Kept, what Restored could not bring back, or what state a
+	// Failed one is in now.
 	Reason string
 	// Err is why it Failed.
 	Err error

@@ -184,9 +184,9 @@ func KeyField(pe Element, name string) (any, bool) {
 	return nil, false
 }
 
-// Find returns the position of the one item that an element names, or -1. Exact matches win
-// over possible ones, and these over items that state nothing; among either of these there
-// must be only one.
+// Find returns the position of the one item that an element names, or -1. Exact matches win over
+// possible ones, and those over items that state nothing; unless exact, the best match must be the
+// only one.
 func (x Items) Find(list []any, pe Element) int {
 	best, at, several := NoMatch, -1, false
 	for i, item := range list {

@@ -126,8 +126,8 @@ func (m *Migrator) movable(kind object.Kind, fields *fieldpath.Set) (unknown []e
 	return unknown, movable
 }
 
-// Stale reports whether an owner of an object of a kind is one of the managers, all if nil,
-// and at a version that is not served.
+// Stale reports whether an owner is one of the managers (any, if nil), at a version of the kind
+// that is not served.
 func Stale(kind string, owner managedfields.Owner, managers []string, served func(schema.GroupVersionKind) bool) bool {
 	if managers != nil && !slices.Contains(managers, owner.Manager) {
 		return false

@@ -58,8 +58,8 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 	}
 }
 
-// unvouched says why an empty record does not mean that nothing was taken of what was
-// asked for; nil if it does mean that.
+// unvouched says why an empty record does not mean that none of the fields asked for was taken; nil
+// if it does.
 func unvouched(c event.Coverage, owned event.Owned) error {
 	switch {
 	case onlyStatus(owned):

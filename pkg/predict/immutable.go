@@ -120,7 +120,7 @@ func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 		return changes(in, cause.Field)
 	}
 	const (
-		immutable = "is immutable"            // built-in kinds say "field is immutable", rules of definitions something like it
+		immutable = "is immutable"            // built-in kinds say "field is immutable", and rules of CRDs something similar
 		setOnce   = "may not change once set" // the addresses of a service
 	)
 	return cause.Type == metav1.CauseTypeFieldValueInvalid &&

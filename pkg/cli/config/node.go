@@ -121,8 +121,7 @@ type field struct {
 	key, value *yaml.Node
 }
 
-// fields returns the keys of a mapping in their order. Each has to be one of the known, and
-// to have a value.
+// fields returns the keys of a mapping in order. Each must be known, and have a value.
 func (r *reader) fields(n *yaml.Node, what string, known []string) []field {
 	n = resolved(n)
 	if n.Kind != yaml.MappingNode {

@@ -51,7 +51,7 @@ var (
 // errNotPlain: jq computes it.
 var errNotPlain = errors.New("not a plain path: write the rule by hand, or name the manager that sets it")
 
-// jq turns an expression that is a path into one.
+// jq turns a jq expression into a path, if it is a plain one.
 func jq(text string) (path, note string, err error) {
 	rest := strings.TrimSpace(text)
 	// In brackets, an expression is the same.

@@ -26,8 +26,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Connect creates the client of a run, which reports its events to emit. It has verified
-// that the cluster is the expected one.
+// Connect creates the client of a run, which reports its events to emit, and verifies that the
+// cluster is the expected one.
 func (c *Connection) Connect(ctx context.Context, run string, concurrency int, emit func(event.Event)) (*client.Client, error) {
 	config, err := c.restConfig()
 	if err != nil {

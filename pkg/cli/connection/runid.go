@@ -16,7 +16,7 @@ const RunID = "run-id"
 
 func (c *Connection) addRun(flags *pflag.FlagSet) {
 	flags.StringVar(&c.runID, RunID, "",
-		"Name of the run, in output, Audit-IDs, locks and Events: that of a CI job, say, the same for its retries; also $"+variable(RunID))
+		"Name of the run in output, Audit-IDs, locks and Events, such as the ID of a CI job, the same for its retries; also $"+variable(RunID))
 }
 
 // givenRun is the id from the command line or the environment; empty if there is none.

@@ -183,8 +183,8 @@ func (f *deleteFlags) warnings() []string {
 	return told
 }
 
-// propagationOf parses what happens to dependents. kubectl once called background and
-// orphan true and false, and still understands these.
+// propagationOf parses what happens to dependents. kubectl once called background and orphan true
+// and false, and still accepts those names.
 func propagationOf(text string) (metav1.DeletionPropagation, error) {
 	if yes, err := strconv.ParseBool(text); err == nil {
 		text = map[bool]string{true: "background", false: "orphan"}[yes]

@@ -66,7 +66,7 @@ type Asked struct {
 	Target   target.Flags
 	Managers []string
 	Output   string
-	// Shown are flags that were given although they show a part of an object.
+	// Shown are the given flags that apply only to the owners of one object.
 	Shown []string
 	// Named: the arguments name objects, rather than a TYPE alone, or nothing.
 	Named bool

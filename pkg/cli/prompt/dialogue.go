@@ -14,8 +14,8 @@ import (
 
 // Dialogue is what was asked and answered in one run. It is not safe for concurrent use.
 type Dialogue struct {
-	// Say writes lines, Read prompts for one; no more says that there will be none. Both are
-	// needed.
+	// Say writes lines, and Read prompts for one; more is false at the end of the input. Both are
+	// required.
 	Say  func(lines ...string)
 	Read func(prompt string) (line string, more bool)
 	// Now is the time from which ages are counted, Width how long a line may be; 0 for any length.

@@ -92,7 +92,7 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 		if k.Keep == 0 {
 			return nil
 		}
-		return errors.New("its parent is in no namespace, and a history is kept in Secrets beside the parent")
+		return errors.New("its parent has no namespace, and a history needs one for its Secrets")
 	}
 	run := history.Run{ID: id, Started: time.Now(), Who: k.Who, Result: history.Running}
 	var manifests []*unstructured.Unstructured

@@ -83,8 +83,8 @@ func (r *Run) promise() applyset.Promise {
 	return applyset.PromiseOf(refs)
 }
 
-// begin is grow, and says where the set lives if it did not exist and nothing else is left of
-// it: the namespace is that of the context where none was named.
+// begin calls grow, and says where the set lives if it is new and nothing of an earlier one is
+// left: without a named namespace, that is the context's.
 func (r *Run) begin(ctx context.Context, p *plan.Plan) error {
 	isNew := !r.set.Exists && !r.recalled && r.DryRun == object.DryRunNone
 	err := r.grow(ctx, p)

@@ -255,7 +255,7 @@ func (s *Set) Blind(input applyset.Promise) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("promises members of %s, which the server does not serve: if any are left, they are not seen; the annotation is %s",
+	return fmt.Sprintf("promises members of %s, which the server does not serve: any that are left go unseen; the annotation is %s",
 		strings.Join(names, ", "), applyset.KindsAnnotation)
 }
 

@@ -44,7 +44,7 @@ func Looked(ran error) bool {
 	return ran == nil || errors.Is(ran, diff.ErrDiffers)
 }
 
-// Finish turns the end of an engine and of its printer into the verb's.
+// Finish turns the errors of an engine and of its printer into the verb's result.
 func Finish(ran, closed error) error {
 	var incomplete *apply.IncompleteError
 	var unknown *diff.UnknownError

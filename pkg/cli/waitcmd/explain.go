@@ -31,13 +31,13 @@ type Explanation struct {
 	Rules *condition.Set
 }
 
-// Execute asks a server, if there is one, for the annotations of the definition.
+// Execute explains the rule, with the CRD's annotations if there is a server to ask for them.
 func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 	var others []schema.GroupKind
 	gk, err := askedKind(ctx, in.Connection, o.Kind, o.Rules)
 	if err != nil {
 		width, _ := verb.Terminal(in.Streams.ErrOut)
-		fmt.Fprintln(in.Streams.ErrOut, format.Fit("the server was not asked, so that annotations of a CRD are not looked at: ", err.Error(), width))
+		fmt.Fprintln(in.Streams.ErrOut, format.Fit("annotations of a CRD are ignored, because the server was not asked: ", err.Error(), width))
 		others = knownKinds(o.Kind, o.Rules)
 		gk, others = others[0], others[1:]
 	}

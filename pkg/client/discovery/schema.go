@@ -54,11 +54,10 @@ func schemaError(kind object.Kind, err error) error {
 	return fmt.Errorf("schema of %s: %w", kind.GVK.Kind, err)
 }
 
-// Lookup looks up the schema of a kind, nil if it is not known. Its references are not
-// resolved: follow returns what a schema refers to, as it is at that use of it and with the
-// name of its type as its ID, or the schema itself if it refers to nothing. A type is read
-// when it is looked into, and once. Schemas are shared, and must not be changed. Both may
-// be called side by side.
+// Lookup returns the schema of a kind, nil if unknown. References are not resolved: follow returns
+// what a schema refers to, with whatever that use of it adds and the name of its type as its ID, or
+// the schema itself if it refers to nothing. A type is read once, when first needed. Schemas are
+// shared and must not be changed. Both functions may be called concurrently.
 type Lookup func(kind object.Kind) (s *spec.Schema, follow func(*spec.Schema) *spec.Schema)
 
 // SchemaOnce is Schema for callers that ask again and again about few kinds, and look at

@@ -12,7 +12,7 @@ import (
 
 // Request describes a request, except for how to send it.
 type Request struct {
-	// Ref is its object, without a name if it is about a kind.
+	// Ref is the object of the request, without a name if the request concerns a kind.
 	Ref object.Ref
 	// About are the objects that the server's warnings concern; Ref alone if nil.
 	About []object.Ref

@@ -165,8 +165,8 @@ func (s *Sender) health(ctx context.Context) (health, error) {
 	}
 }
 
-// Narrow reports whether so few requests may ever be in progress at once that many small ones
-// take longer than a large one.
+// Narrow reports whether the limit on concurrent requests is so low that many small ones take
+// longer than one large one.
 func (s *Sender) Narrow() bool { return s.concurrency < narrow }
 
 // Ready asks the server whether it is ready to answer, and returns why not.

@@ -6,7 +6,7 @@ import "slices"
 type Reads struct {
 	// All: everything.
 	All bool
-	// Paths are names of fields from the root, each with all below it.
+	// Paths are field names from the root, each including everything below it.
 	Paths [][]string
 	// SpecTimes: when the spec was last written, according to managed fields.
 	SpecTimes bool

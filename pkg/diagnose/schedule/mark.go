@@ -28,8 +28,8 @@ func (m *Marks) Moved(u *unstructured.Unstructured) bool {
 	return true
 }
 
-// counted are the numbers in a status that tell that work goes on. Those that count
-// failures and restarts do not: they grow as long as it hangs.
+// counted are the numbers in a status that show progress. Counts of failures and restarts do not:
+// they grow while the object hangs.
 func counted() []string {
 	return []string{
 		"observedGeneration", "replicas", "readyReplicas", "updatedReplicas", "availableReplicas", "currentReplicas", // of workloads

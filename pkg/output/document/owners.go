@@ -49,8 +49,8 @@ type ownedField struct {
 	Absent bool         `json:"absent,omitempty"`
 }
 
-// behindEntry is how many changes were seen and not recorded yet, and since when the
-// oldest of them waited.
+// behindEntry counts the changes seen but not recorded yet, and says since when the oldest has been
+// waiting.
 type behindEntry struct {
 	Changes int       `json:"changes"`
 	Since   time.Time `json:"since"`

@@ -220,7 +220,7 @@ func TestOwnersRemarks(t *testing.T) {
 		"no record":                        {event.Owned{Ref: web(), History: &event.History{}}, []string{"no takeover is recorded"}},
 		"unknown coverage": {
 			event.Owned{Ref: web(), History: &event.History{Coverage: event.Coverage{Unknown: "no permission"}}},
-			[]string{"watched since when is not known: no permission"},
+			[]string{"watched since an unknown time: no permission"},
 		},
 		"unknown history": {
 			event.Owned{Ref: web(), History: &event.History{Err: forbidden}},

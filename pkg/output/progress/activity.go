@@ -190,7 +190,7 @@ func others(tasks []task) string {
 	return text
 }
 
-// unheard names the objects about which nothing was reported yet.
+// unheard names the objects that nothing has been reported about yet.
 func unheard(s *output.State) string {
 	if left := s.Total - s.Done; left > 1 {
 		return fmt.Sprintf("%d objects", left)

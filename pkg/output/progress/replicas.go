@@ -90,8 +90,8 @@ func (a *activity) latestBut(shown []lack) (latest event.Judged, ok bool) {
 	return latest, ok
 }
 
-// replicas says how many of them are there: readiness says it in a sentence, and the values
-// that it read would only say it again.
+// replicas says how many there are, in the sentence that readiness has for it; the values that it
+// read would only repeat that.
 func replicas(j event.Judged) string {
 	for _, c := range j.Conditions {
 		if c.For == "ready" && !c.Met && j.Note == "" && c.Message != "" {

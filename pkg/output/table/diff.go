@@ -75,8 +75,8 @@ func (t *diffTable) quiet(c event.Compared) bool {
 	return c.Action == event.None || c.OnlyOwners && !t.Verbose
 }
 
-// Flush writes what is done; with an external program, the heads go to stderr, since
-// stdout belongs to the program.
+// Flush writes the finished texts; with an external program, headings go to stderr, since stdout
+// belongs to the program.
 func (t *diffTable) Flush() {
 	for _, text := range t.texts.Drain() {
 		switch {

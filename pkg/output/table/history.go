@@ -46,7 +46,7 @@ func (t *ownersTable) history(h event.History) string {
 // be missing.
 func coverageLines(c event.Coverage, now time.Time) []string {
 	if c.Since.IsZero() {
-		return []string{"watched since when is not known: " + text.Printable(c.Unknown)}
+		return []string{"watched since an unknown time: " + text.Printable(c.Unknown)}
 	}
 	said := []string{"watched since " + moment(c.Since, now)}
 	for _, gap := range c.Gaps {

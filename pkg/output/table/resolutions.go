@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Up to this many flags are spelled out; beyond, they are gathered by path, and
-// no more than this many of those are shown.
+// Up to this many flags are spelled out; more are grouped by path, and at most this many groups are
+// shown.
 const fewFlags = 5
 
 // choice is the value of a --take or --yield flag, and of how many objects it

@@ -91,7 +91,7 @@ func (t *surveyTable) leaving(b *strings.Builder, s event.Surveyed) {
 			b.WriteString(format.Fit("", managerName(manager)+" owns nothing", t.Width) + "\n\n")
 			continue
 		}
-		title := fmt.Sprintf("%s owns %s of %s; without it, %d would have no owner",
+		title := fmt.Sprintf("%s owns %s of %s; without it, %d of the fields would have no owner",
 			managerName(manager), text.Count(fields.All, "field"), text.Count(len(of), "object"), fields.Sole())
 		t.objects(b, title, of, func(h event.ObjectHolding) string {
 			if h.Fields.Sole() == 0 {

@@ -27,8 +27,8 @@ func (t *Tracker) scope() ownership.Scope {
 	return s
 }
 
-// scope has the kinds of which a list was read, and those that may not be watched. A kind
-// that was watched and is refused now is both: it continues where it was.
+// scope returns the kinds that were listed, and those that may not be watched. A kind that was
+// watched and is now refused is in both: it resumes where it left off.
 func (b *state) scope() ownership.Scope {
 	s := ownership.Scope{Kinds: map[string]time.Time{}}
 	for _, w := range b.resources {

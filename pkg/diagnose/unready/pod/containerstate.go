@@ -87,7 +87,7 @@ func (b Container) logs(previous bool) string {
 	return rule.Kubectl(b.pod.Namespace, words...)
 }
 
-// lastLines returns the last lines of a text that are not empty, cleaned.
+// lastLines returns the last non-empty lines of a text, cleaned.
 func lastLines(s string, n int) []string {
 	var out []string
 	for line := range strings.Lines(s) {
