@@ -208,7 +208,7 @@ func TestInventoryFaults(t *testing.T) {
 			says: []string{"kustomization/give-faults/absent:", `cannot get resource "kustomizations"`},
 		},
 		"a slip":        {args: []string{"--inventory-of=deployment/a/b"}, status: 2, says: []string{"no inventory is known of deployment"}},
-		"beside a name": {args: []string{"deploy/web", "--inventory-of=ks/a/b"}, status: 2, says: []string{"nothing beside them"}},
+		"beside a name": {args: []string{"deploy/web", "--inventory-of=ks/a/b"}, status: 2, says: []string{"selects only objects"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, out := s.give(t, append(tt.args, "--from=kubectl-edit")...)
