@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// A union is a map in which one member is meant to be set. Fields that the server filled in for one
+// A union is a map of which a manifest sets one member. Fields that the server filled in for one
 // member have no owner, so an apply that chooses another leaves both, and the server refuses the
 // object. Members with owners need no help: ours go by themselves, and those of others stay.
 

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// TimeLimits are times of their own, the first that fits before the others.
+// TimeLimits are the times of --timeout-for; the first that fits an object counts.
 type TimeLimits []TimeLimit
 
 // TimeLimit is one of them.

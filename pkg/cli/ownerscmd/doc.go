@@ -1,3 +1,3 @@
-// Package ownerscmd is owners of many objects: which are meant, how they are read side by side,
-// and what becomes of the counts, or of owners at versions that are gone.
+// Package ownerscmd is the verb owners for many objects: it selects them, reads them in parallel,
+// counts their owners, and rewrites owners at API versions that are gone.
 package ownerscmd

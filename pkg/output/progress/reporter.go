@@ -119,7 +119,7 @@ func (c *Reporter) Handle(e event.Event) {
 	case event.Waited:
 		c.result(e.Action, e.Err)
 	case event.Judged:
-		c.continueOnConflict()
+		c.resume()
 	case event.Warned:
 		c.warn(e)
 	case event.Remarked:
@@ -296,7 +296,7 @@ func (c *Reporter) redraws() bool {
 // when objects were given up because it did not.
 func (c *Reporter) step() {
 	if !c.lost {
-		c.continueOnConflict()
+		c.resume()
 	}
 }
 
@@ -305,7 +305,7 @@ func (c *Reporter) step() {
 func (c *Reporter) result(action event.Action, err error) {
 	switch {
 	case !c.unreached || heard(action, err):
-		c.continueOnConflict()
+		c.resume()
 	case err != nil:
 		c.lost = true
 	}
@@ -323,8 +323,8 @@ func heard(action event.Action, err error) bool {
 	return errors.As(err, &status) && !errors.As(err, &unreachable)
 }
 
-// continueOnConflict: the run made progress, so whatever held it up is over.
-func (c *Reporter) continueOnConflict() {
+// resume notes that the run made progress: its obstacle is gone.
+func (c *Reporter) resume() {
 	c.blocked = nil
 	c.lost = false
 	if !c.unreached {
