@@ -217,9 +217,11 @@ func TestCalls(t *testing.T) {
 			write: func(t *testing.T, ns, name string) {
 				scale := fieldstest.Read(t, fmt.Sprintf("{apiVersion: autoscaling/v1, kind: Scale, metadata: {namespace: %s, name: %s}, spec: {replicas: 3}}", ns, name))
 				for range 2 {
-					if _, err := s.in(birds, ns).Update(t.Context(), scale, metav1.UpdateOptions{FieldManager: "two"}, "scale"); err != nil {
+					written, err := s.in(birds, ns).Update(t.Context(), scale, metav1.UpdateOptions{FieldManager: "two"}, "scale")
+					if err != nil {
 						t.Fatal(err)
 					}
+					s.awaitCache(t, birds, written)
 				}
 			},
 			ownership: 1,

@@ -104,7 +104,19 @@ func (s site) apply(t *testing.T, gvr schema.GroupVersionResource, text, manager
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.awaitCache(t, gvr, applied)
 	return applied
+}
+
+// awaitCache waits until the API server's cache has the version that was written. Before that, the
+// server begins another write with the version before, asks admission about it, and asks again when
+// it notices.
+func (s site) awaitCache(t *testing.T, gvr schema.GroupVersionResource, written *unstructured.Unstructured) {
+	t.Helper()
+	version := metav1.GetOptions{ResourceVersion: written.GetResourceVersion()}
+	if _, err := s.in(gvr, written.GetNamespace()).Get(t.Context(), written.GetName(), version); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (s site) get(t *testing.T, gvr schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
