@@ -89,6 +89,24 @@ func (s *Shared) Main(m interface{ Run() int }) int {
 	return status
 }
 
+// Until asks until it is so, and reports whether it became so within the time. It pauses for three
+// times as long as the question took, so that asking by a program, which costs a tenth of a second
+// of CPU, leaves the CPU to what is waited for.
+func Until(within time.Duration, is func() bool) bool {
+	const shortest, factor = 10 * time.Millisecond, 3
+	deadline := time.Now().Add(within)
+	for {
+		asked := time.Now()
+		switch {
+		case is():
+			return true
+		case asked.After(deadline):
+			return false
+		}
+		time.Sleep(max(shortest, factor*time.Since(asked)))
+	}
+}
+
 func startOrUse(options Options) (*Cluster, error) {
 	if path := os.Getenv(EnvKubeconfig); path != "" {
 		return Use(path)

@@ -94,6 +94,7 @@ func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 	env.Setenv("TOOLS", filepath.Dir(kubectl)+string(os.PathListSeparator)+ours) // kubectl, the plugin, and nothing of the machine
 	env.Setenv("PATH", filepath.Dir(kubectl)+string(os.PathListSeparator)+env.Getenv("PATH"))
 	env.Setenv("CORPUS", corpus())
+	env.Setenv("GOGC", os.Getenv("GOGC"))
 	crds, err := filepath.Abs(filepath.Join("..", "..", "charts", "k8sconnect", "files"))
 	if err != nil {
 		return err
@@ -173,13 +174,13 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	pattern, err := regexp.Compile(args[0])
 	ts.Check(err)
-	const patience, pause = 60 * time.Second, 100 * time.Millisecond
-	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
-		err := ts.Exec(args[1], args[2:]...)
-		if out := ts.ReadFile("stdout"); err == nil && pattern.MatchString(out) {
-			return
-		} else if time.Now().After(deadline) {
-			ts.Fatalf("after %s still not %s: %s %v", patience, args[0], strings.TrimSpace(out), fmt.Sprint(err))
-		}
+	const patience = 60 * time.Second
+	var out string
+	if !cluster.Until(patience, func() bool {
+		err = ts.Exec(args[1], args[2:]...)
+		out = ts.ReadFile("stdout")
+		return err == nil && pattern.MatchString(out)
+	}) {
+		ts.Fatalf("after %s still not %s: %s %v", patience, args[0], strings.TrimSpace(out), err)
 	}
 }

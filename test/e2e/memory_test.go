@@ -13,6 +13,7 @@ import (
 
 // Memory stays within bounds for a large set, new, and again.
 func TestMemory(t *testing.T) {
+	t.Setenv("GOGC", "100") // As users have it; tests are run with less collection.
 	c := shared.Cluster(t)
 	ns, set := namespace(t, c), file(t, configMaps(1000, 1000, "1"))
 	const limit = 120
@@ -30,6 +31,7 @@ func TestMemory(t *testing.T) {
 // Ten thousand objects, read and compared: every one of them in memory at once.
 func TestMemoryOfTenThousand(t *testing.T) {
 	circle.Full(t)
+	t.Setenv("GOGC", "100")
 	c := shared.Cluster(t)
 	const limit = 400
 	set := file(t, configMaps(10_000, 1000, "1"))

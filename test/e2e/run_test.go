@@ -234,10 +234,8 @@ func uids(t *testing.T, c *cluster.Cluster, ns string) map[string]string {
 // until waits for something that will be.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	const patience, pause = 10 * time.Minute, 10 * time.Millisecond
-	for deadline := time.Now().Add(patience); !is(); time.Sleep(pause) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not after %s: %s", patience, what)
-		}
+	const patience = 10 * time.Minute
+	if !cluster.Until(patience, is) {
+		t.Fatalf("not after %s: %s", patience, what)
 	}
 }

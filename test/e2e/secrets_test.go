@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -153,16 +152,12 @@ func TestNoOutputHoldsASecret(t *testing.T) {
 // waitForQuote waits until the policy is in force, and returns its text.
 func waitForQuote(t *testing.T, c *cluster.Cluster, ns string) string {
 	t.Helper()
-	const patience, pause = 10 * time.Minute, 200 * time.Millisecond
-	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
-		out, _ := kubectlCommand(t, c, "delete", "secret", "old", "-n", ns, "--dry-run=server").CombinedOutput()
-		if strings.Contains(string(out), "kept=") {
-			return string(out)
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the policy is not in force: %s", out)
-		}
-	}
+	var out []byte
+	until(t, "the policy is in force", func() bool {
+		out, _ = kubectlCommand(t, c, "delete", "secret", "old", "-n", ns, "--dry-run=server").CombinedOutput()
+		return strings.Contains(string(out), "kept=")
+	})
+	return string(out)
 }
 
 // Edge case 86: whatever an answer is and whatever it quotes, plain.

@@ -131,9 +131,7 @@ func (s site) get(t *testing.T, gvr schema.GroupVersionResource, namespace, name
 // eventually waits until done says so.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not in a minute: %s", what)
-		}
+	if !cluster.Until(time.Minute, done) {
+		t.Fatalf("not in a minute: %s", what)
 	}
 }

@@ -194,9 +194,8 @@ func (c *client) kubectl(t *testing.T, args ...string) string {
 // eventually waits until done says so.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not in two minutes: %s", what)
-		}
+	const patience = 2 * time.Minute
+	if !cluster.Until(patience, done) {
+		t.Fatalf("not in %s: %s", patience, what)
 	}
 }

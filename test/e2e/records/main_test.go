@@ -166,9 +166,7 @@ func (s *subject) delete(t *testing.T) {
 // eventually asks until it is so.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
+	if !cluster.Until(patience, is) {
+		t.Fatalf("not in %s: %s", patience, what)
 	}
 }

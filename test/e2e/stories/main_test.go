@@ -2,7 +2,6 @@ package stories_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -98,15 +97,9 @@ func (r *run) hears(t *testing.T, text string) {
 // until waits for something that has to happen.
 func until(t *testing.T, what string, is func() bool, state func() string) {
 	t.Helper()
-	const patience, pause = 10 * time.Minute, 20 * time.Millisecond
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	for !is() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("not after %s: %s\n%s", patience, what, state())
-		case <-time.After(pause):
-		}
+	const patience = 10 * time.Minute
+	if !cluster.Until(patience, is) {
+		t.Fatalf("not after %s: %s\n%s", patience, what, state())
 	}
 }
 

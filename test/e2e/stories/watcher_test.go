@@ -47,6 +47,7 @@ func (r *run) stream(t *testing.T, typ, name string) []told {
 
 // Story 5, the watcher: a controller author who builds on the watch layer.
 func TestWatcher(t *testing.T) {
+	t.Setenv("GOGC", "100") // Its memory is bounded as users have it.
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
 	requests, err := c.HTTPProxy()

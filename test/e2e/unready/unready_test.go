@@ -77,6 +77,7 @@ func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 	env.Setenv("NS", ns)
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("KUBECONFIG", c.KubeconfigPath)
+	env.Setenv("GOGC", os.Getenv("GOGC"))
 	env.Setenv("PATH", filepath.Dir(kubectl)+string(os.PathListSeparator)+env.Getenv("PATH"))
 	if out, err := exec.CommandContext(ctx, kubectl, "--kubeconfig", c.KubeconfigPath, "create", "namespace", ns).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
@@ -104,15 +105,12 @@ func why(ctx context.Context, ts *testscript.TestScript, args []string) {
 		ts.Fatalf("usage: why TYPE/NAME CODE…")
 	}
 	var causes []event.Cause
-	for until := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+	if !cluster.Until(patience, func() bool {
 		causes = diagnose(ctx, ts, args[0])
-		if slices.Equal(codes(causes), args[1:]) {
-			break
-		}
-		if time.Now().After(until) {
-			show(os.Stderr, causes)
-			ts.Fatalf("causes %v, want %v", codes(causes), args[1:])
-		}
+		return slices.Equal(codes(causes), args[1:])
+	}) {
+		show(os.Stderr, causes)
+		ts.Fatalf("causes %v, want %v", codes(causes), args[1:])
 	}
 	show(ts.Stdout(), causes)
 	for _, c := range causes {
@@ -237,13 +235,10 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	pattern, err := regexp.Compile(args[0])
 	ts.Check(err)
-	for until := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		err := ts.Exec(args[1], args[2:]...)
-		if err == nil && pattern.MatchString(ts.ReadFile("stdout")) {
-			return
-		}
-		if time.Now().After(until) {
-			ts.Fatalf("after %s still not %s: %v", patience, args[0], err)
-		}
+	if !cluster.Until(patience, func() bool {
+		err = ts.Exec(args[1], args[2:]...)
+		return err == nil && pattern.MatchString(ts.ReadFile("stdout"))
+	}) {
+		ts.Fatalf("after %s still not %s: %v", patience, args[0], err)
 	}
 }
