@@ -96,6 +96,8 @@ type Engine struct {
 	// one has been, for nothing, and the server has answered nothing since.
 	underway, outlived bool
 	outcome            Outcome
+	// aggregates are the ClusterRoles with an aggregationRule that are gone.
+	aggregates []*target
 	// pending is how many targets of the phase are not done, explained how many were
 	// explained.
 	pending, explained int

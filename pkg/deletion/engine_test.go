@@ -532,7 +532,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 // Objects of kinds that the set defines go before the controllers that clean up
-// after them, and definitions last.
+// after them, aggregated roles before their parts, and definitions last.
 func TestReverse(t *testing.T) {
 	phases := Reverse(operatorPlan(t))
 	var got []string
@@ -547,7 +547,9 @@ func TestReverse(t *testing.T) {
 		"workloads, custom: widget.example.com/one",
 		"workloads: deployment.apps/operator",
 		"configuration: serviceaccount/operator",
+		"CRDs and namespaces, aggregated: clusterrole.rbac.authorization.k8s.io/whole",
 		"CRDs and namespaces: namespace/ops",
 		"CRDs and namespaces: customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
+		"CRDs and namespaces: clusterrole.rbac.authorization.k8s.io/part",
 	}, got)
 }

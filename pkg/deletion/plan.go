@@ -43,9 +43,9 @@ type Item struct {
 	Stays func(live *unstructured.Unstructured) string
 }
 
-// Reverse returns the phases of a plan, the last first. Objects whose definition is
-// in the set come before all others of their phase: it is the controllers among
-// these that clean up after them.
+// Reverse returns the phases of a plan, the last first. Two groups come before all others of their
+// phase: objects whose definition is in the set, since controllers among the others clean up after
+// them, and aggregated ClusterRoles, which their controller would create anew when a part goes.
 func Reverse(p *plan.Plan) []Phase {
 	defined := map[object.Key]bool{}
 	for _, ph := range p.Phases {
@@ -58,28 +58,40 @@ func Reverse(p *plan.Plan) []Phase {
 	isCustom := func(it plan.Item) bool {
 		return slices.ContainsFunc(it.Needs, func(key object.Key) bool { return defined[key] })
 	}
+	isAggregate := func(it plan.Item) bool { return isAggregated(it.Object) }
 	var phases []Phase
 	for _, ph := range slices.Backward(p.Phases) {
-		var custom []plan.Item
-		others := ph.Items
-		if slices.ContainsFunc(ph.Items, isCustom) { // A large set is not copied.
-			others = nil
-			for _, it := range ph.Items {
-				if isCustom(it) {
-					custom = append(custom, it)
-				} else {
-					others = append(others, it)
-				}
+		custom, others := split(ph.Items, isCustom)
+		aggregated, others := split(others, isAggregate)
+		for _, group := range []struct {
+			name  string
+			items []plan.Item
+		}{{", custom", custom}, {", aggregated", aggregated}, {"", others}} {
+			switch len(group.items) {
+			case 0:
+			case len(ph.Items):
+				phases = append(phases, Phase{Name: ph.Name, Sets: setsOf(group.items)})
+			default:
+				phases = append(phases, Phase{Name: ph.Name + group.name, Sets: setsOf(group.items)})
 			}
 		}
-		if len(custom) > 0 && len(others) > 0 {
-			phases = append(phases, Phase{Name: ph.Name + ", custom", Sets: setsOf(custom)})
-		} else if len(others) == 0 {
-			others = custom
-		}
-		phases = append(phases, Phase{Name: ph.Name, Sets: setsOf(others)})
 	}
 	return phases
+}
+
+// split returns the items that match, and the others. A large set of which none matches is not copied.
+func split(items []plan.Item, match func(plan.Item) bool) (matching, others []plan.Item) {
+	if !slices.ContainsFunc(items, match) {
+		return nil, items
+	}
+	for _, it := range items {
+		if match(it) {
+			matching = append(matching, it)
+		} else {
+			others = append(others, it)
+		}
+	}
+	return matching, others
 }
 
 // setsOf groups items by kind and namespace, in their order.

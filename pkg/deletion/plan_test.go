@@ -24,6 +24,8 @@ const operator = `
     names: {kind: Widget, plural: widgets}
     versions: [{name: v1, served: true, storage: true}]
 - {apiVersion: v1, kind: ServiceAccount, metadata: {name: operator, namespace: ops}}
+- {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: part}}
+- {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: whole}, aggregationRule: {clusterRoleSelectors: []}}
 - {apiVersion: apps/v1, kind: Deployment, metadata: {name: operator, namespace: ops}}
 - {apiVersion: example.com/v1, kind: Widget, metadata: {name: one, namespace: ops}}
 `

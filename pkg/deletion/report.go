@@ -29,6 +29,10 @@ func (e *Engine) finish(t *target, d event.Deleted) {
 		e.outcome.Unknown++
 	case event.Failed:
 		e.outcome.Refused++
+	case event.Gone:
+		if t.aggregated && !d.DryRun {
+			e.aggregates = append(e.aggregates, t)
+		}
 	case event.Remains:
 		d.Since = t.terminatingSince()
 		if t.passage != nil {

@@ -34,6 +34,7 @@ func (e *Engine) Run(ctx context.Context, phases []Phase) error {
 			blocked = errPhaseBefore
 		}
 	}
+	e.sweep(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -26,6 +26,8 @@ type target struct {
 	// unseen: we may not look at it. Its deletion is requested all the same, by its name.
 	unseen bool
 	uid    types.UID
+	// aggregated: see [isAggregated].
+	aggregated bool
 	// live is the object as it was seen last, kept once it is terminating.
 	live *unstructured.Unstructured
 	// seen is the object as it was seen last, of an item that says whether it Stays, until
@@ -72,6 +74,7 @@ func (t *target) goes() {
 // keep keeps an object that is terminating, or about which a question is left; of all others,
 // nothing more is asked.
 func (t *target) keep(u *unstructured.Unstructured) {
+	t.aggregated = isAggregated(u)
 	if u.GetDeletionTimestamp() != nil {
 		t.live = u
 	}

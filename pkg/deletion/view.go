@@ -151,6 +151,8 @@ func (v *view) present(u *unstructured.Unstructured) {
 		v.order = append(v.order, t)
 	}
 	switch {
+	case t.started && t.aggregated && t.uid != u.GetUID() && isRemnant(u):
+		v.engine.finish(t, event.Deleted{Action: event.Gone}) // The sweep deletes the other one.
 	case t.done && t.result == event.Gone && t.uid != "" && t.uid != u.GetUID():
 		t.uid = "" // Told once.
 		v.engine.Emit(event.Warned{Ref: t.Ref, Text: otherNow})

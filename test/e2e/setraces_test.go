@@ -128,3 +128,34 @@ func TestApplyAfterItsSetWasDeleted(t *testing.T) {
 	})
 	k8sconnect(t, kubeconfig, applySet(ns, set)...).ends(t, 0).says(t, "2 created")
 }
+
+// The controller of aggregated ClusterRoles applies rules by name, so that it may create a role anew
+// that has just been pruned. Here another client does it, in the worst moment.
+func TestAggregatedRoleComesBack(t *testing.T) {
+	t.Parallel() // It keeps to its roles.
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	ns := namespace(t, c)
+	role := func(name, rest string) string {
+		return "---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: " + ns + "-" + name + ", labels: {of: " + ns + "}}, " + rest + "}\n"
+	}
+	const rules = "rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]"
+	part, whole := role("part", rules), role("whole", "aggregationRule: {clusterRoleSelectors: [{matchLabels: {of: "+ns+"}}]}")
+	set := configMaps(3, 1, "1")
+	remnant := file(t, "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: "+ns+"-whole}, "+rules+"}")
+	for _, way := range [][]string{
+		applySet(ns, file(t, set)),
+		{"sets", "delete", "shop", "-n", ns, "--yes"},
+		{"delete", "-f", file(t, set+part+whole), "-n", ns},
+	} {
+		k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, set+part+whole))...).ends(t, 0)
+		path := "/apis/rbac.authorization.k8s.io/v1/clusterroles/" + ns
+		before(p, proxy.Path("DELETE", path+"-part"), func() {
+			kubectl(t, c, "apply", "--server-side", "--field-manager=clusterrole-aggregation-controller", "-f", remnant)
+		})
+		k8sconnect(t, kubeconfig, way...).ends(t, 0).says(t, ns+"-whole: clusterrole-aggregation-controller had created it anew")
+		if left := kubectl(t, c, "get", "clusterroles", "-o", "name"); strings.Contains(left, ns) {
+			t.Errorf("%v leaves %s", way, left)
+		}
+	}
+}
