@@ -114,7 +114,7 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 		return kind, nil
 	case brought:
 		e.emit(event.Waiting{Ref: item.Ref, For: item.GVK.Kind + " to be served, which " + describe(bringer) + " may install"})
-	case e.AwaitKinds > 0 && !plan.Builtin(item.GVK.Group):
+	case e.AwaitKinds > 0 && !object.IsBuiltIn(item.GVK.Group):
 		e.emit(event.Waiting{Ref: item.Ref, For: item.GVK.Kind + " to be served"})
 	default:
 		return kind, e.unserved(ctx, item, err)
@@ -167,7 +167,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error) error 
 	switch {
 	case !meta.IsNoMatchError(err), errors.Unwrap(err) != nil:
 		return err
-	case plan.Builtin(item.GVK.Group), e.DryRun != object.DryRunNone, meant(err) != "":
+	case object.IsBuiltIn(item.GVK.Group), e.DryRun != object.DryRunNone, meant(err) != "":
 		return err
 	}
 	out := &unservedError{err: err, kind: item.GVK.Kind, waited: e.AwaitKinds}

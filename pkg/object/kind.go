@@ -51,6 +51,8 @@ type Write struct {
 
 // IsBuiltIn reports whether a group is one of Kubernetes' own: it has no dot, which a
 // custom resource's group always has, or it is one of those with a dot in Kubernetes 1.36.
+// A kind of such a group that the server does not serve never will be: no CRD and no
+// operator can add to it.
 func IsBuiltIn(group string) bool {
 	return !strings.Contains(group, ".") || slices.Contains([]string{
 		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",

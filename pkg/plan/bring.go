@@ -8,27 +8,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Builtin reports whether an API group is compiled into the API server. A kind of
-// such a group that the server does not serve never will be: no definition and no
-// operator can add to it.
-func Builtin(group string) bool {
-	if !strings.Contains(group, ".") {
-		return true
-	}
-	name, ok := strings.CutSuffix(group, ".k8s.io")
-	return ok && slices.Contains([]string{
-		"admissionregistration", "apiextensions", "apiregistration", "authentication", "authorization",
-		"certificates", "coordination", "discovery", "events", "flowcontrol.apiserver", "internal.apiserver",
-		"networking", "node", "rbac.authorization", "resource", "scheduling", "storage", "storagemigration",
-	}, name)
-}
-
 // bringers returns the objects of the set that may make the server serve an item's
 // kind: a definition that has the version, an APIService of the group version, and
 // workloads whose account holds a role that names the group. A role for all groups
 // proves nothing.
 func (b *builder) bringers(it Item) []object.Key {
-	if it.Kind.Resource != "" || Builtin(it.GVK.Group) {
+	if it.Kind.Resource != "" || object.IsBuiltIn(it.GVK.Group) {
 		return nil
 	}
 	var keys []object.Key

@@ -15,7 +15,7 @@ func BuiltinKinds(manifests []object.Manifest) map[schema.GroupVersionKind]objec
 	kinds := map[schema.GroupVersionKind]object.Kind{}
 	for _, m := range manifests {
 		gvk := m.Ref().GVK
-		if Builtin(gvk.Group) {
+		if object.IsBuiltIn(gvk.Group) {
 			kinds[gvk] = object.Kind{GVK: gvk, Namespaced: !slices.Contains(withoutNamespace(gvk.Group), gvk.Kind)}
 		}
 	}

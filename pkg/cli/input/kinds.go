@@ -32,7 +32,7 @@ func unexplained(
 	missing := map[schema.GroupVersionKind]bool{}
 	for _, ph := range p.Phases {
 		for _, it := range ph.Items {
-			if it.Kind.Resource == "" && len(it.Bringers)+len(it.OnlyIn) == 0 && !plan.Builtin(it.GVK.Group) {
+			if it.Kind.Resource == "" && len(it.Bringers)+len(it.OnlyIn) == 0 && !object.IsBuiltIn(it.GVK.Group) {
 				missing[it.GVK] = true
 			}
 		}
