@@ -123,6 +123,7 @@ func TestValues(t *testing.T) {
 
 // Edge case 23: what a server wrote goes, and a warning says so.
 func TestServerFields(t *testing.T) {
+	const custom = "apiVersion: min.example/v1\nkind: Plain\nmetadata:\n  name: a\n"
 	for name, tt := range map[string]struct {
 		text    string
 		want    map[string]any // beside apiVersion, kind and name
@@ -164,6 +165,19 @@ status: {ready: true}
 			text: configMap("a") + "status: {ready: true}\n",
 			want: map[string]any{"metadata": map[string]any{"name": "a"}, "status": map[string]any{"ready": true}},
 		},
+		"null as a status of a custom kind": {
+			text: custom + "status: null\n",
+			want: map[string]any{"metadata": map[string]any{"name": "a"}},
+		},
+		"an empty status of a custom kind, where it may be a field like any other": {
+			text: custom + "status: {}\n",
+			want: map[string]any{"metadata": map[string]any{"name": "a"}, "status": map[string]any{}},
+		},
+		"an empty status of a copied custom object": {
+			text:    custom + "  uid: x\nstatus: {}\n",
+			want:    map[string]any{"metadata": map[string]any{"name": "a"}},
+			warning: "copied from a cluster: left out metadata.uid",
+		},
 		"an item of a list": {
 			text:    "kind: List\napiVersion: v1\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a, uid: x}\n",
 			want:    map[string]any{"metadata": map[string]any{"name": "a"}},
@@ -177,6 +191,9 @@ status: {ready: true}
 				t.Fatal(err)
 			}
 			tt.want["apiVersion"], tt.want["kind"] = "v1", "ConfigMap"
+			if strings.HasPrefix(tt.text, custom) {
+				tt.want["apiVersion"], tt.want["kind"] = "min.example/v1", "Plain"
+			}
 			if diff := cmp.Diff(tt.want, res.Objects[0].Object.Object); diff != "" {
 				t.Errorf("object (-want +got):\n%s", diff)
 			}

@@ -1,6 +1,12 @@
 package manifest
 
-import "strings"
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
 
 // lastApplied is where client-side apply keeps a copy of the manifest.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
@@ -26,9 +32,10 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // kind without that subresource it is a field like any other, which the author may
 // mean and whose applier owns it. So it is left out only where something else shows
 // that the object is a copy: then it is an old state, and applying it would take it
-// from its controller. Otherwise it is kept, unless it is empty: Go programs write
-// "status: {}" and "creationTimestamp: null" where they mean nothing, and those are
-// removed without a warning.
+// from its controller. Otherwise it is kept, unless it is null, or empty in a built-in
+// kind, whose status the server ignores: Go programs write "status: {}" and
+// "creationTimestamp: null" where they mean nothing, and those are removed without a
+// warning.
 func withoutServerFields(fields map[string]any) string {
 	metadata, _ := fields["metadata"].(map[string]any)
 	var out []string
@@ -52,17 +59,24 @@ func withoutServerFields(fields map[string]any) string {
 	}
 	if status, ok := fields["status"]; ok {
 		switch {
-		case isEmpty(status):
-			delete(fields, "status")
-		case len(out) > 0:
-			delete(fields, "status")
+		case len(out) > 0 && !isEmpty(status):
 			out = append(out, "status")
+			delete(fields, "status")
+		case len(out) > 0, status == nil, isEmpty(status) && isBuiltIn(fields):
+			delete(fields, "status")
 		}
 	}
 	if len(out) == 0 {
 		return ""
 	}
 	return "copied from a cluster: left out " + strings.Join(out, ", ")
+}
+
+// isBuiltIn reports whether an object is of one of Kubernetes' own kinds.
+func isBuiltIn(fields map[string]any) bool {
+	version, _ := fields["apiVersion"].(string)
+	gv, err := schema.ParseGroupVersion(version)
+	return err == nil && object.IsBuiltIn(gv.Group)
 }
 
 // isEmpty reports whether a value is null or empty.
