@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -106,7 +107,7 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 		if err != nil && e.done.created(item) {
 			return kind, errUnchecked
 		}
-		return kind, e.unserved(ctx, item, err)
+		return kind, e.unserved(ctx, item, err, 0)
 	}
 	bringer, brought := e.bringer(item)
 	switch {
@@ -117,10 +118,11 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 	case e.AwaitKinds > 0 && !object.IsBuiltIn(item.GVK.Group):
 		e.emit(event.Waiting{Ref: item.Ref, For: item.GVK.Kind + " to be served"})
 	default:
-		return kind, e.unserved(ctx, item, err)
+		return kind, e.unserved(ctx, item, err, 0)
 	}
+	began := time.Now()
 	kind, err = e.Server.Served(ctx, item.GVK, e.AwaitKinds)
-	return kind, e.unserved(ctx, item, err)
+	return kind, e.unserved(ctx, item, err, time.Since(began))
 }
 
 // defined waits for a definition of the set to be established, and for its kind to be
@@ -132,7 +134,7 @@ func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.
 			return item.Kind, err
 		}
 		kind, err := e.Server.Served(ctx, item.GVK, 0)
-		return kind, e.unserved(ctx, item, err)
+		return kind, e.unserved(ctx, item, err, 0)
 	}
 	e.emit(event.Waiting{Ref: item.Ref, For: describe(definition) + " to be established"})
 	// Each answer takes a round trip, so both are asked at once.
@@ -150,12 +152,12 @@ func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.
 	if refusal != nil {
 		return kind, refusal
 	}
-	return kind, e.unserved(ctx, item, err)
+	return kind, e.unserved(ctx, item, err, 0)
 }
 
 // unserved adds to the error that a kind is not served why that is, and what can be
-// done.
-func (e *Engine) unserved(ctx context.Context, item plan.Item, err error) error {
+// done. It was waited for that long.
+func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited time.Duration) error {
 	if !meta.IsNoMatchError(err) || errors.Unwrap(err) != nil {
 		return err // It says more than that there is no such kind.
 	}
@@ -170,7 +172,10 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error) error 
 	case object.IsBuiltIn(item.GVK.Group), e.DryRun != object.DryRunNone, meant(err) != "":
 		return err
 	}
-	out := &unservedError{err: err, kind: item.GVK.Kind, waited: e.AwaitKinds}
+	out := &unservedError{err: err, kind: item.GVK.Kind}
+	if e.AwaitKinds > 0 {
+		out.waited = waited.Round(time.Second)
+	}
 	if bringer, ok := e.bringer(item); ok {
 		out.bringer = describe(bringer)
 	}

@@ -43,7 +43,7 @@ type unservedError struct {
 	err     error
 	kind    string
 	bringer string        // what of the set was to bring it; may be empty
-	waited  time.Duration // as the user said; 0 if nothing was said
+	waited  time.Duration // for the kind, as the user asked; 0 if it was not
 }
 
 func (e *unservedError) Error() string {

@@ -35,6 +35,7 @@ func (r remover) ofItem(ctx context.Context, item plan.Item, uid types.UID) erro
 // stays says so; nil says nothing.
 func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error {
 	var end event.Deleted
+	began := time.Now()
 	engine := deletion.Engine{
 		Server: r.client, Counter: r.client, Propagation: metav1.DeletePropagationBackground, Wait: true, IgnoreAbsent: true,
 		Timeout:   func(object.Kind) time.Duration { return verb.UsualTimeout },
@@ -57,7 +58,7 @@ func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, u
 	case end.Action == event.Gone, end.Action == event.Absent:
 		return nil
 	case end.Action == event.Remains:
-		return remainsError(end)
+		return remainsError(end, time.Since(began))
 	case end.Err != nil:
 		return end.Err
 	default:
@@ -65,13 +66,11 @@ func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, u
 	}
 }
 
-// remainsError says that an object does not go, and why.
-func remainsError(d event.Deleted) error {
+// remainsError says that an object does not go, and why. The wait for it may have ended early.
+func remainsError(d event.Deleted, waited time.Duration) error {
+	err := fmt.Errorf("its deletion was accepted, and it is still there after %s", waited.Round(time.Second))
 	if len(d.Causes) == 0 {
-		return fmt.Errorf("its deletion was accepted, and it is still there after %s", verb.UsualTimeout)
+		return err
 	}
-	return &object.HintedError{
-		Err:    fmt.Errorf("its deletion was accepted, and it is still there after %s: %s", verb.UsualTimeout, d.Causes[0].Message),
-		Advice: d.Causes[0].Next,
-	}
+	return &object.HintedError{Err: fmt.Errorf("%w: %s", err, d.Causes[0].Message), Advice: d.Causes[0].Next}
 }

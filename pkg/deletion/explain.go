@@ -52,7 +52,7 @@ func (e *Engine) explain(ctx context.Context, t *target) {
 		over, next := x.endsFor(e.EndsFor, t.moved, x.last)
 		if over != nil {
 			e.finish(t, event.Deleted{Action: event.Remains, Reason: fmt.Sprintf(
-				"no longer waited for: %s has lasted for %s, and does not pass by itself", over.Code, e.EndsFor(*over))})
+				"no longer waited for: %s has lasted for %s, and does not pass by itself", over.Code, x.last.Sub(x.lasting[over.Code]).Round(time.Second))})
 		} else if !next.IsZero() { // An answer from then decides.
 			x.pause = min(x.pause, next.Sub(x.last))
 		}
