@@ -15,7 +15,7 @@ import (
 func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	var doubtful []*target
 	for _, t := range targets {
-		if t.Verdict == noop.Doubtful {
+		if t.Verdict == noop.Doubtful || t.Verdict == noop.Contested {
 			doubtful = append(doubtful, t)
 		}
 	}

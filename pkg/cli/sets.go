@@ -178,7 +178,7 @@ func judge(ctx context.Context, client *client.Client, members []applyset.Member
 		for i, at := range group {
 			refs[i] = members[at].Ref
 		}
-		rule := readiness.For(gvk, false)
+		rule := readiness.For(gvk)
 		client.Live(ctx, members[group[0]].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
 			m := &judged[group[i]]
 			if err != nil {

@@ -21,7 +21,10 @@ type ready struct {
 
 // newReady looks for a rule that is stated of the kind.
 func newReady(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*ready, error) {
-	out := &ready{conventions: conventions{rule: readiness.For(gvk, cel.HasNoStatus(s))}}
+	out := &ready{conventions: conventions{rule: readiness.For(gvk)}}
+	if cel.HasNoStatus(s) {
+		out.conventions.rule = readiness.ForStatusless(gvk)
+	}
 	if !one.Once {
 		out.conventions.began = &atomic.Pointer[time.Time]{}
 	}
@@ -30,7 +33,7 @@ func newReady(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*ready, er
 		return out, nil
 	}
 	if rule.Exists() {
-		out.conventions.rule = readiness.For(gvk, true)
+		out.conventions.rule = readiness.ForStatusless(gvk)
 		return out, nil
 	}
 	var err error

@@ -37,7 +37,7 @@ func Setters(u *unstructured.Unstructured, finalizer string) []managedfields.Own
 	if err != nil {
 		return nil
 	}
-	return managedfields.Owners(entries, path)
+	return managedfields.HoldersOf(entries, path)
 }
 
 func quoted(s string) string {

@@ -120,8 +120,13 @@ func Others(entries []Entry, manager string) []Entry {
 
 // Owners returns, sorted, all owners of a path, of an atomic value around it, or of
 // something below it: equal values are shared, so there may be many. It includes
-// entries of another version than the path's; their APIVersion says so.
-func Owners(entries []Entry, p fieldpath.Path) []Owner {
+// entries of another version than the path's; their APIVersion says so. A path by position,
+// such as .spec.containers[0], is an error: owners know list items by their key, see
+// [fieldpath.Path.ByKey].
+func Owners(entries []Entry, p fieldpath.Path) ([]Owner, error) {
+	if p.Positional() {
+		return nil, fmt.Errorf("%s names a list item by its position: owners know it by its key", p)
+	}
 	var owners []Owner
 	for _, e := range entries {
 		if fieldpath.Touches(e.Fields, p) {
@@ -129,7 +134,7 @@ func Owners(entries []Entry, p fieldpath.Path) []Owner {
 		}
 	}
 	slices.SortFunc(owners, Owner.Compare)
-	return owners
+	return owners, nil
 }
 
 // HoldersOf returns, sorted, all owners of the path itself or of something below it. It is

@@ -134,8 +134,9 @@ metadata:
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, fieldstest.OwnerTexts(managedfields.Owners(all, fieldstest.Path(t, tt.path)))); diff != "" {
-				t.Error(diff)
+			owners, err := managedfields.Owners(all, fieldstest.Path(t, tt.path))
+			if diff := cmp.Diff(tt.want, fieldstest.OwnerTexts(owners)); diff != "" || err != nil {
+				t.Error(err, diff)
 			}
 		})
 	}

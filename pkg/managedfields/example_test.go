@@ -37,12 +37,19 @@ func ExampleOwners() {
 		fmt.Println(err)
 		return
 	}
-	for _, path := range []fieldpath.Path{fieldpath.Field("spec", "replicas"), fieldpath.Field("spec", "minReadySeconds")} {
-		fmt.Println(path, managedfields.Owners(entries, path))
+	for _, text := range []string{".spec.replicas", ".spec.minReadySeconds", ".spec.template.spec.containers[0]"} {
+		path, err := fieldpath.ParsePath(text)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		owners, err := managedfields.Owners(entries, path)
+		fmt.Println(path, owners, err)
 	}
 	// Output:
-	// .spec.replicas [hpa (scale)]
-	// .spec.minReadySeconds []
+	// .spec.replicas [hpa (scale)] <nil>
+	// .spec.minReadySeconds [] <nil>
+	// .spec.template.spec.containers[0] [] .spec.template.spec.containers[0] names a list item by its position: owners know it by its key
 }
 
 // Which part of an object does a manager own?

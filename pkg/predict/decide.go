@@ -111,12 +111,20 @@ func (p Predictor) reportMatched(item plan.Item, held holdings) {
 // namesManager reports whether the choice depends on who is an owner.
 func (c Choice) namesManager() bool { return c.Manager != "" && c.Manager != AnyManager }
 
+// Extent is how much of a set a run has read. A manager's fields are known only from the objects.
+type Extent int
+
+// A run has read the input, and perhaps every live object.
+const (
+	OfInput Extent = iota
+	OfObjects
+)
+
 // Idle returns the standing choices that speak of nothing in a run: of no object, of no path that
 // those state, or of a manager that holds none of what they state. Only the names of what is beside
 // the items are known: a choice that names such an object is not idle. matched reports whether a
-// choice that is written there was told of as one that matched or decided. A manager's fields are
-// known only once every object was read; the rest is known from the input.
-func (p Predictor) Idle(items, beside []plan.Item, looked bool, matched func(from string) bool) []Miss {
+// choice that is written there was told of as one that matched or decided.
+func (p Predictor) Idle(items, beside []plan.Item, read Extent, matched func(from string) bool) []Miss {
 	var idle []Miss
 	group := func(verb string, choices []Choice) {
 		for at := 0; at < len(choices); {
@@ -125,7 +133,7 @@ func (p Predictor) Idle(items, beside []plan.Item, looked bool, matched func(fro
 				next++
 			}
 			why, known := idleRule(choices[at:next], items)
-			if why != "" && (known || looked) && !matched(choices[at].From) && !namesAny(choices[at:next], beside) {
+			if why != "" && (known || read == OfObjects) && !matched(choices[at].From) && !namesAny(choices[at:next], beside) {
 				idle = append(idle, Miss{Text: fmt.Sprintf("%s: the rule to %s %s matched nothing: %s", choices[at].From, verb, choices[at], why)})
 			}
 			at = next
@@ -196,7 +204,8 @@ func (p Predictor) heldBy(item plan.Item, live *unstructured.Unstructured, adopt
 
 // owners returns the others who hold a path.
 func (h holdings) owners(path fieldpath.Path) []managedfields.Owner {
-	return managedfields.Owners(h.others, path)
+	owners, _ := managedfields.Owners(h.others, path) // Check refuses paths by position.
+	return owners
 }
 
 // paths returns the paths that a choice means. One without a manager means what it names,

@@ -84,7 +84,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 // settleByTypes evaluates again, with the types of the kind, what is not settled without them:
 // with what is known of it before its schema.
 func (p Predictor) settleByTypes(in *Prediction) {
-	if in.Verdict == noop.Unchanged {
+	if in.Verdict == noop.Unchanged || in.Verdict == noop.Contested {
 		return
 	}
 	for _, types := range []func() openapi.Type{p.knownOf(in.Item), p.schemaOf(in.Item)} {

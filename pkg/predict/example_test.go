@@ -59,10 +59,10 @@ func ExamplePredictor_Evaluate() {
 		fmt.Println(tt.spec, prediction.Verdict, prediction.Yielded, prediction.Body.Object["spec"])
 	}
 	// Output:
-	// {paused: false} settled [] map[paused:false]
+	// {paused: false} unchanged [] map[paused:false]
 	// {paused: true} clear [] map[paused:true]
-	// {paused: false, replicas: 3} doubtful [] map[paused:false replicas:3]
-	// {paused: false, replicas: 3} settled [.spec.replicas] map[paused:false]
+	// {paused: false, replicas: 3} contested [] map[paused:false replicas:3]
+	// {paused: false, replicas: 3} unchanged [.spec.replicas] map[paused:false]
 }
 
 // Where the sets show a conflict, settle names it. It needs neither a plan nor a server.
@@ -73,7 +73,7 @@ func Example_settle() {
 		fmt.Println(verdict, c.Path, "yours", c.Yours, "live", c.Live, c.Owners)
 	}
 	// Output:
-	// doubtful .spec.replicas yours 3 live 5 [hpa (scale)]
+	// contested .spec.replicas yours 3 live 5 [hpa (scale)]
 }
 
 // The fields that a forced apply took, or by its dry run would take, from others.

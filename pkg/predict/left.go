@@ -34,7 +34,10 @@ func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded
 		if i < 0 || path.Same(item.Object.Object, live.Object) || slices.ContainsFunc(yielded, path.HasPrefix) {
 			continue
 		}
-		owners := managedfields.Owners(others, path)
+		owners, err := managedfields.Owners(others, path)
+		if err != nil {
+			return nil, err
+		}
 		if p.setsByName(item, path, owners) {
 			continue
 		}

@@ -173,7 +173,7 @@ func (p Predictor) carry(item plan.Item, live *unstructured.Unstructured, adopte
 	ours := func(o managedfields.Owner) bool {
 		return slices.Contains(adopted, o) || o.Manager == p.Manager && o.Operation == managedfields.Apply && o.Subresource == ""
 	}
-	if slices.ContainsFunc(managedfields.Owners(entries, fieldpath.Field("metadata", "labels", p.Carry)), ours) {
+	if slices.ContainsFunc(managedfields.HoldersOf(entries, fieldpath.Field("metadata", "labels", p.Carry)), ours) {
 		item.Object = object.WithLabel(item.Object, p.Carry, value)
 	}
 	return item, nil

@@ -107,7 +107,7 @@ func (h history) wrong(t *testing.T, format string, args ...any) {
 }
 
 // structured-merge-diff's Updater confirms what Evaluate promises about an apply: Settled
-// is a no-op, and Clear meets no conflict.
+// is a no-op, Clear meets no conflict, and Contested meets one.
 func TestJudgeKeepsItsPromises(t *testing.T) {
 	verdicts := map[noop.Verdict]int{}
 	eachHistory(t, histories(), func(t *testing.T, h history) {
@@ -117,6 +117,10 @@ func TestJudgeKeepsItsPromises(t *testing.T) {
 		var conflicts merge.Conflicts
 		switch {
 		case verdict == noop.Doubtful:
+		case verdict == noop.Contested:
+			if !errors.As(err, &conflicts) {
+				h.wrong(t, "contested, but not in conflict: %v", err)
+			}
 		case errors.As(err, &conflicts):
 			h.wrong(t, "%v, but in conflict: %v", verdict, err)
 		case verdict == noop.Clear:
@@ -128,7 +132,7 @@ func TestJudgeKeepsItsPromises(t *testing.T) {
 			h.wrong(t, "settled, but owned by %v instead of %v", after.managers, h.managers)
 		}
 	})
-	if verdicts[noop.Unchanged] < histories()/20 || verdicts[noop.Clear] < histories()/20 {
+	if verdicts[noop.Unchanged] < histories()/20 || verdicts[noop.Clear] < histories()/20 || verdicts[noop.Contested] < histories()/20 {
 		t.Errorf("verdicts %v: too few promises to prove anything", verdicts)
 	}
 }

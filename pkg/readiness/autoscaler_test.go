@@ -37,7 +37,7 @@ func TestAutoscalerInEachVersion(t *testing.T) {
 				}
 				evaluate := func(obj map[string]any) string {
 					u := parse(t, mustJSON(t, obj))
-					v := For(u.GroupVersionKind(), false).Evaluate(u.Object, noon())
+					v := For(u.GroupVersionKind()).Evaluate(u.Object, noon())
 					if v.Ready {
 						ready++
 					}

@@ -46,7 +46,7 @@ func TestReadyUnlikeKstatus(t *testing.T) {
 			if theirs != tc.theirs {
 				t.Errorf("kstatus says %s, want %s", theirs, tc.theirs)
 			}
-			if ours := inItsWords(For(u.GroupVersionKind(), false).Evaluate(u.Object, noon())); ours.String() != tc.ours {
+			if ours := inItsWords(For(u.GroupVersionKind()).Evaluate(u.Object, noon())); ours.String() != tc.ours {
 				t.Errorf("we say %s, want %s", ours, tc.ours)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 // A status of an older generation says nothing about the present one, however good it
 // looks.
 func ExampleRule_Evaluate() {
-	rule := readiness.For(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Database"}, false)
+	rule := readiness.For(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Database"})
 	database := func(observed int64) map[string]any {
 		return map[string]any{
 			"metadata": map[string]any{"generation": int64(2)},
@@ -34,7 +34,7 @@ func ExampleRule_Evaluate() {
 // A kind's rule knows what its controller's status means: here, an old replica still
 // exists although all new ones are available.
 func ExampleFor() {
-	rule := readiness.For(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, false)
+	rule := readiness.For(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
 	verdict := rule.Evaluate(map[string]any{
 		"metadata": map[string]any{"generation": int64(2)},
 		"spec":     map[string]any{"replicas": int64(2)},

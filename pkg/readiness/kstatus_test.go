@@ -135,7 +135,7 @@ func TestReadyBesideKstatus(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v := For(u.GroupVersionKind(), false).Evaluate(u.Object, noon())
+			v := For(u.GroupVersionKind()).Evaluate(u.Object, noon())
 			if same := inItsWords(v) == theirs.Status; same != (tc.differs == "") {
 				t.Errorf("kstatus says %s, we say %s; the reason to differ is %q", theirs.Status, inWords(v), tc.differs)
 			}

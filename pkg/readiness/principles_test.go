@@ -46,7 +46,7 @@ func TestPrinciples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := parse(t, tt.object)
-			v := For(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: u.GetKind()}, false).Evaluate(u.Object, noon())
+			v := For(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: u.GetKind()}).Evaluate(u.Object, noon())
 			if v.Ready != (tt.want == "") || !strings.Contains(v.Message, tt.want) {
 				t.Errorf("want %q, got %+v", tt.want, v)
 			}

@@ -19,21 +19,25 @@ type Rule struct {
 	reads    [][]string
 }
 
-// For returns the rule of a kind. Set noStatus if the kind's schema shows that it has no
-// status at all. It matters only for kinds without a rule of their own: see [NeedsSchema].
-func For(gvk schema.GroupVersionKind, noStatus bool) Rule {
+// For returns the rule of a kind.
+func For(gvk schema.GroupVersionKind) Rule {
+	if !NeedsSchema(gvk) {
+		return ForStatusless(gvk)
+	}
+	return Rule{evaluate: conventions, reads: append(readsOfKinds(), Reads()...)}
+}
+
+// ForStatusless is [For] where the kind's schema shows that it has no status at all: its objects
+// are ready once they exist, unless the kind has a rule of its own.
+func ForStatusless(gvk schema.GroupVersionKind) Rule {
 	if rule := ruleOf(gvk.GroupKind()); rule != nil {
 		return Rule{evaluate: rule, reads: readsOfKinds()}
 	}
-	reads := append(readsOfKinds(), Reads()...)
-	if object.IsBuiltIn(gvk.Group) || noStatus {
-		return Rule{evaluate: conventionsOrExists, reads: reads}
-	}
-	return Rule{evaluate: conventions, reads: reads}
+	return Rule{evaluate: conventionsOrExists, reads: append(readsOfKinds(), Reads()...)}
 }
 
-// NeedsSchema reports whether [For] has to know whether the kind has a status. Many kinds
-// have a rule that does not depend on it.
+// NeedsSchema reports whether only the kind's schema decides between [For] and [ForStatusless].
+// Many kinds have a rule that does not depend on it.
 func NeedsSchema(gvk schema.GroupVersionKind) bool {
 	return ruleOf(gvk.GroupKind()) == nil && !object.IsBuiltIn(gvk.Group)
 }

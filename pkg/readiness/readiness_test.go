@@ -35,7 +35,11 @@ func testReady(t *testing.T, cases map[string]readyCase) {
 				now = time.Time{}
 			}
 			u := parse(t, tc.object)
-			v := For(u.GroupVersionKind(), tc.noStatus).Evaluate(u.Object, now)
+			rule := For(u.GroupVersionKind())
+			if tc.noStatus {
+				rule = ForStatusless(u.GroupVersionKind())
+			}
+			v := rule.Evaluate(u.Object, now)
 			if diff := cmp.Diff(tc.want, inWords(v)); diff != "" {
 				t.Errorf("the verdict (-want +got):\n%s", diff)
 			}
@@ -93,7 +97,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 }
 
 func TestReadyOfNothing(t *testing.T) {
-	v := For(parse(t, "{apiVersion: v1, kind: ConfigMap}").GroupVersionKind(), false).Evaluate(nil, noon())
+	v := For(parse(t, "{apiVersion: v1, kind: ConfigMap}").GroupVersionKind()).Evaluate(nil, noon())
 	if got, want := inWords(v), "not ready, Absent: it does not exist"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -181,7 +185,7 @@ func TestReadyFloats(t *testing.T) {
 	u := parse(t, `{apiVersion: example.com/v1, kind: Widget, status: {conditions: [{type: Ready, status: "True"}]}}`)
 	u.Object["metadata"] = map[string]any{"generation": float64(2)}
 	u.Object["status"].(map[string]any)["observedGeneration"] = float64(1)
-	v := For(u.GroupVersionKind(), false).Evaluate(u.Object, noon())
+	v := For(u.GroupVersionKind()).Evaluate(u.Object, noon())
 	if v.Reason != "StaleStatus" || strings.Contains(v.Message, ".0") {
 		t.Errorf("got %s", inWords(v))
 	}

@@ -73,7 +73,7 @@ func TestRecordedStatuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		u.Object = parse(t, string(data)).Object
-		v := For(u.GroupVersionKind(), false).Evaluate(u.Object, noon())
+		v := For(u.GroupVersionKind()).Evaluate(u.Object, noon())
 		got := "not"
 		switch {
 		case v.Ready:
@@ -132,7 +132,7 @@ func TestDenialsOutrankEverything(t *testing.T) {
 			changed := runtime.DeepCopyJSON(status)
 			deny(changed)
 			denied.Object["status"] = changed
-			if v := For(u.GroupVersionKind(), false).Evaluate(denied.Object, noon()); v.Ready {
+			if v := For(u.GroupVersionKind()).Evaluate(denied.Object, noon()); v.Ready {
 				t.Errorf("%s (%s): ready although %s: %s", one.Of, u.GetKind(), name, inWords(v))
 			}
 		}

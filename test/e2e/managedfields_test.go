@@ -205,6 +205,10 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 		if len(causes) > 0 {
 			t.Errorf("%s: clear, but the server answers: %v", where, refusal)
 		}
+	case noop.Contested:
+		if len(causes) == 0 {
+			t.Errorf("%s: contested, but the server answers: %v", where, refusal)
+		}
 	case noop.Doubtful:
 	}
 	if err != nil {

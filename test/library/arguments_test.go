@@ -88,7 +88,7 @@ func TestArgumentsStay(t *testing.T) {
 			return []any{must(prediction.Body, err), prediction.Verdict, verdict, conflicts, must(predict.Taken(live, live, manifest, "ci"))}
 		},
 		"readiness": func() any {
-			return readiness.For(pod.GroupVersionKind(), false).Evaluate(pod.Object, time.Unix(0, 0))
+			return readiness.For(pod.GroupVersionKind()).Evaluate(pod.Object, time.Unix(0, 0))
 		},
 		"unready": func() any {
 			return unready.Diagnose(must(unready.Gather(t.Context(), reader, pod)).(unready.Facts))

@@ -18,7 +18,7 @@ import (
 // The page names every type of another package of ours that a signature mentions, and no
 // other.
 func TestSignatures(t *testing.T) {
-	public := []string{"predict/noop", "predict/adopt", "predict/yield"}
+	public := []string{"predict/noop", "predict/adopt", "predict/yield", "diagnose/clientgo"}
 	public = slices.AppendSeq(public, maps.Keys(table(t)))
 	mentioned := map[string]bool{}
 	for _, name := range public {
@@ -90,4 +90,54 @@ func mentions(t *testing.T, dir string) map[string]bool {
 		}
 	}
 	return found
+}
+
+// A call shows what its arguments mean, which true and false do not.
+func TestNoNakedBools(t *testing.T) {
+	public := []string{"predict/noop", "predict/adopt", "predict/yield", "diagnose/clientgo"}
+	for _, name := range slices.AppendSeq(public, maps.Keys(table(t))) {
+		files, err := filepath.Glob(filepath.Join("..", "..", "pkg", name, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, file := range files {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.FileExports(parsed)
+			for _, d := range parsed.Decls {
+				f, is := d.(*ast.FuncDecl)
+				if !is || strings.HasSuffix(file, "_test.go") {
+					continue
+				}
+				for _, p := range f.Type.Params.List {
+					if id, is := p.Type.(*ast.Ident); is && id.Name == "bool" {
+						t.Errorf("%s.%s has a parameter of type bool", name, f.Name.Name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A stranger answers the three questions in 25 lines: whose is this field, would this apply
+// conflict, is this ready and why not.
+func TestThreeQuestions(t *testing.T) {
+	files := token.NewFileSet()
+	parsed, err := parser.ParseFile(files, filepath.Join("..", "..", "pkg", "diagnose", "clientgo", "example_test.go"), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range parsed.Decls {
+		if f, is := d.(*ast.FuncDecl); is && f.Name.Name == "Example" {
+			body := f.Body.List
+			lines := files.Position(body[len(body)-1].End()).Line - files.Position(f.Body.Lbrace).Line
+			if lines > 25 {
+				t.Errorf("the Example has %d lines", lines)
+			}
+			return
+		}
+	}
+	t.Error("there is no Example")
 }

@@ -24,7 +24,7 @@ func (h *history) ask(t *testing.T, body *unstructured.Unstructured, force bool)
 	return h.Apply(t.Context(), object.Kind{}, body, object.Write{Manager: us, Force: force, DryRun: true})
 }
 
-// Settled is a no-op, and Clear meets no conflict.
+// Unchanged is a no-op, Clear meets no conflict, and Contested meets one.
 func TestVerdict(t *testing.T) {
 	verdicts := map[noop.Verdict]int{}
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -33,6 +33,10 @@ func TestVerdict(t *testing.T) {
 		answer, err := h.ask(t, h.manifest, false)
 		switch {
 		case verdict == noop.Doubtful:
+		case verdict == noop.Contested:
+			if len(causes(err)) == 0 {
+				t.Errorf("contested, but not in conflict: %v", err)
+			}
 		case len(causes(err)) > 0:
 			t.Errorf("%v, but %v", verdict, err)
 		case verdict == noop.Clear:
@@ -46,7 +50,7 @@ func TestVerdict(t *testing.T) {
 		}
 	})
 	t.Log(verdicts)
-	if cases >= 300 && (verdicts[noop.Unchanged] < cases/20 || verdicts[noop.Clear] < cases/20) {
+	if cases >= 300 && (verdicts[noop.Unchanged] < cases/20 || verdicts[noop.Clear] < cases/20 || verdicts[noop.Contested] < cases/20) {
 		t.Errorf("verdicts %v: too few promises to prove anything", verdicts)
 	}
 }

@@ -85,7 +85,11 @@ func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.E
 	if len(r.predictor.Standing.Take)+len(r.predictor.Standing.Yield) > 0 {
 		left = beside()
 	}
-	for _, miss := range r.predictor.Idle(items, left, verb.Looked(end), func(said string) bool { return r.matched[said] }) {
+	read := predict.OfInput
+	if verb.Looked(end) {
+		read = predict.OfObjects
+	}
+	for _, miss := range r.predictor.Idle(items, left, read, func(said string) bool { return r.matched[said] }) {
 		emit(event.Warned{Text: miss.Text})
 	}
 	return end

@@ -1,6 +1,7 @@
 package noop
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -8,10 +9,10 @@ import (
 )
 
 // contested returns the conflicts that an apply without force would meet, as far as the
-// sets show them, and reports whether these are certainly all. In doubt, it errs on the
-// side of a conflict.
-func (j *evaluation) contested() (conflicts []managedfields.Conflict, sure bool) {
-	c := contest{sure: j.oneVersion}
+// sets show them, and which verdict follows. In doubt, it errs on the side of a conflict.
+func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
+	clear := j.oneVersion
+	var c contest
 	others := make([]managedfields.Entry, 0, len(j.others))
 	sets := make([]*fieldpath.Set, 0, len(j.others))
 	for _, e := range j.others {
@@ -29,9 +30,13 @@ func (j *evaluation) contested() (conflicts []managedfields.Conflict, sure bool)
 		case inMetadata:
 			c.field(fieldpath.Path{meta}, name, v, live, metaOurs, metaSets)
 		case name == "stringData" && j.isSecret():
-			c.sure = false // It would overwrite data, whatever its owner.
+			clear = false // It would overwrite data, whatever its owner.
 		default:
+			certain := c.certain
 			c.field(nil, name, v, j.live, j.ours, sets)
+			if name == "status" || name == "data" && j.isSecret() {
+				c.certain = certain // The server may drop a status, and does not protect what others state as stringData.
+			}
 		}
 		return true
 	})
@@ -39,12 +44,19 @@ func (j *evaluation) contested() (conflicts []managedfields.Conflict, sure bool)
 		c.found[i].Owners = managedfields.HoldersOf(others, c.found[i].Path)
 	}
 	managedfields.SortConflicts(c.found)
-	return c.found, c.sure
+	switch {
+	case c.certain && !j.rewritesLastApplied(): // Then the server forgives what kubectl last applied.
+		return Contested, c.found
+	case clear && len(c.found) == 0:
+		return Clear, nil
+	}
+	return Doubtful, c.found
 }
 
 type contest struct {
 	found []managedfields.Conflict
-	sure  bool
+	// certain is set if the server is bound to find one of them.
+	certain bool
 }
 
 func (c *contest) field(path fieldpath.Path, name string, v any, live map[string]any, ours *fieldpath.Set, sets []*fieldpath.Set) {
@@ -81,7 +93,15 @@ func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live f
 	}
 	if !live.Has || !fieldpath.Equal(v, live.Value) {
 		c.found = append(c.found, managedfields.Conflict{Path: path, Yours: v, Live: live.Value, HasLive: live.Has})
+		c.certain = c.certain || held && sameScalar(v, live.Value)
 	}
+}
+
+// sameScalar reports whether both are texts, numbers or booleans, so that either would be valid.
+func sameScalar(a, b any) bool {
+	_, aNumber := fieldpath.AsFloat(a)
+	_, bNumber := fieldpath.AsFloat(b)
+	return aNumber && bNumber || !fieldpath.IsContainer(a) && a != nil && reflect.TypeOf(a) == reflect.TypeOf(b)
 }
 
 // items evaluates the items of a list. It reports whether the list is owned by item and no
@@ -100,24 +120,36 @@ func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.S
 		if !ok {
 			return false
 		}
-		c.item(path, pe, item, live, x, ours, sets)
+		certain := c.certain
+		identified := c.item(path, pe, item, live, x, ours, sets)
 		if complete {
+			c.certain = certain || c.certain && identified
 			continue
 		}
 		// The server may complete the key to any of these.
 		for _, pe := range x.Possible(item) {
 			c.item(path, pe, item, live, x, ours, sets)
 		}
+		c.certain = certain
 	}
 	return true
 }
 
-func (c *contest) item(path fieldpath.Path, pe fieldpath.Element, item any, live []any, x fieldpath.Items, ours *fieldpath.Set, sets []*fieldpath.Set) {
+// item evaluates an item as the one of an element. It reports whether that is certainly the item
+// that the server finds: no field that it states and the live item lacks may belong to its key.
+func (c *contest) item(path fieldpath.Path, pe fieldpath.Element, item any, live []any, x fieldpath.Items, ours *fieldpath.Set, sets []*fieldpath.Set) bool {
 	at := fieldpath.Optional{}
 	if i := slices.IndexFunc(live, func(v any) bool { return x.Match(v, pe) == fieldpath.Exact }); i >= 0 {
 		at = fieldpath.Present(live[i])
 	}
 	c.child(path, pe, item, at, ours, sets)
+	stated, _ := item.(map[string]any)
+	for name, v := range stated {
+		if !fieldpath.IsContainer(v) && !fieldpath.FieldOf(at.Value, name).Has {
+			return false
+		}
+	}
+	return true
 }
 
 // with returns the sets together with ours, if we have one.

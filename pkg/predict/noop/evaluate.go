@@ -13,9 +13,9 @@ import (
 // [Unchanged] promises that the apply is a no-op: the manager's Apply entry holds exactly the
 // paths that the manifest states, and every value is the live one. [Clear] promises that an
 // apply without force meets no conflict, as long as the live object stays as it is: no one
-// else holds a path that the manifest would set to another value. Everything else is
-// [Doubtful], with the conflicts that are likely, as far as the sets show them; only a dry
-// run knows.
+// else holds a path that the manifest would set to another value. [Contested] promises that
+// the server refuses it for a conflict. Everything else is [Doubtful]; only a dry run knows.
+// Both come with the conflicts that are likely, as far as the sets show them.
 //
 // The promises rest on the object's managed fields and on the rules of
 // structured-merge-diff's Updater. They do not see a schema that turned from
@@ -39,11 +39,7 @@ func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdic
 	if j.settled() {
 		return Unchanged, nil
 	}
-	conflicts, sure := j.contested()
-	if sure && len(conflicts) == 0 {
-		return Clear, nil
-	}
-	return Doubtful, conflicts
+	return j.contested()
 }
 
 // unowned evaluates an object without managed fields (edge case 17). Either the manifest
@@ -88,6 +84,9 @@ const (
 	Clear
 	// Unchanged means that applying the manifest is a no-op.
 	Unchanged
+	// Contested means that an apply without force meets a conflict. Only the server knows
+	// whether there are more.
+	Contested
 )
 
 // String returns the verdict in lower case.
@@ -96,7 +95,9 @@ func (v Verdict) String() string {
 	case Clear:
 		return "clear"
 	case Unchanged:
-		return "settled"
+		return "unchanged"
+	case Contested:
+		return "contested"
 	case Doubtful:
 	}
 	return "doubtful"

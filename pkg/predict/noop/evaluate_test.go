@@ -30,6 +30,7 @@ const (
 	settled  = noop.Unchanged
 	clearly  = noop.Clear
 	doubtful = noop.Doubtful
+	refused  = noop.Contested
 )
 
 func TestJudge(t *testing.T) {
@@ -42,7 +43,7 @@ func TestJudge(t *testing.T) {
 	}{
 		"as applied": {live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: webOurs, want: settled},
 		"others took two fields since (edge case 10)": {
-			live: fieldstest.WebLive, manifest: fieldstest.Web, want: doubtful, conflicts: []string{".spec.replicas", fieldstest.App + ".image"},
+			live: fieldstest.WebLive, manifest: fieldstest.Web, want: refused, conflicts: []string{".spec.replicas", fieldstest.App + ".image"},
 		},
 		"their values are ours now": {
 			live: fieldstest.WebLive, manifest: fieldstest.Web, manifestEds: edits{".spec.replicas": int64(5), fieldstest.App + ".image": "app:1.2"}, want: clearly,
@@ -132,7 +133,7 @@ spec:
 		},
 		"label of theirs, another": {
 			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manifestEds: edits{".metadata.labels": map[string]any{"owner": "me"}},
-			want: doubtful, conflicts: []string{".metadata.labels.owner"},
+			want: refused, conflicts: []string{".metadata.labels.owner"},
 		},
 		"labels stated empty (edge case 13)": {
 			live: fieldstest.ConfLive, manifest: fieldstest.Conf, manifestEds: edits{".metadata.labels": map[string]any{}}, want: clearly,

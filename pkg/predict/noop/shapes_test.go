@@ -18,7 +18,7 @@ func TestJudgeShapes(t *testing.T) {
 	}{
 		"own update holds it (edge case 6)": {
 			[]string{ours(`{f:data: {f:a: {}}}`), fieldstest.Entry(fieldstest.Us, "Update", `{f:data: {f:b: {}}}`)},
-			`{a: "1", b: "2"}`, `{a: "1", b: "3"}`, doubtful,
+			`{a: "1", b: "2"}`, `{a: "1", b: "3"}`, refused,
 		},
 		"atomic or once empty: no name of an atomic map": {
 			[]string{ours(`{f:data: {f:from: {}}}`)}, `{from: {kind: Same}}`, `{from: {kind: Same}}`, clearly,
@@ -77,7 +77,7 @@ func TestJudgeShapes(t *testing.T) {
 		},
 		"quantity in other words, owned by others too (edge case 11)": {
 			[]string{ours(`{f:data: {f:memory: {}}}`), fieldstest.Entry("them", "Apply", `{f:data: {f:memory: {}}}`)},
-			`{memory: 1Gi}`, `{memory: 1024Mi}`, doubtful,
+			`{memory: 1Gi}`, `{memory: 1024Mi}`, refused,
 		},
 		"set of numbers": {
 			[]string{ours(`{f:data: {f:l: {'v:80': {}, 'v:443': {}}}}`)}, `{l: [80, 8080, 443]}`, `{l: [80, 443]}`, settled,
@@ -111,7 +111,7 @@ func TestJudgeShapes(t *testing.T) {
 		},
 		"others' item, another value (edge case 4)": {
 			[]string{fieldstest.Entry("them", "Apply", `{f:data: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}, f:value: {}}}}}`)},
-			`{env: [{name: A, value: "1"}]}`, `{env: [{name: B, value: "1"}, {name: A, value: "2"}]}`, doubtful,
+			`{env: [{name: A, value: "1"}]}`, `{env: [{name: B, value: "1"}, {name: A, value: "2"}]}`, refused,
 		},
 		"others' item, equal": {
 			[]string{fieldstest.Entry("them", "Apply", `{f:data: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}, f:value: {}}}}}`)},

@@ -40,7 +40,7 @@ func explain(ctx context.Context, kind, namespace, name string, in io.Reader, ou
 	if live == nil {
 		return fmt.Errorf("the dump has no %s %s in %s", kind, name, namespace)
 	}
-	verdict := readiness.For(live.GroupVersionKind(), false).Evaluate(live.Object, time.Now())
+	verdict := readiness.For(live.GroupVersionKind()).Evaluate(live.Object, time.Now())
 	if verdict.Ready {
 		fmt.Fprintln(out, "ready")
 		return nil

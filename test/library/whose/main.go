@@ -49,7 +49,10 @@ func whose(text string, in io.Reader, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "%s is %v\n", path, value)
-	owners := managedfields.Owners(entries, path)
+	owners, err := managedfields.Owners(entries, path)
+	if err != nil {
+		return err
+	}
 	if len(owners) == 0 {
 		fmt.Fprintln(out, "no manager owns it")
 	}

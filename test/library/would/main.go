@@ -44,8 +44,12 @@ func would(manager, liveFile, manifestFile string, out io.Writer) error {
 		fmt.Fprintln(out, "nothing would change")
 	case noop.Clear:
 		fmt.Fprintln(out, "it would change something, and contest nothing")
-	case noop.Doubtful:
-		fmt.Fprintln(out, "ask the server by a dry run")
+	case noop.Contested, noop.Doubtful:
+		if prediction.Verdict == noop.Contested {
+			fmt.Fprintln(out, "it would be refused for a conflict")
+		} else {
+			fmt.Fprintln(out, "ask the server by a dry run")
+		}
 		_, conflicts := noop.Evaluate(live, prediction.Body, manager)
 		for _, c := range conflicts {
 			fmt.Fprintf(out, "%s: ours %v, live %v, owned by %v\n", c.Path, c.Yours, c.Live, c.Owners)
