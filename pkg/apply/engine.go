@@ -22,6 +22,7 @@ import (
 type Server interface {
 	predict.Server
 	predict.Permissions
+	object.LiveReader
 	// Kind tells how the cluster serves a kind.
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
 	// Served waits until the cluster serves the kind; 0 is as long as it would wait for
@@ -34,9 +35,6 @@ type Server interface {
 	// ExplainRefusal names the webhook behind the refusal of an object of the kind, where
 	// that is known.
 	ExplainRefusal(ctx context.Context, kind object.Kind, err error) error
-	// Live reads the objects of one kind and calls visit once for each of them,
-	// one call at a time, with nil for one that does not exist.
-	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
 	// SetManagedFields replaces the managed fields of the object at that
 	// resource version.
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)

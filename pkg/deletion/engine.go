@@ -17,11 +17,8 @@ import (
 // keep the pace that the server allows.
 type Server interface {
 	watchset.Watcher
-	// Delete deletes the object that how.UID means, and returns it as it is then;
-	// nil if it is gone.
-	Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error)
-	// Get reads one object.
-	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
+	object.Getter
+	object.Deleter
 	// Permitted reports whether we may do what verb says with the object.
 	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
 	// RemoveFinalizer removes one finalizer from the object at the version that was

@@ -25,13 +25,11 @@ import (
 type Server interface {
 	predict.Server
 	predict.Permissions
+	object.LiveReader
 	// Kind tells how the cluster serves a kind, or why it does not.
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
 	// Unserved tells why the cluster does not serve a kind.
 	Unserved(ctx context.Context, gvk schema.GroupVersionKind) error
-	// Live reads the objects of one kind and calls visit once for each of them,
-	// one call at a time, with nil for one that does not exist.
-	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
 }
 
 // ErrDiffers says that something would change.

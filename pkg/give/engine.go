@@ -25,12 +25,10 @@ const atOnce = 8
 
 // Server is what the engine needs of a cluster.
 type Server interface {
-	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
+	object.Applier // Apply is asked by dry runs alone.
 	// PutManagedFields replaces the managed fields of the object, if it still is the version
 	// that was read; if not, the error is a conflict.
 	PutManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (*unstructured.Unstructured, error)
-	// Apply is asked by dry runs alone.
-	Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 }
 
 // Target is one object.

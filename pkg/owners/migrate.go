@@ -17,7 +17,7 @@ import (
 
 // MigrationServer is what a [Migrator] needs of a server.
 type MigrationServer interface {
-	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
+	object.Getter
 	// SetManagedFields replaces the managed fields of the object at that version; if it has
 	// another by now, the error is a conflict.
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)

@@ -23,16 +23,9 @@ const (
 	fresh = 10 * time.Second
 )
 
-// Server is what reads.
-type Server interface {
-	// Live reads the objects of one kind and calls visit once for each of them, one call
-	// at a time, with nil for one that does not exist.
-	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
-}
-
 // Reader answers reads from what was read ahead, and asks the server where it cannot.
 type Reader struct {
-	server Server
+	server object.LiveReader
 	cancel context.CancelFunc
 	all    sync.WaitGroup
 
@@ -59,7 +52,7 @@ type reading struct {
 
 // Start begins to read the objects of all phases whose kinds are served. Close has to be
 // called in the end. Until then the Reader is for one goroutine, but for Live.
-func Start(ctx context.Context, server Server, p *plan.Plan) *Reader {
+func Start(ctx context.Context, server object.LiveReader, p *plan.Plan) *Reader {
 	r := &Reader{server: server, cancel: func() {}}
 	objects := 0
 	for _, ph := range p.Phases {
@@ -94,7 +87,7 @@ func Start(ctx context.Context, server Server, p *plan.Plan) *Reader {
 	return r
 }
 
-// Live is [Server].Live. Each object that was read ahead is answered once; a second call reads from
+// Live is [object.LiveReader.Live]. Each object that was read ahead is answered once; a second call reads from
 // the server.
 func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	read := r.await(ctx, kind, refs)

@@ -19,8 +19,7 @@ import (
 
 // Server is what the engine needs of a cluster.
 type Server interface {
-	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
-	Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+	object.Applier
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
 }
 

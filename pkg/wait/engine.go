@@ -47,18 +47,6 @@ type Target struct {
 	Found bool
 }
 
-// Limits are times that some kinds and conditions have for themselves, longer or shorter
-// than that of the whole wait. Each reports false where there is none.
-type Limits interface {
-	// Object is how long an object of the kind may take in all.
-	Object(kind object.Kind) (time.Duration, bool)
-	// Existence is how long it may take until it is there. Its other times then count from
-	// that moment.
-	Existence(kind object.Kind) (time.Duration, bool)
-	// Condition is how long it may take to meet a condition, from when it is there.
-	Condition(kind object.Kind, spec condition.Spec) (time.Duration, bool)
-}
-
 // Engine waits. Source and Emit are needed; one Engine is for one run.
 type Engine struct {
 	Source Source
@@ -67,7 +55,7 @@ type Engine struct {
 	Timeout time.Duration
 	// Limits are times of their own that kinds and conditions have; nil if none has. Most
 	// bounds those as well; 0 does not.
-	Limits Limits
+	Limits TimeLimits
 	Most   time.Duration
 	// Existence bounds how long an object, or its kind, may be absent where its
 	// goal needs it there; nil is as long as Timeout, and then a selector that

@@ -17,16 +17,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// HistoryServer is what the history needs of a cluster.
-type HistoryServer interface {
-	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
-	Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
-	Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error)
-	// Metadata lists the selected objects, the metadata alone.
-	Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error
-	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
-}
-
 // Usual is the default number of runs to keep.
 const Usual = 10
 
@@ -35,7 +25,7 @@ const endTime = 15 * time.Second
 
 // Keeper keeps the history of one set.
 type Keeper struct {
-	Server HistoryServer
+	Server Server
 	Parent object.Ref
 	// The user who ran it, for people.
 	Who string
@@ -281,7 +271,7 @@ func (k *Keeper) kind(ctx context.Context) (object.Kind, error) {
 
 // Promised returns what tells where the members of a set have been: in the kinds and the
 // namespaces of what the runs stated that its history has.
-func Promised(server HistoryServer) func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
+func Promised(server Server) func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
 	return func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
 		if parent.Namespace == "" {
 			return applyset.Promise{}, nil // Such a set has none.

@@ -18,7 +18,11 @@ import (
 )
 
 // full is a server that lists, if it may be listed, and accepts no Secret.
-type full struct{ unlisted error }
+type full struct {
+	sets.Server // nothing else is asked
+
+	unlisted error
+}
 
 var errQuota = errors.New("exceeded quota")
 
@@ -78,8 +82,8 @@ func TestRunThatIsNotKept(t *testing.T) {
 		"the note may be old":       {0, full{}, ledger{last: last}, "", "", false},
 		"the note cannot be read":   {0, full{}, ledger{sure: true, err: errQuota}, "", "", false},
 		"a quota":                   {10, full{}, ledger{last: last}, "this run cannot be rolled back to", "last", true},
-		"no right to list":          {10, full{errQuota}, ledger{last: last, sure: true}, "this run cannot be rolled back to", "last", true},
-		"no right to list, and old": {10, full{errQuota}, ledger{last: last}, "this run cannot be rolled back to", "", false},
+		"no right to list":          {10, full{unlisted: errQuota}, ledger{last: last, sure: true}, "this run cannot be rolled back to", "last", true},
+		"no right to list, and old": {10, full{unlisted: errQuota}, ledger{last: last}, "this run cannot be rolled back to", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			said := ""

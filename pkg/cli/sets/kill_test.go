@@ -24,6 +24,9 @@ import (
 // world is a model of a cluster: names, labels and one parent. It does not merge fields,
 // because field ownership is not under test here.
 type world struct {
+	object.Deleter    // of a history
+	object.LiveReader // of a prune
+
 	// mu is held while a request is answered: kinds are listed side by side.
 	mu      sync.Mutex
 	parent  *unstructured.Unstructured

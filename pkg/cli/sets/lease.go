@@ -21,15 +21,10 @@ import (
 
 // LeaseServer is what the lock needs of a cluster.
 type LeaseServer interface {
-	LeaseReader
+	object.Getter
+	object.Deleter
 	Create(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 	Merge(ctx context.Context, kind object.Kind, patch *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
-	Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error)
-}
-
-// LeaseReader is what a look at a lock needs.
-type LeaseReader interface {
-	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
 }
 
 // Annotations of a Lease.

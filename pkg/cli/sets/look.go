@@ -20,7 +20,7 @@ const unfinished = "unfinished"
 // are nil if it was never held; a lock that may not be read counts as held by an unknown
 // holder. now is the server's time: a Lease that was not renewed for twice the time that it
 // is good for is that of a dead run, whichever clock is wrong by less than that.
-func LockState(ctx context.Context, server LeaseReader, parent object.Ref, now time.Time) (*event.Lock, *event.SetRun) {
+func LockState(ctx context.Context, server object.Getter, parent object.Ref, now time.Time) (*event.Lock, *event.SetRun) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -52,7 +52,7 @@ func LockState(ctx context.Context, server LeaseReader, parent object.Ref, now t
 
 // LastStated returns the run that stated something last in the set with this parent, by its
 // Lease; without an ID if that does not say. A [history.FaultError] goes into [history.Kept].
-func LastStated(ctx context.Context, server LeaseReader, parent object.Ref) (history.Run, error) {
+func LastStated(ctx context.Context, server object.Getter, parent object.Ref) (history.Run, error) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
 	if apierrors.IsNotFound(err) {
 		return history.Run{}, nil

@@ -17,11 +17,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Reader reads the objects of one kind: see cluster.Client.Live.
-type Reader interface {
-	Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error))
-}
-
 // Leaving are the members to delete.
 type Leaving struct {
 	// Phases are the order in which they are deleted, Plan that in which they would be
@@ -61,7 +56,7 @@ func (d *Leaving) stays(kind object.Kind, live *unstructured.Unstructured) strin
 // which they would be applied. Each deletion is bound to the member's UID and to a version of
 // it about which the decision is the same: what is no member any more, or kept by now, stays.
 // Members that are gone in the meantime are left out.
-func Order(ctx context.Context, reader Reader, set *Set, decision applyset.Decision) (*Leaving, error) {
+func Order(ctx context.Context, reader object.LiveReader, set *Set, decision applyset.Decision) (*Leaving, error) {
 	members := decision.Doomed
 	manifests, kinds, err := read(ctx, reader, members)
 	if err != nil {
@@ -102,7 +97,7 @@ func Order(ctx context.Context, reader Reader, set *Set, decision applyset.Decis
 }
 
 // read reads the members, whose specs say what they need of one another.
-func read(ctx context.Context, reader Reader, members []applyset.Member) ([]object.Manifest, map[schema.GroupVersionKind]object.Kind, error) {
+func read(ctx context.Context, reader object.LiveReader, members []applyset.Member) ([]object.Manifest, map[schema.GroupVersionKind]object.Kind, error) {
 	kinds := map[schema.GroupVersionKind]object.Kind{}
 	refs := map[schema.GroupVersionKind][]object.Ref{}
 	for _, m := range members {

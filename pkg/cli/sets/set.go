@@ -21,8 +21,9 @@ import (
 
 // Server is what sets need of a cluster.
 type Server interface {
-	Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
-	Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
+	object.Applier
+	object.Deleter
+	object.LiveReader
 	// Resource finds the kind that is meant by a TYPE as kubectl takes it, Preferred that
 	// of a group, Kind one in a version.
 	Resource(ctx context.Context, text string) (object.Kind, error)

@@ -27,7 +27,7 @@ func (r *Run) Leaving(ctx context.Context, show func(context.Context, []applyset
 
 // Show reports members that would be deleted, as they are. The values of Secrets are
 // masked.
-func Show(ctx context.Context, reader Reader, doomed []applyset.Member, emit func(event.Event)) error {
+func Show(ctx context.Context, reader object.LiveReader, doomed []applyset.Member, emit func(event.Event)) error {
 	manifests, _, err := read(ctx, reader, doomed)
 	if err != nil {
 		return err

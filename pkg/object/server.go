@@ -1,0 +1,34 @@
+package object
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Getter reads one object at a time.
+type Getter interface {
+	// Get reads one object; one that does not exist is an error.
+	Get(ctx context.Context, kind Kind, ref Ref) (*unstructured.Unstructured, error)
+}
+
+// LiveReader reads many objects.
+type LiveReader interface {
+	// Live reads objects of one kind and calls visit once for each of them, one call at a
+	// time, with nil for one that does not exist.
+	Live(ctx context.Context, kind Kind, refs []Ref, visit func(i int, live *unstructured.Unstructured, err error))
+}
+
+// Applier reads and applies single objects.
+type Applier interface {
+	Getter
+	// Apply is a server-side apply, and returns the object as the server answers.
+	Apply(ctx context.Context, kind Kind, obj *unstructured.Unstructured, how Write) (*unstructured.Unstructured, error)
+}
+
+// Deleter deletes single objects.
+type Deleter interface {
+	// Delete deletes the object that how.UID means, and returns it as it is then; nil if it
+	// is gone.
+	Delete(ctx context.Context, kind Kind, ref Ref, how Deletion) (*unstructured.Unstructured, error)
+}
