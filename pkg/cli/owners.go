@@ -156,10 +156,10 @@ func (o *ownersOptions) work(ctx context.Context, c *connection.Connection) erro
 		refs[i] = object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
 	}
 	o.engine.Reader, o.engine.Now = target.ExplainingReader{Client: client}, client.Now
-	running := waitcmd.Reporting(o.out.Print)
-	err = o.engine.Run(ctx, refs, running.Handle)
+	workloads := waitcmd.CollectWorkloads(o.out.Print)
+	err = o.engine.Run(ctx, refs, workloads.Handle)
 	if len(o.engine.Path) == 0 && len(o.engine.Managers) == 0 {
-		running.Report(ctx, client.NoRetry())
+		workloads.Report(ctx, client.NoRetry())
 	}
 	if errors.Is(err, owners.ErrHistoryUnknown) && faults == nil && len(verb.Flatten(err)) == 1 {
 		return verb.ErrUnknown // The result says why.

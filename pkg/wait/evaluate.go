@@ -93,10 +93,8 @@ func (r *run) absentTooLong(it *item) bool {
 
 // existence is how long an object may be absent for all to go on; nil for no bound.
 func (r *run) existence(it *item) *time.Duration {
-	if r.Limits != nil {
-		if _, own := r.Limits.Existence(it.view.kind); own {
-			return nil
-		}
+	if _, own := r.Limits.Existence(it.view.kind); own {
+		return nil
 	}
 	return r.Existence
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // times are limits in seconds; 0 is none. Those of conditions are by their text.
@@ -19,15 +18,22 @@ type times struct {
 	conditions        map[string]float64
 }
 
-func (l times) Object(object.Kind) (time.Duration, bool) { return seconds(l.object), l.object > 0 }
-
-func (l times) Existence(object.Kind) (time.Duration, bool) {
-	return seconds(l.existence), l.existence > 0
-}
-
-func (l times) Condition(_ object.Kind, s condition.Spec) (time.Duration, bool) {
-	n, own := l.conditions[s.Text]
-	return seconds(n), own
+func (l times) limits() TimeLimits {
+	var all TimeLimits
+	if l.object > 0 {
+		all = append(all, TimeLimit{Most: seconds(l.object)})
+	}
+	if l.existence > 0 {
+		all = append(all, TimeLimit{Most: seconds(l.existence), Condition: &condition.Spec{Kind: condition.Create}})
+	}
+	for text, n := range l.conditions {
+		spec, err := condition.Parse(text)
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, TimeLimit{Most: seconds(n), Condition: &spec})
+	}
+	return all
 }
 
 // Kinds and conditions have times of their own, shorter or longer than that of the whole wait. An
@@ -47,7 +53,7 @@ func TestLimits(t *testing.T) {
 		unmet   Outcome
 	}{
 		"a condition counts from when the object is there, and others go on": {
-			engine:  Engine{Timeout: seconds(300), Limits: times{conditions: map[string]float64{complete: 30}}},
+			engine:  Engine{Timeout: seconds(300), Limits: times{conditions: map[string]float64{complete: 30}}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a", "b") },
 			happens: func(w *world) {
@@ -57,7 +63,7 @@ func TestLimits(t *testing.T) {
 			want: map[string]string{"a": "timeout: not met within 30s: " + complete, "b": "met"}, after: seconds(45), unmet: Outcome{Late: 1},
 		},
 		"existing has a time, and being complete another": {
-			engine:  Engine{Timeout: seconds(30), Limits: times{existence: 10, conditions: map[string]float64{complete: 60}}},
+			engine:  Engine{Timeout: seconds(30), Limits: times{existence: 10, conditions: map[string]float64{complete: 60}}.limits()},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a") },
 			happens: func(w *world) {
 				at(8, func() { w.put(job("a", "1")) })
@@ -66,67 +72,67 @@ func TestLimits(t *testing.T) {
 			want: map[string]string{"a": "met"}, after: seconds(63),
 		},
 		"with a time to exist, that of the wait counts from then": {
-			engine:  Engine{Timeout: seconds(30), Limits: times{existence: 60}},
+			engine:  Engine{Timeout: seconds(30), Limits: times{existence: 60}.limits()},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a") },
 			happens: func(w *world) { at(50, func() { w.put(job("a", "1")) }) },
 			want:    map[string]string{"a": "timeout: not met within 30s of when it was there"}, after: seconds(80), unmet: Outcome{Late: 1},
 		},
 		"it does not exist in time, and others go on": {
-			engine:  Engine{Timeout: seconds(60), Limits: times{existence: 10}},
+			engine:  Engine{Timeout: seconds(60), Limits: times{existence: 10}.limits()},
 			there:   []*unstructured.Unstructured{job("b", "2")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a", "b") },
 			happens: func(w *world) { at(40, func() { w.put(job("b", "2", "Complete")) }) },
 			want:    map[string]string{"a": "timeout: does not exist; did not exist within 10s", "b": "met"}, after: seconds(40), unmet: Outcome{Late: 1},
 		},
 		"a kind has more time than the wait": {
-			engine:  Engine{Timeout: seconds(30), Limits: times{object: 120}},
+			engine:  Engine{Timeout: seconds(30), Limits: times{object: 120}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a") },
 			happens: func(w *world) { at(90, func() { w.put(job("a", "1", "Complete")) }) },
 			want:    map[string]string{"a": "met"}, after: seconds(90),
 		},
 		"a kind has less time than the wait": {
-			engine:  Engine{Timeout: seconds(300), Limits: times{object: 20}},
+			engine:  Engine{Timeout: seconds(300), Limits: times{object: 20}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a") },
 			want:    map[string]string{"a": "timeout: not met within 20s"}, after: seconds(20), unmet: Outcome{Late: 1},
 		},
 		"what has no time of its own ends with the time of the wait": {
-			engine:  Engine{Timeout: seconds(30), Limits: times{conditions: map[string]float64{complete: 60}}},
+			engine:  Engine{Timeout: seconds(30), Limits: times{conditions: map[string]float64{complete: 60}}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1"), job("b", "2")},
 			targets: both,
 			happens: func(w *world) { at(50, func() { w.put(job("a", "1", "Complete")) }) },
 			want:    map[string]string{"a": "met", "b": "timeout"}, after: seconds(50), unmet: Outcome{Late: 1},
 		},
 		"nothing has more time than that": {
-			engine:  Engine{Timeout: seconds(30), Most: seconds(40), Limits: times{conditions: map[string]float64{complete: 60}}},
+			engine:  Engine{Timeout: seconds(30), Most: seconds(40), Limits: times{conditions: map[string]float64{complete: 60}}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1"), job("b", "2")},
 			targets: both,
 			want:    map[string]string{"a": "timeout", "b": "timeout"}, after: seconds(40), unmet: Outcome{Late: 2},
 		},
 		"one of two is enough, and the later time counts": {
-			engine:  Engine{Timeout: seconds(30), Limits: times{conditions: map[string]float64{complete: 10, broken: 50}}},
+			engine:  Engine{Timeout: seconds(30), Limits: times{conditions: map[string]float64{complete: 10, broken: 50}}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, "any", complete, broken), "a") },
 			happens: func(w *world) { at(45, func() { w.put(job("a", "1", "Complete")) }) },
 			want:    map[string]string{"a": "met"}, after: seconds(45),
 		},
 		"of all, the first that is not met in time": {
-			engine:  Engine{Timeout: seconds(90), Limits: times{conditions: map[string]float64{complete: 10, broken: 50}}},
+			engine:  Engine{Timeout: seconds(90), Limits: times{conditions: map[string]float64{complete: 10, broken: 50}}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete, broken), "a") },
 			happens: func(w *world) { at(5, func() { w.put(job("a", "1", "Complete")) }) },
 			want:    map[string]string{"a": "timeout: not met within 50s: " + broken}, after: seconds(50), unmet: Outcome{Late: 1},
 		},
 		"the wait has no end, a condition has": {
-			engine:  Engine{Timeout: -1, Limits: times{conditions: map[string]float64{complete: 20}}},
+			engine:  Engine{Timeout: -1, Limits: times{conditions: map[string]float64{complete: 20}}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1"), job("b", "2")},
 			targets: both,
 			happens: func(w *world) { at(1000, func() { w.put(job("b", "2", "Broken")) }) },
 			want:    map[string]string{"a": "timeout: not met within 20s: " + complete, "b": "met"}, after: seconds(1000), unmet: Outcome{Late: 1},
 		},
 		"its time does not begin anew with another of its name": {
-			engine:  Engine{Timeout: seconds(90), Limits: times{conditions: map[string]float64{complete: 30}}},
+			engine:  Engine{Timeout: seconds(90), Limits: times{conditions: map[string]float64{complete: 30}}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a") },
 			happens: func(w *world) { at(20, func() { w.remove("a"); w.put(job("a", "2")) }) },
@@ -160,7 +166,7 @@ func TestLimitTellsCauses(t *testing.T) {
 	for name, stuckAfter := range map[string]time.Duration{"known already": seconds(15), "asked then": seconds(60)} {
 		t.Run(name, func(t *testing.T) {
 			w, a := newWorld(job("a", "1"), job("b", "2")), &asker{takes: time.Second}
-			e := Engine{Timeout: seconds(300), StuckAfter: stuckAfter, Limits: times{conditions: map[string]float64{complete: 30}}}
+			e := Engine{Timeout: seconds(300), StuckAfter: stuckAfter, Limits: times{conditions: map[string]float64{complete: 30}}.limits()}
 			e.Explain = a.explain
 			targets := append(named(goal(t, complete), "a"), named(goal(t, broken), "b")...)
 			got := w.wait(t, e, targets, func() {

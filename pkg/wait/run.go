@@ -31,7 +31,7 @@ func (r *run) plan() {
 		phase.Refs = append(phase.Refs, it.ref)
 	}
 	within := max(0, r.Timeout)
-	if r.Limits != nil { // It may be more.
+	if len(r.Limits) > 0 { // It may be more.
 		within = 0
 	}
 	r.emit(event.Planned{Phases: []event.Phase{phase}, Within: within})

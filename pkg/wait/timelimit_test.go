@@ -44,7 +44,7 @@ func TestLimits(t *testing.T) {
 		"ready=5m,Job:ready=2m ":                 {web, 0, 0, 5},
 		"deployment:ready=3m,deployment.apps=4m": {web, 4, 0, 3},
 	} {
-		l, err := wait.Parse([]string{given})
+		l, err := wait.ParseTimeLimits([]string{given})
 		if err != nil {
 			t.Errorf("%s: %v", given, err)
 			continue
@@ -61,14 +61,14 @@ func TestLimits(t *testing.T) {
 	}
 	for _, text := range []string{"condition=Complete", "self.status.active >= 2", "jsonpath={.status.phase}=Done", "has(self.a) && self.b in [1, 2]"} {
 		for given, want := range map[string]bool{text + "=90s": true, "Job:" + text + "=90s": true, "Deployment:" + text + "=90s": false} {
-			l, err := wait.Parse([]string{given})
+			l, err := wait.ParseTimeLimits([]string{given})
 			if d, own := l.Condition(job, spec(text)); err != nil || own != want || own && d != 90*time.Second {
 				t.Errorf("%s: %s, %t, %v", given, d, own, err)
 			}
 		}
 	}
 	for _, given := range []string{"", "Job", "Job=", "=5m", "Job=soon", "Job=-1m", "Job:condition==5m", "Job=5m,web", "raedy()=5m,"} {
-		if l, err := wait.Parse([]string{given}); err == nil || !strings.Contains(err.Error(), "--timeout-for") {
+		if l, err := wait.ParseTimeLimits([]string{given}); err == nil || !strings.Contains(err.Error(), "--timeout-for") {
 			t.Errorf("%q is taken: %+v, %v", given, l, err)
 		}
 	}

@@ -155,7 +155,7 @@ func (s *sections) times(f field, out *Settings) {
 			continue
 		}
 		given := one.name + "=" + most
-		switch limits, err := wait.Parse([]string{given}); {
+		switch limits, err := wait.ParseTimeLimits([]string{given}); {
 		case err != nil || len(limits) != 1:
 			s.fault(one.key, `such as namespace: 30m, create: 1m or "job:condition=Complete": 20m`, "not KIND, CONDITION or KIND:CONDITION with a time: %s: %s", one.name, most)
 		case limits[0].Most == 0:

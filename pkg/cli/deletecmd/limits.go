@@ -24,7 +24,7 @@ type limits struct {
 // parseLimits reads --timeout-for, and the times of kinds that are standing. Those of
 // conditions are for a wait, and a delete has none.
 func parseLimits(timeout time.Duration, given bool, each, standing []string) (limits, error) {
-	kinds, err := wait.Parse(each)
+	kinds, err := wait.ParseTimeLimits(each)
 	l := limits{usual: timeout, long: longTimeout, kinds: kinds}
 	if given {
 		l.long = timeout

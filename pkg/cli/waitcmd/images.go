@@ -12,20 +12,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Running passes events on, keeps the workloads, Services and Ingresses among their results,
+// Workloads passes events on, keeps the workloads, Services and Ingresses among their results,
 // and reports at the end which images their Pods run, and what nothing answers for.
-type Running struct {
+type Workloads struct {
 	emit func(event.Event)
 
 	mu              sync.Mutex
 	refs, entrances []object.Ref
 }
 
-// Reporting returns what passes events on to emit.
-func Reporting(emit func(event.Event)) *Running { return &Running{emit: emit} }
+// CollectWorkloads returns one that passes events on to emit.
+func CollectWorkloads(emit func(event.Event)) *Workloads { return &Workloads{emit: emit} }
 
 // Handle passes an event on.
-func (r *Running) Handle(e event.Event) {
+func (r *Workloads) Handle(e event.Event) {
 	var ref object.Ref
 	r.mu.Lock()
 	switch e := e.(type) {
@@ -48,7 +48,7 @@ func (r *Running) Handle(e event.Event) {
 
 // Report finds out which images they run, and which objects have no backend. Unreadable ones are
 // not reported.
-func (r *Running) Report(ctx context.Context, reader diagnose.Reader) {
+func (r *Workloads) Report(ctx context.Context, reader diagnose.Reader) {
 	r.mu.Lock()
 	refs, entrances := slices.Clone(r.refs), slices.Clone(r.entrances)
 	r.mu.Unlock()

@@ -30,7 +30,7 @@ func (f *TimesFlag) Add(cmd *cobra.Command) {
 
 // ToLimits parses the flag; awaited are the conditions to wait for.
 func (f *TimesFlag) ToLimits(awaited []condition.Spec) (wait.TimeLimits, error) {
-	limits, err := wait.Parse(f.given)
+	limits, err := wait.ParseTimeLimits(f.given)
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +56,6 @@ func (f *TimesFlag) Given() bool { return len(f.given) > 0 }
 // Bound gives an engine the times, and warns of those for kinds without objects to wait
 // for.
 func Bound(engine *wait.Engine, limits wait.TimeLimits, targets []wait.Target, emit func(event.Event)) {
-	if len(limits) == 0 {
-		return
-	}
 	engine.Limits = limits
 	var kinds []object.Kind
 	for _, t := range targets {

@@ -190,13 +190,13 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 	if o.timeout > 0 {
 		o.engine.Timeout = max(time.Millisecond, o.timeout-time.Since(began))
 	}
-	running := Reporting(o.out.Print)
-	o.engine.Emit = running.Handle
+	workloads := CollectWorkloads(o.out.Print)
+	o.engine.Emit = workloads.Handle
 	o.hanging.Onto(&o.engine, client, c.Vault.Text)
 	Bound(&o.engine, o.limits, awaited, o.out.Print)
 	o.engine.Absent = target.WhyAbsent(client)
 	o.engine.Source = Ruled{Source: client, Client: client, Rules: o.rules}
 	err = o.engine.Run(ctx, awaited)
-	running.Report(ctx, client.NoRetry())
+	workloads.Report(ctx, client.NoRetry())
 	return err
 }
