@@ -39,8 +39,9 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 		Long: `Explain objects that are being deleted and do not go: why, what that is
 concluded from, the next command, and what it may cost. Nothing is changed.
 
-Without a TYPE, whatever is terminating in the namespace is explained; with -A,
-in the whole cluster: each cause once, with all that it holds back.
+Without a TYPE, whatever is terminating is explained, each cause once, with all
+that it holds back: in the namespace of -n, or else in the whole cluster if you
+may list the Pods of all namespaces.
 
 Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
 		Example: `  # Why does this namespace not go?

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
@@ -32,10 +33,17 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 		return err
 	}
 	reader := client.NoRetry()
+	only, err := o.widen(ctx, c, client)
+	if err != nil {
+		return err
+	}
 	explainer := &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: reader, Now: client.Now}}
 	scopes, named, err := o.scopes(ctx, c, client)
 	if err != nil {
 		return err
+	}
+	if only != "" && slices.ContainsFunc(scopes, func(s stuck.Scope) bool { return s.Selection.Namespace == only }) {
+		o.out.Print(event.Warned{Text: "only the namespace " + only + " is searched, since you may not list Pods in all of them; -n names another"})
 	}
 	var found []stuck.Explained
 	var unread error
@@ -64,9 +72,6 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 	}
 	if len(found)+len(faults) > 0 || unread == nil {
 		o.report(found, faults, len(scopes) > 0)
-	}
-	if len(found)+len(faults) == 0 && unread == nil {
-		o.lookedOnlyAt(c, scopes)
 	}
 	if !slices.ContainsFunc(found, isStuck) {
 		return unread
@@ -97,14 +102,18 @@ func (o *stuckOptions) report(found []stuck.Explained, faults []event.Stuck, roo
 	}
 }
 
-// lookedOnlyAt says where nothing was found, if the user did not choose that namespace:
-// what hangs may be in another one.
-func (o *stuckOptions) lookedOnlyAt(c *connection.Connection, scopes []stuck.Scope) {
+// widen makes a run search all namespaces if the user chose none and may: what hangs is often
+// elsewhere. Otherwise it returns the namespace that alone is searched.
+func (o *stuckOptions) widen(ctx context.Context, c *connection.Connection, client *client.Client) (only string, err error) {
 	namespace, asked, err := c.Namespace()
-	if err != nil || asked || !slices.ContainsFunc(scopes, func(s stuck.Scope) bool { return s.Selection.Namespace == namespace }) {
-		return
+	if err != nil || asked || o.targets.Everywhere || !o.everything && len(o.targets.Types) == 0 {
+		return "", err
 	}
-	o.out.Print(event.Warned{Text: "only the namespace " + namespace + " was searched; -A searches the whole cluster"})
+	pods := object.Kind{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Resource: "pods", Namespaced: true}
+	if o.targets.Everywhere, err = client.Permitted(ctx, pods, object.Ref{}, "list"); err != nil || o.targets.Everywhere {
+		return "", err
+	}
+	return namespace, nil
 }
 
 // isStuck reports whether the object is stuck, and not only slow.
