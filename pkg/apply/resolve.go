@@ -114,9 +114,9 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 	case err == nil:
 		return kind, nil
 	case brought:
-		e.emit(event.Waiting{Ref: item.Ref, For: item.GVK.Kind + " to be served, which " + describe(bringer) + " may install"})
+		e.emit(event.Waiting{Ref: item.Ref, Kind: item.GVK.Kind, For: item.GVK.Kind + " to be served, which " + describe(bringer) + " may install"})
 	case e.AwaitKinds > 0 && !object.IsBuiltIn(item.GVK.Group):
-		e.emit(event.Waiting{Ref: item.Ref, For: item.GVK.Kind + " to be served"})
+		e.emit(event.Waiting{Ref: item.Ref, Kind: item.GVK.Kind, For: item.GVK.Kind + " to be served"})
 	default:
 		return kind, e.unserved(ctx, item, err, 0)
 	}
@@ -136,7 +136,7 @@ func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.
 		kind, err := e.Server.Served(ctx, item.GVK, 0)
 		return kind, e.unserved(ctx, item, err, 0)
 	}
-	e.emit(event.Waiting{Ref: item.Ref, For: describe(definition) + " to be established"})
+	e.emit(event.Waiting{Ref: item.Ref, Kind: item.GVK.Kind, For: describe(definition) + " to be established"})
 	// Each answer takes a round trip, so both are asked at once.
 	var refusal error
 	unrefused, refuse := context.WithCancel(ctx)

@@ -170,7 +170,13 @@ type Compared struct {
 type Warned struct {
 	Ref  object.Ref
 	Text string
+	// Detail ends the text, and is about this object alone: warnings that differ in it, and in the
+	// object, are told together.
+	Detail string
 }
+
+// String is the whole text.
+func (w Warned) String() string { return w.Text + w.Detail }
 
 // Remarked says what will not work, as far as that can be told beforehand, or what is not as
 // it may seem. The zero Ref stands for the run as a whole.
@@ -241,6 +247,8 @@ type Retrying struct {
 type Waiting struct {
 	Ref object.Ref
 	For string
+	// Kind is the kind that has to be served first, where that is it: many are told together.
+	Kind string
 	// Since is when that began; zero means now.
 	Since time.Time
 	// Within is the longest wait; 0 if unknown.

@@ -63,7 +63,7 @@ func isTemplate(d *yamldoc.Document, faults []error) bool {
 	}
 	lines := bytes.Split(d.Text, []byte("\n"))
 	for _, f := range faults {
-		var fault *yamldoc.FaultError
+		var fault *object.FaultError
 		if !errors.As(f, &fault) {
 			continue
 		}

@@ -39,10 +39,7 @@ type reader struct {
 }
 
 func (r *reader) fault(path []any, text, hint string) {
-	if r.subject != "" {
-		text = r.subject + ": " + text
-	}
-	r.faults = append(r.faults, yamldoc.At(r.SourceOf(path), text, hint))
+	r.faults = append(r.faults, &object.FaultError{Source: r.SourceOf(path), Subject: r.subject, Text: text, Advice: hint})
 }
 
 // under returns the path one step further down, in an array of its own.

@@ -3,6 +3,7 @@ package object
 import (
 	"maps"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -59,6 +60,35 @@ func WholeNumber(v any) (n int64, ok bool) {
 	}
 	return 0, false
 }
+
+// FaultError is a fault of the input. Faults that differ in no more than Source, Subject and Detail
+// are reported together.
+type FaultError struct {
+	// Source is where it is written, Subject the object as far as its name is known; each may be
+	// empty.
+	Source  Source
+	Subject string
+	// Text is one line; Detail ends it, and is about this object alone.
+	Text, Detail string
+	// Advice says what to do about it; it may be empty.
+	Advice string
+}
+
+func (e *FaultError) Error() string { return e.Place() + e.Text + e.Detail }
+
+// Place is how the error begins: with where it is written, and of which object it is.
+func (e *FaultError) Place() string {
+	var place strings.Builder
+	for _, part := range []string{e.Source.String(), e.Subject} {
+		if part != "" {
+			place.WriteString(part + ": ")
+		}
+	}
+	return place.String()
+}
+
+// Hint implements the interface that hints are looked up by.
+func (e *FaultError) Hint() string { return e.Advice }
 
 // HintedError is an error with a hint, for errors that no caller distinguishes by
 // type. Others have a Hint of their own.

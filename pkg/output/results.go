@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // Results is the part of a printer that is specific to one format of one verb.
@@ -24,11 +25,13 @@ type Base struct {
 	State  *State
 	Screen *Screen
 	Paint  Palette
+	// Hints are those that the run has shown.
+	Hints *format.Once
 }
 
 // NewBase returns the base of a run's formats.
 func NewBase(o Options, s *State) Base {
-	return Base{Options: o, State: s, Screen: &Screen{out: o.Out, err: o.Err}, Paint: NewPalette(o.Color)}
+	return Base{Options: o, State: s, Screen: &Screen{out: o.Out, err: o.Err}, Paint: NewPalette(o.Color), Hints: &format.Once{}}
 }
 
 // Beside returns a base that writes to stderr, line by line, what would otherwise go to

@@ -100,28 +100,35 @@ func (b *builder) again(first, it Item) []error {
 	if reflect.DeepEqual(first.fieldsIn(namespace), it.fieldsIn(namespace)) {
 		b.warnings = append(b.warnings, Warning{
 			Ref: it.Ref, Source: it.Source,
-			Text: fmt.Sprintf("is in the input twice with the same content, at %s and %s; it counts once", first.Source, it.Source),
+			Text: "in the input twice with the same content; counts once", Detail: fmt.Sprintf(" (%s and %s)", first.Source, it.Source),
 		})
 		return nil
 	}
 	if b.options.LastWins {
 		b.warnings = append(b.warnings, Warning{
 			Ref: it.Ref, Source: it.Source,
-			Text: fmt.Sprintf("is in the input twice with different content, at %s and %s; the last one counts", first.Source, it.Source),
+			Text: "in the input twice with different content; the last one counts", Detail: fmt.Sprintf(" (%s and %s)", first.Source, it.Source),
 		})
 		b.nodes[b.index[b.identity(it)]].Item = it
 		return nil
 	}
 	var faults []error
 	if b.options.SkipInvalid && !b.faulty[b.identity(it)] { // The first is left out as well.
-		faults = append(faults, &itemError{it: first, text: "the same object is in the input again, at " + it.Source.String() + ", with other content"})
+		faults = append(faults, first.twice(it))
 	}
 	b.faulty[b.identity(it)] = true
-	return append(faults, &itemError{
-		it:   it,
-		text: "the same object is in the input twice, first at " + first.Source.String() + ", with other content",
-		hint: "remove one of them, or let the last one count: --duplicates=last",
-	})
+	return append(faults, it.twice(first))
+}
+
+// twice is the fault of an item that is in the input at another place, too.
+func (it Item) twice(other Item) error {
+	return it.fault("the same object is in the input twice, with different content", ": also at "+other.Source.String(),
+		"remove one of them, or let the last one count: --duplicates=last")
+}
+
+// fault returns a fault of the item; detail ends its text.
+func (it Item) fault(text, detail, hint string) error {
+	return &object.FaultError{Source: it.Source, Subject: it.String(), Text: text, Detail: detail, Advice: hint}
 }
 
 // link finds the needs of a node among the others.
@@ -148,17 +155,3 @@ func (b *builder) link(i int) []error {
 	}
 	return faults
 }
-
-// itemError is a fault of one item.
-type itemError struct {
-	it   Item
-	text string
-	hint string
-}
-
-func (e *itemError) Error() string {
-	return fmt.Sprintf("%s: %s: %s", e.it.Source, e.it.Ref, e.text)
-}
-
-// Hint says what to do about it; it may be empty.
-func (e *itemError) Hint() string { return e.hint }

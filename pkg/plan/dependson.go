@@ -25,11 +25,8 @@ func dependsOn(it Item) ([]object.Key, []error) {
 	for ref := range strings.SplitSeq(value, ",") {
 		key, ok := parseRef(strings.TrimSpace(ref))
 		if !ok {
-			faults = append(faults, &itemError{
-				it:   it,
-				text: fmt.Sprintf("%s: %q is not a reference", dependsOnAnnotation, ref),
-				hint: "write GROUP/KIND/NAME, or GROUP/namespaces/NAMESPACE/KIND/NAME; for core kinds, GROUP is empty: /namespaces/prod/ConfigMap/app",
-			})
+			faults = append(faults, it.fault(fmt.Sprintf("%s: %q is not a reference", dependsOnAnnotation, ref), "",
+				"write GROUP/KIND/NAME, or GROUP/namespaces/NAMESPACE/KIND/NAME; for core kinds, GROUP is empty: /namespaces/prod/ConfigMap/app"))
 			continue
 		}
 		keys = append(keys, key)

@@ -18,20 +18,20 @@ func TestFaults(t *testing.T) {
 		"edge case 22: the same object twice": {
 			in: shorts("v1 ConfigMap prod/c", "v1 Secret c", "v1 ConfigMap c /namespaces/prod/Secret/c"),
 			want: []string{
-				"in.yaml:3: configmap/c -n prod: the same object is in the input twice, first at in.yaml:1, with other content",
+				"in.yaml:3: configmap/c -n prod: the same object is in the input twice, with different content: also at in.yaml:1",
 			},
 		},
 		"edge case 22: at two versions": {
 			in: crd + "\n---\n" + strings.ReplaceAll(crd, "apiextensions.k8s.io/v1\n", "apiextensions.k8s.io/v1beta1\n") +
 				"\n---\n" + shorts("x.io/v1 Thing t", "x.io/v2 Thing prod/t"),
 			want: []string{
-				"in.yaml:4: thing.x.io/t -n prod: the same object is in the input twice, first at in.yaml:3, with other content",
+				"in.yaml:4: thing.x.io/t -n prod: the same object is in the input twice, with different content: also at in.yaml:3",
 			},
 		},
 		"edge case 22: without a namespace of its own": {
 			in: shorts("v1 Namespace a/x", "v1 Namespace b/x /Namespace/default"),
 			want: []string{
-				"in.yaml:2: namespace/x: the same object is in the input twice, first at in.yaml:1, with other content",
+				"in.yaml:2: namespace/x: the same object is in the input twice, with different content: also at in.yaml:1",
 			},
 		},
 		"depends-on that names nothing": {
@@ -123,12 +123,12 @@ func TestSameContentTwice(t *testing.T) {
 	}
 	var warnings []string
 	for _, w := range p.Warnings {
-		warnings = append(warnings, w.Ref.String()+" "+w.Text)
+		warnings = append(warnings, w.Ref.String()+" "+w.Text+w.Detail)
 	}
 	want := []string{
-		"configmap/c -n prod is in the input twice with the same content, at in.yaml:1 and in.yaml:3; it counts once",
-		"namespace/x is in the input twice with the same content, at in.yaml:4 and in.yaml:5; it counts once",
-		"thing.x.io/t -n prod is in the input twice with the same content, at in.yaml:6 and in.yaml:7; it counts once",
+		"configmap/c -n prod in the input twice with the same content; counts once (in.yaml:1 and in.yaml:3)",
+		"namespace/x in the input twice with the same content; counts once (in.yaml:4 and in.yaml:5)",
+		"thing.x.io/t -n prod in the input twice with the same content; counts once (in.yaml:6 and in.yaml:7)",
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)

@@ -86,6 +86,7 @@ type Item struct {
 type Warning struct {
 	Ref    object.Ref
 	Source object.Source
-	// Text is one line; it names neither Ref nor Source.
-	Text string
+	// Text is one line; it names neither Ref nor Source. Detail ends it, and is about this object
+	// alone.
+	Text, Detail string
 }

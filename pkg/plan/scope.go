@@ -32,11 +32,8 @@ func (it Item) settle(kind object.Kind, o Options) (Item, error) {
 	case written == "":
 		it.Namespace = o.namespace()
 	case o.Enforced && written != o.namespace():
-		return it, &itemError{
-			it:   it,
-			text: fmt.Sprintf("namespace %q in the manifest, but -n %s", written, o.namespace()),
-			hint: "without -n, the namespace in the manifest is used",
-		}
+		return it, it.fault(fmt.Sprintf("namespace %q in the manifest, but -n %s", written, o.namespace()), "",
+			"without -n, the namespace in the manifest is used")
 	}
 	it.Object = inNamespace(it.Object, it.Namespace)
 	return it, nil

@@ -47,7 +47,7 @@ func upcoming(
 ) error {
 	found, err := askAll(ctx, missing, func(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 		return client.Upcoming(ctx, gvk, func(definition string) {
-			emit(event.Waiting{For: gvk.Kind + " to be served, as customresourcedefinition/" + definition + " says it will be"})
+			emit(event.Waiting{Kind: gvk.Kind, For: gvk.Kind + " to be served, as customresourcedefinition/" + definition + " says it will be"})
 		})
 	})
 	maps.Copy(known, found)

@@ -103,7 +103,7 @@ func (o *Options) Arrange(
 	c *connection.Connection, emit func(event.Event), kinds func() (map[schema.GroupVersionKind]object.Kind, error),
 ) (*plan.Plan, error) {
 	for _, w := range o.warnings {
-		emit(event.Warned{Ref: w.Ref, Text: w.Text + " (" + w.Source.String() + ")"})
+		emit(event.Warned{Ref: w.Ref, Text: w.Text, Detail: " (" + w.Source.String() + ")"})
 	}
 	if len(o.hooks) > 0 {
 		emit(hooksLeftOut(o.hooks))
@@ -128,7 +128,7 @@ func (o *Options) Arrange(
 		emit(event.LeftOut{Err: fault})
 	}
 	for _, w := range p.Warnings {
-		emit(event.Warned{Ref: w.Ref, Text: w.Text})
+		emit(event.Warned{Ref: w.Ref, Text: w.Text, Detail: w.Detail})
 	}
 	return p, nil
 }

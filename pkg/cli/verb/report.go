@@ -115,14 +115,15 @@ func isRefused(err error) bool {
 	return errors.As(err, &refused) && refused.Unconfirmed()
 }
 
-// reportErrors prints errors, one a line. A hint follows the last of the errors that
-// share it.
+// reportErrors prints errors, one a line. A hint follows the last of the neighbours that share it,
+// and is not repeated.
 func reportErrors(streams genericiooptions.IOStreams, say func(string) string, err error) {
 	all := Flatten(err)
 	width, _ := Terminal(streams.ErrOut)
+	var hints format.Once
 	for i, one := range all {
 		fmt.Fprintln(streams.ErrOut, format.Fit("error: ", say(one.Error()), width))
-		if hint := HintOf(one); hint != "" && (i == len(all)-1 || HintOf(all[i+1]) != hint) {
+		if hint := HintOf(one); hint != "" && (i == len(all)-1 || HintOf(all[i+1]) != hint) && hints.Take(hint) {
 			fmt.Fprintln(streams.ErrOut, format.Fit("  hint: ", say(hint), width))
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 // Decode returns the document's value as apimachinery's JSON decoder would: maps,
 // lists, strings, bools, nil, int64 and float64. A document without a value yields
-// nil. Each error is a [*FaultError].
+// nil. Each error is an [*object.FaultError].
 func (d *Document) Decode() (any, []error) {
 	if !d.IsJSON() {
 		return d.decodeYAML()
@@ -172,24 +172,7 @@ func (d *Document) aliasLine(err error) int {
 	return 1 + bytes.Count(before, []byte("\n"))
 }
 
-// FaultError is one fault at a place of the input: what it is, in one line, and how to correct it.
-type FaultError struct {
-	Source object.Source
-
-	text, hint string
-}
-
 // At returns the fault of a place; the hint may be empty.
-func At(s object.Source, text, hint string) *FaultError {
-	return &FaultError{Source: s, text: text, hint: hint}
+func At(s object.Source, text, hint string) *object.FaultError {
+	return &object.FaultError{Source: s, Text: text, Advice: hint}
 }
-
-func (f *FaultError) Error() string {
-	if where := f.Source.String(); where != "" {
-		return where + ": " + f.text
-	}
-	return f.text
-}
-
-// Hint says what to do about it; it may be empty.
-func (f *FaultError) Hint() string { return f.hint }

@@ -92,7 +92,7 @@ func asBoolean(key string) string {
 // keyFaults finds duplicate keys and keys that no JSON object can have, in the
 // order of their lines.
 func (d *Document) keyFaults() []error {
-	var faults []*FaultError
+	var faults []*object.FaultError
 	var visit func(n *yaml.Node)
 	visit = func(n *yaml.Node) {
 		if n.Kind == yaml.MappingNode {
@@ -114,7 +114,7 @@ func (d *Document) keyFaults() []error {
 		return []error{At(source, "two objects are in one document", "put a line with --- alone before this line")}
 	}
 	visit(top)
-	slices.SortStableFunc(faults, func(a, b *FaultError) int { return cmp.Compare(a.Source.Line, b.Source.Line) })
+	slices.SortStableFunc(faults, func(a, b *object.FaultError) int { return cmp.Compare(a.Source.Line, b.Source.Line) })
 	var all []error
 	for _, f := range faults {
 		all = append(all, f)
@@ -154,8 +154,8 @@ func (d *Document) secondObject(top *yaml.Node) int {
 	return line
 }
 
-func (d *Document) keyFaultsOf(mapping *yaml.Node) []*FaultError {
-	var faults []*FaultError
+func (d *Document) keyFaultsOf(mapping *yaml.Node) []*object.FaultError {
+	var faults []*object.FaultError
 	first := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		written := mapping.Content[i]

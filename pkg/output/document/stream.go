@@ -90,7 +90,7 @@ func (s *stream) Handle(e event.Event) {
 	case event.RolledBack:
 		s.write(streamLine{Type: "rolledBack", Object: rolledBack{nameOf(e.Ref), *rollbackOf(e)}})
 	case event.Warned:
-		s.write(streamLine{Type: "warned", Object: objectOrNil(e.Ref), Text: e.Text})
+		s.write(streamLine{Type: "warned", Object: objectOrNil(e.Ref), Text: e.String()})
 	case event.Runs:
 		s.write(streamLine{Type: "runs", Object: nameOf(e.Ref), Images: imagesOf(e)})
 	case event.Remarked:

@@ -12,7 +12,7 @@ import (
 type warnings map[object.Key][]string
 
 func (w warnings) add(e event.Warned) {
-	text := e.Text
+	text := e.String()
 	if e.Ref != (object.Ref{}) {
 		text = e.Ref.String() + ": " + text
 	}

@@ -55,14 +55,43 @@ func Reason(err error) string {
 // says what is wrong, and its end usually says where. Logs and documents have all of it.
 const longestLine = 400
 
+// Once are the hints that a run has shown: each is shown once. The zero value has none.
+type Once struct{ shown map[string]bool }
+
+// Take reports whether a hint is to be shown, and notes that it is.
+func (o *Once) Take(hint string) bool {
+	if o.shown[hint] {
+		return false
+	}
+	if o.shown == nil {
+		o.shown = map[string]bool{}
+	}
+	o.shown[hint] = true
+	return true
+}
+
+// Explain is [Explain] without the hints that were shown.
+func (o *Once) Explain(err error) []string {
+	if err == nil {
+		return nil
+	}
+	return explained(err, slices.DeleteFunc(Hints(err), func(hint string) bool { return !o.Take(hint) }))
+}
+
+// ErrorLines is [ErrorLines] without the hints that were shown.
+func (o *Once) ErrorLines(err error, columns int) []string { return cut(o.Explain(err), columns) }
+
 // ErrorLines is explain for a terminal with that many columns; 0 if there is none.
 func ErrorLines(err error, columns int) []string {
-	text := Explain(err)
-	if columns <= 0 {
-		return text
-	}
+	return cut(Explain(err), columns)
+}
+
+func cut(text []string, columns int) []string {
 	for i, line := range text {
-		text[i] = CutMiddle(line, longestLine)
+		text[i] = Shorten(line)
+		if columns > 0 {
+			text[i] = CutMiddle(text[i], longestLine)
+		}
 	}
 	return text
 }
@@ -72,8 +101,12 @@ func Explain(err error) []string {
 	if err == nil {
 		return nil
 	}
+	return explained(err, Hints(err))
+}
+
+func explained(err error, hints []string) []string {
 	text := Lines(err.Error())
-	for _, hint := range Hints(err) {
+	for _, hint := range hints {
 		for i, line := range Lines(hint) {
 			if i == 0 {
 				line = "hint: " + line

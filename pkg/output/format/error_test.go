@@ -7,14 +7,18 @@ import (
 )
 
 // A very long message is cut in its middle on a terminal: its beginning says what is
-// wrong, and its end usually says where.
+// wrong, and its end usually says where. A log has all of it but a value like a CA.
 func TestLongMessage(t *testing.T) {
-	err := errors.New("denied: " + strings.Repeat("x", 2000) + " at .spec")
+	err := errors.New("denied: " + strings.Repeat("xxx ", 500) + " at .spec")
 	text := ErrorLines(err, 80)
 	if len(text) != 1 || Cells(text[0]) > longestLine || !strings.HasPrefix(text[0], "denied: ") || !strings.HasSuffix(text[0], " at .spec") {
 		t.Errorf("%q", text)
 	}
 	if text := ErrorLines(err, 0); len(text) != 1 || text[0] != err.Error() {
 		t.Errorf("in a log %q", text)
+	}
+	ca := errors.New("denied: " + strings.Repeat("x", 2000) + " at .spec")
+	if text := ErrorLines(ca, 0); len(text) != 1 || len(text[0]) > 100 || !strings.HasSuffix(text[0], "… 2,000 bytes at .spec") {
+		t.Errorf("a CA in a log: %q", text)
 	}
 }

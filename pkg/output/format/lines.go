@@ -44,7 +44,11 @@ func (y YAMLLines) Value(head string, v any, isField bool) []string {
 			return y.container(head, v, isField)
 		}
 	}
-	return []string{head + " " + Scalar(v)}
+	value := Scalar(v)
+	if y.Fold {
+		value = Shorten(value)
+	}
+	return []string{head + " " + value}
 }
 
 // container writes a map or a list whose owners are those of the whole.

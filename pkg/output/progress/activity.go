@@ -203,17 +203,24 @@ func unheard(s *output.State) string {
 	return "what is waited for"
 }
 
-// hooksText names the hooks that were left out, and when Helm would have run them.
+// hooksText names the hooks that were left out and, where all is wanted, when Helm would have run
+// them.
 func hooksText(e event.HooksLeftOut, all bool) string {
 	var b strings.Builder
-	b.WriteString("left out: " + text.Count(len(e.Hooks), "Helm hook") + ", for Helm to run\n")
+	b.WriteString("left out: " + text.Count(len(e.Hooks), "Helm hook") + ", for Helm to run")
+	names := make([]string, len(e.Hooks))
 	for i, h := range e.Hooks {
-		if more := len(e.Hooks) - i; i == few && more > 1 && !all {
-			fmt.Fprintf(&b, "  and %d more\n", more)
-			break
+		names[i] = format.Name(h.Ref)
+		if all {
+			names[i] = "\n  " + names[i] + "  " + text.Printable(strings.Join(h.On, ", ")) + "  (" + text.Printable(h.Source.String()) + ")"
 		}
-		b.WriteString("  " + format.Name(h.Ref) + "  " + text.Printable(strings.Join(h.On, ", ")) + "  (" + text.Printable(h.Source.String()) + ")\n")
 	}
+	if all {
+		b.WriteString(strings.Join(names, ""))
+	} else {
+		b.WriteString(": " + text.List(names, few))
+	}
+	b.WriteString("\n")
 	if e.Hint != "" {
 		b.WriteString("  hint: " + text.Printable(e.Hint) + "\n")
 	}

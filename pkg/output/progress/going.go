@@ -19,6 +19,12 @@ func (c *Reporter) going(e event.Going) {
 		c.blocked = &pending{what: format.Name(e.Ref), lacks: going(e)}
 	}
 	key := e.Ref.Key()
+	if e.Text != "" && !c.verbose {
+		if c.said[e.Text] {
+			return // Objects that come to the same are one line.
+		}
+		c.said[e.Text] = true
+	}
 	if c.statusLine == nil && c.now().Sub(c.milestones[key]) >= goingEvery {
 		c.milestones[key] = c.now()
 		c.say(format.Name(e.Ref) + ": " + going(e))

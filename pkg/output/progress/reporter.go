@@ -3,7 +3,6 @@ package progress
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -24,10 +23,6 @@ const (
 	seldom = time.Minute
 )
 
-// few is how many objects are named for which a line is the same but for the name; the others
-// are counted, and -v 1 names them.
-const few = 5
-
 // Reporter writes stderr: how far the run is, what it is waiting for, and warnings.
 // Except for the headings, it is the same for every format.
 type Reporter struct {
@@ -42,8 +37,11 @@ type Reporter struct {
 
 	warnings output.PlanOrdered[said]
 	warned   map[warning]bool
+	leftOuts []error // not told yet
+	hints    *format.Once
 
 	blocked   *pending // why the run is held up; nil while it works
+	kinds     []string // that have to be served; told together
 	said      map[string]bool
 	last      time.Time     // at which anything was said
 	pause     time.Duration // until the next line that says how far the run is
@@ -60,19 +58,6 @@ type Reporter struct {
 	milestones map[object.Key]time.Time
 }
 
-// warning is a text and its object: the same text for two objects is two warnings, and
-// for one object (in a dry run, and then in the write) it is one.
-type warning struct {
-	key  object.Key
-	text string
-}
-
-// said is what is shown of a warning: hints have lines of their own.
-type said struct {
-	of          object.Ref
-	text, hints string
-}
-
 // New returns the reporter of a run.
 func New(b output.Base) *Reporter {
 	c := &Reporter{
@@ -82,6 +67,7 @@ func New(b output.Base) *Reporter {
 		now:      b.Now,
 		warned:   map[warning]bool{},
 		verbose:  b.Verbose,
+		hints:    b.Hints,
 		said:     map[string]bool{},
 
 		headings:   b.Format == output.Table || b.Format == output.Name,
@@ -103,6 +89,11 @@ func (c *Reporter) Handle(e event.Event) {
 		c.last = c.start
 	}
 	c.activity.handle(e, c.now())
+	if left, ok := e.(event.LeftOut); ok {
+		c.leftOuts = append(c.leftOuts, left.Err)
+		return
+	}
+	c.leaveOut()
 	switch e := e.(type) {
 	case event.Preparing:
 		c.step()
@@ -121,11 +112,9 @@ func (c *Reporter) Handle(e event.Event) {
 	case event.Judged:
 		c.resume()
 	case event.Warned:
-		c.warn(e)
+		c.warn(e, "")
 	case event.Remarked:
 		c.remark(e)
-	case event.LeftOut:
-		c.leftOut(e)
 	case event.SetBegun:
 		c.note("new set " + text.Printable(e.Parent.Name) + ", stored in " + text.Printable(e.Parent.String()) + "\n")
 	case event.HooksLeftOut:
@@ -145,80 +134,6 @@ func (c *Reporter) Handle(e event.Event) {
 	case event.Stalled:
 		c.stalled(e)
 	}
-}
-
-// warn keeps a warning until its phase is over, so that warnings come in the order of the
-// plan; one about the run as a whole is shown at once.
-func (c *Reporter) warn(e event.Warned, hints ...string) {
-	w := warning{key: e.Ref.Key(), text: e.Text}
-	if c.warned[w] {
-		return
-	}
-	c.warned[w] = true
-	one := said{of: e.Ref, text: text.Printable(e.Text)}
-	for _, hint := range hints {
-		if hint != "" {
-			one.hints += "\n  hint: " + text.Printable(hint)
-		}
-	}
-	if e.Ref == (object.Ref{}) {
-		c.note(c.warning(one.text + one.hints))
-		return
-	}
-	c.warnings.Add(c.state.Place(e.Ref), one)
-}
-
-// remark is warn for forecasts, with what to do below it.
-func (c *Reporter) remark(e event.Remarked) {
-	c.warn(event.Warned{Ref: e.Ref, Text: strings.TrimPrefix(e.Path+": "+e.Text, ": ")}, e.Hint)
-}
-
-// leftOut reports at once which objects of the input are left out.
-func (c *Reporter) leftOut(e event.LeftOut) {
-	text := format.Explain(e.Err)
-	c.screen.Note("left out: " + strings.Join(text, "\n  ") + "\n")
-}
-
-// Flush writes the warnings of the phase that is over: one that several objects share once, with
-// their number and names. Warnings of the server about later phases, whose objects may have been
-// read ahead, wait for them.
-func (c *Reporter) Flush() { c.flush(c.state.Current) }
-
-// End writes the warnings that are left.
-func (c *Reporter) End() { c.flush(math.MaxInt) }
-
-func (c *Reporter) flush(phase int) {
-	type shared struct{ text, hints string }
-	var order []shared
-	of := map[shared][]string{}
-	for _, one := range c.warnings.DrainTo(phase) {
-		s := shared{one.text, one.hints}
-		if of[s] == nil {
-			order = append(order, s)
-		}
-		of[s] = append(of[s], text.Printable(one.of.String()))
-	}
-	shown := few
-	if c.verbose {
-		shown = math.MaxInt
-	}
-	for _, s := range order {
-		names := of[s]
-		if len(names) == 1 {
-			c.note(c.warning(names[0] + ": " + s.text + s.hints))
-			continue
-		}
-		c.note(c.warning(fmt.Sprintf("%s: %s: %s%s", text.Count(len(names), "object"), s.text, text.List(names, shown), s.hints)))
-	}
-}
-
-// warning is one as it is shown: on a terminal, no word of it is broken.
-func (c *Reporter) warning(said string) string {
-	var width func() int
-	if c.statusLine != nil {
-		width = c.statusLine.width
-	}
-	return format.Fit("warning: ", said, width) + "\n"
 }
 
 func (c *Reporter) retrying(e event.Retrying) {
@@ -262,6 +177,10 @@ func (c *Reporter) waiting(e event.Waiting) {
 	}
 	if e.Ref != (object.Ref{}) {
 		h.what, h.lacks = format.Name(e.Ref), h.what
+	}
+	if e.Kind != "" {
+		c.awaitKind(e.Kind, h)
+		return
 	}
 	plain := *h
 	if e.Since.IsZero() && e.Within == 0 { // It has just begun.
@@ -325,7 +244,7 @@ func heard(action event.Action, err error) bool {
 
 // resume notes that the run made progress: its obstacle is gone.
 func (c *Reporter) resume() {
-	c.blocked = nil
+	c.blocked, c.kinds = nil, nil
 	c.lost = false
 	if !c.unreached {
 		return
@@ -378,6 +297,7 @@ func (c *Reporter) Tick() {
 	if c.blocked != nil && c.blocked.over(now) {
 		c.blocked = nil // Its subject has ended without a report.
 	}
+	c.tellKinds(now)
 	if c.redraws() {
 		line, above := c.statusLine.lines(c.activity, c.blocked, now)
 		c.screen.Draw(line, above...)

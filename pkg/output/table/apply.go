@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -55,7 +56,7 @@ func (t *applyTable) Handle(e event.Event) {
 		t.conflicts.Add(at, applied)
 		t.contested[at.Phase] = true
 	case !t.listed(applied):
-	case applied.Action == event.Skipped, applied.Action == event.Failed, applied.Action == event.Unknown:
+	case slices.Contains([]event.Action{event.Skipped, event.Kept, event.Failed, event.Unknown}, applied.Action):
 		t.undone.Add(at, applied)
 	default:
 		var b strings.Builder
@@ -65,10 +66,14 @@ func (t *applyTable) Handle(e event.Event) {
 }
 
 // listed reports whether an object gets a line: an unchanged one about which there is
-// nothing to say is only counted.
+// nothing new to say is only counted. Paths that it goes on yielding are no news.
 func (t *applyTable) listed(a event.Applied) bool {
 	quiet := a.Action == event.Unchanged || a.OnlyOwners
-	return !quiet || t.Verbose || a.Reason != "" || a.Joined != nil || len(details(t.Base, a, 0)) > 0
+	if !quiet || t.Verbose || a.Reason != "" || a.Joined != nil {
+		return true
+	}
+	a.Yielded = nil
+	return len(details(t.Base, a, 0)) > 0
 }
 
 func (t *applyTable) Flush() {
@@ -76,21 +81,28 @@ func (t *applyTable) Flush() {
 	for _, line := range t.lines.Drain() {
 		b.WriteString(line)
 	}
-	var left, failed []event.Applied
+	left := map[event.Action][]event.Applied{}
+	var failed []event.Applied
 	for _, a := range t.undone.Drain() {
-		if a.Action == event.Skipped {
-			left = append(left, a)
-		} else {
+		switch a.Action {
+		case event.Skipped:
+			left[a.Action] = append(left[a.Action], a)
+		case event.Kept:
+			a.Err, a.Reason = errors.New(a.Reason), ""
+			left[a.Action] = append(left[a.Action], a)
+		default:
 			failed = append(failed, a)
 		}
 	}
-	skipped[event.Applied]{
-		why: func(a event.Applied) error { return a.Err },
-		one: func(a event.Applied, reason string) {
-			applyLine(t.Base, &b, a.Action, t.name(a)+reason, details(t.Base, a, format.Within(t.Width, "    ")))
-		},
-		many: func(count, reason string) { applyLine(t.Base, &b, event.Skipped, count+reason, nil) },
-	}.print(t.Base, left)
+	for _, action := range []event.Action{event.Kept, event.Skipped} {
+		skipped[event.Applied]{
+			why: func(a event.Applied) error { return a.Err },
+			one: func(a event.Applied, reason string) {
+				applyLine(t.Base, &b, action, t.name(a)+reason, details(t.Base, a, format.Within(t.Width, "    ")))
+			},
+			many: func(count, reason string) { applyLine(t.Base, &b, action, count+reason, nil) },
+		}.print(t.Base, left[action])
+	}
 	t.failed(&b, failed)
 	t.written = t.written || b.Len() > 0
 	t.Screen.Result(b.String())
@@ -104,7 +116,7 @@ func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
 			room := format.Within(t.Width, "    ")
 			below := details(t.Base, a, room)
 			if i == len(group)-1 {
-				below = append(format.Wrap(format.ErrorLines(commonFault(a.Err, len(group)), room), room), below...)
+				below = append(format.Wrap(t.Hints.ErrorLines(commonFault(a.Err, len(group)), room), room), below...)
 			}
 			applyLine(t.Base, b, a.Action, t.name(a), below)
 		}

@@ -123,9 +123,10 @@ func was(c managedfields.Change, _ int) []string {
 		return nil
 	}
 	if c.Kind == managedfields.Changed {
-		return []string{"was " + format.Value(c.From) + ",", "now " + format.Value(c.To)}
+		from, to := format.ShortenPair(format.Value(c.From), format.Value(c.To))
+		return []string{"was " + from + ",", "now " + to}
 	}
-	return []string{"was " + format.Value(c.From)}
+	return []string{"was " + format.Shorten(format.Value(c.From))}
 }
 
 // fromTo shows both values, cut such that their difference remains visible.

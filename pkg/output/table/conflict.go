@@ -34,7 +34,7 @@ func report(base output.Base, b *strings.Builder, conflicts []event.Applied, ope
 		if more := len(a.Conflicts) - len(shown); more > 0 {
 			b.WriteString("  and " + text.Count(more, "path") + " more\n")
 		}
-		format.Below(b, format.ErrorLines(a.Err, width), "  ", base.Width)
+		format.Below(b, base.Hints.ErrorLines(a.Err, width), "  ", base.Width)
 		for _, detail := range details(base, a, format.Within(base.Width, "  ")) {
 			b.WriteString("  " + detail + "\n")
 		}

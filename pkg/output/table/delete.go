@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,9 +48,9 @@ func (t *deleteTable) Handle(e event.Event) {
 	switch d.Action { // All other results are complete by themselves.
 	case event.Remains:
 		t.remains.Add(at, d)
-	case event.Skipped:
+	case event.Skipped, event.Kept:
 		t.skipped.Add(at, d)
-	case event.Failed:
+	case event.Failed, event.Unknown:
 		t.failed.Add(at, d)
 	default:
 		var b strings.Builder
@@ -72,14 +73,28 @@ func (t *deleteTable) Flush() {
 			t.line(&b, d)
 		}
 	}
-	skipped[event.Deleted]{
-		why: why,
-		one: func(d event.Deleted, reason string) {
-			b.WriteString(t.word(event.Skipped) + "  " + format.Name(d.Ref) + reason + "\n")
-		},
-		many: func(count, reason string) { b.WriteString(t.word(event.Skipped) + "  " + count + reason + "\n") },
-	}.print(t.Base, t.skipped.Drain())
+	t.spared(&b, t.skipped.Drain(), why)
 	t.Screen.Result(b.String())
+}
+
+// spared writes objects that were not deleted.
+func (t *deleteTable) spared(b *strings.Builder, all []event.Deleted, why func(event.Deleted) error) {
+	of := map[event.Action][]event.Deleted{}
+	for _, d := range all {
+		if d.Action == event.Kept {
+			d.Err = errors.New(d.Reason)
+		}
+		of[d.Action] = append(of[d.Action], d)
+	}
+	for _, action := range []event.Action{event.Kept, event.Skipped} {
+		skipped[event.Deleted]{
+			why: why,
+			one: func(d event.Deleted, reason string) {
+				b.WriteString(t.word(action) + "  " + format.Name(d.Ref) + reason + "\n")
+			},
+			many: func(count, reason string) { b.WriteString(t.word(action) + "  " + count + reason + "\n") },
+		}.print(t.Base, of[action])
+	}
 }
 
 func (t *deleteTable) word(a event.Action) string {
@@ -98,7 +113,7 @@ func (t *deleteTable) line(b *strings.Builder, d event.Deleted) {
 		b.WriteString(": " + reason)
 	}
 	b.WriteString("\n")
-	format.Below(b, format.ErrorLines(d.Err, format.Columns(t.Width)), "    ", t.Width)
+	format.Below(b, t.Hints.ErrorLines(d.Err, format.Columns(t.Width)), "    ", t.Width)
 }
 
 func deletedName(d event.Deleted) string {

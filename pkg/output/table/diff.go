@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -24,9 +27,11 @@ const contextLines = 3
 type diffTable struct {
 	output.Base
 	texts     output.PlanOrdered[string]
+	stays     output.PlanOrdered[event.Compared] // members that left the input, and stay
 	written   bool
 	contested int
 	yielded   int // paths of objects that are not shown
+	joining   int // objects that are not shown: all that changes is that they join a set
 	takeovers takeovers
 	left      leftOver
 	outside   *outside // nil without an external program
@@ -53,12 +58,21 @@ func (t *diffTable) Handle(e event.Event) {
 		return
 	}
 	at := t.State.Place(compared.Ref)
+	if compared.Departed && compared.Action == event.None {
+		t.stays.Add(at, compared)
+		return
+	}
 	if compared.Action == event.Share {
 		t.texts.Add(at, t.head(compared))
 		return
 	}
+	joins := t.hideSet(&compared)
 	before, after, err := projections(compared)
 	compared.Err = errors.Join(compared.Err, err)
+	if joins && before == after && compared.Err == nil && len(compared.Changes) == 1 && compared.Reason == "" {
+		t.joining++
+		return
+	}
 	if t.outside != nil {
 		t.outside.add(compared, before, after)
 		t.texts.Add(at, t.head(compared))
@@ -78,7 +92,15 @@ func (t *diffTable) quiet(c event.Compared) bool {
 // Flush writes the finished texts; with an external program, headings go to stderr, since stdout
 // belongs to the program.
 func (t *diffTable) Flush() {
-	for _, text := range t.texts.Drain() {
+	texts := t.texts.Drain()
+	skipped[event.Compared]{
+		why: func(c event.Compared) error { return errors.New(c.Reason) },
+		one: func(c event.Compared, _ string) { texts = append(texts, t.head(c)) },
+		many: func(count, reason string) {
+			texts = append(texts, t.Paint.Action(event.None, string(event.None))+"  "+count+reason+"\n")
+		},
+	}.print(t.Base, t.stays.Drain())
+	for _, text := range texts {
 		switch {
 		case t.outside != nil:
 			t.Screen.Note(text)
@@ -102,7 +124,10 @@ func (t *diffTable) Finish(ctx context.Context) error {
 	for _, line := range t.left.lines() {
 		t.Screen.Note(line + "\n")
 	}
-	if t.yielded > 0 {
+	if t.joining > 0 {
+		t.Screen.Note(text.Count(t.joining, "object") + " to join the set, and nothing else\n")
+	}
+	if t.yielded > 0 && t.Verbose {
 		t.Screen.Note(text.Count(t.yielded, "yielded path") + " of objects that would not change\n")
 	}
 	t.Screen.Note(diffSummary(t.State) + "\n")
@@ -155,12 +180,80 @@ func (t *diffTable) changes(c event.Compared, before, after string) string {
 		// The edits are the library's own: that they fit is its promise.
 		return "# " + text.Printable(fmt.Sprintf("no diff of %s: %v", c.Ref, err)) + "\n"
 	}
+	if unified == "" {
+		return ""
+	}
 	var b strings.Builder
-	for line := range strings.Lines(unified) {
-		line = text.Printable(strings.TrimSuffix(line, "\n"), '\t')
-		b.WriteString(t.Paint.DiffLine(line) + "\n")
+	lines := strings.Split(strings.TrimSuffix(unified, "\n"), "\n")
+	if !t.Verbose {
+		lines = shortened(lines)
+	}
+	for _, line := range lines {
+		b.WriteString(t.Paint.DiffLine(text.Printable(line, '\t')) + "\n")
 	}
 	return b.String()
+}
+
+// shortened cuts long words of a diff, such that a line that goes differs from the one that comes
+// for it.
+func shortened(lines []string) []string {
+	out := slices.Clone(lines)
+	for i := 0; i < len(lines); {
+		going := i
+		for i < len(lines) && strings.HasPrefix(lines[i], "-") {
+			i++
+		}
+		coming := i
+		for i < len(lines) && strings.HasPrefix(lines[i], "+") {
+			i++
+		}
+		if i == going {
+			out[i] = format.Shorten(lines[i])
+			i++
+			continue
+		}
+		for at := going; at < i; at++ {
+			out[at] = format.Shorten(lines[at])
+		}
+		for at := range min(coming-going, i-coming) {
+			from, to := format.ShortenPair(lines[going+at][1:], lines[coming+at][1:])
+			out[going+at], out[coming+at] = "-"+from, "+"+to
+		}
+	}
+	return out
+}
+
+// memberLabel is how the ApplySet specification marks the members of a set. Who joins and who leaves
+// a set is reported in other words, and a hash in a diff says nothing.
+const memberLabel = "applyset.kubernetes.io/part-of"
+
+// hideSet leaves the mark of a set out of both sides, unless all is wanted, and reports whether
+// the object would join a set.
+func (t *diffTable) hideSet(c *event.Compared) (joins bool) {
+	path := fieldpath.Field("metadata", "labels", memberLabel)
+	from, _ := path.Get(c.Before)
+	to, member := path.Get(c.After)
+	if t.Verbose {
+		return false
+	}
+	c.Before, c.After = withoutMember(c.Before), withoutMember(c.After)
+	return member && c.Before != nil && from != to
+}
+
+// withoutMember returns a side of a diff without the mark of a set.
+func withoutMember(side map[string]any) map[string]any {
+	meta, _ := side["metadata"].(map[string]any)
+	labels, _ := meta["labels"].(map[string]any)
+	if _, marked := labels[memberLabel]; !marked {
+		return side
+	}
+	side, meta, labels = maps.Clone(side), maps.Clone(meta), maps.Clone(labels)
+	delete(labels, memberLabel)
+	meta["labels"], side["metadata"] = labels, meta
+	if len(labels) == 0 {
+		delete(meta, "labels")
+	}
+	return side
 }
 
 // projections are the two sides of an object as YAML; a side that is not there

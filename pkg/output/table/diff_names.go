@@ -36,7 +36,7 @@ func (n *diffNames) Handle(e event.Event) {
 func (n *diffNames) Flush() {
 	n.Screen.Result(strings.Join(n.names.Drain(), ""))
 	for _, c := range n.unknown.Drain() {
-		text := append([]string{string(c.Action) + "  " + format.Name(c.Ref)}, remarks(c, 0)...)
+		text := append([]string{string(c.Action) + "  " + format.Name(c.Ref)}, remarks(n.Base, c)...)
 		n.Screen.Note(strings.Join(text, "\n    ") + "\n")
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // diffNotes say what a diff of texts cannot show. It counts the contested paths.
 func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) {
-	notes = remarks(c, format.Columns(b.Width))
+	notes = remarks(b, c)
 	removed := 0
 	all := b.Verbose || len(c.Adopted) > 0 // A takeover names all that it changes.
 	changes := c.Changes
@@ -85,9 +85,10 @@ func diffNote(c managedfields.Change, now time.Time) string {
 }
 
 // remarks say why an object could not be compared, or what was not checked.
-func remarks(c event.Compared, columns int) []string {
+func remarks(b output.Base, c event.Compared) []string {
+	columns := format.Columns(b.Width)
 	if c.Err != nil && c.Reason == c.Err.Error() {
-		return format.ErrorLines(c.Err, columns)
+		return b.Hints.ErrorLines(c.Err, columns)
 	}
-	return append(format.Lines(c.Reason), format.ErrorLines(c.Err, columns)...)
+	return append(format.Lines(c.Reason), b.Hints.ErrorLines(c.Err, columns)...)
 }

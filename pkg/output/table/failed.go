@@ -38,9 +38,8 @@ func commonFault(err error, n int) error {
 	return err
 }
 
-// skipped reports objects that were skipped: each one by itself, or all that many skipped
-// for the same reason together, with their number. Both get the reason to end their line
-// with.
+// skipped reports objects that were skipped or kept: each one by itself, or all that many with
+// the same reason together, with their number. Both get the reason to end their line with.
 type skipped[T any] struct {
 	why  func(T) error
 	one  func(of T, reason string)
@@ -48,17 +47,8 @@ type skipped[T any] struct {
 }
 
 func (s skipped[T]) print(b output.Base, all []T) {
-	var reasons []string
-	byReason := map[string][]T{}
-	for _, of := range all {
-		why := strings.Join(format.ErrorLines(s.why(of), format.Columns(b.Width)), "; ")
-		if _, known := byReason[why]; !known {
-			reasons = append(reasons, why)
-		}
-		byReason[why] = append(byReason[why], of)
-	}
-	for _, why := range reasons {
-		group := byReason[why]
+	for _, group := range sameFault(all, s.why) {
+		why := strings.Join(b.Hints.ErrorLines(s.why(group[0]), format.Columns(b.Width)), "; ")
 		if why != "" {
 			why = ": " + why
 		}

@@ -69,6 +69,9 @@ func largeDiff(c managedfields.Conflict, whole bool) []string {
 		return []string{text.Printable(fmt.Sprintf("no diff of %s: %v", c.Path, err))}
 	}
 	all := strings.Split(strings.TrimSuffix(unified, "\n"), "\n")
+	if !whole {
+		all = shortened(all)
+	}
 	for i, line := range all {
 		all[i] = text.Printable(line)
 	}

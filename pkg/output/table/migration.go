@@ -53,7 +53,7 @@ func (t *migrationTable) Finish(context.Context) error {
 		}
 		if m.Err != nil {
 			failed++
-			lines = append(lines, format.ErrorLines(m.Err, format.Columns(t.Width))...)
+			lines = append(lines, t.Hints.ErrorLines(m.Err, format.Columns(t.Width))...)
 		}
 		format.Below(&b, lines, "  ", t.Width)
 	}

@@ -16,19 +16,19 @@ import (
 // texts of many lines, the first line in which they differ.
 func values(yours, live any, hasLive bool) (string, string) {
 	if !hasLive {
-		return format.Value(yours), "(none)"
+		return format.Shorten(format.Value(yours)), "(none)"
 	}
 	a, aok := yours.(string)
 	b, bok := live.(string)
 	if !aok || !bok || !strings.Contains(a, "\n") || !strings.Contains(b, "\n") {
-		return format.Value(yours), format.Value(live)
+		return format.ShortenPair(format.Value(yours), format.Value(live))
 	}
 	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
 	n := 0
 	for n < len(as) && n < len(bs) && as[n] == bs[n] {
 		n++
 	}
-	return lineOf(as, n), lineOf(bs, n)
+	return format.ShortenPair(lineOf(as, n), lineOf(bs, n))
 }
 
 func lineOf(lines []string, n int) string {

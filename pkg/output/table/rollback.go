@@ -43,7 +43,7 @@ func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 			said += ": " + text.Printable(back.Reason)
 		}
 		room := format.Within(base.Width, "    ")
-		details := format.Wrap(format.ErrorLines(back.Err, room), room)
+		details := format.Wrap(base.Hints.ErrorLines(back.Err, room), room)
 		for _, path := range back.Left {
 			details = append(details, "left     "+text.Printable(path.String())+"  others have changed it since")
 		}

@@ -97,14 +97,14 @@ func waitedLines(b output.Base, w event.Waited, room int) []string {
 	}
 	var text []string
 	if !isOfCondition(w) {
-		text = format.ErrorLines(w.Err, room)
+		text = b.Hints.ErrorLines(w.Err, room)
 	}
 	if w.Action != event.Gone && w.Action != event.Unselected {
 		conditions := w.Conditions
 		if !b.Verbose && slices.ContainsFunc(w.Causes, func(c event.Cause) bool { return !c.Doubt && !c.Passing }) {
 			conditions = withoutRefusals(conditions)
 		}
-		text = append(text, conditionLines(conditions, room)...)
+		text = append(text, conditionLines(b, conditions, room)...)
 	}
 	return append(text, format.Causes(w.Causes)...)
 }
@@ -136,13 +136,13 @@ func isListed(c event.Condition) bool { return c.Met == c.Forbidden && c.Reason 
 
 // conditionLines describe conditions for people: each unmet one, with what it read. They
 // fit into that many columns, 0 for any, as far as there are blanks to break at.
-func conditionLines(conditions []event.Condition, room int) []string {
+func conditionLines(b output.Base, conditions []event.Condition, room int) []string {
 	var text []string
 	for _, c := range conditions {
 		if !isListed(c) {
 			continue
 		}
-		text = append(text, conditionHead(c, room)...)
+		text = append(text, conditionHead(b, c, room)...)
 		for _, v := range c.Values {
 			for _, line := range valueLines(v, max(0, room-len("  "))) {
 				text = append(text, "  "+line)
@@ -154,8 +154,8 @@ func conditionLines(conditions []event.Condition, room int) []string {
 
 // conditionHead is a condition that is not met, and why. One that could not be evaluated
 // is neither met nor unmet.
-func conditionHead(c event.Condition, room int) []string {
-	if lines := format.ErrorLines(c.Err, room); len(lines) > 0 {
+func conditionHead(b output.Base, c event.Condition, room int) []string {
+	if lines := b.Hints.ErrorLines(c.Err, room); len(lines) > 0 {
 		return append([]string{"could not tell " + text.Printable(c.For) + ": " + lines[0]}, lines[1:]...)
 	}
 	head := "not " + text.Printable(c.For)
@@ -175,7 +175,7 @@ func valueLines(v event.Value, room int) []string {
 	if v.Absent {
 		return []string{expr + "  (absent)"}
 	}
-	text := format.Value(v.Value)
+	text := format.Shorten(format.Value(v.Value))
 	if room <= 0 || format.Cells(expr+"  "+text) <= room {
 		return []string{expr + "  " + text}
 	}

@@ -1,0 +1,78 @@
+package format
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+const (
+	// longestWord is how many bytes a word may have that is shown whole: a CA has more than a
+	// thousand, and none of them says anything to a reader.
+	longestWord = 512
+	// keptOfWord is how much of a longer one is shown, and keptBefore how much before the place
+	// at which two differ.
+	keptOfWord = 48
+	keptBefore = 16
+)
+
+// Shorten cuts the words of a line that are too long to be read, and says how long they are.
+func Shorten(line string) string {
+	if len(line) <= longestWord {
+		return line
+	}
+	words := strings.Split(line, " ")
+	for i, word := range words {
+		if len(word) > longestWord {
+			words[i] = text.Truncate(word, keptOfWord+len(text.Ellipsis)) + " " + size(word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// ShortenPair is [Shorten] for two lines. If that would make them look the same, it keeps the place
+// at which they differ.
+func ShortenPair(a, b string) (string, string) {
+	if sa, sb := Shorten(a), Shorten(b); a == b || sa != sb {
+		return sa, sb
+	}
+	as, bs := strings.Split(a, " "), strings.Split(b, " ")
+	for i := range min(len(as), len(bs)) {
+		if as[i] == bs[i] {
+			continue
+		}
+		n := 0
+		for n < len(as[i]) && n < len(bs[i]) && as[i][n] == bs[i][n] {
+			n++
+		}
+		as[i], bs[i] = around(as[i], n), around(bs[i], n)
+	}
+	return Shorten(strings.Join(as, " ")), Shorten(strings.Join(bs, " "))
+}
+
+// around cuts a long word to the place at a byte of it.
+func around(word string, at int) string {
+	if len(word) <= longestWord {
+		return word
+	}
+	from := max(0, at-keptBefore)
+	for from > 0 && !utf8.RuneStart(word[from]) {
+		from--
+	}
+	before := text.Ellipsis
+	if from == 0 {
+		before = ""
+	}
+	return before + text.Truncate(word[from:], keptOfWord+len(text.Ellipsis)) + " " + size(word)
+}
+
+// size is how long a text is, for people: 1,234 bytes.
+func size(s string) string {
+	digits := strconv.Itoa(len(s))
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits + " bytes"
+}

@@ -1,0 +1,181 @@
+package printer_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+// folded are lines that are the same but for a name: what makes the one of an object.
+func folded() map[string]struct {
+	of verb
+	// one is the event of the i-th object; all is made of all of them at once, where that is one event.
+	one func(i int) event.Event
+	all func(n int) event.Event
+	// counted: without -v 1, the number of all is told.
+	counted bool
+} {
+	at := func(i int) object.Source { return object.Source{File: "many.yaml", Line: i + 1} }
+	fault := func(i int, text, detail string) error {
+		return &object.FaultError{Source: at(i), Subject: config(numbered(i)).String(), Text: text, Detail: detail, Advice: "do this"}
+	}
+	type row = struct {
+		of      verb
+		one     func(i int) event.Event
+		all     func(n int) event.Event
+		counted bool
+	}
+	return map[string]row{
+		"left out": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
+			return event.LeftOut{Err: fault(i, "generateName without a name", "")}
+		}},
+		"there twice": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
+			return event.LeftOut{Err: fault(i, "the same object is in the input twice", ": also at other.yaml:"+numbered(i))}
+		}},
+		"copies": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
+			return event.Warned{Ref: config(numbered(i)), Text: "is in the input twice", Detail: " (at " + at(i).String() + ")"}
+		}},
+		"remarks": {of: printer.ForDiff, counted: true, one: func(i int) event.Event {
+			return event.Remarked{Ref: config(numbered(i)), Code: "SecretMissing", Text: "its Secret does not exist", Hint: "create it"}
+		}},
+		"hooks": {of: printer.ForApply, counted: true, all: func(n int) event.Event {
+			var e event.HooksLeftOut
+			for i := range n {
+				e.Hooks = append(e.Hooks, event.Hook{Ref: config(numbered(i)), Source: at(i), On: []string{"test"}})
+			}
+			return e
+		}},
+		"kept by a prune": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
+			return event.Applied{Ref: config(numbered(i)), Action: event.Kept, Departed: true, Reason: "its kind is not pruned"}
+		}},
+		"kept by sets delete": {of: printer.ForDelete, counted: true, one: func(i int) event.Event {
+			return event.Deleted{Ref: config(numbered(i)), Action: event.Kept, Reason: "it has changed"}
+		}},
+		"would be kept": {of: printer.ForDiff, counted: true, one: func(i int) event.Event {
+			return event.Compared{Ref: config(numbered(i)), Action: event.None, Departed: true, Reason: "left the input, and stays: its kind is not pruned"}
+		}},
+		"conditions of CRDs that go": {of: printer.ForDelete, one: func(i int) event.Event {
+			return event.Going{Ref: config(numbered(i)), Text: "condition Terminating is True (InstanceDeletionInProgress)"}
+		}},
+		"yields of unchanged objects": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
+			return event.Applied{Ref: config(numbered(i)), Action: event.Unchanged, Yielded: []fieldpath.Path{fieldpath.Field("data", "a")}}
+		}},
+	}
+}
+
+// numbered is a name of which none is part of another.
+func numbered(i int) string { return fmt.Sprintf("c-%03d", i) }
+
+// Lines that are the same but for a name are one line, however many there are; all are named with
+// -v 1 and in JSON, and a hint is told once.
+func TestLinesThatDifferInANameAreOne(t *testing.T) {
+	for name, row := range folded() {
+		events := func(n int) []event.Event {
+			all := []event.Event{event.Planned{}}
+			if row.all != nil {
+				return append(all, row.all(n))
+			}
+			for i := range n {
+				all = append(all, row.one(i))
+			}
+			for i := range n {
+				if name == "remarks" { // A document has them with the result of their object.
+					all = append(all, event.Compared{Ref: config(numbered(i)), Action: event.None})
+				}
+			}
+			return all
+		}
+		few, many := both(run(t, row.of, output.Options{}, events(12))), both(run(t, row.of, output.Options{}, events(120)))
+		if a, b := strings.Count(few, "\n"), strings.Count(many, "\n"); a != b || a > 6 {
+			t.Errorf("%s: 12 are %d lines, 120 are %d:\n%s", name, a, b, many)
+		}
+		if row.counted && !strings.Contains(many, "120") && !strings.Contains(many, " and 115 more") {
+			t.Errorf("%s: they are not counted:\n%s", name, many)
+		}
+		for how, o := range map[string]output.Options{"-v 1": {Verbose: true}, "JSON": {Format: output.JSON}} {
+			if how == "JSON" && name == "conditions of CRDs that go" {
+				continue // They are in the stream alone.
+			}
+			all := run(t, row.of, o, events(120))
+			said := all.out
+			if how == "-v 1" {
+				said += all.err
+			}
+			for i := range 120 {
+				if !strings.Contains(said, numbered(i)) {
+					t.Errorf("%s: %s does not name object %d", name, how, i)
+					break
+				}
+			}
+			if hints := strings.Count(all.err, "hint: "); hints > 1 {
+				t.Errorf("%s: %s tells the hint %d times", name, how, hints)
+			}
+		}
+	}
+}
+
+func both(w written) string { return w.out + w.err }
+
+// A hint that several objects share is told once, though they failed for different reasons.
+func TestHintsOnce(t *testing.T) {
+	failed := func(i int) error { return hinted{errors.New("refused: " + numbered(i)), "ask for the right"} }
+	for name, events := range map[string][]event.Event{
+		"apply":  {event.Applied{Ref: config("a"), Action: event.Failed, Err: failed(0)}, event.Applied{Ref: config("b"), Action: event.Failed, Err: failed(1)}},
+		"delete": {event.Deleted{Ref: config("a"), Action: event.Failed, Err: failed(0)}, event.Deleted{Ref: config("b"), Action: event.Unknown, Err: failed(1)}},
+		"diff":   {event.Compared{Ref: config("a"), Action: event.Unknown, Err: failed(0)}, event.Compared{Ref: config("b"), Action: event.Unknown, Err: failed(1)}},
+		"wait":   {event.Waited{Ref: config("a"), Action: event.Failed, Err: failed(0)}, event.Waited{Ref: config("b"), Action: event.Failed, Err: failed(1)}},
+	} {
+		of := map[string]verb{"apply": printer.ForApply, "delete": printer.ForDelete, "diff": printer.ForDiff, "wait": printer.ForWait}[name]
+		said := both(run(t, of, output.Options{}, append([]event.Event{event.Planned{}}, events...)))
+		if n := strings.Count(said, "hint: ask for the right"); n != 1 {
+			t.Errorf("%s: told %d times:\n%s", name, n, said)
+		}
+		doc := run(t, of, output.Options{Format: output.JSON}, append([]event.Event{event.Planned{}}, events...)).out
+		if n := strings.Count(doc, `"hint": "ask for the right"`); n != 2 {
+			t.Errorf("%s: JSON has it %d times:\n%s", name, n, doc)
+		}
+	}
+}
+
+// Kinds that have to be served first are one line of a log, after a moment; one alone is named.
+func TestKindsThatAreWaitedForAreOneLine(t *testing.T) {
+	waiting := func(kind string) event.Event {
+		return event.Waiting{Ref: config("a"), Kind: kind, For: kind + " to be served"}
+	}
+	for name, c := range map[string]struct {
+		kinds []string
+		want  []string
+	}{
+		"one":     {[]string{"Widget"}, []string{"configmap/a -n prod: waiting for Widget to be served"}},
+		"many":    {[]string{"A", "B", "C", "D", "E", "F", "G"}, []string{"waiting for 7 kinds to be served: A, B, C, D, E and 2 more"}},
+		"at once": {nil, nil},
+	} {
+		got := in(t, 1, printer.ForApply, func(w *watched) {
+			w.p.Print(phases())
+			w.p.Print(event.PhaseStarted{Index: 0})
+			for _, kind := range c.kinds {
+				w.p.Print(waiting(kind))
+			}
+			pass(2 * time.Second)
+			w.p.Print(waiting("Quick"))
+			w.p.Print(event.Applied{Ref: config("a"), Action: event.Created})
+		})
+		var said []string
+		for _, line := range got {
+			if strings.Contains(line, "waiting for") {
+				said = append(said, line)
+			}
+		}
+		if strings.Join(said, "\n") != strings.Join(c.want, "\n") {
+			t.Errorf("%s: %q, want %q", name, said, c.want)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package progress
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// few is how many objects are named for which a line is the same but for the name; the others
+// are counted, and -v 1 names them.
+const few = 5
+
+// warning is a text and its object: the same text for two objects is two warnings, and
+// for one object (in a dry run, and then in the write) it is one.
+type warning struct {
+	key  object.Key
+	text string
+}
+
+// said is what is shown of a warning. Of several that share the text, the details are not shown.
+type said struct {
+	of           object.Ref
+	text, detail string
+	hint         string
+}
+
+// warn keeps a warning until its phase is over, so that warnings come in the order of the
+// plan; one about the run as a whole is shown at once.
+func (c *Reporter) warn(e event.Warned, hint string) {
+	w := warning{key: e.Ref.Key(), text: e.String()}
+	if c.warned[w] {
+		return
+	}
+	c.warned[w] = true
+	one := said{of: e.Ref, text: text.Printable(e.Text), detail: text.Printable(e.Detail), hint: hint}
+	if e.Ref == (object.Ref{}) {
+		c.note(c.warning(one.text+one.detail, hint))
+		return
+	}
+	c.warnings.Add(c.state.Place(e.Ref), one)
+}
+
+// remark is warn for forecasts, with what to do below it.
+func (c *Reporter) remark(e event.Remarked) {
+	c.warn(event.Warned{Ref: e.Ref, Text: strings.TrimPrefix(e.Path+": "+e.Text, ": ")}, e.Hint)
+}
+
+// Flush writes the warnings of the phase that is over: one that several objects share once, with
+// their number and names. Warnings of the server about later phases, whose objects may have been
+// read ahead, wait for them.
+func (c *Reporter) Flush() { c.flush(c.state.Current) }
+
+// End writes the warnings that are left.
+func (c *Reporter) End() {
+	c.leaveOut()
+	c.flush(math.MaxInt)
+}
+
+func (c *Reporter) flush(phase int) {
+	same := func(one said) string {
+		if c.verbose {
+			return one.text + one.detail + "\n" + one.hint
+		}
+		return one.text + "\n" + one.hint
+	}
+	for _, group := range grouped(c.warnings.DrainTo(phase), same) {
+		first := group[0]
+		if len(group) == 1 {
+			c.note(c.warning(text.Printable(first.of.String())+": "+first.text+first.detail, first.hint))
+			continue
+		}
+		names := make([]string, len(group))
+		for i, one := range group {
+			names[i] = text.Printable(one.of.String())
+		}
+		c.note(c.warning(fmt.Sprintf("%s: %s: %s", text.Count(len(group), "object"), first.text, text.List(names, c.shown())), first.hint))
+	}
+}
+
+// shown is how many objects are named for which a line is the same.
+func (c *Reporter) shown() int {
+	if c.verbose {
+		return math.MaxInt
+	}
+	return few
+}
+
+// warning is one as it is shown: on a terminal, no word of it is broken. A hint that was told
+// before is not told again.
+func (c *Reporter) warning(said, hint string) string {
+	var width func() int
+	if c.statusLine != nil {
+		width = c.statusLine.width
+	}
+	lines := format.Fit("warning: ", said, width) + "\n"
+	if hint != "" && c.hints.Take(hint) {
+		lines += "  hint: " + text.Printable(hint) + "\n"
+	}
+	return lines
+}
+
+// leaveOut says which parts of the input are left out: those that are at fault in the same way
+// together, unless all is wanted.
+func (c *Reporter) leaveOut() {
+	faults := c.leftOuts
+	c.leftOuts = nil
+	same := func(err error) string {
+		if fault, place := faultOf(err); fault != nil && !c.verbose {
+			return strings.TrimSuffix(strings.TrimPrefix(err.Error(), place), fault.Detail)
+		}
+		return err.Error()
+	}
+	for _, group := range grouped(faults, same) {
+		lines := c.hints.Explain(group[0])
+		if len(group) > 1 {
+			var places []string
+			for _, err := range group {
+				fault, place := faultOf(err)
+				if fault != nil && fault.Source.Line > 0 {
+					place = fault.Source.String()
+				}
+				places = append(places, text.Printable(strings.TrimSuffix(place, ": ")))
+			}
+			lines[0] = fmt.Sprintf("%d times: %s: %s", len(group), text.Printable(same(group[0])), text.List(places, c.shown()))
+		}
+		c.screen.Note("left out: " + strings.Join(lines, "\n  ") + "\n")
+	}
+}
+
+// faultOf returns the fault of the input that an error is, and how its text begins. The text of
+// the fault itself may quote a Secret, which that of the error does not.
+func faultOf(err error) (*object.FaultError, string) {
+	fault, ok := errors.AsType[*object.FaultError](err)
+	if !ok {
+		return nil, ""
+	}
+	return fault, fault.Place()
+}
+
+// grouped gathers what is the same, in the order of the first of each.
+func grouped[T any](all []T, same func(T) string) [][]T {
+	var groups [][]T
+	at := map[string]int{}
+	for _, one := range all {
+		key := same(one)
+		i, known := at[key]
+		if !known {
+			i, at[key] = len(groups), len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], one)
+	}
+	return groups
+}
+
+// kindsAfter is how long kinds may take to be served before a log says that the run waits for
+// them: those of a CRD of the set are served within moments.
+const kindsAfter = time.Second / 2
+
+// awaitKind notes that the run waits for a kind; h says so if it is the only one.
+func (c *Reporter) awaitKind(kind string, h *pending) {
+	if c.blocked == nil || len(c.kinds) == 0 {
+		c.kinds = nil
+	} else {
+		h.since = c.blocked.since
+	}
+	if kind = text.Printable(kind); !slices.Contains(c.kinds, kind) {
+		c.kinds = append(c.kinds, kind)
+	}
+	if len(c.kinds) > 1 {
+		h = &pending{since: h.since, limit: h.limit, what: fmt.Sprintf("waiting for %d kinds to be served", len(c.kinds)), lacks: text.List(c.kinds, c.shown())}
+	}
+	c.blocked = h
+}
+
+// tellKinds lets a log say which kinds the run waits for, once.
+func (c *Reporter) tellKinds(now time.Time) {
+	if len(c.kinds) == 0 || c.blocked == nil || now.Sub(c.blocked.since) < kindsAfter {
+		return
+	}
+	c.holdOn(c.blocked, cmp.Or(c.blocked.lacks, c.blocked.what), c.blocked.line(now))
+	c.kinds = nil
+}
