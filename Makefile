@@ -26,6 +26,8 @@ export VERSION ?=
 # Nothing here needs cgo: without it, no C compiler is needed, and tests, linter and generators
 # share what is compiled.
 export CGO_ENABLED ?= 0
+# Errors are written otherwise in a job of GitHub's, and tests compare them.
+unexport GITHUB_ACTIONS
 # By this one command every program is built that is handed out: static, stamped with
 # version, commit and date, and the same to the byte wherever it is built.
 GOBUILD = stamp=$$(test/release/stamp.sh -X) || exit 1; \

@@ -6,6 +6,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // Options of a Printer. Out and Err are needed; of all others the zero value is
@@ -34,6 +35,9 @@ type Options struct {
 	Run string
 	// OnRun is called when the run's id was printed; it may be nil.
 	OnRun func()
+	// Annotate makes a line for the runner of a CI job by which it shows an error in the file where
+	// the object is written; empty if there is no such place. It may be nil.
+	Annotate func(at object.Source, message string) string
 	// DryRun: nothing is persisted.
 	DryRun bool
 	// Unasked: in a dry run, the server is not even asked what it would do.

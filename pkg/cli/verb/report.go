@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,8 +122,13 @@ func reportErrors(streams genericiooptions.IOStreams, say func(string) string, e
 	all := Flatten(err)
 	width, _ := Terminal(streams.ErrOut)
 	var hints format.Once
+	annotate := annotations()
 	for i, one := range all {
-		fmt.Fprintln(streams.ErrOut, format.Fit("error: ", say(one.Error()), width))
+		line := format.Fit("error: ", say(one.Error()), width)
+		if annotate != nil {
+			line = cmp.Or(annotate(placeOf(one), say(one.Error())), line)
+		}
+		fmt.Fprintln(streams.ErrOut, line)
 		if hint := HintOf(one); hint != "" && (i == len(all)-1 || HintOf(all[i+1]) != hint) && hints.Take(hint) {
 			fmt.Fprintln(streams.ErrOut, format.Fit("  hint: ", say(hint), width))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
@@ -29,8 +30,18 @@ func Printing(c *connection.Connection, streams genericiooptions.IOStreams, form
 		Run:   c.NewRun(),
 		OnRun: func() { c.RunTold = true },
 		Mask:  c.Masking(), Flags: c.Typed(),
-		Over: c.Over,
+		Over:     c.Over,
+		Annotate: annotations(),
 	}, err
+}
+
+// annotations returns what makes lines of errors for GitHub's runner; nil elsewhere.
+func annotations() func(object.Source, string) string {
+	folder, err := os.Getwd()
+	if err != nil {
+		return nil
+	}
+	return annotator(os.Getenv, folder)
 }
 
 // Terminal reports whether w is a terminal by kubectl's rules, and returns a function

@@ -51,6 +51,8 @@ type Reporter struct {
 	sick      bool          // it answers, with errors
 	lost      bool          // objects were given up because of that
 
+	// place makes lines by which the runner of a CI job shows errors in files; nil for none.
+	place      func(object.Source, string) string
 	verbose    bool
 	explains   bool // stuck objects, while the run continues
 	told       []event.Stuck
@@ -67,6 +69,7 @@ func New(b output.Base) *Reporter {
 		now:      b.Now,
 		warned:   map[warning]bool{},
 		verbose:  b.Verbose,
+		place:    b.Annotate,
 		hints:    b.Hints,
 		said:     map[string]bool{},
 
@@ -103,10 +106,13 @@ func (c *Reporter) Handle(e event.Event) {
 		c.announce()
 	case event.Applied:
 		c.result(e.Action, e.Err)
+		c.annotateApplied(e)
 	case event.Compared:
 		c.result(e.Action, e.Err)
+		c.annotate(e.Source, e.Ref, e.Err)
 	case event.Deleted:
 		c.result(e.Action, e.Err)
+		c.annotate(e.Source, e.Ref, e.Err)
 	case event.Waited:
 		c.result(e.Action, e.Err)
 	case event.Judged:

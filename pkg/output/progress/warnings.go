@@ -133,6 +133,18 @@ func (c *Reporter) leaveOut() {
 			lines[0] = fmt.Sprintf("%d times: %s: %s", len(group), text.Printable(same(group[0])), text.List(places, c.shown()))
 		}
 		c.screen.Note("left out: " + strings.Join(lines, "\n  ") + "\n")
+		c.annotateFaults(group)
+	}
+}
+
+// annotateFaults lets a CI job show faults of the input where they are.
+func (c *Reporter) annotateFaults(faults []error) {
+	for _, err := range faults {
+		if fault, place := faultOf(err); fault != nil && c.place != nil {
+			if line := c.place(fault.Source, strings.TrimPrefix(err.Error(), place)); line != "" {
+				c.note(line + "\n")
+			}
+		}
 	}
 }
 
@@ -189,4 +201,28 @@ func (c *Reporter) tellKinds(now time.Time) {
 	}
 	c.holdOn(c.blocked, cmp.Or(c.blocked.lacks, c.blocked.what), c.blocked.line(now))
 	c.kinds = nil
+}
+
+// annotateApplied lets a CI job show a conflict or a failure where the object is written.
+func (c *Reporter) annotateApplied(e event.Applied) {
+	switch {
+	case e.Action == event.InConflict:
+		paths := make([]string, len(e.Conflicts))
+		for i, conflict := range e.Conflicts {
+			paths[i] = conflict.Path.String()
+		}
+		c.annotate(e.Source, e.Ref, fmt.Errorf("conflict: others own %s", text.List(paths, few)))
+	case e.Action != event.Skipped:
+		c.annotate(e.Source, e.Ref, e.Err)
+	}
+}
+
+// annotate lets a CI job show an error where its object is written.
+func (c *Reporter) annotate(at object.Source, of object.Ref, err error) {
+	if c.place == nil || err == nil {
+		return
+	}
+	if line := c.place(at, format.Name(of)+": "+strings.Join(format.Lines(err.Error()), "\n")); line != "" {
+		c.note(line + "\n")
+	}
 }

@@ -1,0 +1,56 @@
+package verb
+
+import (
+	"errors"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// annotator returns a function that makes a line by which GitHub's runner shows an error at its place
+// in a file: https://docs.github.com/actions/reference/workflow-commands-for-github-actions. It is nil
+// elsewhere. The line is empty if the error has no place in a file of the workspace. getenv reads
+// the environment, and folder is the working folder.
+func annotator(getenv func(string) string, folder string) func(at object.Source, message string) string {
+	if getenv("GITHUB_ACTIONS") != "true" {
+		return nil
+	}
+	workspace := getenv("GITHUB_WORKSPACE")
+	return func(at object.Source, message string) string {
+		file := at.File
+		if file == "" || file == "-" || strings.Contains(file, "://") {
+			return ""
+		}
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(folder, file)
+		}
+		// A place counts from the root of the repository, and a step may run in a folder of it.
+		if within, err := filepath.Rel(workspace, file); workspace != "" && err == nil && filepath.IsLocal(within) {
+			file = within
+		}
+		place := "file=" + property(filepath.ToSlash(file))
+		if at.Line > 0 {
+			place += ",line=" + strconv.Itoa(at.Line)
+		}
+		return "::error " + place + "::" + data(message)
+	}
+}
+
+// data and property escape as the runner's own toolkit does.
+func data(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+func property(s string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(s))
+}
+
+// placeOf is where an error of the input is written; empty for any other.
+func placeOf(err error) object.Source {
+	if fault, ok := errors.AsType[*object.FaultError](err); ok {
+		return fault.Source
+	}
+	return object.Source{}
+}
