@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -23,15 +24,24 @@ type Question struct {
 	From []string
 	// Expected are the managers that are expected, as patterns of [path.Match]; nil expects all.
 	// Fields that are written through the subresource status, or are part of it, are always
-	// expected.
+	// expected, and so is what this plugin and its webhook write down for themselves.
 	Expected []string
 	// Served reports whether the server serves a kind at a version; nil serves everything.
 	Served func(schema.GroupVersionKind) bool
 }
 
+// Bookkeepers are the managers under which this plugin and its webhook write what they need to
+// know again: sets, their locks, and what the webhook has seen. No user chose to have them write.
+func Bookkeepers() []string {
+	return []string{
+		"k8sconnect-applyset", "k8sconnect-lock",
+		"k8sconnect-tracker", "k8sconnect-webhook", "k8sconnect-webhook-calls", "k8sconnect-webhook-certificates",
+	}
+}
+
 // expects reports whether a manager is expected.
 func (q *Question) expects(manager string) bool {
-	if q.Expected == nil {
+	if q.Expected == nil || slices.Contains(Bookkeepers(), manager) {
 		return true
 	}
 	return slices.ContainsFunc(q.Expected, func(pattern string) bool {
@@ -148,10 +158,11 @@ func (c *Counter) countManager(ref object.Ref, m manager) {
 
 // surprise records what a manager holds although it is not expected.
 func (c *Counter) surprise(ref object.Ref, m manager) {
+	mark := fieldpath.Field("metadata", "labels", "applyset.kubernetes.io/part-of") // of a set's member
 	var paths []event.FieldName
 	var fields event.Fields
 	tally(m.written, m.others, func(w walked) {
-		if w.status {
+		if w.status || w.path.Equal(mark) {
 			return
 		}
 		fields.All++

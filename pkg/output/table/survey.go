@@ -98,7 +98,7 @@ func (t *surveyTable) leaving(b *strings.Builder, s event.Surveyed) {
 				return fmt.Sprintf("all %s shared", text.Count(h.Fields.All, "field"))
 			}
 			return fmt.Sprintf("%d of %s", h.Fields.Sole(), text.Count(h.Fields.All, "field"))
-		})
+		}, true)
 	}
 }
 
@@ -114,13 +114,23 @@ func (t *surveyTable) unexpected(b *strings.Builder, s event.Surveyed) {
 	if len(s.Unexpected) == 0 {
 		return
 	}
-	t.objects(b, "not expected", s.Unexpected, func(h event.ObjectHolding) string {
-		return managerName(h.Manager) + ", " + text.Count(h.Fields.All, "field")
-	})
+	const somePaths = 2
+	say := func(h event.ObjectHolding) string {
+		said := managerName(h.Manager) + ", " + text.Count(h.Fields.All, "field")
+		if t.Verbose {
+			return said
+		}
+		paths := make([]string, len(h.Paths))
+		for i, path := range h.Paths {
+			paths[i] = text.Printable(string(path))
+		}
+		return said + ": " + text.List(paths, somePaths)
+	}
+	t.objects(b, "not expected", s.Unexpected, say, t.Verbose)
 }
 
-// objects lists objects with a text for each, and their paths below.
-func (t *surveyTable) objects(b *strings.Builder, title string, holdings []event.ObjectHolding, say func(event.ObjectHolding) string) {
+// objects lists objects with a text for each and, if they are wanted, their paths below.
+func (t *surveyTable) objects(b *strings.Builder, title string, holdings []event.ObjectHolding, say func(event.ObjectHolding) string, below bool) {
 	const some, somePaths = 20, 4
 	brief := t.Width != nil && !t.Verbose
 	t.title(b, title)
@@ -130,6 +140,9 @@ func (t *surveyTable) objects(b *strings.Builder, title string, holdings []event
 			break
 		}
 		b.WriteString(format.Fit("  ", format.Name(h.Ref)+"  "+say(h), t.Width) + "\n")
+		if !below {
+			continue
+		}
 		var lines []string
 		for j, path := range h.Paths {
 			if brief && j == somePaths && len(h.Paths) > somePaths+1 {
