@@ -170,8 +170,8 @@ type Compared struct {
 type Warned struct {
 	Ref  object.Ref
 	Text string
-	// Detail ends the text, and is about this object alone: warnings that differ in it, and in the
-	// object, are told together.
+	// Detail ends the text and is about this object alone: warnings that differ only in it and in
+	// the object become one line.
 	Detail string
 }
 
@@ -247,7 +247,8 @@ type Retrying struct {
 type Waiting struct {
 	Ref object.Ref
 	For string
-	// Kind is the kind that has to be served first, where that is it: many are told together.
+	// Kind is the kind that has to be served first, if the wait is for one; such waits become one
+	// line.
 	Kind string
 	// Since is when that began; zero means now.
 	Since time.Time

@@ -75,7 +75,7 @@ func folded() map[string]struct {
 func numbered(i int) string { return fmt.Sprintf("c-%03d", i) }
 
 // Lines that are the same but for a name are one line, however many there are; all are named with
-// -v 1 and in JSON, and a hint is told once.
+// -v 1 and in JSON, and a hint is printed once.
 func TestLinesThatDifferInANameAreOne(t *testing.T) {
 	for name, row := range folded() {
 		events := func(n int) []event.Event {
@@ -124,7 +124,7 @@ func TestLinesThatDifferInANameAreOne(t *testing.T) {
 
 func both(w written) string { return w.out + w.err }
 
-// A hint that several objects share is told once, though they failed for different reasons.
+// A hint that several objects share is printed once, though they failed for different reasons.
 func TestHintsOnce(t *testing.T) {
 	failed := func(i int) error { return hinted{errors.New("refused: " + numbered(i)), "ask for the right"} }
 	for name, events := range map[string][]event.Event{

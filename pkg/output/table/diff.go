@@ -223,8 +223,8 @@ func shortened(lines []string) []string {
 	return out
 }
 
-// memberLabel is how the ApplySet specification marks the members of a set. Who joins and who leaves
-// a set is reported in other words, and a hash in a diff says nothing.
+// memberLabel is how the ApplySet specification marks the members of a set. Lines of their
+// own report which objects join and leave a set; a hash in a diff tells a reader nothing.
 const memberLabel = "applyset.kubernetes.io/part-of"
 
 // hideSet leaves the mark of a set out of both sides, unless all is wanted, and reports whether
