@@ -109,7 +109,7 @@ shown with both values, its owners, and the flags that settle it.`,
 	cmd.Flags().SortFlags = false
 	flags.input.Add(cmd)
 	flags.choices.Add(cmd.Flags())
-	flags.config.Add(cmd, true)
+	flags.config.Add(cmd)
 	flags.await.Add(cmd)
 	flags.set.Add(cmd.Flags(), true)
 	flags.lock.Add(cmd.Flags())
@@ -151,9 +151,9 @@ func serverSideErr(on bool) error {
 func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	input, inErr := f.input.ToOptions(in.Streams)
 	settings, settingsErr := f.config.Read(in, input.Files.Filenames, input.Files.Kustomize)
-	f.await.Standing(settings.TimeoutFor)
+	f.await.Standing(settings.TimeoutFor, settings.Readiness)
 	predictor, predictorErr := f.choices.ToPredictor()
-	rules := f.config.Ruled(settings, &predictor)
+	rules := config.Ruled(settings, in.Verbosity > 0, &predictor)
 	awaited, awaitedErr := f.await.ToAwaited(in.Cmd.Flags(), waitcmd.IsUnattended(in.Streams))
 	set, setErr := f.set.ToOptions(in.Cmd.Flags().Changed, f.input.Selector != "")
 	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, set.Name != "")

@@ -136,6 +136,28 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"scale"},
 			"error: unknown command \"scale\" for \"kubectl k8sconnect\"\n  hint: see: kubectl k8sconnect --help\n",
 		},
+		"a verb of kubectl": {
+			[]string{"get", "pods"},
+			"error: unknown command \"get\" for \"kubectl k8sconnect\"\n" +
+				"  hint: kubectl get and kubectl describe read objects; here, owners shows who owns their fields, and sets lists sets\n",
+		},
+		"a verb of Helm": {
+			[]string{"rollback", "shop"},
+			"error: unknown command \"rollback\" for \"kubectl k8sconnect\"\n" +
+				"  hint: kubectl k8sconnect sets rollback NAME applies an earlier run of a set again; apply --atomic takes back a run that fails\n",
+		},
+		"a dry run of a verb that changes nothing": {
+			[]string{"diff", "-f", "x.yaml", "--dry-run"},
+			"error: unknown flag: --dry-run\n  hint: diff, owners, stuck and wait change nothing; kubectl k8sconnect diff shows what apply would change\n",
+		},
+		"a flag that the file has": {
+			[]string{"wait", "deploy/web", "--readiness=rules.yaml"},
+			"error: unknown flag: --readiness\n  hint: readiness: FILE in k8sconnect.yaml, beside the input or named by --config\n",
+		},
+		"a flag that -v has": {
+			[]string{"apply", "-f", "x.yaml", "--explain-rules"},
+			"error: unknown flag: --explain-rules\n  hint: -v 1 says which flag, annotation or rule decided which path\n",
+		},
 		"flag": {
 			[]string{"diff", "--prune-everything"},
 			"error: unknown flag: --prune-everything\n" + strings.ReplaceAll(help, "%s", "diff "),
@@ -216,9 +238,9 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"apply", "-f", "x.yaml", "--timeout=soon"},
 			"error: invalid argument \"soon\" for \"--timeout\" flag: time: invalid duration \"soon\"\n" + strings.ReplaceAll(help, "%s", "apply "),
 		},
-		"negative time-outs are two errors and one hint": {
-			[]string{"version", "--timeout=-1s", "--server-timeout=-1s"},
-			"error: --timeout must not be negative\nerror: --server-timeout must not be negative\n" + strings.ReplaceAll(help, "%s", "version "),
+		"negative times are two errors and one hint": {
+			[]string{"apply", "-f", "x.yaml", "--concurrency=-2", "--await-kinds=-1s"},
+			"error: --concurrency must not be negative\nerror: --await-kinds must not be negative\n" + strings.ReplaceAll(help, "%s", "apply "),
 		},
 		"concurrency": {
 			[]string{"apply", "-f", "x.yaml", "--concurrency=-2"},
@@ -287,6 +309,27 @@ clusters:
 users:
 - {name: me, user: {token: x}}
 `
+
+// --timeout means the same to all verbs: less than nothing is no limit, and nothing is not to wait. A
+// run that is bounded as a whole takes time, so that 0 is a slip.
+func TestTimeout(t *testing.T) {
+	noCluster(t)
+	for line, waits := range map[string]bool{
+		"apply -f x.yaml": false, "diff -f x.yaml": false, "owners deploy/web": false, "owners -A": false, "stuck": false,
+		"give deploy/web .spec --to=a": false, "sets": false, "sets delete web": false, "sets rollback web": false, "version": false,
+		"wait deploy/web": true, "delete deploy/web": true,
+	} {
+		for given, refused := range map[string]bool{"--timeout=0": !waits, "--timeout=-1s": false, "--timeout=1m": false} {
+			status, _, stderr := call(t, append(strings.Fields(line), given)...)
+			if said := strings.Contains(stderr, "error: --timeout=0 leaves the run no time\n  hint: leave it out for no limit"); said != refused || said && status != 2 {
+				t.Errorf("%s %s: exit status %d\n%s", line, given, status, stderr)
+			}
+			if !refused && strings.Contains(stderr, "--timeout") {
+				t.Errorf("%s %s:\n%s", line, given, stderr)
+			}
+		}
+	}
+}
 
 // An error in the kubeconfig is reported before anything is tried, with the available
 // choices.

@@ -73,7 +73,7 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 	cmd.Flags().SortFlags = false
 	flags.input.Add(cmd)
 	flags.choices.Add(cmd.Flags())
-	flags.config.Add(cmd, true)
+	flags.config.Add(cmd)
 	flags.set.Add(cmd.Flags(), false)
 	flags.strict.Add(cmd.Flags())
 	addServerSide(cmd.Flags(), &flags.serverSide)
@@ -85,7 +85,7 @@ func (f *diffFlags) toOptions(in verb.Invocation) (*diffOptions, error) {
 	input, inErr := f.input.ToOptions(in.Streams)
 	settings, settingsErr := f.config.Read(in, input.Files.Filenames, input.Files.Kustomize)
 	predictor, predictorErr := f.choices.ToPredictor()
-	rules := f.config.Ruled(settings, &predictor)
+	rules := config.Ruled(settings, in.Verbosity > 0, &predictor)
 	set, setErr := f.set.ToOptions(in.Cmd.Flags().Changed, f.input.Selector != "")
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	var externalErr error

@@ -136,6 +136,9 @@ func (r *root) misuse(args []string, err error) error {
 	if notFound == nil || len(rest) == 0 {
 		return err
 	}
+	if hint := help.ForeignVerb(rest[0]); hint != "" {
+		return &object.HintedError{Err: err, Advice: hint}
+	}
 	const near = 2
 	at.SuggestionsMinimumDistance = near
 	if similar := at.SuggestionsFor(rest[0]); len(similar) > 0 {

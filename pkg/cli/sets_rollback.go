@@ -36,6 +36,7 @@ import (
 
 type rollbackFlags struct {
 	to, confirm string
+	dryRun      string
 	yes, atomic bool
 	choices     input.ChoiceFlags
 	await       waitcmd.Flags
@@ -49,6 +50,7 @@ type rollbackOptions struct {
 	// number is that of the last run when the one to go back to was chosen.
 	number     int64
 	yes        bool
+	dryRun     bool
 	predictor  predict.Predictor
 	awaited    waitcmd.Awaited
 	lockWithin time.Duration
@@ -81,6 +83,7 @@ one that did not.`,
 	help.Complete(cmd, "to", completion.Runs(c))
 	cmd.Flags().BoolVar(&flags.yes, "yes", false, "Do it without asking")
 	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "The same, but only if it changes what a run without it showed with this DIGEST; for CI")
+	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "none; or server, or client: only show what would change")
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false, "If it fails, take back what it wrote, as apply does")
 	flags.choices.Add(cmd.Flags())
 	flags.await.Add(cmd)
@@ -95,11 +98,12 @@ func (f *rollbackFlags) toOptions(in verb.Invocation) (*rollbackOptions, error) 
 	_, _, nameErr := applyset.ParseName(in.Args[0])
 	predictor, predictorErr := f.choices.ToPredictor()
 	awaited, awaitedErr := f.await.ToAwaited(in.Cmd.Flags(), waitcmd.IsUnattended(in.Streams))
+	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
 	const named = true
 	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, named)
 	o := &rollbackOptions{
 		name: in.Args[0], to: f.to, confirm: f.confirm, yes: f.yes,
-		predictor: predictor, awaited: awaited, lockWithin: within,
+		predictor: predictor, awaited: awaited, lockWithin: within, dryRun: dryRun != object.DryRunNone,
 	}
 	if f.atomic {
 		o.journal = &restore.Journal{}
@@ -108,7 +112,7 @@ func (f *rollbackFlags) toOptions(in verb.Invocation) (*rollbackOptions, error) 
 	if f.to == "" && in.Cmd.Flags().Changed("to") { // a variable of a script that is not set
 		toErr = errors.New("--to names no run")
 	}
-	return o, errors.Join(nameErr, toErr, predictorErr, awaitedErr, lockErr, in.Check())
+	return o, errors.Join(nameErr, toErr, dryRunErr, predictorErr, awaitedErr, lockErr, in.Check())
 }
 
 func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error {
@@ -126,6 +130,13 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 		return err // Nothing would change, or it is unknown what would.
 	}
 	digest := shown.Digest(of...)
+	if o.dryRun {
+		fmt.Fprintln(in.Streams.ErrOut, "dry run: nothing was changed; --confirm="+digest+" does what is shown")
+		if shown.Contested() {
+			return verb.ErrNo
+		}
+		return nil
+	}
 	if err := o.confirmed(ctx, in.Streams, digest); err != nil {
 		return err
 	}

@@ -34,6 +34,8 @@ func TestWaitLocal(t *testing.T) {
 	write("broken.yaml", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {size: 1, phase: Failed, message: no disk}}`)
 	write("odd.yaml", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {size: large}}`)
 	write("rules.yaml", "kinds:\n- {group: example.com, kind: Widget, ready: self.status.size >= 3}\n")
+	write("own.yaml", "readiness: rules.yaml\n")
+	write("bad-own.yaml", "readiness: bad.yaml\n")
 	write("bad.yaml", "kinds:\n- {group: example.com, kind: Widget,\n   ready: self.status.size >= }\n")
 	for line, want := range map[string]struct {
 		status int
@@ -47,15 +49,15 @@ func TestWaitLocal(t *testing.T) {
 		"-f web.yaml --for=self.status.replicas==2": {1, "self.status.replicas"},
 		"-f web.yaml --for=condition=Available":     {0, "met"},
 		"-f failed.yaml":                            {1, "failed"},
-		"-f broken.yaml --readiness=rules.yaml":     {1, "failed"},
-		"-f odd.yaml --readiness=rules.yaml":        {2, "rules.yaml:2: "},
+		"-f broken.yaml --config=own.yaml":          {1, "failed"},
+		"-f odd.yaml --config=own.yaml":             {2, "rules.yaml:2: "},
 		"-f odd.yaml --for=has(self.status) --fail-on=self.status.size<3": {2, "1 unknown"},
-		"-f widget.yaml":                        {1, "wait for an expression of your own"},
-		"-f widget.yaml --readiness=rules.yaml": {0, "met"},
-		"-f widget.yaml --readiness=bad.yaml":   {2, "--readiness: bad.yaml:3: "},
-		"-f web.yaml --timeout=3s":              {2, "--timeout means nothing"},
-		"deploy/web":                            {2, "no file is named"},
-		"-f nothing.yaml":                       {2, "nothing.yaml"},
+		"-f widget.yaml":                       {1, "wait for an expression of your own"},
+		"-f widget.yaml --config=own.yaml":     {0, "met"},
+		"-f widget.yaml --config=bad-own.yaml": {2, "readiness: bad.yaml:3: "},
+		"-f web.yaml --timeout=3s":             {2, "--timeout means nothing"},
+		"deploy/web":                           {2, "no file is named"},
+		"-f nothing.yaml":                      {2, "nothing.yaml"},
 	} {
 		status, out, stderr := call(t, append([]string{"wait", "--local"}, strings.Fields(line)...)...)
 		if status != want.status || !strings.Contains(out+stderr, want.said) {
@@ -78,16 +80,19 @@ func TestExplainReady(t *testing.T) {
 	if err := os.WriteFile("rules.yaml", []byte("kinds:\n- {group: apps, kind: Deployment, ready: 'true', failed: 'false', message: \"'so'\"}\n- {group: example.com, kind: Database, ready: self.a}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile("own.yaml", []byte("readiness: rules.yaml\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for line, want := range map[string][]string{
-		"canary":                        {"Canary.flagger.app", "ready    self.status.phase in ['Initialized', 'Succeeded']", "from     the table of kinds"},
-		"canaries.flagger.app":          {"Canary.flagger.app"},
-		"deploy":                        {"Deployment.apps", "ready    all replicas", "from     the rule of this kind"},
-		"deploy --readiness=rules.yaml": {"ready    true", "failed   false", "message  'so'", "from     the file rules.yaml"},
-		"certificates.cert-manager.io":  {"certificates.cert-manager.io", "from     the conventions"},
-		"databases.example.com --readiness=rules.yaml": {"Database.example.com", "ready    self.a"},
-		"servicemonitors": {"ServiceMonitor.monitoring.coreos.com", "ready    it exists, and nothing in its status says otherwise"},
-		"Database":        {"ready    it exists, and nothing in its status says otherwise, if it is one of Kubernetes' own kinds; otherwise: something"},
-		"httproute":       {"HTTPRoute.gateway.networking.k8s.io", "each gateway"},
+		"canary":                       {"Canary.flagger.app", "ready    self.status.phase in ['Initialized', 'Succeeded']", "from     the table of kinds"},
+		"canaries.flagger.app":         {"Canary.flagger.app"},
+		"deploy":                       {"Deployment.apps", "ready    all replicas", "from     the rule of this kind"},
+		"deploy --config=own.yaml":     {"ready    true", "failed   false", "message  'so'", "from     the file rules.yaml"},
+		"certificates.cert-manager.io": {"certificates.cert-manager.io", "from     the conventions"},
+		"databases.example.com --config=own.yaml": {"Database.example.com", "ready    self.a"},
+		"servicemonitors":                         {"ServiceMonitor.monitoring.coreos.com", "ready    it exists, and nothing in its status says otherwise"},
+		"Database":                                {"ready    it exists, and nothing in its status says otherwise, if it is one of Kubernetes' own kinds; otherwise: something"},
+		"httproute":                               {"HTTPRoute.gateway.networking.k8s.io", "each gateway"},
 	} {
 		status, out, stderr := call(t, append([]string{"wait", "--explain-ready"}, strings.Fields(line)...)...)
 		if status != 0 || !strings.Contains(stderr, "the server was not asked") {

@@ -68,7 +68,7 @@ spec:
 	}
 
 	config := write("k8sconnect.yaml", "yield:\n- {manager: kubectl}\n- {kind: StatefulSet, path: .spec.replicas}\n")
-	r := apply("--explain-rules").ends(t, 0)
+	r := apply("-v", "1").ends(t, 0)
 	if got := replicas(); got != "plain=3 scaled=5 " {
 		t.Errorf("replicas: %s\n%s", got, r)
 	}
@@ -87,7 +87,7 @@ spec:
 	k8sconnect(t, c.KubeconfigPath, "diff", "-n", ns, "-f", folder).ends(t, 0)
 	for _, verb := range []string{"apply", "diff"} {
 		// A document stays one: what is explained is in it, and on stderr beside it.
-		r := k8sconnect(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder, "--explain-rules", "-o", "json").ends(t, 0)
+		r := k8sconnect(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder, "-v", "1", "-o", "json").ends(t, 0)
 		var document struct {
 			Objects []struct {
 				Name    string
@@ -120,7 +120,7 @@ spec:
 		}
 	}
 	// Flags and the annotation are named as the file is, and the stream says it, too.
-	r = k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", folder, "--config=", "--yield=deploy/scaled:.spec.replicas", "--explain-rules", "-o", "stream").ends(t, 0)
+	r = k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", folder, "--config=", "--yield=deploy/scaled:.spec.replicas", "-v", "1", "-o", "stream").ends(t, 0)
 	if want := `"decided":[{"path":".spec.replicas","outcome":"yielded","by":"--yield","choice":"deploy/scaled:.spec.replicas"}]`; !strings.Contains(r.stdout.String(), want) {
 		t.Errorf("no %s:\n%s", want, r)
 	}
@@ -142,7 +142,7 @@ spec:
 	}
 	apply("--config=").ends(t, 1)
 	write("k8sconnect.yaml", "expect: {context: another}\n")
-	if r := apply("--explain-rules").ends(t, 2); strings.Contains(r.stderr.String(), "rules: ") {
+	if r := apply("-v", "1").ends(t, 2); strings.Contains(r.stderr.String(), "rules: ") {
 		t.Errorf("rules are explained of a run that came to no object:\n%s", r.stderr.String())
 	}
 	if r := apply().ends(t, 2); !strings.Contains(r.stderr.String(), "wrong context") || !strings.Contains(r.stderr.String(), "k8sconnect.yaml:1:10: expect.context=another") {

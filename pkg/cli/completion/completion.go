@@ -48,7 +48,7 @@ func Add(root *cobra.Command, c *connection.Connection) {
 		help.Words(cmd, "validate", "strict", "warn", "ignore")
 		help.Words(cmd, "take", "all")
 		for _, name := range []string{
-			"yield", "field-manager", "adopt-from", "selector", "concurrency", "timeout", "server-timeout", "v",
+			"yield", "field-manager", "adopt-from", "selector", "timeout", "server-timeout", "v",
 			"server", "token", "as", "as-group", "as-uid", "as-user-extra", "request-timeout", "tls-server-name",
 			"proxy-url", connection.ExpectCluster,
 		} {

@@ -14,21 +14,14 @@ import (
 )
 
 // Flags are the flags about rules and defaults.
-type Flags struct {
-	file    string
-	explain bool
-}
+type Flags struct{ file string }
 
 const fileFlag = "config"
 
-// Add adds the flags to a command's. predicts: the verb decides about ownership, so that
-// there are rules to explain.
-func (f *Flags) Add(cmd *cobra.Command, predicts bool) {
+// Add adds the flag to a command's.
+func (f *Flags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.file, fileFlag, "", "File with rules and defaults; empty for none. Without it, k8sconnect.yaml beside the input, which may set less")
 	_ = cmd.MarkFlagFilename(fileFlag, "yaml", "yml")
-	if predicts {
-		cmd.Flags().BoolVar(&f.explain, "explain-rules", false, "Say on stderr which flag, annotation or rule decided which path")
-	}
 }
 
 // Read reads the file that is named, or else the one beside the input, and says on stderr that it
@@ -95,7 +88,7 @@ func (s *Settings) onto(flags *pflag.FlagSet) error {
 		adopted = append(slices.Clone(adopted), managedfields.ClientSideApply)
 	}
 	for _, err := range []error{
-		set("field-manager", s.FieldManager), set("readiness", s.Readiness), set("adopt-from", adopted...), set("recreate", s.Recreate...),
+		set("field-manager", s.FieldManager), set("adopt-from", adopted...), set("recreate", s.Recreate...),
 	} {
 		if err != nil {
 			return &Error{File: s.File, Err: err}

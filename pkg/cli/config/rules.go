@@ -37,14 +37,14 @@ type decided struct {
 	path, choice, said string
 }
 
-// Ruled gives a predictor the rules of the file. Their decisions are recorded only if there are any
-// rules, or for --explain-rules.
-func (f *Flags) Ruled(s *Settings, predictor *predict.Predictor) *Rules {
+// Ruled gives a predictor the rules of the file. Decisions are recorded only if there are any rules, or
+// if they are to be explained.
+func Ruled(s *Settings, explain bool, predictor *predict.Predictor) *Rules {
 	predictor.Standing = s.Rules
-	if len(s.Rules.Take)+len(s.Rules.Yield) == 0 && !f.explain {
+	if len(s.Rules.Take)+len(s.Rules.Yield) == 0 && !explain {
 		return nil
 	}
-	r := &Rules{explain: f.explain, matched: map[string]bool{}, decisions: map[decided]predict.Decision{}}
+	r := &Rules{explain: explain, matched: map[string]bool{}, decisions: map[decided]predict.Decision{}}
 	r.predictor = *predictor
 	predictor.OnDecision = r.hear
 	return r
@@ -133,7 +133,7 @@ func (r *Rules) Explain(w io.Writer) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.decisions) == 0 && r.looked {
+	if len(r.decisions) == 0 && r.looked && len(r.predictor.Standing.Take)+len(r.predictor.Standing.Yield) > 0 {
 		fmt.Fprintln(w, "rules: none decided anything")
 	}
 	width, _ := verb.Terminal(w)

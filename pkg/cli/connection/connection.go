@@ -81,7 +81,7 @@ func (c *Connection) Begin(ctx context.Context, stderr io.Writer) (context.Conte
 		return nil, nil, err
 	}
 	var cancel context.CancelFunc
-	if c.timeout == 0 {
+	if c.timeout <= 0 {
 		ctx, cancel = context.WithCancel(ctx)
 	} else {
 		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, &OverError{c.timeout})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // AddFlags adds the flags to those of a command; they are read from there.
@@ -21,10 +22,10 @@ func (c *Connection) AddFlags(flags *pflag.FlagSet) {
 	flags.Lookup("kubeconfig").Usage = "Path of the kubeconfig"
 	flags.DurationVar(&c.serverTimeout, "server-timeout", 30*time.Second,
 		"How long to keep trying while the API server is unavailable; 10m outlasts the start of a cluster")
-	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take; 0 is unlimited")
+	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take; unlimited if not given, or negative")
 	c.addRun(flags)
 	c.addGuards(flags)
-	flags.IntVarP(&c.Verbosity, "v", "v", 0, "Log verbosity; 6 shows each request")
+	flags.IntVarP(&c.Verbosity, "v", "v", 0, "Verbosity: 1 lists what is otherwise counted, and which rule decided which path; 6 shows each request")
 	flags.StringVar(&c.Color, "color", "auto", "When to use colour: auto, always or never")
 }
 
@@ -36,8 +37,9 @@ func CommonFlags() []string {
 // Check rejects flags with invalid values.
 func (c *Connection) Check() error {
 	var errs []error
-	if c.timeout < 0 {
-		errs = append(errs, errors.New("--timeout must not be negative"))
+	// Where a verb waits, 0 is not to wait. A run takes time, whatever it does.
+	if f := c.flags; f != nil && c.timeout == 0 && f.Changed("timeout") {
+		errs = append(errs, &object.HintedError{Err: errors.New("--timeout=0 leaves the run no time"), Advice: "leave it out for no limit"})
 	}
 	if c.serverTimeout < 0 {
 		errs = append(errs, errors.New("--server-timeout must not be negative"))

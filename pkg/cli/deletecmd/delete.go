@@ -96,13 +96,14 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.ignoreAbsent, "ignore-not-found", false, "Treat an absent object as success; the default with -l and --all")
 	flags.BoolVar(&f.wait, "wait", true, "Wait until everything is gone")
 	f.strict.Add(flags)
-	f.config.Add(cmd, false)
+	f.config.Add(cmd)
 	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout,
-		"How long an object may take to go away; 20m for namespaces and CRDs, unless given. 0 is unlimited")
+		"How long to wait for an object to go away; 0 does not wait, a negative value waits without limit. 20m for namespaces and CRDs, unless given")
 	flags.StringArrayVar(&f.timeoutFor, "timeout-for", nil, "KIND=DURATION for a kind that needs another --timeout. Repeatable")
 	flags.BoolVar(&f.explain, "explain-stuck", true, "Explain why when nothing moves")
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is given")
+	_ = flags.MarkHidden("stuck-after") // The default suits people; tests and demonstrations do not wait so long.
 	f.causes.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", verb.StuckCauses())
 	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the objects named, which are terminating, instead of deleting any")
 	flags.BoolVar(&f.yes, "yes", false, "Remove the finalizer without asking")
@@ -127,7 +128,7 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 	o := &deleteOptions{
 		targets: targets, strict: f.strict,
 		engine: deletion.Engine{
-			Propagation: propagation, GracePeriod: grace, DryRun: dryRun, Wait: f.wait,
+			Propagation: propagation, GracePeriod: grace, DryRun: dryRun, Wait: f.wait && f.timeout != 0,
 			IgnoreAbsent: f.ignoreAbsent || !given("ignore-not-found") && len(targets.Types) > 0,
 			StuckAfter:   f.stuckAfter, Timeout: limits.of, Finalizer: f.finalizer,
 		},

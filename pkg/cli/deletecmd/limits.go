@@ -30,9 +30,6 @@ func parseLimits(timeout time.Duration, given bool, each, standing []string) (li
 		l.long = timeout
 	}
 	errs := []error{err}
-	if timeout < 0 {
-		errs = append(errs, errors.New("--timeout must not be negative"))
-	}
 	for _, one := range kinds {
 		if one.Condition != nil {
 			errs = append(errs, fmt.Errorf("--timeout-for=%s: a delete waits for no condition; give KIND=DURATION, such as namespace=30m", one))

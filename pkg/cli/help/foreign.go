@@ -8,6 +8,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 )
 
+// ForeignVerb says what to do instead of a verb that kubectl or another tool has and we do not; empty
+// for any other word.
+func ForeignVerb(word string) string {
+	switch word {
+	case "get", "describe", "list":
+		return command.Kubectl("get") + " and " + command.Kubectl("describe") + " read objects; here, owners shows who owns their fields, and sets lists sets"
+	case "rollback", "undo", "rollout":
+		return command.Kubectl("k8sconnect", "sets", "rollback", "NAME") + " applies an earlier run of a set again; apply --atomic takes back a run that fails"
+	case "create", "replace", "patch", "edit":
+		return command.Kubectl("k8sconnect", "apply", "-f", "FILE") + " creates and changes objects"
+	case "prune":
+		return command.Kubectl("k8sconnect", "apply", "-f", "DIR", "--apply-set=NAME", "--prune")
+	case "status", "ready":
+		return command.Kubectl("k8sconnect", "wait", "TYPE/NAME", "--timeout=0") + " says whether an object is ready, and what it lacks"
+	default:
+		return ""
+	}
+}
+
 // ForeignHint says what to do instead of a flag that kubectl has and we do not; empty if
 // the error is about something else.
 func ForeignHint(err error) string {
@@ -46,6 +65,12 @@ func ForeignHint(err error) string {
 		return "apply --wait waits for what it applied; for the rest, see: kubectl k8sconnect wait"
 	case "force":
 		return "--recreate=KIND[/NAME] deletes an object and creates it anew, where a field of it cannot be changed; --take=all takes contested fields"
+	case "dry-run":
+		return "diff, owners, stuck and wait change nothing; " + command.Kubectl("k8sconnect", "diff") + " shows what apply would change"
+	case "readiness":
+		return "readiness: FILE in k8sconnect.yaml, beside the input or named by --config"
+	case "explain-rules":
+		return "-v 1 says which flag, annotation or rule decided which path"
 	case "version":
 		return "see: kubectl k8sconnect version"
 	default:

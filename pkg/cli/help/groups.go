@@ -61,7 +61,7 @@ func groups() []group {
 			"Conflicts and ownership",
 			[]string{"take", "yield", "to", "from", "path", "manager", "expect"},
 			[]string{
-				"adopt-from", "field-manager", "continue-on-conflict", "recreate", "validate", "explain-rules",
+				"adopt-from", "field-manager", "continue-on-conflict", "recreate", "validate",
 				"as-operation", "share", "release", "status", "owners history", "migrate-versions",
 			},
 		},
@@ -77,13 +77,13 @@ func groups() []group {
 			"Waiting",
 			[]string{"wait", "for", "timeout"},
 			[]string{
-				"wait-for", "any", "fail-on", "fail-on-cause", "timeout-for", "existence-timeout", "readiness", "explain-ready",
-				"explain-stuck", "stuck-after", "logs", "await-kinds",
+				"wait-for", "any", "fail-on", "fail-on-cause", "timeout-for", "existence-timeout", "explain-ready",
+				"explain-stuck", "logs", "await-kinds",
 			},
 		},
 		{"Sets", []string{"apply-set", "prune"}, []string{"prune-allow", "leave-set", "allow-join", "lock-timeout", "history"}},
 		{"Output", []string{"output"}, []string{"summary", "color", connection.RunID, "v"}},
-		{"Connection", []string{"namespace", "context"}, []string{"kubeconfig", "server-timeout", "concurrency"}},
+		{"Connection", []string{"namespace", "context"}, []string{"kubeconfig", "server-timeout"}},
 	}
 }
 

@@ -8,14 +8,23 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // Outcome is what a run comes to, object by object, as a comparison tells it. The zero
 // Outcome is that nothing changes. It may be used from many goroutines.
 type Outcome struct {
-	mu      sync.Mutex
-	changes map[object.Key]string
+	mu        sync.Mutex
+	changes   map[object.Key]string
+	contested bool
+}
+
+// Contested reports whether a path is contested, which ends an apply.
+func (o *Outcome) Contested() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.contested
 }
 
 // See takes in one event. Remarks about an object, and the actions of others, are no part of the
@@ -35,6 +44,7 @@ func (o *Outcome) See(e event.Event) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.contested = o.contested || slices.ContainsFunc(c.Changes, func(c managedfields.Change) bool { return c.Kind == managedfields.Contested })
 	if o.changes == nil {
 		o.changes = map[object.Key]string{}
 	}

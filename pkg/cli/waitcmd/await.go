@@ -29,7 +29,7 @@ type Flags struct {
 	HangFlags
 	wait      bool
 	waitFor   []string
-	readiness RulesFlag
+	readiness string // a file with rules
 	times     TimesFlag
 }
 
@@ -60,16 +60,17 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.waitFor, "wait-for", nil,
 		"KIND[/NAME]:CONDITION, as --for of wait takes it, to wait for instead of readiness. Repeatable")
 	f.times.Add(cmd)
-	f.readiness.Add(flags)
 	f.HangFlags.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", verb.UnreadyCauses(), verb.StuckCauses())
 }
 
-// Standing sets times that hold for many runs.
-func (f *Flags) Standing(times []string) { f.times.Standing = times }
+// Standing sets what holds for many runs: times, and a file with rules for when objects are ready.
+func (f *Flags) Standing(times []string, readiness string) {
+	f.times.Standing, f.readiness = times, readiness
+}
 
 // ToAwaited parses the flags; unattended is set if no user can end a wait by hand.
 func (f *Flags) ToAwaited(flags *pflag.FlagSet, unattended bool) (Awaited, error) {
-	rules, rulesErr := f.readiness.ToRules()
+	rules, rulesErr := readRules(f.readiness)
 	hanging, hangErr := f.ToHanging(flags, unattended)
 	a, errs := Awaited{rules: rules, hanging: hanging}, []error{rulesErr, hangErr}
 	if f.wait {

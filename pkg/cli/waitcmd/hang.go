@@ -34,6 +34,7 @@ type HangFlags struct {
 func (f *HangFlags) Add(cmd *cobra.Command, otherwise string, causes ...verb.Causes) {
 	flags := cmd.Flags()
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long an object may make no progress before the reason is given")
+	_ = flags.MarkHidden("stuck-after") // The default suits people; tests and demonstrations do not wait so long.
 	f.causes.Add(cmd, otherwise, causes...)
 	flags.IntVar(&f.logs, "logs", 0, "How many of the last lines of a container to show with a cause that names it")
 	help.Words(cmd, "logs")

@@ -21,7 +21,6 @@ type waitFlags struct {
 	timeout    time.Duration
 	existence  time.Duration
 	output     string
-	readiness  RulesFlag
 	explain    string
 	local      bool
 }

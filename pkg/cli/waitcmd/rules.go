@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/spf13/pflag"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
@@ -16,26 +15,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// RulesFlag names a table of kinds.
-type RulesFlag struct{ file string }
-
-// Add adds the flag to a command's.
-func (f *RulesFlag) Add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.file, "readiness", "", "File with rules of your own for when objects of a kind are ready, in CEL")
-	_ = flags.SetAnnotation("readiness", "cobra_annotation_bash_completion_filename_extensions", []string{"yaml", "yml"})
-}
-
-// ToRules reads the file; without one, there are no rules.
-func (f *RulesFlag) ToRules() (*condition.Set, error) {
-	if f.file == "" {
+// readRules reads a file with rules for when objects of a kind are ready; without one, there are
+// no rules.
+func readRules(file string) (*condition.Set, error) {
+	if file == "" {
 		return &condition.Set{}, nil
 	}
-	data, err := os.ReadFile(f.file)
+	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("--readiness: %w", err)
+		return nil, fmt.Errorf("readiness: %w", err)
 	}
-	rules, err := condition.ParseRules(f.file, data)
-	return rules, verb.FlagError("--readiness", err)
+	rules, err := condition.ParseRules(file, data)
+	return rules, verb.FlagError("readiness", err)
 }
 
 // Stating gives each condition "ready" the rules that are stated of kinds.

@@ -73,12 +73,11 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 		"Condition to wait for: ready (the default), a CEL expression, condition=TYPE[=STATUS], jsonpath='{…}'[=VALUE], create or delete. Repeatable")
 	flags.BoolVar(&f.any, "any", false, "One --for is enough; otherwise one version of the object has to meet all")
 	flags.StringArrayVar(&f.failOn, "fail-on", nil, "Condition that ends the wait as failed, in the same forms. Repeatable")
-	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout, "How long to wait in all; 0 checks once, a negative value waits without limit")
+	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout, "How long to wait in all; 0 does not wait but checks once, a negative value waits without limit")
 	flags.DurationVar(&f.existence, "existence-timeout", 0,
 		"How long an object, or its kind, may be absent; defaults to --timeout, 0 means not at all")
 	f.times.Add(cmd)
-	f.readiness.Add(flags)
-	f.config.Add(cmd, false)
+	f.config.Add(cmd)
 	flags.StringVar(&f.explain, "explain-ready", "", "KIND of which to print when its objects are ready, and where that rule comes from; waits for nothing")
 	flags.BoolVar(&f.local, "local", false, "Judge the objects as they stand in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
 	f.hang.Add(cmd, "Off unless given", verb.UnreadyCauses())
@@ -106,7 +105,7 @@ func (f *waitFlags) toOptions(in verb.Invocation) (*waitOptions, error) {
 	hanging, hangErr := f.hang.ToHanging(in.Cmd.Flags(), false)
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	out, outErr := printer.ForWait(print)
-	rules, rulesErr := f.readiness.ToRules()
+	rules, rulesErr := readRules(settings.Readiness)
 	Stating(rules, f.local || f.timeout == 0, goal.For)
 	Stating(rules, f.local || f.timeout == 0, goal.FailOn)
 	o := &waitOptions{
@@ -146,8 +145,8 @@ func (f *waitFlags) toGoal() (*wait.Goal, error) {
 }
 
 func (f *waitFlags) toExplanation(in verb.Invocation) (*Explanation, error) {
-	_, settingsErr := f.config.Read(in, nil, "") // It may name the rules.
-	rules, err := f.readiness.ToRules()
+	settings, settingsErr := f.config.Read(in, nil, "") // It may name the rules.
+	rules, err := readRules(settings.Readiness)
 	err = errors.Join(settingsErr, err)
 	if len(in.Args) > 0 || f.target.Set != "" || len(f.target.Filenames) > 0 || f.target.Kustomize != "" {
 		err = errors.Join(err, errors.New("--explain-ready KIND goes without objects"))
