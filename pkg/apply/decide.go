@@ -32,7 +32,8 @@ func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) [
 		}
 		all := make([]Contested, len(open))
 		for i, t := range open {
-			all[i] = Contested{t.Item.Ref, redact.Conflicts(t.Item.Ref, t.Conflicts), redact.Error(t.Item.Object, t.refusal)}
+			offers := offersOf(e.predictorOf(t), t)
+			all[i] = Contested{t.Item.Ref, redact.Conflicts(t.Item.Ref, t.Conflicts), offers.Unleavable, redact.Error(t.Item.Object, t.refusal)}
 		}
 		decisions := e.Decide(ctx, all)
 		if ctx.Err() != nil {
@@ -133,6 +134,8 @@ type Contested struct {
 	Ref object.Ref
 	// Conflicts, at least one.
 	Conflicts []managedfields.Conflict
+	// Unleavable: see [predict.Offers].
+	Unleavable []fieldpath.Path
 	// Refusal is why the server would refuse the object also if all of it were taken; nil
 	// where it would not, or was not asked.
 	Refusal error

@@ -75,16 +75,23 @@ func (e *Engine) conflict(t *target) {
 	for _, miss := range e.Predictor.NearMisses(&t.Prediction) {
 		e.emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
 	}
-	offers, err := e.Predictor.Offers(&t.Prediction)
-	if err != nil {
-		offers = predict.Offers{} // The conflict exists all the same.
-	}
+	offers := offersOf(e.Predictor, t)
 	e.finish(event.Applied{
 		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.InConflict,
 		Conflicts: redact.Conflicts(t.Item.Ref, t.Conflicts), Unleavable: offers.Unleavable, AdoptFrom: offers.AdoptFrom,
 		Yielded: t.Yielded, Left: t.Left,
 		Err: redact.Error(t.Item.Object, t.refusal),
 	})
+}
+
+// offersOf returns which choices settle the conflicts of a target; none if that cannot be found out,
+// since the conflict exists all the same.
+func offersOf(p predict.Predictor, t *target) predict.Offers {
+	offers, err := p.Offers(&t.Prediction)
+	if err != nil {
+		return predict.Offers{}
+	}
+	return offers
 }
 
 // contest reports a conflict that a write met, unless it is to be decided once the other

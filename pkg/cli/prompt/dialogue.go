@@ -53,6 +53,7 @@ func (d *Dialogue) Decide(all []apply.Contested) [][]apply.Decision {
 		for j, conflict := range c.Conflicts {
 			q := question{ref: c.Ref, conflict: conflict, number: total - left + 1, of: total, inPhase: d.Phases > 1}
 			q.refused = format.WouldBeRefused(c.Refusal, conflict.Path)
+			q.unleavable = slices.ContainsFunc(c.Unleavable, conflict.Path.Equal)
 			left--
 			out[i][j] = d.decide(q)
 		}
@@ -69,8 +70,20 @@ type question struct {
 	inPhase bool
 	// managers own the path, each named once.
 	managers []string
-	// refused: the server would not let it be taken.
-	refused bool
+	// refused: the server would not let it be taken. unleavable: no yield names it.
+	refused, unleavable bool
+}
+
+// offers reports whether a decision would settle the conflict.
+func (q question) offers(decision apply.Decision) bool {
+	switch decision {
+	case apply.Take:
+		return !q.refused
+	case apply.Leave:
+		return !q.unleavable
+	default:
+		return true
+	}
 }
 
 func (d *Dialogue) decide(q question) apply.Decision {
@@ -79,7 +92,7 @@ func (d *Dialogue) decide(q question) apply.Decision {
 	}
 	q.managers = managersOf(q.conflict.Owners)
 	decision := d.stands(q.managers)
-	if q.refused && decision == apply.Take {
+	if !q.offers(decision) {
 		decision = apply.Undecided
 	}
 	if decision == apply.Undecided {
@@ -97,13 +110,13 @@ func (d *Dialogue) ask(q question) apply.Decision {
 	for {
 		line, more := d.Read(prompt(q))
 		switch line = strings.Join(strings.Fields(line), " "); {
-		case isOneOf(line, "t", "take") && !q.refused:
+		case isOneOf(line, "t", "take") && q.offers(apply.Take):
 			return apply.Take
-		case isOneOf(line, "l", "leave"):
+		case isOneOf(line, "l", "leave") && q.offers(apply.Leave):
 			return apply.Leave
-		case isOneOf(line, "ta", "take all") && len(q.managers) > 0 && !q.refused:
+		case isOneOf(line, "ta", "take all") && len(q.managers) > 0 && q.offers(apply.Take):
 			return d.always(q.managers, apply.Take)
-		case isOneOf(line, "la", "leave all") && len(q.managers) > 0:
+		case isOneOf(line, "la", "leave all") && len(q.managers) > 0 && q.offers(apply.Leave):
 			return d.always(q.managers, apply.Leave)
 		case isOneOf(line, "q", "quit"), !more:
 			d.quit = true

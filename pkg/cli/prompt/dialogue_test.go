@@ -276,6 +276,30 @@ func TestRefusedCannotBeTaken(t *testing.T) {
 	}
 }
 
+// A path that no yield names is not offered to be left, alone or with all of its manager's; one that
+// cannot be taken either leaves showing and quitting.
+func TestUnleavableCannotBeLeft(t *testing.T) {
+	all := contested(t)
+	replicas, paused := all[1].Conflicts[0], all[1].Conflicts[1]
+	u := &user{lines: []string{"la", "l", "la", "?", "s", "t"}}
+	one := []apply.Contested{
+		{Ref: ref("web"), Conflicts: []managedfields.Conflict{replicas}},
+		{Ref: ref("api"), Conflicts: []managedfields.Conflict{paused}, Unleavable: []fieldpath.Path{paused.Path}},
+	}
+	if diff := cmp.Diff([][]apply.Decision{{leave}, {take}}, u.dialogue().Decide(one)); diff != "" {
+		t.Errorf("%s\n%s", diff, &u.screen)
+	}
+	_, second, _ := strings.Cut(u.screen.String(), "conflict 2 of 2")
+	if !strings.Contains(second, "[t]ake, [s]how, [q]uit (it is a path of another API version, which cannot be left;") || strings.Contains(second, "leave") {
+		t.Errorf("the second question:\n%s", second)
+	}
+	u = &user{lines: []string{"t", "l", "ta", "la", "q"}}
+	one[1].Refusal = apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "api", field.ErrorList{field.Forbidden(field.NewPath("spec", "paused"), "no")})
+	if diff := cmp.Diff([][]apply.Decision{{undecided}}, u.dialogue().Decide(one[1:])); diff != "" || u.asked != 5 {
+		t.Errorf("%s, asked %d times\n%s", diff, u.asked, &u.screen)
+	}
+}
+
 // A question fits the terminal but for paths, which are copied; show leaves nothing out.
 func TestShowLeavesNothingOut(t *testing.T) {
 	long := strings.Repeat("long ", 60) + "\nsecond line \x1b[2J"

@@ -6,6 +6,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -73,6 +74,9 @@ func (d *Dialogue) wholly(q question) []string {
 	if q.refused {
 		lines = append(lines, "  the server would refuse your value")
 	}
+	if q.unleavable {
+		lines = append(lines, "  "+cannotBeLeft)
+	}
 	return lines
 }
 
@@ -94,28 +98,40 @@ func whole(v any, has bool) []string {
 
 // prompt names what can be answered.
 func prompt(q question) string {
-	words := "[t]ake, [l]eave, [s]how, [q]uit"
-	if q.refused {
-		words = "[l]eave, [s]how, [q]uit (the server would refuse your value)"
+	var words, all, not []string
+	if q.offers(apply.Take) {
+		words, all = append(words, "[t]ake"), append(all, "[ta] take all")
+	} else {
+		not = append(not, "the server would refuse your value")
 	}
-	if len(q.managers) > 0 && q.number < q.of {
-		all := "[ta] take all, [la] leave all"
-		if q.refused {
-			all = "[la] leave all"
-		}
-		words += "; of " + q.named() + ": " + all
+	if q.offers(apply.Leave) {
+		words, all = append(words, "[l]eave"), append(all, "[la] leave all")
+	} else {
+		not = append(not, cannotBeLeft)
 	}
-	return words + ": "
+	line := strings.Join(append(words, "[s]how", "[q]uit"), ", ")
+	if len(not) > 0 {
+		line += " (" + strings.Join(not, "; ") + ")"
+	}
+	if len(q.managers) > 0 && q.number < q.of && len(all) > 0 {
+		line += "; of " + q.named() + ": " + strings.Join(all, ", ")
+	}
+	return line + ": "
 }
+
+// cannotBeLeft says why a path cannot be left.
+const cannotBeLeft = "it is a path of another API version, which cannot be left; apply at that version"
 
 // help says what each answer does.
 func help(q question) []string {
 	var lines []string
-	if !q.refused {
+	if q.offers(apply.Take) {
 		lines = append(lines, "  t, take       your value replaces the live one, and the path is yours")
 	}
+	if q.offers(apply.Leave) {
+		lines = append(lines, "  l, leave      the live value stays, and the path is its owner's")
+	}
 	lines = append(lines,
-		"  l, leave      the live value stays, and the path is its owner's",
 		"  s, show       both values at full length, and who set the live one, when",
 		"  q, quit       ask no more: what is not decided stays in conflict, and is not written",
 	)
@@ -126,10 +142,13 @@ func help(q question) []string {
 	if len(q.managers) > 1 {
 		alone = q.named() + " alone own,"
 	}
-	if !q.refused {
+	if q.offers(apply.Take) {
 		lines = append(lines, "  ta, take all  this and all that "+alone+" and is contested in this run")
 	}
-	return append(lines, "  la, leave all the same, left to "+q.named())
+	if q.offers(apply.Leave) {
+		lines = append(lines, "  la, leave all this and all that "+alone+", left to "+q.named())
+	}
+	return lines
 }
 
 // named names the managers.
