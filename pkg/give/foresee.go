@@ -30,17 +30,35 @@ func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstr
 	}
 	contested := predict.Predictor{Manager: w.To}.Contested(err, live, t.Stated)
 	next.Before = redact.Conflicts(t.Ref, contested)
+	changed := e.changed(ctx, t, live, how, next.Before)
 	for _, c := range next.Before {
 		c.Owners = remaining(c, done.Entries, w.To)
 		if len(c.Owners) > 0 {
 			next.After = append(next.After, c)
 			continue
 		}
-		next.Overwrites = append(next.Overwrites, c.Change())
+		if changed(c.Path) {
+			next.Overwrites = append(next.Overwrites, c.Change())
+		}
 	}
 	next.Guarded, next.StillGuarded = guarded(w, entries), guarded(w, done.Entries)
 	next.Removes = unstated(w, done)
 	return next
+}
+
+// changed returns whether an apply that takes all conflicts would change the value at a path: the
+// manifest may only spell it otherwise, or leave out its defaults. All are, if the server refuses that.
+func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstructured, how object.Write, conflicts []managedfields.Conflict) func(fieldpath.Path) bool {
+	always := func(fieldpath.Path) bool { return true }
+	if len(conflicts) == 0 {
+		return always
+	}
+	how.Force = true
+	answer, err := e.Server.Apply(ctx, t.Kind, t.Stated, how)
+	if err != nil {
+		return always
+	}
+	return func(p fieldpath.Path) bool { return !p.Same(live.Object, answer.Object) }
 }
 
 // guarded counts the fields that the receiver states and others own: to change one of them

@@ -1,6 +1,7 @@
 package crdserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -115,11 +116,17 @@ func (s *Server) update(u *unstructured.Unstructured, how object.Write, subresou
 // SetManagedFields replaces the managed fields of the object at its resource
 // version.
 func (s *Server) SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error) {
+	return s.PutManagedFields(ctx, kind, live, fields, object.Write{})
+}
+
+// PutManagedFields is SetManagedFields as a manager, or as a dry run.
+func (s *Server) PutManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (*unstructured.Unstructured, error) {
 	u := live.DeepCopy()
 	if err := unstructured.SetNestedSlice(u.Object, fields, "metadata", "managedFields"); err != nil {
 		return nil, err
 	}
-	return s.Update(ctx, kind, u, object.Write{Manager: "kubectl-k8sconnect"})
+	how.Manager = cmp.Or(how.Manager, "kubectl-k8sconnect")
+	return s.Update(ctx, kind, u, how)
 }
 
 // change applies a request to the live object. Both live and sent are at the request's
