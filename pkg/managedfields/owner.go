@@ -3,6 +3,7 @@ package managedfields
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -88,6 +89,12 @@ const Giver = "k8sconnect-give"
 
 // ClientSideApply is the manager under which kubectl's client-side apply writes.
 const ClientSideApply = "kubectl-client-side-apply"
+
+// IsPerson reports whether a manager is a person at kubectl, such as kubectl-edit, kubectl-set and
+// kubectl-patch: what one has written is a hotfix, and no tool's set of fields to adopt.
+func IsPerson(manager string) bool {
+	return strings.HasPrefix(manager, "kubectl-") && manager != ClientSideApply
+}
 
 // LastAppliedAnnotation holds what client-side apply last applied.
 const LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"

@@ -76,7 +76,7 @@ func (p Predictor) Offers(in *Prediction) (Offers, error) {
 		}
 	}
 	manager := soleOwner(in.Conflicts)
-	if manager == "" || in.Live == nil {
+	if manager == "" || managedfields.IsPerson(manager) || in.Live == nil {
 		return out, nil
 	}
 	from := p.AdoptFrom

@@ -61,16 +61,16 @@ func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) strin
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("an item of .%s that the manifest does not state is also owned by %s, and what they own of it stays; "+
-		"--adopt-from=%s makes it yours, or remove the item by hand",
-		list, strings.Join(names, ", "), strings.Join(names, ","))
+	return fmt.Sprintf("an item of %s that the manifest does not state is also owned by %s, and what they own of it stays; "+
+		"%s makes it yours, or remove the item by hand",
+		list, strings.Join(names, ", "), p.toOwn(in, []fieldpath.Path{list}, names))
 }
 
 // leftBehindBy returns the list in which an item is left behind, and who owns that item.
-func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (string, []string) {
+func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (fieldpath.Path, []string) {
 	entries, err := managedfields.Entries(in.Live)
 	if err != nil {
-		return "", nil
+		return nil, nil
 	}
 	for _, cause := range causes {
 		list, _, indexed := strings.Cut(cause.Field, "[")
@@ -87,10 +87,10 @@ func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (st
 		}
 		slices.Sort(names)
 		if names = slices.Compact(names); len(names) > 0 {
-			return list, names
+			return path, names
 		}
 	}
-	return "", nil
+	return nil, nil
 }
 
 // OwnersOfUnstated returns, sorted, the owners that hold anything of a list item that the

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -23,7 +24,7 @@ import (
 func (p Predictor) unstated(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
 	for left, names := range p.leftNear(in, causes) {
 		if p.acceptedIfAdopted(ctx, server, in, names) {
-			return leftInWords(left, names)
+			return p.leftInWords(in, left, names)
 		}
 	}
 	return ""
@@ -88,11 +89,11 @@ func (p Predictor) acceptedIfAdopted(ctx context.Context, server Server, in *Pre
 }
 
 // leftInWords names what is left, its owners, and the way out.
-func leftInWords(left []fieldpath.Path, names []string) string {
+func (p Predictor) leftInWords(in *Prediction, left []fieldpath.Path, names []string) string {
 	const most = 3
 	paths := make([]string, 0, most)
-	for _, p := range left[:min(len(left), most)] {
-		paths = append(paths, p.String())
+	for _, path := range left[:min(len(left), most)] {
+		paths = append(paths, path.String())
 	}
 	what, it := strings.Join(paths, ", "), "it"
 	if more := len(left) - most; more > 0 {
@@ -106,8 +107,24 @@ func leftInWords(left []fieldpath.Path, names []string) string {
 	if len(names) > 1 {
 		owns = "own"
 	}
-	return fmt.Sprintf("%s %s not in the manifest, and %s because %s %s %s; --adopt-from=%s makes %s yours, so that %s %s, or remove %s by hand",
-		what, is, stays, strings.Join(names, " and "), owns, it, strings.Join(names, ","), it, pronoun(it), goes, it)
+	return fmt.Sprintf("%s %s not in the manifest, and %s because %s %s %s; %s makes %s yours, so that %s %s, or remove %s by hand",
+		what, is, stays, strings.Join(names, " and "), owns, it, p.toOwn(in, left, names), it, pronoun(it), goes, it)
+}
+
+// toOwn is the flag or the command that makes the paths ours, which the managers own. All that a
+// tool has applied is adopted; of a person's fields, these alone are given.
+func (p Predictor) toOwn(in *Prediction, paths []fieldpath.Path, names []string) string {
+	if !slices.ContainsFunc(names, managedfields.IsPerson) {
+		return "--adopt-from=" + strings.Join(names, ",")
+	}
+	words := []string{command.Kubectl("k8sconnect", "give"), in.Item.Resource()}
+	for _, path := range paths {
+		words = append(words, text.ShellQuote(path.String()))
+	}
+	if ns := in.Item.Namespace; ns != "" {
+		words = append(words, "-n", ns)
+	}
+	return strings.Join(append(words, "--from="+text.ShellQuote(strings.Join(names, ",")), "--to="+text.ShellQuote(p.Manager)), " ")
 }
 
 func pronoun(it string) string {

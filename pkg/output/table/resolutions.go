@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
@@ -69,13 +67,9 @@ func resolutions(conflicts []event.Applied, opening string, named func(object.Re
 }
 
 // soleOwner returns the manager whose adoption settles all conflicts of a run; empty for none.
-// A person at kubectl (kubectl-set, kubectl-edit) is none: adoption is for what a tool applies.
 func soleOwner(conflicts []event.Applied) string {
 	sole := conflicts[0].AdoptFrom
 	if slices.ContainsFunc(conflicts, func(a event.Applied) bool { return a.AdoptFrom != sole }) {
-		return ""
-	}
-	if strings.HasPrefix(sole, "kubectl-") && sole != managedfields.ClientSideApply {
 		return ""
 	}
 	return text.Printable(sole)

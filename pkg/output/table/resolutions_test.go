@@ -6,17 +6,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// Adoption is offered for what a tool applies, never for what a person did by hand.
-func TestAdoptionIsOfferedForAppliers(t *testing.T) {
-	for manager, want := range map[string]string{
-		"flux": "flux", "helm": "helm", "kubectl": "kubectl", "kubectl-client-side-apply": "kubectl-client-side-apply",
-		"kubectl-set": "", "kubectl-patch": "", "kubectl-edit": "", "kubectl-create": "", "": "",
-	} {
-		if got := soleOwner([]event.Applied{{AdoptFrom: manager}, {AdoptFrom: manager}}); got != want {
-			t.Errorf("%q: offered %q", manager, got)
-		}
-		if got := soleOwner([]event.Applied{{AdoptFrom: manager}, {AdoptFrom: "other"}}); got != "" {
-			t.Errorf("%q beside another: offered %q", manager, got)
+// Adoption is offered if it settles all conflicts of a run.
+func TestAdoptionIsOfferedForAll(t *testing.T) {
+	for other, want := range map[string]string{"flux": "flux", "other": "", "": ""} {
+		if got := soleOwner([]event.Applied{{AdoptFrom: "flux"}, {AdoptFrom: other}}); got != want {
+			t.Errorf("flux and %q: offered %q", other, got)
 		}
 	}
 }
