@@ -100,9 +100,10 @@ func attribute(changes []managedfields.Change, p *predict.Prediction, taken []ma
 	}
 }
 
-// touch reports whether a change is at the path of a conflict, above it or below it.
+// touch reports whether a change is at the path of a conflict, above it or below it. The order of a
+// list has nothing to do with a conflict about one of its items.
 func touch(change managedfields.Change, c managedfields.Conflict) bool {
-	return change.Path.HasPrefix(c.Path) || c.Path.HasPrefix(change.Path)
+	return change.Path.HasPrefix(c.Path) || !change.Order && c.Path.HasPrefix(change.Path)
 }
 
 func union(a, b []managedfields.Owner) []managedfields.Owner {

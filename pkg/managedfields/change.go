@@ -62,6 +62,9 @@ type Change struct {
 	SameValue bool
 	// Atomic is set if the value is one path with everything in it.
 	Atomic bool
+	// Order is set if only items of a keyed list or set have changed places. That takes nothing from
+	// an owner: items have owners, their order has none.
+	Order bool
 }
 
 // SortConflicts sorts conflicts by path.

@@ -27,7 +27,9 @@ func WithOwners(changes []Change, entries []Entry, manager string) []Change {
 	others := Others(entries, manager)
 	out := slices.Clone(changes)
 	for i := range out {
-		out[i].Owners = HoldersOf(others, out[i].Path)
+		if !out[i].Order {
+			out[i].Owners = HoldersOf(others, out[i].Path)
+		}
 	}
 	return out
 }
@@ -126,7 +128,7 @@ func (c *comparer) lists(path fieldpath.Path, before, after []any, set *fieldpat
 		is[n] = a.Elements[pair[1]]
 	}
 	if !slices.EqualFunc(was, is, fieldpath.Element.Equals) {
-		c.changes = append(c.changes, Change{Path: path, From: fieldpath.Keys(was), To: fieldpath.Keys(is), Kind: Changed})
+		c.changes = append(c.changes, Change{Path: path, From: fieldpath.Keys(was), To: fieldpath.Keys(is), Kind: Changed, Order: true})
 	}
 	return true
 }

@@ -2,6 +2,8 @@ package property_test
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -58,6 +60,44 @@ func (h *history) get(t *testing.T) *unstructured.Unstructured {
 		t.Fatal(err)
 	}
 	return live
+}
+
+// To move items of a keyed list or a set to other places contests nothing, and takes nothing from
+// its owners: the server meets the same conflicts, and so diff marks the same paths.
+func TestOrderIsNotContested(t *testing.T) {
+	var moved, conflicts int
+	cases := eachHistory(t, func(t *testing.T, h *history) {
+		p := predict.Predictor{Manager: us}
+		other := &unstructured.Unstructured{Object: h.reorder(h.Schema(), h.manifest.Object).(map[string]any)}
+		_, err := h.Apply(t.Context(), object.Kind{}, other, object.Write{Manager: us, DryRun: true})
+		if err != nil && !predict.IsContested(err) {
+			return
+		}
+		met := pathsOfConflicts(p.Contested(err, h.get(t), other))
+		says, _ := compared(t, h.Server, other, p)
+		if says.Err != nil {
+			return
+		}
+		for _, c := range says.Changes {
+			if c.Order {
+				moved++
+			}
+			switch {
+			case c.Order && (c.Kind != managedfields.Changed || len(c.Owners) > 0):
+				t.Errorf("the order of %s is %s, owned by %v", c.Path, c.Kind, c.Owners)
+			case c.Kind == managedfields.Contested && !slices.ContainsFunc(met, func(path string) bool {
+				return strings.HasPrefix(path, c.Path.String()) || strings.HasPrefix(c.Path.String(), path)
+			}):
+				t.Errorf("%s is contested, and the server meets %v", c.Path, met)
+			case c.Kind == managedfields.Contested:
+				conflicts++
+			}
+		}
+	})
+	t.Logf("%d lists in another order, %d contested paths", moved, conflicts)
+	if cases >= 300 && (moved < cases/30 || conflicts < cases/30) {
+		t.Error("that is too little to prove anything")
+	}
 }
 
 // Diff ends with 0 if and only if apply writes nothing and ends with 0. A contested field would

@@ -202,3 +202,30 @@ func (r random) editIn(s *structuralschema.Structural, m map[string]any) {
 	}
 	m[name] = r.value(below, 3)
 }
+
+// reorder moves items of keyed lists and sets to other places.
+func (r random) reorder(s *structuralschema.Structural, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			below, known := s.Properties[name]
+			if !known && s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+				below = *s.AdditionalProperties.Structural
+			}
+			out[name] = r.reorder(&below, v[name])
+		}
+		return out
+	case []any:
+		if s.Items == nil || s.XListType == nil || *s.XListType == "atomic" {
+			return v
+		}
+		out := make([]any, len(v))
+		for i, at := range r.Perm(len(v)) {
+			out[i] = r.reorder(s.Items, v[at])
+		}
+		return out
+	default:
+		return v
+	}
+}
