@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/budget"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
@@ -15,6 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
 func (o *applyOptions) Execute(ctx context.Context, in verb.Invocation) error {
@@ -28,7 +30,7 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 		return verb.Finish(err, o.out.Close(ctx))
 	}
 	if o.printed {
-		return o.input.Incomplete(verb.Finish(manifests{&o.input, o.engine.Predictor, o.out}.print(ctx, in.Connection, in.Streams)))
+		return o.input.Incomplete(verb.Finish(manifests{&o.input, o.predictor, o.out}.print(ctx, in.Connection, in.Streams)))
 	}
 	err := o.work(ctx, in.Cmd.Context(), in.Connection, connect)
 	defer func() {
@@ -41,41 +43,38 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 // work does the run and reports to the printer. ctx ends with the run's --timeout,
 // patient does not.
 func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connection, connect func() (*client.Client, error)) error {
-	if o.set.Name != "" && o.engine.DryRun == object.DryRunNone {
+	if o.set.Name != "" && o.dryRun == object.DryRunNone {
 		o.lock = sets.New(c, o.run, o.lockWithin, o.out.Print)
 	}
 	client, err := connect()
 	if err != nil {
 		return err
 	}
-	p, err := o.input.Plan(ctx, c, client, o.engine.Predictor, o.out.Print)
+	p, err := o.input.Plan(ctx, c, client, o.predictor, o.out.Print)
 	if err != nil {
 		return err
 	}
-	done := o.input.Types(ctx, client, p, &o.engine.Predictor)
+	done := o.input.Types(ctx, client, p, &o.predictor)
 	defer done()
-	o.engine.Prefetched = o.input.Prefetched()
 	if err := o.awaited.Check(ctx, client, p); err != nil {
 		return err
 	}
-	until, _ := ctx.Deadline()
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
 	leavers := sets.LeavingMembers{Leave: o.set.Leave}
-	o.engine.Seen = foresight.see
+	until, _ := ctx.Deadline()
+	ready := o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print)
+	o.engine = o.newEngine(client, p, until)
+	o.engine.Seen, o.engine.Wait = foresight.see, foresight.before(ready, p)
 	if o.set.Name == "" {
 		o.engine.Predictor.Carry, o.engine.Seen = leavers.Carry(), seeing(foresight.see, leavers.See)
 	}
-	o.engine.Wait = foresight.before(o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print), p)
-	o.engine.Decide = o.live.Asks(len(p.Phases))
-	o.engine.Remove = remover{client, o.out.Print}.ofItem
-	o.engine.Server, o.engine.Scope, o.engine.Emit = client, o.input.Scope, forecasting(until, o.out.Print)
 	run := func(ctx context.Context) error {
 		err := o.rules.Watch(p, o.input.Beside(ctx, client), o.out.Print, o.engine.Run(ctx, p))
 		foresight.report(ctx, p, o.asked(client))
-		if o.engine.DryRun == object.DryRunNone {
+		if o.dryRun == object.DryRunNone {
 			foresight.tellKept(ctx)
 		}
-		if err == nil && o.awaited.Waits() && o.engine.DryRun == object.DryRunNone {
+		if err == nil && o.awaited.Waits() && o.dryRun == object.DryRunNone {
 			waitcmd.TellDiffering(ctx, client.NoRetry(), p, o.out.Print)
 		}
 		return err
@@ -83,7 +82,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	back := func(ctx context.Context, failed error) error {
 		err := o.rollBack(ctx, client, p, failed)
 		if !o.undone {
-			leavers.Warn(ctx, client, o.engine.DryRun != object.DryRunNone, o.out.Print)
+			leavers.Warn(ctx, client, o.dryRun != object.DryRunNone, o.out.Print)
 		}
 		return err
 	}
@@ -93,10 +92,24 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	return verb.Unfinished(back(ctx, run(ctx)))
 }
 
+// newEngine returns the engine of a run that has until the given time; zero means no end.
+func (o *applyOptions) newEngine(client *client.Client, p *plan.Plan, until time.Time) *apply.Engine {
+	engine := &apply.Engine{
+		Server: client, Predictor: o.predictor, Scope: o.input.Scope, Prefetched: o.input.Prefetched(),
+		DryRun: o.dryRun, AwaitKinds: o.awaitKinds, ContinueOnConflict: o.continueOnConflict, Objects: o.objects,
+		Decide: o.live.Asks(len(p.Phases)), Remove: remover{client, o.out.Print}.ofItem,
+		Emit: forecasting(until, o.out.Print),
+	}
+	if o.journal != nil {
+		engine.Journal = o.journal
+	}
+	return engine
+}
+
 // asked returns the reader for questions about what will not work. It is nil for a real
 // apply, which has work to do; findings that need only the set are reported anyway.
 func (o *applyOptions) asked(client *client.Client) diagnose.Reader {
-	if o.engine.DryRun == object.DryRunServer {
+	if o.dryRun == object.DryRunServer {
 		return client.NoRetry()
 	}
 	return nil

@@ -49,7 +49,7 @@ func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *p
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), most, &backError{most})
 	defer cancel()
 	engine := restore.Engine{
-		Server: client, Manager: o.engine.Predictor.Manager,
+		Server: client, Manager: o.predictor.Manager,
 		Remove: remover{client, o.out.Print}.remove, Contents: client.Contents, Emit: o.out.Print,
 	}
 	if err := engine.Run(ctx, groups); err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 )
 
@@ -47,9 +48,17 @@ type applyFlags struct {
 }
 
 type applyOptions struct {
-	input   input.Options
-	strict  verb.StrictFlags
-	engine  apply.Engine
+	input  input.Options
+	strict verb.StrictFlags
+	// engine carries out the run, as newEngine makes it.
+	engine    *apply.Engine
+	predictor predict.Predictor
+	dryRun    object.DryRun
+	// continueOnConflict, awaitKinds and objects are for the engine.
+	continueOnConflict bool
+	awaitKinds         time.Duration
+	objects            bool
+
 	awaited waitcmd.Awaited
 	rules   *config.Rules
 	// journal records what may have to be taken back; nil without --atomic.
@@ -163,9 +172,11 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	print.DryRun, print.Unasked = dryRun != object.DryRunNone, dryRun == object.DryRunClient
 	out, outErr := printer.ForApply(print)
 	o := &applyOptions{
-		input:       input,
-		strict:      f.strict,
-		engine:      apply.Engine{Predictor: predictor, DryRun: dryRun, AwaitKinds: f.awaitKinds, ContinueOnConflict: f.continueOnConflict, Objects: output.IsOfObjects(f.output)},
+		input:      input,
+		strict:     f.strict,
+		predictor:  predictor,
+		dryRun:     dryRun,
+		awaitKinds: f.awaitKinds, continueOnConflict: f.continueOnConflict, objects: output.IsOfObjects(f.output),
 		awaited:     awaited,
 		rules:       rules,
 		set:         set,
@@ -185,7 +196,6 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	var concurrencyErr, kindsErr, sideErr error
 	if f.atomic {
 		o.journal = &restore.Journal{}
-		o.engine.Journal = o.journal
 	}
 	if f.history < 0 {
 		sideErr = errors.New("--history must not be negative")

@@ -36,14 +36,14 @@ func (o *applyOptions) applySet(
 	o.engine.Emit = told.Counting(o.engine.Emit)
 	emit := o.engine.Emit
 	run := &sets.Run{
-		Server: client, Namespace: namespace, DryRun: o.engine.DryRun, Manager: o.engine.Predictor.Manager,
+		Server: client, Namespace: namespace, DryRun: o.dryRun, Manager: o.predictor.Manager,
 		Ask: o.ask, Emit: emit, Former: sets.Promised(client), Shown: losses(p, emit),
 		Delete: func(ctx context.Context, set *sets.Set, d applyset.Decision) ([]applyset.Kept, error) {
 			departing, err := sets.Order(ctx, client, set, d)
 			if err != nil {
 				return nil, err
 			}
-			engine := deletion.Engine{DryRun: o.engine.DryRun, Emit: o.noting(departing, sets.Pruned(emit))}
+			engine := deletion.Engine{DryRun: o.dryRun, Emit: o.noting(departing, sets.Pruned(emit))}
 			o.awaited.Deletes(&engine)
 			err = deleteMembers(ctx, c, o.run, client, &engine, departing.Phases)
 			return departing.Stayed(), err
@@ -71,7 +71,7 @@ func (o *applyOptions) applySet(
 // approval finds out what the run comes to, as diff does, and asks whether that may be done.
 func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run, d applyset.Decision) error {
 	var found sets.Outcome
-	engine := diff.Engine{Predictor: o.engine.Predictor, Server: client, Admit: run.Admit, Emit: found.See}
+	engine := diff.Engine{Predictor: o.predictor, Server: client, Admit: run.Admit, Emit: found.See}
 	engine.Predictor.Take = append(slices.Clone(engine.Predictor.Take), o.set.AdoptionChoices()...)
 	if err := engine.Run(ctx, p); err != nil && !errors.Is(err, diff.ErrDiffers) {
 		return err
@@ -85,7 +85,7 @@ func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *p
 // noting records what a prune deletes, so that --atomic can take it back, and passes the events on.
 // An object counts even if it is not certain that it was deleted: the rollback checks what exists.
 func (o *applyOptions) noting(departing *sets.Leaving, emit func(event.Event)) func(event.Event) {
-	if o.journal == nil || o.engine.DryRun != object.DryRunNone {
+	if o.journal == nil || o.dryRun != object.DryRunNone {
 		return emit
 	}
 	o.pruned = departing.Plan
@@ -148,7 +148,7 @@ func deleteMembers(
 
 // keeper keeps the history of the run's set; nil if nothing is written.
 func (o *applyOptions) keeper(client *client.Client, set *sets.Set) *sets.Keeper {
-	if o.engine.DryRun != object.DryRunNone {
+	if o.dryRun != object.DryRunNone {
 		return nil
 	}
 	return &sets.Keeper{

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
@@ -192,9 +191,9 @@ func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []
 		return err
 	}
 	back := &applyOptions{
-		input: input.Of(text), engine: apply.Engine{Predictor: o.predictor}, awaited: o.awaited,
+		input: input.Of(text), predictor: o.predictor, awaited: o.awaited,
 		set: sets.Prune(o.name), lockWithin: o.lockWithin, history: sets.Usual,
-		run: print.Run, out: out,
+		run: print.Run, journal: o.journal, out: out,
 	}
 	back.approve = func(now *sets.Outcome) error {
 		last, _, err := back.lock.Last()
@@ -202,9 +201,6 @@ func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []
 			last = history.Run{} // By its contents alone, then.
 		}
 		return approve(now, last)
-	}
-	if o.journal != nil {
-		back.journal, back.engine.Journal = o.journal, o.journal
 	}
 	return back.Execute(ctx, in)
 }
