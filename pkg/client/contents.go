@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -13,12 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/discovery"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/listwatch"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 // countFor bounds one count. A slow answer is not worth waiting for, since the count only
@@ -185,4 +188,124 @@ func (h *held) put(uid types.UID, kinds []object.Kind) {
 		h.kinds = map[types.UID][]object.Kind{}
 	}
 	h.kinds[uid] = kinds
+}
+
+// openFor bounds how long a deletion waits for the storage of a definition's instances. It
+// opens in a fraction of a second; without it, the definition goes as well, later.
+const openFor = 5 * time.Second
+
+// isDefinition reports whether objects of the kind define other kinds.
+func isDefinition(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+}
+
+// openStorage makes the server open the storage of a definition's instances before the
+// definition is deleted. The server opens it when the kind is asked for first, and its own
+// finalizer asks as well: it then fails with "storage is (re)initializing", and may forget the
+// definition for up to five minutes, after which it looks at all of them again
+// (docs/design/delete.md).
+//
+// It goes as far as it can: whatever is wrong, the deletion follows and says it.
+func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.Ref) {
+	ctx, cancel := context.WithTimeout(ctx, openFor)
+	defer cancel()
+	ahead := transport.Request{Ref: ref, Quiet: true, Asked: make(chan struct{})} // It is not reported.
+	var definition *unstructured.Unstructured
+	err := c.requests.Once(ctx, ahead, func(ctx context.Context) error {
+		body, err := transport.Read(ctx, c.rest.Get().AbsPath(transport.ResourcePath(kind, ref.Namespace, ref.Name)...))
+		if err == nil {
+			definition, err = transport.Object(body, kind, ref)
+		}
+		return err
+	})
+	if err != nil || definition.GetDeletionTimestamp() != nil {
+		return
+	}
+	kinds := instancesOf(definition)
+	if len(kinds) == 0 {
+		return
+	}
+	pauses := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.5, Steps: 100, Cap: time.Second}
+	for {
+		err := c.requests.Once(ctx, ahead, func(ctx context.Context) error {
+			// No object has the label, so that the answer is short. A list with a limit would
+			// be read past what is to be opened, from etcd.
+			list := listwatch.Collection(c.rest, kinds[0], object.Selection{Labels: "k8sconnect.io/storage=open"})
+			_, err := transport.Read(ctx, listwatch.MetadataOnly(list))
+			return err
+		})
+		if !apierrors.IsTooManyRequests(err) || retry.For(ctx, pauses.Step()) != nil {
+			return
+		}
+	}
+}
+
+// FieldsPage is the objects of one page of a list, with their managed fields and nothing
+// else. It is valid during the call that it is handed to.
+type FieldsPage []ObjectFields
+
+// ObjectFields is one of them.
+type ObjectFields struct {
+	Ref    object.Ref
+	Fields []metav1.ManagedFieldsEntry
+}
+
+// Fields lists what is selected of a kind, each request once, and hands over the managed
+// fields of the objects page by page. Nothing but metadata is sent, and no more than a page
+// is held. begin is called when the list begins, and again where it has to begin anew: what
+// was handed over until then comes again.
+func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selection, begin func(), page func(FieldsPage)) error {
+	ref := object.Ref{GVK: kind.GVK, Namespace: sel.Namespace, Name: sel.Name}
+	var items FieldsPage
+	l := &listwatch.List{
+		Kind: kind, Size: selectPage, AnyTime: true,
+		Build: func() *rest.Request {
+			return listwatch.MetadataOnly(listwatch.Collection(n.client.rest, kind, sel))
+		},
+		Do: func(ctx context.Context, send func(context.Context) error) error {
+			if err := n.do(ctx, ref, send); err != nil {
+				return err
+			}
+			page(items)
+			return nil
+		},
+		Begin: begin,
+		Turn:  func() { items = items[:0] },
+		Item: func(text []byte) error {
+			item, err := fieldsOf(text, kind, within(kind, sel))
+			items = append(items, item)
+			return err
+		},
+	}
+	_, err := l.Read(ctx)
+	if transport.Unserved(err) {
+		return discovery.NoneOf(kind)
+	}
+	return err
+}
+
+// fieldsOf reads the item of a list. It decodes what is needed: of all other metadata there
+// may be a lot.
+func fieldsOf(text []byte, kind object.Kind, namespace string) (ObjectFields, error) {
+	var item struct {
+		Metadata struct {
+			Name          string                      `json:"name"`
+			Namespace     string                      `json:"namespace"`
+			ManagedFields []metav1.ManagedFieldsEntry `json:"managedFields"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(text, &item); err != nil {
+		return ObjectFields{}, transport.Garbled(text)
+	}
+	out := ObjectFields{
+		Ref:    object.Ref{GVK: kind.GVK, Namespace: item.Metadata.Namespace, Name: item.Metadata.Name},
+		Fields: item.Metadata.ManagedFields,
+	}
+	switch {
+	case out.Ref.Name == "":
+		return out, transport.Wrong("a %s without name", kind.GVK.Kind)
+	case kind.Namespaced && namespace != "" && out.Ref.Namespace != namespace:
+		return out, transport.Wrong("it is the %s %s of namespace %q, not of %q", kind.GVK.Kind, out.Ref.Name, out.Ref.Namespace, namespace)
+	}
+	return out, nil
 }

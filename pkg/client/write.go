@@ -3,16 +3,19 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 // noVersion is a resource version that no object has: it is the revision of a store with
@@ -131,4 +134,199 @@ func (c *Client) answered(
 		return nil, c.Absent(ctx, kind, err)
 	}
 	return out, err
+}
+
+// SetManagedFields replaces the managed fields of the object, if it still is the
+// version that was read; if not, the error is a conflict.
+func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error) {
+	return c.PutManagedFields(ctx, kind, live, fields, object.Write{})
+}
+
+// PutManagedFields is SetManagedFields as a manager, or as a dry run. It is sent by way of a
+// version of the kind at which the server changes nothing else, if there is one: what the server
+// changes becomes the manager's, which without a name is this program's. The answer is at the
+// version of the kind all the same. Where the object would be too large with them, the error is a
+// *[TooLargeError].
+func (c *Client) PutManagedFields(
+	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
+) (*unstructured.Unstructured, error) {
+	at, err := c.uncredited(ctx, kind, live, fields, how)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.sendManagedFields(ctx, at, live, fields, how)
+	if err == nil && keptNone(answer, fields) {
+		return nil, c.putBack(ctx, at, live, answer, how)
+	}
+	if err != nil || at.GVK == kind.GVK {
+		return answer, err
+	}
+	out := live.DeepCopy()
+	out.SetResourceVersion(answer.GetResourceVersion())
+	out.SetManagedFields(answer.GetManagedFields())
+	return out, nil
+}
+
+func (c *Client) sendManagedFields(
+	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
+) (*unstructured.Unstructured, error) {
+	body, err := json.Marshal([]map[string]any{
+		{"op": "replace", "path": "/metadata/managedFields", "value": fields},
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("managed fields of %s: %w", object.RefOf(live), err)
+	}
+	q := transport.Request{Ref: object.RefOf(live), Guarded: true}
+	return c.object(ctx, kind, q, func() *rest.Request {
+		r := c.rest.Patch(types.JSONPatchType).AbsPath(transport.ResourcePath(kind, live.GetNamespace(), live.GetName())...).Body(body)
+		if how.Manager != "" {
+			r = r.Param("fieldManager", how.Manager)
+		}
+		if how.DryRun {
+			r = r.Param("dryRun", metav1.DryRunAll)
+		}
+		return r
+	})
+}
+
+// uncredited returns the kind at the version by which managed fields are best written: the
+// requested one, unless the server would change the object itself there and credit the sender
+// with it. That is what happens to a default of one version that storage drops, because the
+// stored version does not have it: each write sets it anew. The stored version changes nothing,
+// and the server does not say which one that is, so dry runs have to show it.
+func (c *Client) uncredited(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (object.Kind, error) {
+	if kind.GVK.Group == "" { // It has a single version.
+		return kind, nil
+	}
+	others, err := c.Elsewhere(ctx, kind.GVK)
+	if err != nil || len(others) == 0 {
+		return kind, ctx.Err() // The write itself tells what is wrong.
+	}
+	how.DryRun = true
+	at := kind
+	for _, gv := range append([]schema.GroupVersion{kind.GVK.GroupVersion()}, others...) {
+		if gv.Group != kind.GVK.Group {
+			continue
+		}
+		at.GVK.Version = gv.Version
+		answer, err := c.sendManagedFields(ctx, at, live, fields, how)
+		if err != nil && gv == kind.GVK.GroupVersion() {
+			break
+		}
+		if err == nil && !credited(answer, fields) {
+			return at, nil
+		}
+	}
+	return kind, ctx.Err()
+}
+
+// credited reports whether an updater owns more of an object than was sent.
+func credited(answer *unstructured.Unstructured, sent []any) bool {
+	type owner struct{ manager, operation, apiVersion, subresource any }
+	known := map[owner]any{}
+	ownerOf := func(entry map[string]any) owner {
+		return owner{entry["manager"], entry["operation"], entry["apiVersion"], entry["subresource"]}
+	}
+	for _, entry := range sent {
+		if entry, ok := entry.(map[string]any); ok {
+			known[ownerOf(entry)] = entry["fieldsV1"]
+		}
+	}
+	now, _, _ := unstructured.NestedSlice(answer.Object, "metadata", "managedFields")
+	for _, entry := range now {
+		entry, ok := entry.(map[string]any)
+		if ok && entry["operation"] == string(metav1.ManagedFieldsOperationUpdate) && exceeds(entry["fieldsV1"], known[ownerOf(entry)]) {
+			return true
+		}
+	}
+	return false
+}
+
+// exceeds reports whether fields have a path that others do not.
+func exceeds(fields, others any) bool {
+	has, _ := fields.(map[string]any)
+	known, is := others.(map[string]any)
+	if !is {
+		return true
+	}
+	for name, below := range has {
+		if at, is := known[name]; !is || exceeds(below, at) {
+			return true
+		}
+	}
+	return false
+}
+
+// TooLargeError says that an object with the managed fields that were sent is larger than the API
+// server stores. It does not refuse that: it stores the object without any managed fields.
+type TooLargeError struct {
+	Ref object.Ref
+	// Lost is why the former ones could not be put back; nil if they were, so that nothing changed.
+	Lost error
+}
+
+func (e *TooLargeError) Error() string {
+	said := "with these managed fields the object is larger than the API server stores, so it kept none of any owner; "
+	if e.Lost == nil {
+		return said + "the former ones were put back"
+	}
+	return fmt.Sprintf("%sthe former ones could not be put back: %v", said, e.Lost)
+}
+
+// Hint says what to do.
+func (e *TooLargeError) Hint() string {
+	if e.Lost == nil {
+		return "the more managers own a field, the larger is the object: move fields rather than share them, or fewer of them"
+	}
+	return "it has no owner left: the next apply conflicts with before-first-apply over every difference, and --force-conflicts or --take=all owns it again"
+}
+
+func (e *TooLargeError) Unwrap() error { return e.Lost }
+
+// Status makes it the refusal that it is, where nothing changed.
+func (e *TooLargeError) Status() metav1.Status {
+	if e.Lost != nil {
+		return metav1.Status{Status: metav1.StatusFailure}
+	}
+	return apierrors.NewRequestEntityTooLargeError(e.Error()).ErrStatus
+}
+
+// keptNone reports whether the API server dropped all managed fields that were sent.
+func keptNone(answer *unstructured.Unstructured, sent []any) bool {
+	return len(sent) > 0 && len(answer.GetManagedFields()) == 0
+}
+
+// putBack writes the managed fields that live had to an object that has lost all. Whoever wrote in
+// between got none from the server, unless it applied: then the object has an owner again, and
+// nothing is put back beside that.
+func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *unstructured.Unstructured, how object.Write) error {
+	out := &TooLargeError{Ref: object.RefOf(live)}
+	before, _, _ := unstructured.NestedSlice(live.Object, "metadata", "managedFields")
+	if len(before) == 0 { // There is nothing to lose.
+		return out
+	}
+	ctx = context.WithoutCancel(ctx) // Until then the object has no owners, so an interrupt waits for it.
+	for attempts := retry.At(out.Ref); ; {
+		attempts.Saw(answer)
+		if !keptNone(answer, before) {
+			out.Lost = errors.New("another client applied the object in between")
+			return out
+		}
+		back, err := c.sendManagedFields(ctx, kind, answer, before, how)
+		switch {
+		case err == nil && keptNone(back, before):
+			out.Lost = errors.New("with them, too, it is too large by now")
+			return out
+		case !apierrors.IsConflict(err):
+			out.Lost = err
+			return out
+		}
+		if out.Lost = attempts.Again(ctx); out.Lost != nil {
+			return out
+		}
+		if answer, out.Lost = c.Get(ctx, kind, out.Ref); out.Lost != nil {
+			return out
+		}
+	}
 }

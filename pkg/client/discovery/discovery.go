@@ -8,16 +8,19 @@ package discovery
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -119,4 +122,193 @@ func until(ctx context.Context, within time.Duration, done func() bool) error {
 		}
 	}
 	return nil
+}
+
+// known is what a run has learnt about how the server serves kinds.
+type known struct {
+	mu    sync.Mutex
+	kinds map[schema.GroupVersionKind]object.Kind
+	// young kinds were not served when the run began.
+	young map[schema.GroupVersionKind]bool
+	// terse kinds are served, but their servers say of an object that is not there
+	// only that something is not.
+	terse map[schema.GroupVersionKind]bool
+	// refused kinds have a definition that the server does not accept.
+	refused map[schema.GroupVersionKind]*NotEstablishedError
+
+	// asking is a lock: the goroutine that can send to it asks discovery, so that a cold
+	// cache is filled once and not by every goroutine that finds it cold.
+	asking chan struct{}
+	// renewed: the cache was out of date, and has been refilled. It is for who holds the lock,
+	// as is what follows.
+	renewed bool
+	// read is when the server's kinds were last read because a type was not found.
+	read time.Time
+}
+
+func newKnown() *known {
+	return &known{
+		kinds:   map[schema.GroupVersionKind]object.Kind{},
+		young:   map[schema.GroupVersionKind]bool{},
+		terse:   map[schema.GroupVersionKind]bool{},
+		refused: map[schema.GroupVersionKind]*NotEstablishedError{},
+		asking:  make(chan struct{}, 1),
+	}
+}
+
+func (k *known) get(gvk schema.GroupVersionKind) (object.Kind, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	kind, ok := k.kinds[gvk]
+	return kind, ok
+}
+
+func (k *known) put(kind object.Kind, young bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.kinds[kind.GVK] = kind
+	if young {
+		k.young[kind.GVK] = true
+	}
+}
+
+// forget records that the server no longer serves the kind.
+func (k *known) forget(gvk schema.GroupVersionKind) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.kinds, gvk)
+}
+
+func (k *known) isNewlyServed(gvk schema.GroupVersionKind) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.young[gvk]
+}
+
+func (k *known) isTerse(gvk schema.GroupVersionKind) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.terse[gvk]
+}
+
+func (k *known) setTerse(gvk schema.GroupVersionKind) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.terse[gvk] = true
+}
+
+func (k *known) refusedOf(gvk schema.GroupVersionKind) *NotEstablishedError {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.refused[gvk]
+}
+
+func (k *known) setRefused(gvk schema.GroupVersionKind, why *NotEstablishedError) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.refused[gvk] = why
+}
+
+// lock makes the caller the only one to ask discovery, until unlock is called.
+func (k *known) lock(ctx context.Context) (unlock func(), err error) {
+	select {
+	case k.asking <- struct{}{}:
+		return func() { <-k.asking }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Resource finds the kind that a TYPE means to kubectl: deploy, deployments, Deployment,
+// deployments.apps, deployments.v1.apps. If several groups have it, the server's first
+// one counts, in the version that the server prefers. The error is a *NoTypeError if the
+// server serves none; a later call asks again.
+func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, error) {
+	var gvk schema.GroupVersionKind
+	err := d.search(ctx, text, func(t catalogue) (err error) {
+		gvk, err = t.kindOf(ctx, text)
+		return err
+	})
+	if err != nil {
+		return object.Kind{}, err
+	}
+	return d.kindOfType(ctx, text, gvk)
+}
+
+// Preferred says how the server serves a kind in the version that it prefers. The error
+// is a *NoTypeError if it serves the kind in no version.
+func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error) {
+	var gvk schema.GroupVersionKind
+	untold := false
+	err := d.search(ctx, gk.String(), func(t catalogue) error {
+		untold = t.untold(gk.Group)
+		mapping, err := t.mapper.RESTMappingWithContext(ctx, gk)
+		if err == nil {
+			gvk = mapping.GroupVersionKind
+		}
+		return err
+	})
+	if none, ok := errors.AsType[*NoTypeError](err); ok && !untold {
+		none.Err = nil // That another group's server does not answer casts no doubt on this one.
+	}
+	if err != nil {
+		return object.Kind{}, err
+	}
+	return d.kindOfType(ctx, gk.String(), gvk)
+}
+
+// Resources is Resource for a TYPE that may also be a category, such as all: the
+// kinds that are in it.
+func (d *Discovery) Resources(ctx context.Context, text string) ([]object.Kind, error) {
+	var gvks []schema.GroupVersionKind
+	err := d.search(ctx, text, func(t catalogue) error {
+		gvks = gvks[:0]
+		members, _ := restmapper.NewDiscoveryCategoryExpanderWithContext(t.view).ExpandWithContext(ctx, text)
+		for _, member := range members {
+			gvk, err := t.mapper.KindForWithContext(ctx, member.WithVersion(""))
+			if err != nil {
+				return err
+			}
+			gvks = append(gvks, gvk)
+		}
+		if len(members) > 0 {
+			return nil
+		}
+		gvk, err := t.kindOf(ctx, text)
+		gvks = append(gvks, gvk)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	kinds := make([]object.Kind, len(gvks))
+	for i, gvk := range gvks {
+		if kinds[i], err = d.kindOfType(ctx, text, gvk); err != nil {
+			return nil, err
+		}
+	}
+	return kinds, nil
+}
+
+// kindOfType makes sure of a kind that the cache has.
+func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.GroupVersionKind) (object.Kind, error) {
+	kind, err := d.Kind(ctx, gvk)
+	if missing, ok := errors.AsType[*NoKindError](err); ok {
+		return kind, &NoTypeError{Type: text, Err: missing.Err}
+	}
+	if untold, ok := errors.AsType[*UntoldKindError](err); ok {
+		return kind, &NoTypeError{Type: text, Err: untold}
+	}
+	return kind, err
+}
+
+// TypeNames returns the names under which kubectl lists the server's types that can be
+// read: deployments.apps, pods. A shell completes a TYPE from them.
+func (d *Discovery) TypeNames(ctx context.Context) ([]string, error) {
+	var names []string
+	err := d.search(ctx, "", func(t catalogue) error {
+		names = t.names(func(gr schema.GroupResource, _ metav1.APIResource) []string { return []string{gr.String()} })
+		return nil
+	})
+	return names, err
 }

@@ -5,6 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,8 +16,9 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
-
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Absent distinguishes a kind that is not served from an object that does not exist. An
@@ -150,3 +155,200 @@ func (t catalogue) elsewhere(gvk schema.GroupVersionKind) []schema.GroupVersion 
 	}
 	return served
 }
+
+// Unserved says why the server does not serve a kind, as far as that can be known: in
+// which release of Kubernetes it was removed, and in which versions this server has it.
+// It returns a *NoKindError, or an *UntoldKindError if the server lists the group version
+// but does not find it, as when something else answers for the server behind an API, or the
+// error of asking for the kind. It asks for everything that the server serves, until its answers agree, so call it only for
+// a kind that is missing for good.
+func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
+	none := &NoKindError{GVK: gvk}
+	_, err := d.Kind(ctx, gvk)
+	known, ok := errors.AsType[*NoKindError](err)
+	switch {
+	case ok:
+		none.Near = known.Near
+	case err != nil: // A server that does not say whether it serves the kind does not say that it does not.
+		return err
+	}
+	notice := d.deprecated(ctx, gvk)
+	use := d.servedSuccessor(ctx, notice.Use)
+	if use.Empty() {
+		served, err := d.servedElsewhere(ctx, gvk)
+		if ctx.Err() == nil && errors.As(err, new(*contradiction)) {
+			return &UntoldKindError{GVK: gvk, Err: err}
+		}
+		if err != nil {
+			return none // Known causes are still reported.
+		}
+		if !served.Empty() {
+			use = served.WithKind(gvk.Kind)
+		}
+	}
+	var said []string
+	if notice.Gone {
+		said = append(said, "removed in "+notice.Removed.String())
+	}
+	hint := ""
+	switch {
+	case !use.Empty():
+		said = append(said, fmt.Sprintf("this server has %s in %s", use.Kind, use.GroupVersion()))
+		hint = "change apiVersion to " + use.GroupVersion().String()
+		if use.Kind != gvk.Kind {
+			hint += ", and kind to " + use.Kind
+		}
+	case notice.Gone:
+		said = append(said, "this server has no replacement")
+		hint = "remove it from the manifests"
+	default:
+		if refused := d.known.refusedOf(gvk); refused != nil {
+			none.Err = &object.HintedError{Err: refused, Advice: refused.Hint()}
+		}
+		return none
+	}
+	none.Err = &object.HintedError{Err: errors.New(strings.Join(said, "; ")), Advice: hint}
+	return none
+}
+
+// deprecated returns what this server's release knows about a deprecated kind of
+// Kubernetes.
+func (d *Discovery) deprecated(ctx context.Context, gvk schema.GroupVersionKind) deprecation.Notice {
+	if _, ok := deprecation.Builtin(gvk); !ok {
+		return deprecation.Notice{}
+	}
+	info, err := d.Version(ctx)
+	if err != nil {
+		return deprecation.Notice{}
+	}
+	release, _ := deprecation.Server(*info) // An unknown release gives no advice.
+	notice, _ := deprecation.Check(gvk, release)
+	return notice
+}
+
+// servedSuccessor returns the kind if the server has it: a table knows releases, but not
+// what this server is configured to leave out.
+func (d *Discovery) servedSuccessor(ctx context.Context, use schema.GroupVersionKind) schema.GroupVersionKind {
+	if use.Empty() {
+		return use
+	}
+	if _, err := d.Kind(ctx, use); err != nil {
+		return schema.GroupVersionKind{}
+	}
+	return use
+}
+
+// unseenFor is how long to wait for a kind if we may not read definitions. A quiet server
+// needs 10 to 60 ms.
+const unseenFor = 2 * time.Second
+
+// Upcoming waits for a kind that the server does not serve yet, if there is reason to:
+// its definition is in the cluster, and the server takes a while from storing one to
+// serving it (edge case 18, between two runs). It waits for as long as it would wait for
+// the server itself, and calls tell first, with the definition.
+//
+// Without the right to read definitions it waits briefly, and not at all if the name is
+// nearly that of a kind which is served. The error is a *NoKindError if nothing says that
+// the kind will come, or if it did not.
+func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, tell func(definition string)) (object.Kind, error) {
+	kind, list, err := d.live(ctx, gvk, d.listedNow)
+	missing, ok := errors.AsType[*NoKindError](err)
+	switch {
+	case err == nil: // The cached list of all kinds lags behind.
+		d.Know(kind, true)
+		d.cache.see(gvk.GroupVersion(), list)
+		return kind, nil
+	case !ok:
+		return kind, err
+	}
+	definition, err := d.definitionOf(ctx, gvk)
+	switch {
+	case ctx.Err() != nil:
+		return kind, context.Cause(ctx)
+	case transport.Denied(err) && missing.Near == "":
+		return d.Served(ctx, gvk, min(d.timeout, unseenFor))
+	case err != nil, definition == "":
+		return kind, missing
+	}
+	tell(definition)
+	err = d.Established(ctx, definition)
+	if refused, ok := errors.AsType[*NotEstablishedError](err); ok {
+		d.known.setRefused(gvk, refused)
+		return kind, missing
+	}
+	if err != nil {
+		return kind, err
+	}
+	return d.Served(ctx, gvk, 0)
+}
+
+// Served waits until the server serves the kind: for the given time or, if that is 0, for
+// as long as it would wait for the server itself. A definition that is Established is not
+// yet served (apiextensions-apiserver#5; edge case 18): only a request for the kind shows
+// that it is. The answer is kept for the next run.
+func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (kind object.Kind, err error) {
+	var list *metav1.APIResourceList
+	ended := until(ctx, cmp.Or(within, d.timeout), func() bool {
+		kind, list, err = d.live(ctx, gvk, d.listedNow)
+		return !errors.As(err, new(*NoKindError)) && !errors.As(err, new(*UntoldKindError)) // Until its Pods are ready, an aggregated API does not answer.
+	})
+	if err = cmp.Or(ended, err); err != nil {
+		return object.Kind{}, err
+	}
+	d.Know(kind, true)
+	d.cache.see(gvk.GroupVersion(), list)
+	return kind, nil
+}
+
+// isNear reports whether a type was probably meant.
+func isNear(typed string, gr schema.GroupResource, r metav1.APIResource) bool {
+	wanted, group, _ := strings.Cut(strings.ToLower(typed), ".")
+	// A user who names another group means another kind, which may be yet to come.
+	if group != "" && !sameGroup(group, gr.Group) {
+		return false
+	}
+	names := append([]string{r.Name, r.SingularName, strings.ToLower(r.Kind)}, r.ShortNames...)
+	return slices.ContainsFunc(names, func(known string) bool { return text.Similar(wanted, known) })
+}
+
+// nearKind returns the kind of a group version that was probably meant by an unknown one.
+func nearKind(list *metav1.APIResourceList, gvk schema.GroupVersionKind) string {
+	var known []string
+	for _, r := range list.APIResources {
+		if !strings.Contains(r.Name, "/") {
+			known = append(known, r.Kind)
+		}
+	}
+	return text.Nearest(gvk.Kind, known)
+}
+
+// sameGroup reports whether the text after the name of a type, a group with or without a
+// version before it, probably means the group.
+func sameGroup(typed, group string) bool {
+	if first, rest, _ := strings.Cut(typed, "."); versions.MatchString(first) {
+		typed = rest
+	}
+	return typed == group || typed != "" && strings.HasPrefix(group, typed+".") || isSlip(typed, group)
+}
+
+// isSlip reports whether a group was mistyped. Groups are domains, and those of one owner
+// differ in a word, or in a letter of a short one: ecs.aws.upbound.io is not a slip of
+// ecr.aws.upbound.io.
+func isSlip(typed, group string) bool {
+	const most, letters = 2, 4 // edits in all, and letters of a word for each
+	one, other := strings.Split(typed, "."), strings.Split(group, ".")
+	if len(one) != len(other) {
+		return strings.Join(one, "") == strings.Join(other, "") // a dot too many or too few
+	}
+	edits := 0
+	for i := range one {
+		n := text.Edits(one[i], other[i])
+		if n > max(len(one[i]), len(other[i]))/letters {
+			return false
+		}
+		edits += n
+	}
+	return edits <= most
+}
+
+var versions = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)

@@ -1,10 +1,12 @@
 package transport
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -221,4 +224,183 @@ func explain(err error) error {
 		return err
 	}
 	return &object.HintedError{Err: err, Advice: hint}
+}
+
+var (
+	// ErrNoAnswerInTime says that the time for an answer is over.
+	ErrNoAnswerInTime = errors.New("no answer in time")
+	errCutShort       = errors.New("the answer ended too early")
+)
+
+// lostError says that no answer came, or not all of it. The cause of a broken connection
+// often has no type in net/http and http2; the place where it broke is certain. The error
+// neither shows nor unwraps its cause, because client-go would recognize it and retry.
+type lostError struct{ cause error }
+
+// Broken says that a connection was lost, and by what.
+func Broken(cause error) error { return &lostError{cause} }
+
+func (e *lostError) Error() string { return "no answer from the API server" }
+
+func asLost(ctx context.Context, err error) error {
+	_, silent := errors.AsType[*stalledError](context.Cause(ctx))
+	if !silent && ctx.Err() != nil || refused(err) {
+		return err
+	}
+	return &lostError{err}
+}
+
+// refused reports whether both sides spoke and one declined, so that waiting does not
+// help.
+func refused(err error) bool {
+	var (
+		certificate *tls.CertificateVerificationError
+		authority   x509.UnknownAuthorityError
+		name        x509.HostnameError
+		invalid     x509.CertificateInvalidError
+		noTLS       tls.RecordHeaderError
+		address     *net.AddrError
+		op          *net.OpError
+	)
+	switch {
+	case errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &name), errors.As(err, &invalid),
+		errors.As(err, &noTLS), errors.As(err, &address):
+		return true
+	case errors.As(err, &op):
+		return op.Op == "remote error" // crypto/tls's word for an alert of the server's
+	default:
+		return false
+	}
+}
+
+// stalledError ends a request that has been silent since then, while the server did not
+// answer another one either.
+type stalledError struct{ since time.Time }
+
+func (e *stalledError) Error() string { return ErrNoAnswerInTime.Error() }
+
+// pageError says that a web page came where an API server should have answered.
+type pageError struct {
+	host string
+	code int
+}
+
+func (e *pageError) Error() string {
+	return fmt.Sprintf("%s answers with a web page (%d), not as an API server does", e.host, e.code)
+}
+
+// Hint says whose page it may be.
+func (e *pageError) Hint() string {
+	return "is it the login page of a proxy? Check HTTPS_PROXY and NO_PROXY, and the server's address in the kubeconfig"
+}
+
+// CauseOf returns what broke the connection.
+func CauseOf(err error) error {
+	var broken *lostError
+	var page *pageError
+	var wrong *WrongError
+	switch {
+	case errors.As(err, &wrong):
+		return wrong
+	case errors.As(err, &page):
+		return page
+	case errors.As(err, &broken):
+		return broken.cause
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errCutShort
+	case StatusOf(err).Code == 0:
+		return ErrNoAnswerInTime
+	default:
+		return err
+	}
+}
+
+// Class is how to handle a request that failed.
+type Class int
+
+const (
+	// Final failures would come again.
+	Final Class = iota
+	// Busy failures may pass, as the server says, or as is known.
+	Busy
+	// Unexplained failures are internal errors for which the server gives no reason. A
+	// change of etcd's leader looks like that, and so does a manifest with an unknown
+	// field, or one that server-side apply cannot merge (k/k#113482).
+	Unexplained
+	// Lost requests got no answer, or none of an API server's.
+	Lost
+)
+
+// Classify decides by type, code and reason, never by text.
+func Classify(err error, r Request) Class {
+	var (
+		gone    *UnreachableError
+		status  apierrors.APIStatus
+		network net.Error
+	)
+	switch {
+	case errors.As(err, &gone), errors.As(err, new(*refusedError)):
+		return Final
+	case errors.As(err, &status):
+		return classifyStatus(status.Status(), r)
+	case errors.As(err, new(*WrongError)), errors.As(err, new(*lostError)), errors.As(err, new(*stalledError)), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.DeadlineExceeded):
+		return Lost
+	case errors.As(err, &network) && network.Timeout():
+		return Lost
+	default:
+		return Final
+	}
+}
+
+func classifyStatus(s metav1.Status, r Request) Class {
+	switch s.Reason {
+	case metav1.StatusReasonTooManyRequests, metav1.StatusReasonServerTimeout:
+		return Busy
+	case metav1.StatusReasonServiceUnavailable, metav1.StatusReasonTimeout, metav1.StatusReasonInternalError:
+		return busyOrLost(s)
+	case metav1.StatusReasonConflict, metav1.StatusReasonAlreadyExists:
+		if mayPass(s, r) {
+			return Busy
+		}
+		return Final
+	case metav1.StatusReasonNotFound:
+		if r.NewlyServed && unserved(s) {
+			return Busy
+		}
+		return Final
+	default:
+	}
+	switch s.Code {
+	case http.StatusTooManyRequests:
+		return Busy
+	case http.StatusInternalServerError:
+		return Unexplained
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return busyOrLost(s)
+	default:
+		return Final
+	}
+}
+
+// busyOrLost distinguishes an API server's answer from that of a load balancer without an
+// API server behind it. The latter does not answer with a proper Status.
+func busyOrLost(s metav1.Status) Class {
+	switch s.Code {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		if foreign(s) {
+			return Lost
+		}
+	}
+	return Busy
+}
+
+// mayPass reports whether a conflict is between requests that got in each other's
+// way, not between owners of a field or with the version that we named. The usage
+// of a quota is counted with such a lock (k/k#67761), even for requests that are
+// bound to a version of their own.
+func mayPass(s metav1.Status, r Request) bool {
+	if s.Details != nil && s.Details.Kind == "resourcequotas" {
+		return true
+	}
+	return !r.Guarded && !hasCause(s, metav1.CauseTypeFieldManagerConflict)
 }
