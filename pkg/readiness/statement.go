@@ -2,8 +2,12 @@ package readiness
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -102,3 +106,237 @@ func (s Statement) IsPositive() bool {
 	c, negated := nameClass(split(s.Name))
 	return c == good && !negated
 }
+
+// statusCondition is one of an object's conditions, or the zero value if there is none of
+// that type.
+type statusCondition struct {
+	kind, status, reason, message string
+	// path is that of its list: status.conditions.
+	path string
+	// generation is the one for which it was written; zero if it does not say.
+	generation int64
+	// old is set if it was written for an earlier generation of the object, and says
+	// nothing about the present one (edge case 47,
+	// https://github.com/kubernetes/kubernetes/issues/97408).
+	old bool
+	// when is the time of its last transition, updated that of its last write, which few
+	// kinds record.
+	when, updated time.Time
+}
+
+// conditionsAt reads the conditions at a path. It skips what does not look like one.
+func conditionsAt(obj map[string]any, generation int64, path string) []statusCondition {
+	var out []statusCondition
+	list, _ := at(obj, path)
+	for _, c := range object.ConditionsIn(list) {
+		out = append(out, statusCondition{
+			kind: c.Type, status: c.Status, reason: c.Reason, message: c.Message,
+			path: path, when: c.Changed, updated: c.Updated, generation: c.ObservedGeneration,
+			// Some controllers copy conditions from other objects, whose generation may be
+			// higher.
+			old: c.ObservedGeneration > 0 && c.ObservedGeneration < generation,
+		})
+	}
+	return out
+}
+
+// is reports whether the condition has the status for the present generation.
+func (c statusCondition) is(status string) bool { return c.status == status && !c.old }
+
+// there reports whether there is such a condition.
+func (c statusCondition) there() bool { return c.status != "" }
+
+// detail returns the condition's reason and message, to be appended to a sentence.
+func (c statusCondition) detail() string { return Detail(c.reason, c.message) }
+
+func (c statusCondition) value() Value {
+	v := Value{Expr: "self." + c.path + `[type="` + c.kind + `"].status`, Absent: !c.there()}
+	if c.there() {
+		v.Value = c.status
+	}
+	return v
+}
+
+func (c statusCondition) generationValue() Value {
+	return Value{Expr: "self." + c.path + `[type="` + c.kind + `"].observedGeneration`, Value: c.generation}
+}
+
+// at returns the value at a path.
+func at(obj map[string]any, path string) (any, bool) {
+	var v any = obj
+	for name := range strings.SplitSeq(path, ".") {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if v, ok = m[name]; !ok {
+			return nil, false
+		}
+	}
+	return v, v != nil
+}
+
+func textAt(obj map[string]any, path string) string {
+	v, _ := at(obj, path)
+	text, _ := v.(string)
+	return text
+}
+
+// wholeAt reads a whole number; false if there is none.
+func wholeAt(obj map[string]any, path string) (int64, bool) {
+	v, _ := at(obj, path)
+	return object.WholeNumber(v)
+}
+
+// timeAt reads a time; zero if there is none.
+func timeAt(obj map[string]any, path string) time.Time {
+	t, err := time.Parse(time.RFC3339, textAt(obj, path))
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// mapsAt reads a list of objects.
+func mapsAt(obj map[string]any, path string) []map[string]any {
+	v, _ := at(obj, path)
+	list, _ := v.([]any)
+	var out []map[string]any
+	for _, item := range list {
+		if m, ok := item.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func latest(times ...time.Time) time.Time {
+	var last time.Time
+	for _, t := range times {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}
+
+// reader reads one object.
+type reader struct {
+	generation int64
+	kind       []string
+	// ends reports whether what the object stands for runs to its end, so that running
+	// is not what one waits for.
+	ends bool
+	// observed reports whether the status is of the present generation, as it says.
+	observed bool
+	out      []Statement
+}
+
+// isWhole reports whether a name is of the object as a whole: one word, beside those of
+// the kind.
+func (r *reader) isWhole(words []string) bool {
+	left := 0
+	for _, word := range words {
+		if !slices.Contains(r.kind, word) && !slices.Contains([]string{"to", "use", "condition"}, word) && !isNegation(word) {
+			left++
+		}
+	}
+	return left <= 1
+}
+
+func (r *reader) meaning(c class, negated bool, said object.Condition) Meaning {
+	wrong := IsError(said.Reason)
+	switch {
+	case said.Status == "Unknown":
+		if c == good && !negated {
+			return Working
+		}
+		return Nothing
+	case said.Severity == "Info" || said.Status == "False" && isBenign(said.Reason):
+		return Nothing
+	}
+	switch truth := said.Status == "True"; c {
+	case good, mild, runs:
+		return r.positive(c, truth != negated, wrong)
+	case bad:
+		if truth != negated {
+			if isStop(said.Type) {
+				return Failed
+			}
+			return Bad
+		}
+	case paused:
+		if truth != negated {
+			return Paused
+		}
+	case working:
+		switch {
+		case truth != negated && said.Reason == "" && strings.HasSuffix(said.Type, "Progressing"):
+			return Nothing // Deployments say so once they are done.
+		case truth != negated && !isDone(said.Reason):
+			return orBad(wrong, Working)
+		case truth == negated:
+			return orBad(wrong, Nothing)
+		}
+	case step:
+		if truth != negated {
+			return orBad(wrong, Step)
+		}
+		return orBad(wrong, NotYet)
+	case neutral:
+		return Nothing
+	default:
+		return orBad(wrong, Nothing)
+	}
+	return Nothing
+}
+
+// positive is the meaning of a name that is good where it is true.
+func (r *reader) positive(c class, truth, wrong bool) Meaning {
+	switch {
+	case wrong:
+		return Bad
+	case !truth && c != good:
+		return NotYet
+	case !truth:
+		return Working
+	case c == runs && r.ends:
+		return Working // It runs, and is to end.
+	}
+	return Good
+}
+
+func orBad(wrong bool, m Meaning) Meaning {
+	if wrong {
+		return Bad
+	}
+	return m
+}
+
+// isStop reports whether a condition says that the controller has given up. Failure does
+// not: operators made with Ansible use it for the run before the next one.
+func isStop(kind string) bool {
+	words := split(kind)
+	last := words[len(words)-1]
+	return len(words) == 1 && (last == "failed" || last == "stalled") || last == "terminal"
+}
+
+// isPast reports whether a field is of what was, or is to be, and not of what is.
+func isPast(words []string) bool {
+	return slices.Contains([]string{
+		"last", "previous", "prev", "old", "former", "desired", "target", "expected", "requested", "initial",
+		"deprecated", "history", "past", "next",
+	}, words[0])
+}
+
+func enough(n, of int64) Meaning {
+	switch {
+	case n < of:
+		return Working
+	case of == 0:
+		return Nothing // Nothing is wanted, or nothing was counted yet.
+	}
+	return Good
+}
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

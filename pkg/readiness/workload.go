@@ -3,6 +3,8 @@ package readiness
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -157,3 +159,176 @@ func surplus(n int64, which string) string {
 	}
 	return fmt.Sprintf("%d %s replicas are still there", n, which)
 }
+
+// evaluateStatefulSet requires that all replicas are available, and that those that the
+// update strategy replaces on its own are up to date.
+func evaluateStatefulSet(s *subject) Verdict {
+	if _, seen := s.whole("status.observedGeneration"); !seen {
+		return unobserved(s)
+	}
+	want, replicas, ready := s.wanted("spec.replicas"), s.count("status.replicas"), s.count("status.readyReplicas")
+	available, tells := s.whole("status.availableReplicas")
+	switch {
+	case replicas > want:
+		return unmet("InProgress", surplus(replicas-want, "surplus"), s.values("status.replicas", "spec.replicas")...)
+	case ready < want:
+		return unmet("InProgress", ofReplicas(ready, want, "ready"), s.values("status.readyReplicas", "spec.replicas")...)
+	case tells && available < want:
+		return unmet("InProgress", ofReplicas(available, want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
+	}
+	return statefulSetRevision(s, want)
+}
+
+func statefulSetRevision(s *subject, want int64) Verdict {
+	updated, partition := s.count("status.updatedReplicas"), s.count("spec.updateStrategy.rollingUpdate.partition")
+	if s.text("status.currentRevision") == s.text("status.updateRevision") {
+		// No rollout is under way, so the current replicas are up to date.
+		updated = max(updated, s.count("status.currentReplicas"))
+	}
+	if s.text("spec.updateStrategy.type") == "OnDelete" {
+		return met(ofReplicas(want, want, "ready")+onDelete(want-updated),
+			s.values("status.readyReplicas", "spec.replicas", "status.updatedReplicas", "spec.updateStrategy.type")...)
+	}
+	if needed := max(0, want-partition); updated < needed {
+		return unmet("InProgress", ofReplicas(updated, needed, "up to date")+heldBack(partition),
+			s.values("status.updatedReplicas", "spec.replicas", "spec.updateStrategy.rollingUpdate.partition")...)
+	}
+	return met(ofReplicas(want, want, "ready")+heldBack(min(partition, want-updated)),
+		s.values("status.readyReplicas", "spec.replicas", "status.updatedReplicas")...)
+}
+
+// onDelete reports Pods that stay old until they are deleted.
+func onDelete(old int64) string {
+	if old <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d old until deleted (OnDelete)", old)
+}
+
+// heldBack reports Pods that stay old because of the partition.
+func heldBack(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("; the partition keeps %d old", n)
+}
+
+// evaluateDaemonSet also calls a DaemonSet ready that has no Pods because no node is meant
+// to run one (edge case 52).
+func evaluateDaemonSet(s *subject) Verdict {
+	if _, seen := s.whole("status.observedGeneration"); !seen {
+		return unobserved(s)
+	}
+	want, tells := s.whole("status.desiredNumberScheduled")
+	if !tells {
+		return unmet("NoStatus", "on how many nodes it is to run is not known yet", s.values("status.desiredNumberScheduled")...)
+	}
+	current, updated := s.count("status.currentNumberScheduled"), s.count("status.updatedNumberScheduled")
+	ready, available := s.count("status.numberReady"), s.count("status.numberAvailable")
+	onDeletion := s.text("spec.updateStrategy.type") == "OnDelete"
+	nodes := func(n int64, are string) string { return fmt.Sprintf("on %d of %d nodes its Pod is %s", n, want, are) }
+	short := func(path, message string) Verdict {
+		return unmet("InProgress", message, s.values(path, "status.desiredNumberScheduled")...)
+	}
+	switch {
+	case want == 0:
+		return met("no node is meant to run it", s.values("status.desiredNumberScheduled")...)
+	case current < want:
+		return short("status.currentNumberScheduled", nodes(current, "there"))
+	case updated < want && !onDeletion:
+		return short("status.updatedNumberScheduled", nodes(updated, "up to date"))
+	case available < want:
+		return short("status.numberAvailable", nodes(available, "available"))
+	case ready < want:
+		return short("status.numberReady", nodes(ready, "ready"))
+	}
+	message := nodes(available, "available")
+	if onDeletion {
+		message += onDelete(want - updated)
+	}
+	return met(message, s.values("status.numberAvailable", "status.desiredNumberScheduled", "status.updatedNumberScheduled")...)
+}
+
+// counts reads how many of something are as they should be, of how many: readyReplicas of replicas,
+// readyInstances of instances, numberReady of desiredNumberScheduled. The wanted number is in the
+// spec or in the status; the higher one counts.
+func (r *reader) counts(path, within string, spec, fields map[string]any) {
+	for _, name := range sortedKeys(fields) {
+		n, ok := number(fields[name])
+		which, of := countOf(name)
+		if !ok || which == "" {
+			continue
+		}
+		s := Statement{Path: path + "." + name, Name: name, Within: within, Value: n, Meaning: Working}
+		if which == "unavailable" {
+			if n > 0 {
+				r.out = append(r.out, s)
+			}
+			continue
+		}
+		if total, found := totalOf(of, spec, fields); found {
+			s.Value, s.Meaning = fmt.Sprintf("%d of %d", n, total), enough(n, total)
+			if wanted, stated := number(spec[of]); stated && wanted == 0 && n == 0 && total == 0 && r.observed {
+				s.Meaning = Good
+			}
+			r.out = append(r.out, s)
+		}
+	}
+	wanted, stated := number(spec["replicas"])
+	if n, ok := number(fields["replicas"]); ok && stated && n > wanted {
+		r.out = append(r.out, Statement{Path: path + ".replicas", Name: "replicas", Within: within, Value: fmt.Sprintf("%d, and %d are wanted", n, wanted), Meaning: Working})
+	}
+}
+
+func number(v any) (int64, bool) {
+	if _, isText := v.(string); isText {
+		return 0, false
+	}
+	return object.WholeNumber(v)
+}
+
+// countOf splits the name of a count into what it counts and of which: readyReplicas is
+// the ready ones of replicas.
+func countOf(name string) (which, of string) {
+	for _, which := range []string{"ready", "available", "updated", "upToDate", "unavailable", "healthy"} {
+		if rest, ok := strings.CutPrefix(name, which); ok && rest != "" && rest[0] >= 'A' && rest[0] <= 'Z' {
+			return which, strings.ToLower(rest[:1]) + rest[1:]
+		}
+	}
+	switch name {
+	case "numberReady", "numberAvailable":
+		return "ready", "numberScheduled"
+	case "ready":
+		return "ready", "size"
+	case "currentHealthy", "currentReady":
+		return "healthy", name[len("current"):]
+	}
+	return "", ""
+}
+
+// totalOf is how many are wanted.
+func totalOf(of string, spec, fields map[string]any) (int64, bool) {
+	title := strings.ToUpper(of[:1]) + of[1:]
+	wanted := []any{fields[of], fields["desired"+title], fields["total"+title], fields["matched"+title], fields["expected"+title]}
+	if of == title { // currentHealthy counts machines, or whatever is expected.
+		for name, v := range fields {
+			if strings.HasPrefix(name, "expected") {
+				wanted = append(wanted, v)
+			}
+		}
+	}
+	if slices.Contains(totals(), of) {
+		wanted = append(wanted, spec[of])
+	}
+	var total int64
+	found := false
+	for _, v := range wanted {
+		if n, ok := number(v); ok {
+			total, found = max(total, n), true
+		}
+	}
+	return total, found
+}
+
+// totals are the fields of a spec that say how many are wanted.
+func totals() []string { return []string{"replicas", "instances", "nodes", "members"} }
