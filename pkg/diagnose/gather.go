@@ -1,12 +1,18 @@
+// Package diagnose gathers the facts that rules ask for, and finds the controller of an object. A
+// rule is a function over a [Run]; [Gatherer.Fill] reads the answers to its questions and runs it
+// again until it asks nothing more. Unknown is not absent: each answer says whether it is sure. It
+// changes nothing in the cluster.
 package diagnose
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -226,4 +232,92 @@ func Troubled(err error) bool {
 	return errors.As(err, &unreachable) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
 		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsTooManyRequests(err) ||
 		apierrors.IsUnexpectedServerError(err)
+}
+
+const (
+	// worthList is the number of objects in a namespace from which one list is read
+	// instead of each object.
+	worthList = 4
+	// worthAll is the number of namespaces from which one list of the whole cluster is
+	// read.
+	worthAll = 8
+)
+
+// batches combines questions that one list can answer, in order. If that list was refused,
+// each question is asked on its own.
+func batches(f *Facts, asked map[Question]func() Collector, worth int) []Question {
+	lists := map[Question]int{}
+	for q := range asked {
+		if q.Verb == Get {
+			lists[Question{Verb: List, GVK: q.GVK, Namespace: q.Namespace}]++
+		}
+	}
+	namespaces := map[schema.GroupVersionKind]int{}
+	for q := range lists {
+		namespaces[q.GVK]++
+	}
+	batch := map[Question]bool{}
+	for q := range asked {
+		here := Question{Verb: List, GVK: q.GVK, Namespace: q.Namespace}
+		everywhere := Question{Verb: List, GVK: q.GVK}
+		switch {
+		case q.Verb != Get || secret(q.GVK):
+			batch[q] = true
+		case namespaces[q.GVK] >= worthAll && !f.has(everywhere):
+			batch[everywhere] = true
+		case lists[here] >= worth && !f.has(here):
+			batch[here] = true
+		default:
+			batch[q] = true
+		}
+	}
+	questions := make([]Question, 0, len(batch))
+	for q := range batch {
+		questions = append(questions, q)
+	}
+	slices.SortFunc(questions, Question.compare)
+	return questions
+}
+
+// secret reports whether objects of the kind must not be read in bulk.
+func secret(gvk schema.GroupVersionKind) bool { return gvk.Group == "" && gvk.Kind == "Secret" }
+
+// Reader reads the cluster. A failed read is itself a fact, which the error describes. It
+// has to be safe for concurrent use.
+//
+// A forbidden error (apierrors) makes a fact unknown. An error for which
+// [meta.IsNoMatchError] holds says that the server does not serve the kind.
+type Reader interface {
+	// Get reads one object; nil, nil if it does not exist.
+	Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
+	// Exists reports whether an object exists, without reading its contents.
+	Exists(ctx context.Context, ref object.Ref) (bool, error)
+	// Select calls visit for each selected object of a kind, one after the other.
+	// fields is a field selector as kubectl takes it; empty for all.
+	Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error
+	// Metadata returns only the metadata of the selected objects.
+	Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error)
+	// Kinds returns all kinds that the server serves and that can be listed, each at one
+	// version. Kinds of an aggregated API whose server is down are missing.
+	Kinds(ctx context.Context) ([]object.Kind, error)
+	// DryRunRemoveFinalizer replays the update that removes one finalizer, as a dry
+	// run, and returns the server's refusal.
+	DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error
+	// Allowed reports whether a user may use the verb on the object. An empty user means
+	// us.
+	Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error)
+}
+
+// ExclusiveMode returns the access mode of a claim if it is for one node or one Pod, and ""
+// otherwise.
+func ExclusiveMode(claim *corev1.PersistentVolumeClaim) corev1.PersistentVolumeAccessMode {
+	for _, mode := range claim.Spec.AccessModes {
+		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod {
+			return ""
+		}
+	}
+	if len(claim.Spec.AccessModes) == 0 {
+		return ""
+	}
+	return claim.Spec.AccessModes[0]
 }

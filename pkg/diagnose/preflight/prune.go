@@ -1,12 +1,17 @@
 package preflight
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -115,4 +120,125 @@ func backends(u *unstructured.Unstructured) []string {
 		}
 	}
 	return all
+}
+
+const (
+	// requests bounds what one run may ask. Anything beyond it is unknown, and gets no remark.
+	requests = 60
+	// within bounds how long that may take.
+	within = 8 * time.Second
+)
+
+// Foresee returns what will not work in the set. With a nil reader it asks nothing. If ctx
+// ends, it returns what is known by then.
+func Foresee(ctx context.Context, reader diagnose.Reader, of Set) []event.Remarked {
+	if !slices.ContainsFunc(of.Objects, func(o Object) bool { return o.Changes && Concerns(o.Ref) }) {
+		return nil
+	}
+	s, facts := newSet(of), diagnose.NewFacts()
+	if reader != nil {
+		ctx, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		g := diagnose.Gatherer{Reader: keysOnly{reader}, Budget: requests}
+		_ = g.Fill(ctx, facts, func(r *diagnose.Run) { (&view{r, s}).remarks() }) // An unknown fact gets no remark.
+	}
+	return (&view{diagnose.NewRun(time.Now(), facts), s}).remarks()
+}
+
+func (v *view) remarks() []event.Remarked {
+	found := slices.Concat(
+		v.references(), v.accounts(), v.pullSecrets(), variables(v.set), v.volumes(), v.quotas(), v.budgets(), v.services(), v.replicas(),
+	)
+	places := map[object.Key]int{}
+	for i, o := range v.set.objects {
+		places[o.Ref.Key()] = i
+	}
+	slices.SortStableFunc(found, func(a, b event.Remarked) int { return places[a.Ref.Key()] - places[b.Ref.Key()] })
+	return found
+}
+
+// keysOnly reads Secrets without their values.
+type keysOnly struct{ diagnose.Reader }
+
+func (k keysOnly) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	u, err := k.Reader.Get(ctx, gvk, namespace, name)
+	if u == nil || gvk != core("Secret") {
+		return u, err
+	}
+	keys := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{}}}
+	keys.SetGroupVersionKind(gvk)
+	keys.SetNamespace(namespace)
+	keys.SetName(name)
+	keys.SetOwnerReferences(u.GetOwnerReferences())
+	keys.SetLabels(u.GetLabels())
+	noted := map[string]string{} // The last-applied configuration has the values too.
+	for name := range u.GetAnnotations() {
+		noted[name] = ""
+	}
+	keys.SetAnnotations(noted)
+	for key := range keysOf(u) {
+		keys.Object["data"].(map[string]any)[key] = ""
+	}
+	return keys, err
+}
+
+// Kept is an object that did not change, with an image that may be outdated: its tag is
+// meant to be pushed again, and a node that has the image does not pull it.
+type Kept struct {
+	Ref   object.Ref
+	Image string
+}
+
+// KeptImage returns the image of an unchanged object that may be outdated; false if there
+// is none.
+func KeptImage(u *unstructured.Unstructured) (Kept, bool) {
+	t, ok := templateOf(u)
+	if kind := u.GetKind(); !ok || kind == "Pod" || kind == "Job" {
+		return Kept{}, false // A Pod or a Job is not run again.
+	}
+	for _, c := range slices.Concat(t.spec.InitContainers, t.spec.Containers) {
+		tag := tagOf(c.Image)
+		policy := c.ImagePullPolicy
+		if policy == "" && tag != "latest" {
+			policy = corev1.PullIfNotPresent // As the server fills it in.
+		}
+		if isMoving(tag) && policy == corev1.PullIfNotPresent {
+			return Kept{object.RefOf(u), c.Image}, true
+		}
+	}
+	return Kept{}, false
+}
+
+// ImagesMayBeOld returns one remark about all of these.
+func ImagesMayBeOld(kept []Kept) (event.Remarked, bool) {
+	if len(kept) == 0 {
+		return event.Remarked{}, false
+	}
+	first := slices.MinFunc(kept, func(a, b Kept) int { return a.Ref.Compare(b.Ref) })
+	which := fmt.Sprintf("%s is unchanged, so its", first.Ref)
+	if more := len(kept) - 1; more > 0 {
+		which = fmt.Sprintf("%s and %s are unchanged, so their", first.Ref, text.Count(more, "more object"))
+	}
+	return event.Remarked{
+		Code: "ImageMayBeOld",
+		Text: which + fmt.Sprintf(" Pods keep the image that they have: if %s was pushed again, nodes that already have it will not pull it again (imagePullPolicy IfNotPresent)", text.Excerpt(first.Image)),
+		Hint: "give each image a tag of its own, or name it by its digest (name@sha256:…)",
+	}, true
+}
+
+// tagOf returns the tag of an image; empty if a digest names it.
+func tagOf(image string) string {
+	if strings.Contains(image, "@") {
+		return ""
+	}
+	if at := strings.LastIndex(image, ":"); at > strings.LastIndex(image, "/") {
+		return image[at+1:]
+	}
+	return "latest"
+}
+
+// isMoving reports whether a tag is a word (main, dev, latest) or a snapshot, rather than
+// a version, a date or a commit.
+func isMoving(tag string) bool {
+	return strings.Contains(strings.ToLower(tag), "snapshot") || tag != "" && !strings.ContainsAny(tag, "0123456789")
 }

@@ -3,9 +3,13 @@ package preflight
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -173,4 +177,159 @@ func states(c corev1.Container, what corev1.ResourceName, limits bool) bool {
 	_, limit := c.Resources.Limits[what]
 	_, request := c.Resources.Requests[what]
 	return limit || request && !limits
+}
+
+// demand is the change in what an object needs of a quota.
+type demand struct {
+	template
+	// old is the template as it was; nil for a new object, and if no Pods are replaced.
+	old           *template
+	before, after int64
+	// first is set if the new Pods come before the old ones go.
+	first bool
+}
+
+// demandOf returns how a change affects what an object needs. It is false if it does not,
+// or if that is not known.
+func demandOf(s *set, o Object) (demand, bool) {
+	if !o.Changes {
+		return demand{}, false
+	}
+	for _, t := range s.templates[o.Ref.Namespace] {
+		if t.of.Ref != o.Ref {
+			continue
+		}
+		d := demand{template: t, before: podsOf(o.Before), after: podsOf(o.After)}
+		deployment, isDeployment := deploymentOf(o.After)
+		paused := isDeployment && deployment.Spec.Paused
+		if old, was := templateOf(o.Before); was && t.starts() && !paused {
+			d.old = &old
+			d.first = isDeployment && startsFirst(deployment)
+		}
+		if o.Before == nil && paused {
+			d.after = 0 // A paused Deployment makes no ReplicaSet.
+		}
+		return d, d.before != d.after || d.old != nil
+	}
+	return demand{}, false
+}
+
+// makes reports whether new Pods are made.
+func (d demand) makes() bool { return d.after > d.before || d.old != nil && d.after > 0 }
+
+// podsOf returns how many Pods an object needs at once; 0 if it does not say. Those of a
+// Job can run one after another.
+func podsOf(u *unstructured.Unstructured) int64 {
+	if u == nil {
+		return 0
+	}
+	switch u.GroupVersionKind().GroupKind().String() {
+	case "Pod":
+		return 1
+	case "Deployment.apps":
+		if d, ok := typedAs[appsv1.Deployment](u); ok {
+			return int64(replicas(d.Spec.Replicas))
+		}
+	case "StatefulSet.apps":
+		if s, ok := typedAs[appsv1.StatefulSet](u); ok {
+			return int64(replicas(s.Spec.Replicas))
+		}
+	case "ReplicaSet.apps":
+		if s, ok := typedAs[appsv1.ReplicaSet](u); ok {
+			return int64(replicas(s.Spec.Replicas))
+		}
+	case "Job.batch":
+		if j, ok := typedAs[batchv1.Job](u); ok && (j.Spec.Suspend == nil || !*j.Spec.Suspend) {
+			return int64(min(1, replicas(j.Spec.Parallelism)))
+		}
+	}
+	return 0
+}
+
+// change returns how much more of a quota's resource the Pods will use; it is negative for
+// less, and false if it is not known.
+func (d demand) change(name corev1.ResourceName) (resource.Quantity, bool) {
+	each, known := d.amount(name)
+	if !known {
+		return resource.Quantity{}, d.before == 0 // A new object cannot free anything.
+	}
+	if d.old == nil {
+		return times(each, d.after-d.before), true
+	}
+	was, known := d.old.amount(name)
+	if !known {
+		return resource.Quantity{}, false
+	}
+	sum := times(each, d.after)
+	sum.Sub(times(was, d.before))
+	if !d.first || d.after == 0 {
+		return sum, true
+	}
+	rolling := times(each, max(1, d.after-d.before)) // The new one comes before an old one goes.
+	rolling.Sub(times(was, max(0, d.before-d.after)))
+	if rolling.Cmp(sum) > 0 {
+		return rolling, true
+	}
+	return sum, true
+}
+
+func times(q resource.Quantity, n int64) resource.Quantity {
+	product := q.DeepCopy()
+	product.Mul(n)
+	return product
+}
+
+// amount returns how much of a quota's resource one Pod uses; false if that is not known.
+func (t template) amount(name corev1.ResourceName) (resource.Quantity, bool) {
+	if name == corev1.ResourcePods || name == "count/pods" {
+		return resource.MustParse("1"), true
+	}
+	what, limits, known := countedAs(name)
+	if !known || t.spec.Resources != nil {
+		return resource.Quantity{}, false
+	}
+	var sum resource.Quantity
+	for _, c := range t.spec.Containers {
+		amount, stated := c.Resources.Limits[what]
+		if request, ok := c.Resources.Requests[what]; ok && !limits {
+			amount, stated = request, true
+		}
+		if stated {
+			sum.Add(amount)
+		}
+	}
+	return sum, true
+}
+
+// countedAs returns the container's resource that a quota counts, and whether the quota
+// counts limits.
+func countedAs(name corev1.ResourceName) (what corev1.ResourceName, limits, known bool) {
+	if rest, ok := strings.CutPrefix(string(name), "requests."); ok && rest != "storage" {
+		return corev1.ResourceName(rest), false, true
+	}
+	if rest, ok := strings.CutPrefix(string(name), "limits."); ok {
+		return corev1.ResourceName(rest), true, true
+	}
+	return name, false, name == corev1.ResourceCPU || name == corev1.ResourceMemory
+}
+
+// needing returns the beginning of a message: how many Pods need how much, if all of it is
+// theirs.
+func (d demand) needing(name corev1.ResourceName, much resource.Quantity) string {
+	n := max(1, d.after-d.before)
+	if each, _ := d.amount(name); much.Cmp(times(each, n)) != 0 {
+		return "its Pods need another"
+	}
+	if n == 1 {
+		return "its 1 new Pod needs"
+	}
+	return fmt.Sprintf("its %s need", text.Count(int(n), "new Pod"))
+}
+
+// resourcesPath returns the field that decides how much is needed.
+func (d demand) resourcesPath(name corev1.ResourceName) string {
+	if len(d.spec.Containers) == 1 && name != corev1.ResourcePods && name != "count/pods" {
+		return fmt.Sprintf("%s.containers[name=%q].resources", d.path, d.spec.Containers[0].Name)
+	}
+	return strings.TrimSuffix(d.path, ".template.spec")
 }

@@ -3,14 +3,19 @@ package preflight
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -122,4 +127,139 @@ func replicas(stated *int32) int {
 		return 1
 	}
 	return int(*stated)
+}
+
+// This file knows what others add between a template and a running Pod: controllers make
+// claims and set labels, webhooks add containers and variables. No manifest states it.
+
+// makesClaim reports whether a claim may be made by the controller of a StatefulSet or of an
+// ephemeral volume, in the set or in the cluster.
+func (v *view) makesClaim(ref object.Ref) bool {
+	for _, t := range v.set.templates[ref.Namespace] {
+		if claimsOf(t.of.After, t.spec, ref.Name) {
+			return true
+		}
+	}
+	live, sure := v.List(apps("StatefulSet"), ref.Namespace)
+	return !sure || slices.ContainsFunc(live, func(u *unstructured.Unstructured) bool {
+		t, ok := templateOf(u)
+		return !ok || claimsOf(u, t.spec, ref.Name)
+	})
+}
+
+// claimsOf reports whether a claim that is made for a workload's Pods, or for a Pod, can
+// have the name.
+func claimsOf(u *unstructured.Unstructured, spec *corev1.PodSpec, name string) bool {
+	for _, claim := range ownClaims(u) {
+		rest, ok := strings.CutPrefix(name, claim+"-"+u.GetName()+"-")
+		if ok && rest != "" && strings.Trim(rest, "0123456789") == "" {
+			return true
+		}
+	}
+	return slices.ContainsFunc(spec.Volumes, func(vol corev1.Volume) bool {
+		return vol.Ephemeral != nil && strings.HasPrefix(name, u.GetName()+"-") && strings.HasSuffix(name, "-"+vol.Name)
+	})
+}
+
+// ownClaims returns the names of the claims that a StatefulSet makes for each Pod. They
+// replace volumes of the same name in its template.
+func ownClaims(u *unstructured.Unstructured) []string {
+	if u.GroupVersionKind().GroupKind().String() != "StatefulSet.apps" {
+		return nil
+	}
+	var names []string
+	for _, claim := range diagnose.Items(u, "spec", "volumeClaimTemplates") {
+		names = append(names, diagnose.Text(&unstructured.Unstructured{Object: claim}, "metadata", "name"))
+	}
+	return names
+}
+
+// setByControllers returns the labels that a controller gives to each Pod.
+func setByControllers() []string {
+	return []string{
+		"statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index", "controller-revision-hash",
+		"pod-template-hash", "pod-template-generation", "controller-uid", "job-name", "batch.kubernetes.io/controller-uid",
+		"batch.kubernetes.io/job-name", "batch.kubernetes.io/job-completion-index", "batch.kubernetes.io/cronjob-scheduled-timestamp",
+	}
+}
+
+// maySelect reports whether a selector matches Pods of the template, or may match them
+// once they run: a controller sets labels of its own, and a program that may write Pods
+// labels its leader.
+func (s *set) maySelect(selector map[string]string, t template) bool {
+	if labels.SelectorFromSet(selector).Matches(labels.Set(t.labels)) {
+		return true
+	}
+	shared := false
+	for key, want := range selector {
+		has, stated := t.labels[key]
+		switch {
+		case stated && has != want:
+			return false
+		case stated, slices.Contains(setByControllers(), key):
+			shared = true
+		case !s.writesPods(t):
+			return false
+		}
+	}
+	return shared
+}
+
+// writesPods reports whether a program of the template probably may change labels of Pods:
+// it has an account of its own, or the set has a role for that.
+func (s *set) writesPods(t template) bool {
+	account := t.spec.ServiceAccountName
+	return account != "" && account != "default" || slices.ContainsFunc(s.objects, func(o Object) bool {
+		return s.allows(&o, t.of.Ref.Namespace, "pods", "patch", "update")
+	})
+}
+
+// isInjected reports whether the template says that a webhook adds to its Pods.
+func (t template) isInjected() bool {
+	for _, words := range []map[string]string{t.labels, t.annotations} {
+		for key := range words {
+			if strings.Contains(strings.ToLower(key), "inject") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isInjectedVariable reports whether webhooks are known to add a variable of such a name
+// even if the template does not ask for it, as those for a cloud's identities do.
+func isInjectedVariable(name string) bool {
+	return slices.ContainsFunc([]string{"AWS_", "AZURE_", "GOOGLE_", "OTEL_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// isInjectedPort reports whether a port may be that of a proxy that a mesh adds to Pods.
+func isInjectedPort(name string) bool {
+	return slices.ContainsFunc([]string{"envoy", "istio", "linkerd", "dapr", "kuma", "consul", "proxy"}, func(part string) bool { return strings.Contains(name, part) })
+}
+
+// hasCredentials reports whether nodes commonly have credentials of their own for a
+// registry, as they have for a cloud's.
+func hasCredentials(registry string) bool {
+	return slices.ContainsFunc([]string{".amazonaws.com", ".amazonaws.com.cn", ".gcr.io", ".pkg.dev", ".azurecr.io", ".azurecr.cn", ".azurecr.us", ".aliyuncs.com", ".ocir.io", ".icr.io"},
+		func(suffix string) bool { return strings.HasSuffix(registry, suffix) })
+}
+
+// noDefaults reports whether it is known that no LimitRange fills in what containers do
+// not state.
+func (v *view) noDefaults(namespace string) bool {
+	ranges, sure := v.List(core("LimitRange"), namespace)
+	return sure && len(ranges) == 0 && len(v.set.of("", "LimitRange", namespace)) == 0
+}
+
+// mayResize reports whether something may change what the Pods request as they are
+// created: it does, or this is not known.
+func (v *view) mayResize(t template) bool {
+	gvk := schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
+	live, sure := v.List(gvk, t.of.Ref.Namespace)
+	for _, o := range v.set.of(gvk.Group, gvk.Kind, t.of.Ref.Namespace) {
+		live = append(live, o.After)
+	}
+	return !sure || t.isInjected() || slices.ContainsFunc(live, func(u *unstructured.Unstructured) bool {
+		return diagnose.Text(u, "spec", "targetRef", "name") == t.of.Ref.Name
+	})
 }

@@ -2,6 +2,7 @@ package stuck
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -175,4 +176,156 @@ func (d *diagnosis) deleted(u *unstructured.Unstructured) string {
 		return "not deleted yet"
 	}
 	return "deleted " + diagnose.Ago(d.Now.Sub(diagnose.Since(u))) + " ago"
+}
+
+// Lasting says whether it makes sense to wait for a cause to pass.
+type Lasting struct {
+	// Ends is set if the cause stays until something is changed, so that a wait may end.
+	Ends bool
+	// After is how long the cause has to last, without any other change in the object,
+	// before a wait ends.
+	After time.Duration
+}
+
+// LastingOf returns what applies to a cause. It is false for a code that this package does
+// not have.
+func LastingOf(code string) (Lasting, bool) {
+	l, ok := lastings()[code]
+	return l, ok
+}
+
+// Codes returns the codes of all causes, sorted.
+func Codes() []string { return slices.Sorted(maps.Keys(lastings())) }
+
+// lastings is the one table of the causes that may end a wait for a deletion. A doubtful one
+// does not end it: to end a wait for a cause that would have passed fails a sound teardown.
+func lastings() map[string]Lasting {
+	const (
+		decided = time.Minute     // for what the object itself says
+		comes   = 2 * time.Minute // for a fix that another client may be about to make
+		outside = 5 * time.Minute // for what a controller outside the cluster might still do
+	)
+	ends := func(after time.Duration) Lasting { return Lasting{Ends: true, After: after} }
+	passes := Lasting{After: decided}
+	return map[string]Lasting{
+		FinalizerControllerGone:       ends(outside), // it has to be installed
+		FinalizerControllerScaledDown: ends(comes),   // it has to be scaled up
+		FinalizerControllerForbidden:  ends(comes),   // it has to be granted the right
+		FinalizerControllerCrashing:   passes,        // what it needs may come up later
+		FinalizerControllerNotReady:   passes,        // it may be starting
+		FinalizerControllerSilent:     passes,        // it may be cleaning up
+		FinalizerUnknown:              passes,        // it is not known
+		BuiltInFinalizer:              passes,        // Kubernetes comes to it
+		ControllerManagerDown:         passes,        // it comes back
+		LoadBalancerControllerGone:    ends(outside), // it has to be installed
+
+		WebhookUnreachable: passes,        // its Pods come back
+		WebhookRefuses:     passes,        // it may decide otherwise
+		AdmissionRefuses:   passes,        // what the server said is not understood
+		UpdateInvalid:      ends(decided), // the object has to be changed
+		UpdateFails:        passes,        // the server recovers
+
+		APIServiceUnavailable:  passes,      // its Pods come back
+		GroupVersionUnreadable: ends(comes), // the API has to be changed
+		NamespaceFinalizer:     passes,      // its controller comes to it
+		ContentRemains:         passes,      // it goes
+		DeletionRefused:        passes,      // it is tried again
+		ConditionStale:         passes,      // the controller looks again
+		InstancesRemain:        passes,      // they go
+		ConversionWebhookDown:  passes,      // its Pods come back
+
+		ForegroundDependents:  passes,      // they go
+		OrphaningDependents:   passes,      // they are released
+		OwnerInOtherNamespace: ends(comes), // the dependent has to be changed
+
+		ClaimInUse:           passes,      // Pods end
+		VolumeBound:          ends(comes), // the claim has to be deleted
+		VolumeAttached:       passes,      // it is detached
+		VolumeDetachFailed:   passes,      // it is tried again
+		VolumeDeletionFailed: passes,      // it is tried again
+
+		PodGracePeriod:     passes, // time passes
+		PodPastGracePeriod: passes, // the node comes back
+		PodUnmounting:      passes, // it ends
+		NodeGone:           passes, // such Pods are removed
+		NodeNotReady:       passes, // nodes come back
+
+		ServerFailing:    passes,      // it recovers
+		ServerThrottling: passes,      // it recovers
+		Undecryptable:    ends(comes), // the server needs its key
+
+		Progressing:    passes, // it goes
+		NotPermitted:   passes, // it is not known
+		NotRead:        passes, // it is not known
+		NotTerminating: passes, // it is not waited for
+		Unknown:        passes, // it is not known
+	}
+}
+
+// Explained is an object that is terminating, and why it does not go away.
+type Explained struct {
+	Ref object.Ref
+	// Since is its deletion timestamp as stored by the server: the end of a grace period.
+	Since  time.Time
+	Causes []event.Cause
+}
+
+// Root is one cause with everything that it holds back.
+type Root struct {
+	Cause event.Cause
+	// Holds are the objects that wait for it, sorted.
+	Holds []object.Ref
+	// Total is their number.
+	Total int
+}
+
+// rootKey distinguishes causes: by their code and the object that has to change, or by
+// their words if no object has to.
+type rootKey struct {
+	code, message string
+	blockedBy     object.Key
+}
+
+func keyOf(c event.Cause) rootKey {
+	key := rootKey{code: c.Code, blockedBy: c.BlockedBy.Key()}
+	if c.BlockedBy == (object.Ref{}) {
+		key.message = c.Message
+	}
+	return key
+}
+
+// Roots groups objects that the same cause holds back, the cause that holds back the most
+// first. Only the first cause of each object counts.
+func Roots(objects []Explained) []Root {
+	byKey := map[rootKey]*Root{}
+	for _, o := range objects {
+		if len(o.Causes) == 0 {
+			continue
+		}
+		key := keyOf(o.Causes[0])
+		if byKey[key] == nil {
+			byKey[key] = &Root{Cause: o.Causes[0]}
+		}
+		if len(o.Causes[0].Evidence) < len(byKey[key].Cause.Evidence) {
+			// Report the evidence of an object that the cause holds back directly: an
+			// object that waits for that one has more.
+			byKey[key].Cause = o.Causes[0]
+		}
+		byKey[key].Holds = append(byKey[key].Holds, o.Ref)
+	}
+	roots := make([]Root, 0, len(byKey))
+	for _, r := range byKey {
+		slices.SortFunc(r.Holds, object.Ref.Compare)
+		r.Total = len(r.Holds)
+		roots = append(roots, *r)
+	}
+	slices.SortFunc(roots, func(a, b Root) int {
+		return cmp.Or(
+			cmp.Compare(b.Total, a.Total),
+			cmp.Compare(a.Cause.Code, b.Cause.Code),
+			a.Cause.BlockedBy.Compare(b.Cause.BlockedBy),
+			cmp.Compare(a.Cause.Message, b.Cause.Message),
+		)
+	})
+	return roots
 }

@@ -3,6 +3,7 @@ package stuck
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -140,4 +141,103 @@ func (n node) risk() string {
 		return ""
 	}
 	return "only if the machine is off: its pods are started elsewhere, on the same data"
+}
+
+const cloudController = "cloud-controller-manager"
+
+// loadBalancer covers services of type LoadBalancer: a cloud controller has to release
+// what they have at the provider (edge case 63).
+func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string) []finding {
+	workloads, sure := d.Workloads()
+	for _, w := range workloads {
+		if strings.Contains(w.Ref.Name, cloudController) || w.Called(cloudController) {
+			return []finding{d.controller(u, finalizer, diagnose.Search{}, diagnose.Candidate{Workload: w, Why: []string{"it is the cloud controller"}})}
+		}
+	}
+	leases, sureOfLeases := d.Leases()
+	s := diagnose.Search{Sure: sure && sureOfLeases}
+	if s.Sure {
+		s.Evidence = []string{"no workload and no lease is called " + cloudController}
+	}
+	for _, l := range leases {
+		if !strings.Contains(l.Ref.Name, cloudController) {
+			continue
+		}
+		if !l.Stale(d.Now) {
+			s.Lease = &l
+			return []finding{d.silentElsewhere(u, finalizer, s)}
+		}
+		s.Evidence = []string{l.String(d.Now)}
+	}
+	if !s.Sure {
+		return []finding{d.unfound(u, finalizer, s)}
+	}
+	ref := object.RefOf(u)
+	return []finding{{rank: rankBroken, Cause: event.Cause{
+		Code:     LoadBalancerControllerGone,
+		Message:  "no cloud controller runs in this cluster that would release its load balancer (finalizer " + text.Excerpt(finalizer) + ")",
+		Evidence: append(s.Evidence, d.deleted(u)),
+		Next:     removal(ref, finalizer),
+		Risk:     "a load balancer at the provider stays there, and keeps costing money",
+	}}}
+}
+
+// builtIn says what one of Kubernetes' own finalizers waits for, if its controller is all
+// there is to check.
+func builtIn(finalizer string) (waits string, ok bool) {
+	switch finalizer {
+	case "kubernetes":
+		return "the namespace controller to delete what is in it", true
+	case "batch.kubernetes.io/job-tracking":
+		return "the job controller to count the pod", true
+	case "kubernetes.io/pv-controller":
+		return "the volume controller to delete the storage behind it", true
+	case "kubernetes.io/vac-protection":
+		return "no volume to use the class any more", true
+	case "resource.kubernetes.io/delete-protection":
+		return "no pod to use the claim any more", true
+	case "networking.k8s.io/service-cidr-finalizer":
+		return "no service to use an address of the range any more", true
+	default:
+		return "", false
+	}
+}
+
+// builtIn covers finalizers that a controller of Kubernetes' own removes.
+func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits string) []finding {
+	if down := d.controllerManager(); len(down) > 0 {
+		return down
+	}
+	ref := object.RefOf(u)
+	return []finding{{rank: rankWaiting, Cause: event.Cause{
+		Code:     BuiltInFinalizer,
+		Message:  "the finalizer " + text.Excerpt(finalizer) + " waits for " + waits + "; Kubernetes removes it on its own",
+		Evidence: []string{d.deleted(u)},
+		Next:     command.Kubectl("events") + " --for " + text.ShellQuote(strings.ToLower(ref.GVK.Kind)+"/"+ref.Name) + inNamespace(ref.Namespace),
+	}}}
+}
+
+func inNamespace(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " -n " + text.ShellQuote(namespace)
+}
+
+// controllerManager covers a kube-controller-manager that has stopped: it does Kubernetes'
+// own part of deletions.
+func (d *diagnosis) controllerManager() []finding {
+	const namespace, lease = "kube-system", "kube-controller-manager"
+	u, _ := d.Get(diagnose.KindOf("coordination.k8s.io/v1", "Lease"), namespace, lease)
+	l, ok := diagnose.LeaseOf(u)
+	if !ok || !l.Stale(d.Now) {
+		return nil // Without leader election its state is unknown.
+	}
+	return []finding{{rank: rankServer, Cause: event.Cause{
+		Code:      ControllerManagerDown,
+		Message:   "kube-controller-manager does not run: nothing that Kubernetes itself cleans up will go away",
+		Evidence:  []string{l.String(d.Now)},
+		Next:      command.Kubectl("get") + " pods -n kube-system -l component=kube-controller-manager -o wide",
+		BlockedBy: object.RefOf(u),
+	}}}
 }

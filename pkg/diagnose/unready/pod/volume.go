@@ -1,0 +1,230 @@
+package pod
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// claimNames returns the names of the claims that a Pod mounts; those of generic
+// ephemeral volumes are named after the Pod.
+func claimNames(p *corev1.Pod) []string {
+	var names []string
+	for _, vol := range p.Spec.Volumes {
+		switch {
+		case vol.PersistentVolumeClaim != nil:
+			names = append(names, vol.PersistentVolumeClaim.ClaimName)
+		case vol.Ephemeral != nil:
+			names = append(names, p.Name+"-"+vol.Name)
+		}
+	}
+	return rule.Stated(names)
+}
+
+// ClaimsOf explains the claims for which a Pod waits.
+func (v VolumeRules) ClaimsOf(p *corev1.Pod) []rule.Finding {
+	var found []rule.Finding
+	for _, claim := range claimNames(p) {
+		r := rule.Ref(rule.Core("PersistentVolumeClaim"), p.Namespace, claim)
+		u, sure := v.Read(r)
+		if u == nil && sure {
+			found = append(found, rule.Of(p, rule.Root, event.Cause{
+				Code:      "ClaimMissing",
+				Message:   "mounts PersistentVolumeClaim " + claim + ", which does not exist",
+				Evidence:  []string{rule.Name(r) + " is not found"},
+				Next:      rule.Kubectl(p.Namespace, "get", "persistentvolumeclaims"),
+				BlockedBy: r,
+			}))
+			continue
+		}
+		pvc, ok := rule.As[corev1.PersistentVolumeClaim](v.View, u)
+		if !ok {
+			continue
+		}
+		for _, f := range v.Claim(pvc) {
+			if f.Code != "WaitForFirstConsumer" { // This Pod is the consumer.
+				found = append(found, f)
+			}
+		}
+	}
+	return found
+}
+
+// Claim explains why a claim has no volume.
+func (v VolumeRules) Claim(pvc *corev1.PersistentVolumeClaim) []rule.Finding {
+	r := rule.Ref(rule.Core("PersistentVolumeClaim"), pvc.Namespace, pvc.Name)
+	c := event.Cause{BlockedBy: r, Next: rule.Describe(r)}
+	switch {
+	case pvc.DeletionTimestamp != nil:
+		c.Code, c.Message = "ClaimTerminating", "is being deleted"
+		c.Evidence = []string{"finalizers: " + text.List(pvc.Finalizers, 3)}
+	case pvc.Status.Phase == corev1.ClaimLost:
+		c.Code, c.Message = "ClaimLost", "has lost its PersistentVolume "+pvc.Spec.VolumeName+", which no longer exists"
+		c.Evidence = []string{"phase Lost"}
+		c.BlockedBy = rule.Ref(rule.Core("PersistentVolume"), "", pvc.Spec.VolumeName)
+	case pvc.Status.Phase == corev1.ClaimBound:
+		return nil
+	default:
+		c = v.unbound(pvc, c)
+	}
+	return []rule.Finding{{Cause: c, Rank: rule.Root, Who: r.String(), Noun: "PersistentVolumeClaim"}}
+}
+
+// unbound completes the cause by the claim's storage class.
+func (v VolumeRules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.Cause {
+	c.Evidence = []string{"phase " + text.Excerpt(cmp.Or(string(pvc.Status.Phase), "not set"))}
+	e := v.Warning(pvc, "ProvisioningFailed", "FailedBinding", "VolumeMismatch")
+	c.Evidence = append(c.Evidence, rule.Quoted(e)...)
+	class, ok := v.classOf(pvc)
+	switch {
+	case pvc.Spec.VolumeName != "":
+		c.Code, c.Message = "ClaimUnbound", "asks for PersistentVolume "+pvc.Spec.VolumeName+", and is not bound to it"
+		c.Next = rule.Kubectl("", "get", "persistentvolumes")
+		c.BlockedBy = rule.Ref(rule.Core("PersistentVolume"), "", pvc.Spec.VolumeName)
+		if v.Absent(c.BlockedBy) {
+			c.Evidence = append(c.Evidence, "PersistentVolume "+pvc.Spec.VolumeName+" does not exist")
+		}
+	case !ok: // The class is not known.
+		c.Code, c.Message = "ClaimUnbound", "is not bound to a volume"
+	case class.ref.Name == "":
+		c.Code, c.Message = "NoStorageClass", "names no storage class, there is no default one, and no PersistentVolume fits it"
+		c.Next = rule.Kubectl("", "get", "storageclasses")
+	case class.class == nil:
+		c.Code, c.Message = "StorageClassMissing", "asks for StorageClass "+class.ref.Name+", which does not exist"
+		c.Next = rule.Kubectl("", "get", "storageclasses")
+		c.BlockedBy = class.ref
+	case class.class.Provisioner == "kubernetes.io/no-provisioner":
+		c.Code, c.Message = "NoVolume", "waits for a PersistentVolume that fits; StorageClass "+class.ref.Name+" creates none on its own"
+		c.Next = rule.Kubectl("", "get", "persistentvolumes")
+	case e != nil:
+		c.Code, c.Message = "ProvisioningFailed", "its volume cannot be created by "+text.Excerpt(class.class.Provisioner)
+	case class.firstConsumer() && pvc.Annotations[selectedNode] == "":
+		c.Code, c.Message = "WaitForFirstConsumer", "gets its volume when a Pod that mounts it is scheduled; none is"
+		c.Evidence = []string{"volumeBindingMode of StorageClass " + class.ref.Name + " is WaitForFirstConsumer"}
+	default:
+		provisioner := text.Excerpt(cmp.Or(pvc.Annotations[provisionerOf], class.class.Provisioner))
+		c.Code, c.Message = "NoProvisioner", "waits for "+provisioner+" to create its volume, with no sign of progress: is it installed and running?"
+		c.Evidence = []string{"provisioner of StorageClass " + class.ref.Name + " is " + provisioner}
+		c.Next = rule.Kubectl("", "get", "csidrivers,pods", "-A")
+		c.BlockedBy = class.ref
+	}
+	return c
+}
+
+// These annotations are set by the scheduler and by the volume controller.
+const (
+	selectedNode  = "volume.kubernetes.io/selected-node"
+	provisionerOf = "volume.kubernetes.io/storage-provisioner"
+)
+
+// claimClass is the storage class of a claim. The name is empty if the claim has none; the
+// class is nil if it does not exist.
+type claimClass struct {
+	ref   object.Ref
+	class *storagev1.StorageClass
+}
+
+func (c claimClass) firstConsumer() bool {
+	mode := c.class.VolumeBindingMode
+	return mode != nil && *mode == storagev1.VolumeBindingWaitForFirstConsumer
+}
+
+// classOf returns the storage class of a claim; false if that is not known.
+func (v VolumeRules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, bool) {
+	if pvc.Spec.StorageClassName == nil {
+		return claimClass{}, true // The server puts the default class into the claim, once there is one.
+	}
+	if *pvc.Spec.StorageClassName == "" {
+		return claimClass{}, true // A class of that name is never looked for.
+	}
+	r := rule.Ref(rule.Storage("StorageClass"), "", *pvc.Spec.StorageClassName)
+	u, sure := v.Read(r)
+	class, ok := rule.As[storagev1.StorageClass](v.View, u)
+	if !ok {
+		return claimClass{ref: r}, sure
+	}
+	return claimClass{ref: r, class: class}, true
+}
+
+// exclusive are the volumes for which Pods wait and that only one node or Pod can have.
+// Their holders are asked for last, for all objects that are explained in one run: which
+// volumes count is known only once everything else is.
+type exclusive struct {
+	// claims are the claims of these volumes, by namespace.
+	claims  map[string][]string
+	volumes []string
+}
+
+func (v VolumeRules) exclusive() *exclusive {
+	return diagnose.Once(v.Run, "whose holders are asked for", func() *exclusive {
+		return &exclusive{claims: map[string][]string{}}
+	})
+}
+
+// wantHolders notes a claim whose holder has to be known.
+func (v VolumeRules) wantHolders(pvc *corev1.PersistentVolumeClaim) {
+	if v.OnlyKnown || pvc.Status.Phase != corev1.ClaimBound {
+		return
+	}
+	held := v.exclusive()
+	held.claims[pvc.Namespace] = append(held.claims[pvc.Namespace], pvc.Name)
+	held.volumes = append(held.volumes, pvc.Spec.VolumeName)
+}
+
+// AskHolders asks who has the volumes that only one node or Pod can have: by one list of
+// the Pods of each namespace, and one of the attachments.
+func (v VolumeRules) AskHolders() {
+	held := v.exclusive()
+	for namespace, claims := range held.claims {
+		v.Select(holdersIn(namespace), func(u *unstructured.Unstructured) bool {
+			p, ok := diagnose.As[corev1.Pod](u) // Most of them are not kept.
+			return ok && slices.ContainsFunc(claimNames(&p), func(name string) bool { return slices.Contains(claims, name) })
+		})
+	}
+	if len(held.claims) == 0 {
+		return
+	}
+	v.Select(attachments(), func(u *unstructured.Unstructured) bool {
+		return slices.Contains(held.volumes, diagnose.Text(u, "spec", "source", "persistentVolumeName"))
+	})
+}
+
+func holdersIn(namespace string) diagnose.Question {
+	return diagnose.Question{Verb: diagnose.List, GVK: rule.Core("Pod"), Namespace: namespace, Kept: "holders"}
+}
+
+func attachments() diagnose.Question {
+	return diagnose.Question{Verb: diagnose.List, GVK: rule.Storage("VolumeAttachment"), Kept: "held"}
+}
+
+// holders returns the Pods that have an exclusive claim, as far as they have been read.
+func (v VolumeRules) holders(namespace string) []*corev1.Pod {
+	a, _ := v.Known(holdersIn(namespace))
+	var pods []*corev1.Pod
+	for _, u := range a.Objects {
+		if p, ok := rule.As[corev1.Pod](v.View, u); ok {
+			pods = append(pods, p)
+		}
+	}
+	return pods
+}
+
+func (v VolumeRules) attachments() []*unstructured.Unstructured {
+	a, _ := v.Known(attachments())
+	return a.Objects
+}
+
+// VolumeRules are the rules about claims and volumes, over a view of what is known.
+type VolumeRules struct{ *rule.View }
+
+// VolumeRulesOn returns the rules over a view.
+func VolumeRulesOn(v *rule.View) VolumeRules { return VolumeRules{View: v} }
