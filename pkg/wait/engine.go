@@ -1,7 +1,11 @@
+// Package wait waits until objects meet their conditions, over one watch for each kind and
+// namespace. Start with [Engine.Run] and a [Target] for each selection. Events report each object;
+// the error says only how the whole went. It does not define conditions, look for causes or print.
 package wait
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,6 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
@@ -110,3 +115,94 @@ func (g *Goal) waitsFor(kind condition.Kind) bool {
 	}
 	return false
 }
+
+// end gives an object its result.
+func (r *run) end(it *item, action event.Action) {
+	it.done, it.action = true, action
+	r.settled(it)
+	r.pending--
+	it.view.pending--
+	delete(r.unsaid, it)
+	if it.timer != nil {
+		it.timer.Stop()
+	}
+	switch action { // A bad result is reported later, with its causes.
+	case event.Met:
+		r.met++
+	case event.Gone, event.Unselected:
+		r.left++
+	case event.Failed:
+		r.stop = true
+		return
+	default:
+		return
+	}
+	r.emit(it.result())
+	it.live, it.whole, it.verdict = nil, nil, verdict{} // It may be one of very many.
+}
+
+// result is what became of the object.
+func (it *item) result() event.Waited {
+	w := event.Waited{
+		Ref: it.ref, Action: it.action, Any: it.goal.Any, Conditions: it.verdict.conditions, Note: it.note,
+	}
+	if it.whole != nil && it.action == event.Met {
+		w.Object = redact.Object(it.whole)
+	}
+	return w
+}
+
+// settled forgets why an object hung that has its result.
+func (r *run) settled(it *item) {
+	r.stalls.Drop(it)
+	if it.action == event.Met {
+		delete(r.hangs, it)
+	}
+}
+
+// message is what a view's goroutine has to tell.
+type message struct {
+	view *view
+	// change is what its watch tells; nil for the other messages.
+	change object.Change
+	// kind is served now, and compiled are its goals.
+	kind     object.Kind
+	compiled map[*Goal]*conditions
+	// gone: the kind is not served, for the reason in err.
+	gone bool
+	// item is one of the view's, and why says why it may not be there.
+	item *item
+	why  string
+	// explained is what came of asking why objects hang.
+	explained *explained
+	// late items were out of time, and causes say what holds each.
+	late   []*item
+	causes [][]event.Cause
+	// err is the end of the view.
+	err error
+}
+
+// explained is what came of asking about a batch.
+type explained struct {
+	items []*item
+	// asked is when: the answer knows nothing of what moved later.
+	asked time.Time
+	Explanations
+}
+
+// group is goroutines that send messages until their context is done.
+type group struct {
+	sync.WaitGroup
+	tell func(message)
+}
+
+func newGroup(ctx context.Context, to chan<- message) *group {
+	return &group{tell: func(m message) {
+		select {
+		case to <- m:
+		case <-ctx.Done():
+		}
+	}}
+}
+
+func (g *group) start(watch func(tell func(message))) { g.Go(func() { watch(g.tell) }) }

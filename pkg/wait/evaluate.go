@@ -1,13 +1,19 @@
 package wait
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // present takes in a version of the object.
@@ -125,4 +131,115 @@ func (r *run) again(it *item) {
 			}
 		})
 	}
+}
+
+// conditions are a Goal compiled for one kind.
+type conditions struct {
+	met    []*condition.Condition
+	any    bool
+	failed []*condition.Condition
+	// untyped: the kind's schema would tell more, and the server did not publish it (yet).
+	untyped bool
+}
+
+// compileGoal types the conditions by the cluster's own schema of the kind. The
+// same fault in a --for that is compiled twice is one fault.
+func compileGoal(gvk schema.GroupVersionKind, s *spec.Schema, goal *Goal) (*conditions, error) {
+	met, metErr := condition.Compile(gvk, s, goal.For)
+	failed, failedErr := condition.Compile(gvk, s, goal.FailOn)
+	return &conditions{met: met, any: goal.Any, failed: failed}, errors.Join(metErr, failedErr)
+}
+
+// typed reports whether the schema of a kind is of use to a goal.
+func typed(goal *Goal, kind object.Kind) bool {
+	return slices.ContainsFunc(slices.Concat(goal.For, goal.FailOn), func(s condition.Spec) bool {
+		return s.NeedsSchema(kind.GVK)
+	})
+}
+
+// verdict is what all conditions together say of one version of an object.
+type verdict struct {
+	met, failed bool
+	// recheck is when the verdict may be another although the object is the same;
+	// 0 for never.
+	recheck    time.Duration
+	conditions []event.Condition
+	err        error
+}
+
+// evaluate evaluates all conditions on one version of an object, nil for one that does
+// not exist (edge case 46).
+func (c *conditions) evaluate(ctx context.Context, obj map[string]any, now time.Time) verdict {
+	v := verdict{met: !c.any, failed: c.any && len(c.met) > 0}
+	for _, cond := range c.met {
+		one := v.add(ctx, cond, obj, now)
+		if c.any {
+			v.met = v.met || one.Met
+			v.failed = v.failed && one.Failed
+		} else {
+			v.met = v.met && one.Met
+			v.failed = v.failed || one.Failed
+		}
+	}
+	for _, cond := range c.failed {
+		if obj == nil {
+			break // An absent field has not failed.
+		}
+		switch one := v.add(ctx, cond, obj, now); {
+		case one.Met:
+			v.met, v.failed = false, true
+		case one.Err != nil:
+			v.met = false // Unknown: do not report success.
+		}
+		v.conditions[len(v.conditions)-1].Forbidden = true
+	}
+	v.failed = v.failed && !v.met
+	return v
+}
+
+func (v *verdict) add(ctx context.Context, cond *condition.Condition, obj map[string]any, now time.Time) condition.Verdict {
+	one := cond.EvaluateAt(ctx, obj, now)
+	if one.Recheck > 0 && (v.recheck == 0 || one.Recheck < v.recheck) {
+		v.recheck = one.Recheck
+	}
+	v.err = cmp.Or(v.err, one.Err)
+	said := event.Condition{
+		For: cond.Spec().Text, Met: one.Met, Failed: one.Failed, Reason: one.Reason, Message: one.Message, Err: one.Err,
+	}
+	for _, value := range one.Values {
+		said.Values = append(said.Values, event.Value(value))
+	}
+	v.conditions = append(v.conditions, said)
+	return one
+}
+
+// trim cuts an object down to what the conditions read.
+func (c *conditions) trim(obj map[string]any) map[string]any {
+	all := make([]*condition.Condition, 0, len(c.met)+len(c.failed))
+	return condition.Trim(obj, append(append(all, c.met...), c.failed...)...)
+}
+
+func (e *Engine) compileAll(ctx context.Context, kind object.Kind, goals []*Goal) (map[*Goal]*conditions, error) {
+	compiled := map[*Goal]*conditions{}
+	for _, goal := range goals {
+		conds, err := e.compileFor(ctx, kind, goal)
+		if err != nil {
+			return nil, err
+		}
+		compiled[goal] = conds
+	}
+	return compiled, nil
+}
+
+func (e *Engine) compileFor(ctx context.Context, kind object.Kind, goal *Goal) (*conditions, error) {
+	if kind.Resource == "" || !typed(goal, kind) {
+		return compileGoal(kind.GVK, nil, goal)
+	}
+	schema, err := e.Source.Schema(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	conds, err := compileGoal(kind.GVK, schema, goal)
+	conds.untyped = schema == nil
+	return conds, err
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -138,3 +140,109 @@ func (r *run) nothing(ctx context.Context) error {
 	}
 	return errors.Join(all...)
 }
+
+// Outcome counts what kept a wait from being met. Objects of which a selector was
+// all that is known count where they are unknown.
+type Outcome struct {
+	// Failed objects will not meet their goal, Late ones did not in time or were no longer
+	// waited for, and Unknown ones could not be seen.
+	Failed, Late, Unknown int
+}
+
+// UnmetError says that not everything met its goal. Events have reported what became of
+// each object.
+type UnmetError struct {
+	Outcome
+}
+
+func (e *UnmetError) Error() string {
+	return fmt.Sprintf("not everything was met: %d failed, %d not in time, %d unknown", e.Failed, e.Late, e.Unknown)
+}
+
+// NothingError says that there is nothing to wait for.
+type NothingError struct {
+	// The selection in words: "deployments.apps with labels app=web in namespace x".
+	What string
+	// Late tells that it was waited for, and did not come in time.
+	Late bool
+	// Why that may be; empty if nothing is known.
+	Why string
+}
+
+func (e *NothingError) Error() string {
+	text := "there are no " + e.What
+	if e.Late {
+		text = "there are still no " + e.What
+	}
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return text
+}
+
+// Hint says how to wait for what is not there yet.
+func (e *NothingError) Hint() string {
+	if e.Late {
+		return ""
+	}
+	return "--existence-timeout=1m waits for the first of them, --for=create for nothing else"
+}
+
+// Selected describes a selection of a type in words.
+func Selected(typ string, sel object.Selection) string {
+	text := typ
+	if sel.Labels != "" {
+		text += " with labels " + sel.Labels
+	}
+	if sel.Fields != "" {
+		text += " with fields " + sel.Fields
+	}
+	if sel.Namespace != "" {
+		text += " in namespace " + sel.Namespace
+	}
+	return text
+}
+
+// bursts is how long changes are gathered before they are reported: a controller that
+// writes an object three times in a moment makes one change. An object that keeps changing
+// is reported once a second.
+const bursts = 100 * time.Millisecond
+
+// dirty remembers that there is something to say of an object.
+func (r *run) dirty(it *item) {
+	r.unsaid[it] = true
+	if r.flush == nil {
+		r.flush = time.After(bursts)
+	}
+}
+
+// say tells how far objects are of which that has changed.
+func (r *run) say() {
+	r.flush = nil
+	next := time.Minute
+	for _, it := range r.items {
+		if !r.unsaid[it] {
+			continue
+		}
+		now := event.Judged{Ref: it.ref, Conditions: it.verdict.conditions, Note: it.note}
+		if it.live == nil {
+			now.Note = notThere(it)
+		}
+		if same(it.told, now) {
+			delete(r.unsaid, it)
+			continue
+		}
+		if left := it.burst.Left(r.now()); left > 0 {
+			next = min(next, left)
+			continue
+		}
+		delete(r.unsaid, it)
+		it.told = now
+		r.emit(now)
+	}
+	if len(r.unsaid) > 0 {
+		r.flush = time.After(next)
+	}
+}
+
+func same(a, b event.Judged) bool { return reflect.DeepEqual(a, b) }

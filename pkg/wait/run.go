@@ -6,8 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/schedule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // compile compiles the goals for the kinds that are known, so that a slip is reported
@@ -145,4 +149,112 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 		r.evaluateOnce(ctx)
 	}
 	return r.finish(ctx)
+}
+
+// hang is what is known of why an object makes no progress.
+type hang struct {
+	marks schedule.Marks
+	told  schedule.Told
+	// moved is when something was last seen to move, asked when it was asked why.
+	moved, asked time.Time
+	causes       []event.Cause
+	// lasting are causes that may end the wait, each with the start of its unbroken row of
+	// reports. decides: the question under way reads everything anew.
+	lasting map[causeKey]time.Time
+	decides bool
+}
+
+// outdated reports whether something moved since it was asked about.
+func (h *hang) outdated() bool { return h.moved.After(h.asked) }
+
+// confirms reports whether a cause was still so when its time was over. A controller's note proves
+// it only if the controller has tried once more since: it tries ever more rarely, and its obstacle
+// may be gone.
+func (h *hang) confirms(c event.Cause, due time.Time) bool {
+	return !c.Hearsay || !h.asked.Add(-c.Age).Before(due)
+}
+
+// causeKey tells causes apart that last.
+type causeKey struct {
+	code    string
+	blocked object.Ref
+}
+
+func keyOf(c event.Cause) causeKey { return causeKey{c.Code, c.BlockedBy} }
+
+// lastLook bounds the look at the end: a user who set a timeout does not want to wait much
+// longer.
+const lastLook = 5 * time.Second
+
+// errNotTold: the server was asked for the kind, and has not answered.
+var errNotTold = errors.New("the server did not say in time whether it serves the kind")
+
+// evaluateOnce evaluates what is there now, once: at the end of the time, because what is
+// true exactly then counts as true (edge case 54), and where there is no time at
+// all (edge case 53).
+func (r *run) evaluateOnce(ctx context.Context) {
+	r.looking = true
+	if r.Timeout != 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, lastLook)
+		defer cancel()
+	}
+	messages := make(chan message)
+	looks := newGroup(ctx, messages)
+	for _, v := range r.views {
+		if v.ended == nil && (v.pending > 0 || !v.synced) {
+			if v.kind.Resource == "" { // The earlier answer may be out of date.
+				v.unserved, v.blind = nil, errNotTold
+			}
+			looks.start(func(tell func(message)) { r.lookAt(ctx, v, tell) })
+		}
+	}
+	done := make(chan struct{})
+	go func() { looks.Wait(); close(done) }()
+	for {
+		select {
+		case m := <-messages:
+			for _, v := range r.receive(ctx, m) {
+				looks.start(func(tell func(message)) { r.lookAt(ctx, v, tell) })
+			}
+		case <-done:
+			return
+		}
+	}
+}
+
+// lookAt reads what a view is of, and leaves it at that.
+func (e *Engine) lookAt(ctx context.Context, v *view, tell func(message)) {
+	v.sight.Kind = v.kind
+	if v.kind.Resource == "" {
+		served, err := e.Source.Resource(ctx, v.typ)
+		switch {
+		case ctx.Err() != nil: // The time is over.
+			return
+		case meta.IsNoMatchError(err):
+			tell(message{view: v, gone: true, err: err})
+			return
+		case err != nil:
+			tell(message{view: v, err: err})
+			return
+		}
+		compiled, err := e.compileAll(ctx, served, v.goals())
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			tell(message{view: v, err: err})
+			return
+		}
+		v.sight.Kind = served
+		tell(message{view: v, kind: served, compiled: compiled})
+	}
+	err := v.sight.List(ctx, func(c object.Change) { tell(message{view: v, change: c}) })
+	switch {
+	case err == nil, ctx.Err() != nil: // Enough was seen, or the time is over.
+	case meta.IsNoMatchError(err):
+		tell(message{view: v, gone: true, err: err})
+	default:
+		tell(message{view: v, err: err})
+	}
 }
