@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
-// Adoption is offered for what a tool applies, in a report of conflicts and in a hint alike. What a
-// person did at kubectl is a hotfix: of that, the fields at hand are given. The managers are all those
+// Adoption is offered for what a tool applies, in a report of conflicts and in a hint alike. A
+// person's change by kubectl is a hotfix: a hint offers to give its fields. The managers are all those
 // that kubectl 1.36 writes under, and some tools.
 func TestAdoptionIsOfferedForTools(t *testing.T) {
 	tools := "helm flux kustomize-controller argocd-controller kubectl kubectl-client-side-apply before-first-apply terraform"
