@@ -2,33 +2,105 @@ package predict
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// ValidAlone reports whether the manifest is valid as a new object. That does not prove
-// that what is refused is the change: it may be wrong beside what others set.
-func (p Predictor) ValidAlone(ctx context.Context, server Server, in *Prediction) bool {
-	_, err := p.alone(ctx, server, in)
-	return err == nil
-}
-
 // alone asks what the server would make of the manifest if there were no such
-// object yet, by a dry run under another name.
+// object yet, by a dry run under another name. A manifest that is valid alone does not prove
+// that what is refused is the change: it may be wrong beside what others set.
 func (p Predictor) alone(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	twin := in.Body.DeepCopy()
 	twin.SetName(twinName(twin.GetName()))
+	freed := freedWith(in.Live, in.Body)
+	for _, path := range freed {
+		fieldpath.Delete(twin.Object, path)
+	}
 	answer, err := server.Apply(ctx, in.Item.Kind, twin, object.Write{
 		Manager: p.Manager, Validation: p.Validation, DryRun: true,
 	})
+	if err == nil {
+		err = addressInUse(ctx, server, in)
+	}
 	if err != nil {
 		return nil, err
 	}
+	for _, path := range freed {
+		stated, _ := path.Get(in.Body.Object)
+		fieldpath.Put(answer.Object, path, stated)
+	}
 	return answer, nil
+}
+
+// freedWith returns what a Service states and has already: addresses and ports of the cluster, which
+// no other object may have as long as it exists.
+func freedWith(live, body *unstructured.Unstructured) []fieldpath.Path {
+	if live == nil || live.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
+		return nil
+	}
+	var out []fieldpath.Path
+	has := func(path fieldpath.Path) {
+		stated, is := path.Get(body.Object)
+		if was, had := path.Get(live.Object); is && had && fieldpath.Equal(stated, was) {
+			out = append(out, path)
+		}
+	}
+	has(fieldpath.Field("spec", "healthCheckNodePort"))
+	ports, _, _ := unstructured.NestedSlice(body.Object, "spec", "ports")
+	for i := range ports {
+		at := append(fieldpath.Field("spec", "ports"), fieldpath.Element{Index: &i}, fieldpath.FieldElement("nodePort"))
+		stated, is := at.Get(body.Object)
+		if is && slices.ContainsFunc(nodePortsOf(live), func(had any) bool { return fieldpath.Equal(had, stated) }) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+func nodePortsOf(service *unstructured.Unstructured) []any {
+	var all []any
+	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
+	for _, port := range ports {
+		if m, ok := port.(map[string]any); ok && m["nodePort"] != nil {
+			all = append(all, m["nodePort"])
+		}
+	}
+	return all
+}
+
+// addressInUse returns an error if a Service states an address that another one has: a dry run does
+// not find that. It can be seen from Kubernetes 1.33 on, if one may read it.
+func addressInUse(ctx context.Context, server Server, in *Prediction) error {
+	if in.Live == nil || in.Live.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
+		return nil
+	}
+	stated, _, _ := unstructured.NestedStringSlice(in.Body.Object, "spec", "clusterIPs")
+	if one, _, _ := unstructured.NestedString(in.Body.Object, "spec", "clusterIP"); !slices.Contains(stated, one) {
+		stated = append(stated, one)
+	}
+	had, _, _ := unstructured.NestedStringSlice(in.Live.Object, "spec", "clusterIPs")
+	gvk := schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "IPAddress"}
+	for _, address := range stated {
+		if address == "" || address == "None" || slices.Contains(had, address) {
+			continue
+		}
+		found, err := server.Get(ctx, object.Kind{GVK: gvk, Resource: "ipaddresses"}, object.Ref{GVK: gvk, Name: address})
+		if err != nil {
+			continue
+		}
+		name, _, _ := unstructured.NestedString(found.Object, "spec", "parentRef", "name")
+		namespace, _, _ := unstructured.NestedString(found.Object, "spec", "parentRef", "namespace")
+		return fmt.Errorf("%s is already allocated to service/%s -n %s", address, name, namespace)
+	}
+	return nil
 }
 
 // twinName is a name for the dry run. It is no longer than a label may be, which is the

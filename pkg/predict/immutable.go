@@ -2,6 +2,7 @@ package predict
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
 // immutable explains a refusal by which the server says that a field of an existing object
@@ -25,10 +27,22 @@ func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction,
 	if HoldsMore(in.Item.GVK.GroupKind()) || TakesVolumes(in.Live) {
 		return advice + " (deleting it would delete what it holds)"
 	}
-	if !p.ValidAlone(ctx, server, in) {
-		return advice
+	if _, err := p.alone(ctx, server, in); err != nil {
+		return advice + "; --recreate does not help: the server would refuse it as a new object, too: " + reasonAlone(in, err)
 	}
 	return advice + ", or have it deleted and created anew with --recreate=" + in.Item.Resource()
+}
+
+// reasonAlone is why the server refuses the manifest as a new object.
+func reasonAlone(in *Prediction, err error) string {
+	var reasons []string
+	for _, cause := range Causes(err) {
+		reasons = append(reasons, cause.Field+": "+cause.Message)
+	}
+	if len(reasons) == 0 {
+		reasons = []string{strings.ReplaceAll(err.Error(), twinName(in.Item.Name), in.Item.Name)}
+	}
+	return redact.Refusal(in.Item.Ref, errors.New(strings.Join(reasons, ", "))).Error()
 }
 
 // cannotChange says which fields keep their values as long as the object exists.
