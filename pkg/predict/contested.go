@@ -29,7 +29,11 @@ func (p Predictor) contested(ctx context.Context, server Server, in *Prediction)
 	if err != nil {
 		return nil, err
 	}
-	if len(entries) > 0 && len(in.notAdopted(suggested)) == 0 {
+	unseen, err := unseenBy(in.Body, in.Live, p.Manager)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) > 0 && len(in.notAdopted(slices.Concat(suggested, unseen))) == 0 {
 		return suggested, nil
 	}
 	truth, err := p.asked(ctx, server, in)
@@ -141,13 +145,17 @@ func (in *Prediction) notAdopted(conflicts []managedfields.Conflict) []managedfi
 // answer if it is not refused. It returns neither if it is refused only for what is adopted.
 func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, body *unstructured.Unstructured) ([]managedfields.Conflict, *unstructured.Unstructured, error) {
 	answer, err := server.Apply(ctx, in.Item.Kind, in.asked(body), object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true})
-	if err == nil {
-		return nil, answer, nil
-	}
-	if !IsContested(err) {
+	if err != nil && !IsContested(err) {
 		return nil, nil, err
 	}
-	conflicts := in.notAdopted(p.Contested(err, in.Live, in.Stated))
+	unseen, unseenErr := unseenBy(body, in.Live, p.Manager)
+	if unseenErr != nil {
+		return nil, nil, unseenErr
+	}
+	conflicts := in.notAdopted(slices.Concat(p.Contested(err, in.Live, in.Stated), unseen))
+	if err == nil && len(conflicts) == 0 {
+		return nil, answer, nil
+	}
 	for i := range conflicts {
 		conflicts[i].SameValue = in.knows(conflicts[i].Path) && conflicts[i].Path.Same(in.Live.Object, in.Answer.Object)
 	}

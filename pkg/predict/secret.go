@@ -52,7 +52,8 @@ func WithoutStringData(u *unstructured.Unstructured) *unstructured.Unstructured 
 // without stringData; it is not changed.
 //
 //   - A value of another owner that the body changes is also stated as stringData, so that
-//     the server reports the conflict, or takes the path from its owner.
+//     the server reports the conflict, or takes the path from its owner. A value that no text can be
+//     is left to unseenBy.
 //   - A value that only the manager owns as data, and that the body no longer states, is
 //     stated as it is while another owner records it: the server would remove it.
 //   - A value that only the manager records, and that the body no longer states, is returned:
@@ -100,6 +101,32 @@ func Beside(body, live *unstructured.Unstructured, manager string) (*unstructure
 		out["stringData"] = plain
 	}
 	return &unstructured.Unstructured{Object: out}, claimed, nil
+}
+
+// unseenBy returns the conflicts of a Secret that no server reports: values that the body changes, that
+// another owner records as stringData, and that cannot be stated there, since they are no text.
+func unseenBy(body, live *unstructured.Unstructured, manager string) ([]managedfields.Conflict, error) {
+	if body.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
+		return nil, nil
+	}
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return nil, err
+	}
+	var out []managedfields.Conflict
+	for _, e := range managedfields.Others(entries, manager) {
+		for _, path := range recorded(e) {
+			stated, isStated := path.Get(body.Object)
+			present, _ := path.Get(live.Object)
+			text, changes := changed(stated, present)
+			if !isStated || !changes || utf8.Valid(text) || slices.ContainsFunc(out, func(c managedfields.Conflict) bool { return c.Path.Equal(path) }) {
+				continue
+			}
+			owners := managedfields.HoldersOf(managedfields.Others(entries, manager), path)
+			out = append(out, managedfields.Conflict{Path: path, Yours: stated, Live: present, HasLive: true, Owners: owners})
+		}
+	}
+	return out, nil
 }
 
 // recorded returns the values that an entry records as stringData alone.
