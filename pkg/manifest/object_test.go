@@ -207,3 +207,28 @@ status: {ready: true}
 		})
 	}
 }
+
+// A text of a Secret is what kubectl sends for it. Bytes that are no text, which the tag !!binary alone
+// can write, are refused with their place: kubectl replaces them, and the Secret is another one.
+func TestTextsOfSecrets(t *testing.T) {
+	for value, want := range map[string]string{
+		`"\xff"`: "\u00ff", `"\u00e9"`: "\u00e9", `"\U0001F600"`: "\U0001F600", "!!binary aGk=": "hi",
+		`"\0"`: "\x00", "!!binary w78=": "\u00ff", "!!str 1": "1", "\u00ff": "\u00ff", "!!binary /w==": "",
+	} {
+		write(t, map[string]string{"in": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  k: " + value + "\n"})
+		res, err := Read(t.Context(), Options{Filenames: []string{"in"}})
+		if want == "" {
+			if err == nil || !strings.Contains(err.Error(), "in:5: .stringData.k is not text") {
+				t.Errorf("%s: %v", value, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", value, err)
+			continue
+		}
+		if got := res.Objects[0].Object.Object["stringData"].(map[string]any)["k"]; got != want {
+			t.Errorf("%s is %q, want %q", value, got, want)
+		}
+	}
+}

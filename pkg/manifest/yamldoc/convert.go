@@ -41,7 +41,7 @@ func toJSON(value any) (any, *valueError) {
 		if !utf8.ValidString(v) {
 			return nil, &valueError{
 				text: "is not text",
-				hint: "write base64 without the tag !!binary",
+				hint: "write base64, without the tag !!binary: in data of a Secret, or in binaryData of a ConfigMap",
 			}
 		}
 		return v, nil
