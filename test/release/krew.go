@@ -10,10 +10,6 @@ import (
 	"strings"
 )
 
-// unreleased is the version of the manifest in the repository until there is a first
-// release: krew finds nothing there and installs nothing.
-const unreleased = "v0.0.0"
-
 const manifestHead = `# The manifest by which krew installs the plugin. make krew-manifest VERSION=vX.Y.Z writes
 # it, with the checksums of the archives that make release makes of this very commit.
 apiVersion: krew.googlecontainertools.github.com/v1alpha2
@@ -59,8 +55,8 @@ const manifestPlatform = `    - selector:
 // Manifest is krew's for a version, with a checksum for each platform.
 func Manifest(version string, sums map[Platform]string) string {
 	var out strings.Builder
-	if version == unreleased {
-		out.WriteString("# Nothing is released yet: the version and the checksums below are those of no archive.\n")
+	if unreleased(sums) {
+		out.WriteString("# Not released yet: the checksums below are those of no archive.\n")
 	}
 	fmt.Fprintf(&out, manifestHead, version, repository, repository)
 	for _, p := range Platforms() {
@@ -70,6 +66,17 @@ func Manifest(version string, sums map[Platform]string) string {
 		}
 	}
 	return out.String()
+}
+
+// unreleased reports whether no archive has the checksums, as in the repository until there is a
+// first release: krew finds nothing there and installs nothing.
+func unreleased(sums map[Platform]string) bool {
+	for _, sum := range sums {
+		if strings.Trim(sum, "0") != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // sumsOf reads the checksums of the archives in a folder.

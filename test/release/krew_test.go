@@ -79,11 +79,11 @@ func TestCommittedManifest(t *testing.T) {
 		t.Error("it is not what make krew-manifest writes: change test/release/krew.go instead")
 	}
 	for platform, sum := range sums {
-		if none := strings.Trim(sum, "0") == ""; none != (m.Spec.Version == unreleased) {
-			t.Errorf("%s: version %s with checksum %s", platform, m.Spec.Version, sum)
+		if none := strings.Trim(sum, "0") == ""; none != unreleased(sums) {
+			t.Errorf("%s: some platforms have a checksum, and it is %s", platform, sum)
 		}
 	}
-	if m.Spec.Version != unreleased && !released.MatchString(m.Spec.Version) {
+	if !released.MatchString(m.Spec.Version) {
 		t.Errorf("%s is not the version of a release", m.Spec.Version)
 	}
 }

@@ -78,7 +78,7 @@ func readManifest(text []byte) (*krewManifest, error) {
 	rule(strings.HasPrefix(m.Spec.Homepage, "https://"), "homepage %q is no https address", m.Spec.Homepage)
 	short := m.Spec.ShortDescription
 	rule(short != "" && !strings.ContainsAny(short, "\r\n"), "shortDescription has to be one line")
-	rule(len(short) <= 70 && !strings.HasSuffix(short, "."), "shortDescription has to be short, without a full stop")
+	rule(len(short) <= 50 && !strings.HasSuffix(short, "."), "shortDescription has to be short, without a full stop")
 	rule(!strings.Contains(strings.ToLower(short), "kubectl"), "shortDescription names kubectl")
 	rule(m.Spec.Description != "" && narrow(m.Spec.Description), "description has to be there, in lines of 80 characters")
 	rule(m.Spec.Caveats == "" || narrowProse(m.Spec.Caveats), "caveats have a line longer than 80 characters")
