@@ -201,9 +201,9 @@ func (o *outcomes) count(d verdict) {
 	switch {
 	case d.contested():
 		o.contested++
-	case d.Action == "none":
+	case d.Action == "unchanged":
 		o.none++
-	case d.Action == "update":
+	case d.Action == "configured":
 		o.update++
 	case d.Action == "unknown":
 		o.unknown++
@@ -222,7 +222,7 @@ func (p *prediction) results(t *testing.T, args ...string) []verdict {
 	if err := json.Unmarshal(out.Bytes(), &document); err != nil {
 		t.Fatalf("%v: exit status %d, %v\n%s", args, status, err, &stderr)
 	}
-	if want := statusOf(document.Objects); status != want {
+	if want := statusOf(args[0], document.Objects); status != want {
 		t.Errorf("%v: exit status %d, want %d\n%s", args, status, want, &out)
 	}
 	if len(document.Objects) != len(p.subjects) {
@@ -234,13 +234,17 @@ func (p *prediction) results(t *testing.T, args ...string) []verdict {
 	return document.Objects
 }
 
-// statusOf is the exit status that goes with results: 1 if something would change or did
+// statusOf is the exit status that goes with results of a verb: 1 if something differs or did
 // not go well, 2 if something is unknown.
-func statusOf(results []verdict) int {
+func statusOf(verb string, results []verdict) int {
 	status := 0
 	for _, r := range results {
 		switch r.Action {
-		case "create", "update", "share", "conflict", "failed":
+		case "created", "configured":
+			if verb == "diff" {
+				status = max(status, 1)
+			}
+		case "share", "conflict", "failed":
 			status = max(status, 1)
 		case "unknown":
 			status = 2
@@ -253,7 +257,10 @@ func statusOf(results []verdict) int {
 // conflict, which keeps apply from saying more.
 func agree(t *testing.T, what string, d, a verdict, blocked bool) {
 	t.Helper()
-	want := map[string]string{"none": "unchanged", "share": "unchanged", "create": "created", "update": "configured", "unknown": "failed"}[d.Action]
+	want := d.Action
+	if other := map[string]string{"share": "unchanged", "unknown": "failed"}[d.Action]; other != "" {
+		want = other
+	}
 	if d.contested() && !strings.Contains(what, "dry run") && !strings.Contains(what, "apply") {
 		want = "conflict"
 	}
@@ -323,7 +330,7 @@ func holds(live, predicted any) bool {
 func (p *prediction) nothingLeft(t *testing.T) {
 	t.Helper()
 	for _, d := range p.results(t, "diff", "--take=all") {
-		if d.Action != "none" && d.Action != "unknown" {
+		if d.Action != "unchanged" && d.Action != "unknown" {
 			t.Errorf("after an apply, diff says: %s %v", d, d.Changes)
 		}
 	}

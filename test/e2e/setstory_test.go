@@ -234,7 +234,7 @@ func (s *story) nothingDiffers(t *testing.T, at step, folder string, failed map[
 	r := s.call(t, "diff", folder)
 	var faults []string
 	for _, o := range r.report(t).Objects {
-		if o.Action != "none" && failed[o.Kind+"/"+o.Name] == 0 {
+		if o.Action != "unchanged" && failed[o.Kind+"/"+o.Name] == 0 {
 			faults = append(faults, fmt.Sprintf("%s/%s/%s: %s: %s", o.Kind, o.Namespace, o.Name, o.Action, o.Error.Message))
 		}
 	}
@@ -256,7 +256,7 @@ func (s *story) edit(t *testing.T, folder string, failed map[string]int) {
 	}
 	var faults []string
 	for name, path := range edited {
-		if actions[name] != "update" {
+		if actions[name] != "configured" {
 			faults = append(faults, fmt.Sprintf("%s at %s: diff says %q", name, path, actions[name]))
 		}
 	}

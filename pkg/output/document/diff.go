@@ -50,7 +50,7 @@ type comparedObject struct {
 func comparedOf(c event.Compared) comparedObject {
 	return comparedObject{
 		objectName: nameOf(c.Ref),
-		Action:     c.Action,
+		Action:     asApplied(c.Action),
 		Reason:     c.Reason,
 		Source:     sourceOf(c.Source),
 		Error:      faultOf(c.Err),
@@ -62,6 +62,23 @@ func comparedOf(c event.Compared) comparedObject {
 	}
 }
 
+// asApplied is apply's word for what a diff says of an object: programs read one vocabulary.
+func asApplied(a event.Action) event.Action {
+	switch a { //nolint:exhaustive // all others are the same word
+	case event.Create:
+		return event.Created
+	case event.Update:
+		return event.Configured
+	case event.Recreate:
+		return event.Recreated
+	case event.Delete:
+		return event.Pruned
+	case event.None:
+		return event.Unchanged
+	}
+	return a
+}
+
 // diffSuite makes each object of a diff a test: it failed if the object would change, and
 // is an error if that is unknown.
 func diffSuite(result result[comparedObject]) junitSuite {
@@ -69,7 +86,7 @@ func diffSuite(result result[comparedObject]) junitSuite {
 	for _, o := range result.Objects {
 		c := newCase("diff", o.objectName, o.Source, slices.Concat(o.Warnings, remarkTexts(o.Remarks)))
 		switch o.Action { //nolint:exhaustive // all others went well
-		case event.Create, event.Update, event.Recreate, event.Delete:
+		case event.Created, event.Configured, event.Recreated, event.Pruned:
 			c.Failure = problem(o.Action, o.Error, changedLines(o.Changes))
 		case event.Share:
 			c.Failure = problem(o.Action, o.Error, sharedLines(o))

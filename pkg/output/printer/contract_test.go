@@ -82,14 +82,14 @@ func TestDiffResult(t *testing.T) {
 	  "objects":[
 	    {"apiVersion":"v1","kind":"ConfigMap","namespace":"prod","name":"a","action":"unknown",
 	     "reason":"no right to read it","error":{"message":"no"}},
-	    {"apiVersion":"v1","kind":"ConfigMap","namespace":"prod","name":"b","action":"none"},
-	    {"apiVersion":"apps/v1","kind":"Deployment","namespace":"prod","name":"web","action":"update",
+	    {"apiVersion":"v1","kind":"ConfigMap","namespace":"prod","name":"b","action":"unchanged"},
+	    {"apiVersion":"apps/v1","kind":"Deployment","namespace":"prod","name":"web","action":"configured",
 	     "changes":[
 	       {"path":".spec.replicas","from":5,"to":3,"change":"contested",
 	        "owners":[{"manager":"kube-controller-manager","operation":"Update","subresource":"scale"}]},
 	       {"path":".spec.paused","to":null,"change":"added"},
 	       {"path":".spec.minReadySeconds","from":1,"change":"removed"}]}],
-	  "summary":{"create":0,"update":1,"recreate":0,"share":0,"delete":0,"none":1,"unknown":1}}`)
+	  "summary":{"created":0,"configured":1,"recreated":0,"share":0,"pruned":0,"unchanged":1,"unknown":1}}`)
 }
 
 // The rule that decided is reported for each path, with the object and in a line of the stream;
