@@ -1,6 +1,14 @@
+// Package applyset decides which objects were applied together and which members may go, in the
+// format of the ApplySet specification (KEP-3659). [Read] the parent, [Render] it with a wider
+// promise before members are written, and ask [Decide] about the live members. It reads and writes
+// nothing.
 package applyset
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -181,4 +189,109 @@ func (e *NotASetError) Error() string {
 // Hint says what to do about it.
 func (e *NotASetError) Hint() string {
 	return "name the set differently; --allow-join makes a set of that object all the same"
+}
+
+// The specification's labels and annotations.
+const (
+	// IDLabel makes an object a parent; PartOfLabel makes one a member.
+	IDLabel     = "applyset.kubernetes.io/id"
+	PartOfLabel = "applyset.kubernetes.io/part-of"
+	// ParentTypeLabel is on definitions whose objects may be parents.
+	ParentTypeLabel = "applyset.kubernetes.io/is-parent-type"
+
+	// ToolingAnnotation says which tool writes the set, as NAME/VERSION.
+	ToolingAnnotation = "applyset.kubernetes.io/tooling"
+	// KindsAnnotation and NamespacesAnnotation are the promise. The parent's own
+	// namespace is always part of it, and not written down.
+	KindsAnnotation      = "applyset.kubernetes.io/contains-group-kinds"
+	NamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces"
+	// resourcesAnnotation is the predecessor of KindsAnnotation: it is read, not written.
+	resourcesAnnotation = "applyset.kubernetes.io/contains-group-resources"
+)
+
+// ID returns the id of the set that has this parent. It is the parent's identity, so a
+// parent that was copied under another name is recognised.
+func ID(parent object.Ref) string {
+	// Label values begin and end with a letter or a digit, which base64 does not promise.
+	return "applyset-" + base64.RawURLEncoding.EncodeToString(sum(parent)) + "-v1"
+}
+
+// LeaseName returns the name of the Lease that locks the set, in the namespace of its
+// parent. It is made of the same sum as the id, which has letters that no name may have.
+func LeaseName(parent object.Ref) string {
+	const enough = 16 // bytes: no two sets of a namespace meet
+	return "applyset-" + hex.EncodeToString(sum(parent)[:enough])
+}
+
+func sum(parent object.Ref) []byte {
+	hashed := sha256.Sum256([]byte(strings.Join([]string{parent.Name, parent.Namespace, parent.GVK.Kind, parent.GVK.Group}, ".")))
+	return hashed[:]
+}
+
+// Selector is the label selector of the members of a set.
+func Selector(id string) string { return PartOfLabel + "=" + id }
+
+// ParentKind is the parent's kind if none is named.
+func ParentKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+}
+
+// MayBeParent reports whether every server allows objects of the kind as parents. Any
+// other kind needs [ParentTypeLabel] on its definition.
+func MayBeParent(gk schema.GroupKind) bool {
+	return gk.Group == "" && (gk.Kind == "Secret" || gk.Kind == "ConfigMap")
+}
+
+// ParseName reads how a set is named: NAME, or KIND[.GROUP]/NAME. kind is empty for
+// [ParentKind].
+func ParseName(text string) (kind, name string, err error) {
+	kind, name, typed := strings.Cut(text, "/")
+	if !typed {
+		kind, name = "", text
+	}
+	switch {
+	case name == "", typed && kind == "":
+		return "", "", fmt.Errorf("%q names no set: it is NAME, or KIND[.GROUP]/NAME", text)
+	case strings.Contains(name, "/"):
+		return "", "", &object.HintedError{
+			Err:    fmt.Errorf("%q names no set: it is NAME, or KIND[.GROUP]/NAME", text),
+			Advice: "the namespace is named with -n",
+		}
+	}
+	return kind, name, nil
+}
+
+// Promise says where members of a set may be: in these kinds and, where a kind has
+// namespaces, in these. Both are sorted, and have nothing twice.
+type Promise struct {
+	Kinds      []schema.GroupKind
+	Namespaces []string
+}
+
+// PromiseOf returns the smallest promise that covers the objects.
+func PromiseOf(refs []object.Ref) Promise {
+	var p Promise
+	for _, ref := range refs {
+		p.Kinds = append(p.Kinds, ref.GVK.GroupKind())
+		if ref.Namespace != "" {
+			p.Namespaces = append(p.Namespaces, ref.Namespace)
+		}
+	}
+	return p.sorted()
+}
+
+// Union returns the smallest promise that covers what either covers.
+func (p Promise) Union(q Promise) Promise {
+	return Promise{Kinds: slices.Concat(p.Kinds, q.Kinds), Namespaces: slices.Concat(p.Namespaces, q.Namespaces)}.sorted()
+}
+
+// Equal reports whether both are the same promise.
+func (p Promise) Equal(q Promise) bool {
+	return slices.Equal(p.Kinds, q.Kinds) && slices.Equal(p.Namespaces, q.Namespaces)
+}
+
+func (p Promise) sorted() Promise {
+	slices.SortFunc(p.Kinds, func(a, b schema.GroupKind) int { return cmp.Compare(a.String(), b.String()) })
+	slices.Sort(p.Namespaces)
+	return Promise{Kinds: slices.Compact(p.Kinds), Namespaces: slices.Compact(p.Namespaces)}
 }

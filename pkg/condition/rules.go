@@ -1,12 +1,182 @@
 package condition
 
 import (
+	"bytes"
+	_ "embed" // for the table of kinds
+	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
+	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// The annotations of a definition that say when its objects are ready or have failed, and
+// how to say what they lack.
+const (
+	ReadyAnnotation   = "k8sconnect.io/ready"
+	FailedAnnotation  = "k8sconnect.io/failed"
+	MessageAnnotation = "k8sconnect.io/message"
+)
+
+//go:embed kinds.yaml
+var shipped []byte
+
+const fromTable = "the table of kinds that is part of this program"
+
+// Formula is CEL over self, the object, and where it is written.
+type Formula struct {
+	Text string
+	// Source names a file or an annotation; Line is zero where there is no line.
+	Source string
+	Line   int
+}
+
+// Rule says when objects of a kind are ready, in CEL. Each of its formulas may be
+// empty: what it does not say, the conventions do.
+type Rule struct {
+	Group, Kind            string
+	Ready, Failed, Message Formula
+	// From says where it comes from.
+	From string
+}
+
+// IsZero reports whether the rule says nothing.
+func (r Rule) IsZero() bool {
+	return r.Ready.Text == "" && r.Failed.Text == "" && r.Message.Text == ""
+}
+
+// Names reports whether a formula of the rule mentions a word, such as the type of a condition.
+func (r Rule) Names(word string) bool {
+	return strings.Contains(r.Ready.Text+r.Failed.Text, word)
+}
+
+// Shipped reports whether the rule is one of the table that is part of this program.
+func (r Rule) Shipped() bool { return r.From == fromTable }
+
+// Exists reports whether the rule is one of the shipped table that asks no more than that
+// the object is there and that nothing in its status is wrong.
+func (r Rule) Exists() bool { return r.From == fromTable && r.Ready.Text == "true" }
+
+// Error is about a formula of a file or of an annotation.
+type Error struct {
+	Source string
+	Line   int
+	Err    error
+}
+
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %v", e.Source, e.Err)
+	}
+	return fmt.Sprintf("%s:%d: %v", e.Source, e.Line, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+func readTable(source, from string, data []byte) (map[schema.GroupKind]Rule, error) {
+	var document, second yaml.Node
+	documents := yaml.NewDecoder(bytes.NewReader(data))
+	if err := documents.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
+		return nil, &Error{Source: source, Err: err}
+	}
+	if err := documents.Decode(&second); err == nil {
+		return nil, &Error{Source: source, Line: second.Line, Err: errors.New("it has to be one document; put all kinds into one list")}
+	} else if !errors.Is(err, io.EOF) {
+		return nil, &Error{Source: source, Err: err}
+	}
+	if len(document.Content) == 0 {
+		return nil, &Error{Source: source, Err: errors.New("it is empty; it has to have a list named kinds")}
+	}
+	root := document.Content[0]
+	table := map[schema.GroupKind]Rule{}
+	if root.Kind != yaml.MappingNode || len(root.Content) != 2 || root.Content[0].Value != "kinds" || root.Content[1].Kind != yaml.SequenceNode {
+		return nil, &Error{Source: source, Line: root.Line, Err: errors.New("it has to have a list named kinds, and nothing else")}
+	}
+	var faults []error
+	for _, item := range root.Content[1].Content {
+		rule, err := readRule(source, from, item)
+		gk := schema.GroupKind{Group: rule.Group, Kind: rule.Kind}
+		if _, twice := table[gk]; twice && err == nil {
+			err = &Error{Source: source, Line: item.Line, Err: fmt.Errorf("%s is there twice", gk)}
+		}
+		faults = append(faults, err)
+		table[gk] = rule
+	}
+	return table, errors.Join(faults...)
+}
+
+func readRule(source, from string, item *yaml.Node) (Rule, error) {
+	rule := Rule{From: from}
+	if item.Kind != yaml.MappingNode {
+		return rule, &Error{Source: source, Line: item.Line, Err: errors.New("it has to have kind, group and ready or failed")}
+	}
+	var faults []error
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(item.Content); i += 2 {
+		key, value := item.Content[i], item.Content[i+1]
+		formula := Formula{Text: value.Value, Source: source, Line: value.Line}
+		if value.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+			formula.Line++
+		}
+		if value.Kind != yaml.ScalarNode {
+			faults = append(faults, &Error{Source: source, Line: value.Line, Err: fmt.Errorf("%s has to be a text", key.Value)})
+			continue
+		}
+		if seen[key.Value] {
+			faults = append(faults, &Error{Source: source, Line: key.Line, Err: fmt.Errorf("%s is there twice", key.Value)})
+		}
+		seen[key.Value] = true
+		switch key.Value {
+		case "group":
+			rule.Group = value.Value
+		case "kind":
+			rule.Kind = value.Value
+		case "ready":
+			rule.Ready = formula
+		case "failed":
+			rule.Failed = formula
+		case "message":
+			rule.Message = formula
+		default:
+			faults = append(faults, &Error{Source: source, Line: key.Line, Err: fmt.Errorf("there is no field %s; there are: group, kind, ready, failed, message", key.Value)})
+		}
+	}
+	if rule.Kind == "" || rule.Ready.Text == "" && rule.Failed.Text == "" {
+		faults = append(faults, &Error{Source: source, Line: item.Line, Err: errors.New("it has to have a kind, and ready or failed")})
+	}
+	return rule, errors.Join(faults...)
+}
+
+// Shipped is the rule of a kind in the table that is part of the program.
+func Shipped(gk schema.GroupKind) (Rule, bool) {
+	if !bytes.Contains(shipped, []byte("kind: "+gk.Kind)) {
+		return Rule{}, false // Most kinds, without reading it.
+	}
+	rule, found := shippedTable()[gk]
+	return rule, found
+}
+
+// ShippedKinds are the kinds of that table.
+func ShippedKinds() []schema.GroupKind {
+	var all []schema.GroupKind
+	for gk := range shippedTable() {
+		all = append(all, gk)
+	}
+	return all
+}
+
+func shippedTable() map[schema.GroupKind]Rule {
+	table, err := readTable("kinds.yaml", fromTable, shipped)
+	if err != nil {
+		return nil // A test reads it, so that this is not possible.
+	}
+	return table
+}
 
 // Set is what is stated of kinds: in files of the user, in annotations of definitions,
 // and in the table that is shipped, in this order. It is safe for concurrent use. A nil

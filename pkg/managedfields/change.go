@@ -71,3 +71,130 @@ type Change struct {
 func SortConflicts(conflicts []Conflict) {
 	slices.SortFunc(conflicts, func(a, b Conflict) int { return a.Path.Compare(b.Path) })
 }
+
+// Compare returns the differences between two projections of an object by the same
+// field set, sorted by path. It matches items of keyed lists and sets by their
+// identity, never by position; reports an atomic value as one path, labelled so; treats
+// null, absent and empty as three things; and compares numbers by value. An item that
+// is new or gone is one change with everything in it. If items that both sides have
+// changed places, their list is one change with the keys in both orders.
+//
+// Owners are not filled in: see [WithOwners]. Either side may be nil.
+func Compare(before, after map[string]any, set *fieldpath.Set) []Change {
+	c := comparer{}
+	c.maps(nil, before, after, set)
+	slices.SortFunc(c.changes, func(a, b Change) int { return a.Path.Compare(b.Path) })
+	return c.changes
+}
+
+// WithOwners returns the changes with the owners that each path has in entries,
+// except for what the manager itself has applied.
+func WithOwners(changes []Change, entries []Entry, manager string) []Change {
+	others := Others(entries, manager)
+	out := slices.Clone(changes)
+	for i := range out {
+		if !out[i].Order {
+			out[i].Owners = HoldersOf(others, out[i].Path)
+		}
+	}
+	return out
+}
+
+type comparer struct {
+	changes []Change
+}
+
+func (c *comparer) maps(path fieldpath.Path, before, after map[string]any, set *fieldpath.Set) {
+	for name, v := range before {
+		c.child(path, fieldpath.FieldElement(name), fieldpath.Present(v), fieldpath.FieldOf(after, name), set)
+	}
+	for name, v := range after {
+		if _, ok := before[name]; !ok {
+			c.child(path, fieldpath.FieldElement(name), fieldpath.Optional{}, fieldpath.Present(v), set)
+		}
+	}
+}
+
+// child compares both sides at one element of a set. A nil set holds nothing.
+func (c *comparer) child(path fieldpath.Path, pe fieldpath.Element, before, after fieldpath.Optional, set *fieldpath.Set) {
+	var below *fieldpath.Set
+	if set != nil {
+		below, _ = set.Children.Get(pe)
+	}
+	path = path.Child(pe)
+	shape := fieldpath.ShapeOf(below)
+	if c.inside(path, before, after, below, shape) {
+		return
+	}
+	change := Change{
+		Path: path, From: before.Value, To: after.Value, Kind: Changed,
+		Atomic: shape == fieldpath.Leaf && (fieldpath.IsFilled(before.Value) || fieldpath.IsFilled(after.Value)),
+	}
+	switch {
+	case !before.Has:
+		change.Kind = Added
+	case !after.Has:
+		change.Kind = Removed
+	case fieldpath.Equal(before.Value, after.Value):
+		return
+	}
+	c.changes = append(c.changes, change)
+}
+
+// inside compares what lies below a path, and reports whether that covers every
+// difference at the path.
+func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional, below *fieldpath.Set, shape fieldpath.Shape) bool {
+	b, bMap := before.Value.(map[string]any)
+	a, aMap := after.Value.(map[string]any)
+	if shape == fieldpath.Fields && (bMap || !before.Has) && (aMap || !after.Has) {
+		if len(b)+len(a) == 0 && before.Has != after.Has {
+			return false // Empty is not absent.
+		}
+		c.maps(path, b, a, below)
+		return true
+	}
+	bl, bList := before.Value.([]any)
+	al, aList := after.Value.([]any)
+	if (shape == fieldpath.Keyed || shape == fieldpath.Values) && (bList || !before.Has) && (aList || !after.Has) {
+		if len(bl)+len(al) == 0 && before.Has != after.Has {
+			return false
+		}
+		return c.lists(path, bl, al, below)
+	}
+	return false
+}
+
+// lists compares lists by element. If an item has no element, it gives up, and the lists are
+// compared as one value. Items of one element, which a list that was created or updated may
+// have, are compared in their order, and each that goes is a change of its own.
+func (c *comparer) lists(path fieldpath.Path, before, after []any, set *fieldpath.Set) bool {
+	x := fieldpath.ItemsOf(set)
+	b, ok := x.Index(before)
+	if !ok {
+		return false
+	}
+	a, ok := x.Index(after)
+	if !ok {
+		return false
+	}
+	pairs, gone, come := b.Pair(a)
+	for _, i := range gone {
+		c.changes = append(c.changes, Change{Path: path.Child(b.Elements[i]), From: before[i], Kind: Removed})
+	}
+	for _, j := range come {
+		c.changes = append(c.changes, Change{Path: path.Child(a.Elements[j]), To: after[j], Kind: Added})
+	}
+	was, is := make([]fieldpath.Element, len(pairs)), make([]fieldpath.Element, len(pairs))
+	for n, pair := range pairs {
+		was[n] = b.Elements[pair[0]]
+		c.child(path, was[n], fieldpath.Present(before[pair[0]]), fieldpath.Present(after[pair[1]]), set)
+	}
+	slices.SortFunc(pairs, func(p, q [2]int) int { return p[1] - q[1] })
+	for n, pair := range pairs {
+		is[n] = a.Elements[pair[1]]
+	}
+	if !slices.EqualFunc(was, is, fieldpath.Element.Equals) {
+		c.changes = append(c.changes, Change{Path: path, From: fieldpath.Keys(was), To: fieldpath.Keys(is), Kind: Changed, Order: true})
+	}
+	return true
+}

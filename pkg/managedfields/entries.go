@@ -95,6 +95,11 @@ func heldWhere(entries []Entry, of func(Entry) bool) *fieldpath.Set {
 	return set
 }
 
+// HeldBy returns what one owner holds.
+func HeldBy(entries []Entry, owner Owner) *fieldpath.Set {
+	return heldWhere(entries, func(e Entry) bool { return e.Equal(owner) })
+}
+
 // AppliedBy returns the entry that a manager's apply of the main resource has.
 func AppliedBy(entries []Entry, manager string) (Entry, bool) {
 	for _, e := range entries {
@@ -191,7 +196,110 @@ func fieldsOf(m map[string]any) (*fieldpath.Set, error) {
 	return fieldpath.FromTree(tree)
 }
 
-// HeldBy returns what one owner holds.
-func HeldBy(entries []Entry, owner Owner) *fieldpath.Set {
-	return heldWhere(entries, func(e Entry) bool { return e.Equal(owner) })
+// Encode writes entries in the form of metadata.managedFields.
+func Encode(entries []Entry) ([]any, error) {
+	out := make([]any, 0, len(entries))
+	for _, e := range entries {
+		tree, err := fieldpath.ToTree(e.Fields)
+		if err != nil {
+			return nil, fmt.Errorf("metadata.managedFields of manager %q: %w", e.Manager, err)
+		}
+		m := map[string]any{
+			"manager": e.Manager, "operation": e.Operation, "apiVersion": e.APIVersion,
+			"fieldsType": "FieldsV1", "fieldsV1": tree,
+		}
+		if e.Subresource != "" {
+			m["subresource"] = e.Subresource
+		}
+		if !e.Time.IsZero() {
+			m["time"] = e.Time.UTC().Format("2006-01-02T15:04:05Z07:00")
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// SameOwners reports whether the same owners hold the same paths in both objects,
+// regardless of when they last changed them. It is false for objects whose entries
+// cannot be read.
+func SameOwners(a, b *unstructured.Unstructured) bool {
+	left, err := Entries(a)
+	if err != nil {
+		return false
+	}
+	right, err := Entries(b)
+	if err != nil || len(left) != len(right) {
+		return false
+	}
+	for _, l := range left {
+		found := false
+		for _, r := range right {
+			if r.SameEntry(l.Owner) && r.APIVersion == l.APIVersion && r.Fields.Equals(l.Fields) {
+				found = true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// A Secret's stringData is write-only: the server stores its values in data, but records an
+// apply under the name that was sent. An entry's f:stringData.X therefore stands for
+// f:data.X. The server itself does not know that: it lets another manager overwrite data.X
+// without a conflict, and leaves data.X when its applier no longer states it (edge case 12).
+
+const (
+	writeOnly = "stringData"
+	storedAs  = "data"
+)
+
+// stored returns the entry with the paths at which the server stores what it records under a
+// write-only name. In the core group, only a Secret has a field of that name.
+func stored(e Entry) Entry {
+	pe := fieldpath.FieldElement(writeOnly)
+	if e.APIVersion != "v1" || !fieldpath.Touches(e.Fields, fieldpath.Path{pe}) {
+		return e
+	}
+	under := fieldpath.NewSet()
+	if e.Fields.Members.Has(pe) {
+		fieldpath.Insert(under, fieldpath.Field(storedAs))
+	}
+	if child, ok := fieldpath.Below(e.Fields, pe); ok {
+		fieldpath.Each(child, func(p fieldpath.Path) {
+			fieldpath.Insert(under, append(fieldpath.Field(storedAs), p.Clone()...))
+		})
+	}
+	rest := e.Fields.RecursiveDifference(fieldpath.NewSet(fieldpath.Path{pe}))
+	e.WriteOnly = under.Difference(rest)
+	e.Fields = rest.Union(under)
+	return e
+}
+
+// present returns the entry of a Secret without write-only paths whose value has left the
+// object: the server does not notice that, as it does for other paths.
+func present(e Entry, u *unstructured.Unstructured) Entry {
+	if e.WriteOnly == nil || u.GetKind() != "Secret" {
+		return e
+	}
+	gone := fieldpath.NewSet()
+	fieldpath.Each(e.WriteOnly, func(p fieldpath.Path) {
+		if _, has := p.Get(u.Object); !has {
+			fieldpath.Insert(gone, p.Clone())
+		}
+	})
+	e.Fields, e.WriteOnly = e.Fields.Difference(gone), e.WriteOnly.Difference(gone)
+	return e
+}
+
+// Stored returns the path at which the server stores what an object's manifest states at a
+// write-only path, and any other path as it is.
+func Stored(p fieldpath.Path, live *unstructured.Unstructured) fieldpath.Path {
+	if live == nil || len(p) == 0 || p[0].FieldName == nil || *p[0].FieldName != writeOnly ||
+		live.GetKind() != "Secret" || live.GetAPIVersion() != "v1" {
+		return p
+	}
+	return append(fieldpath.Field(storedAs), p[1:]...)
 }

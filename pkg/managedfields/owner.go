@@ -2,11 +2,8 @@ package managedfields
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
@@ -67,6 +64,12 @@ func (o Owner) SameEntry(other Owner) bool {
 		(o.Operation == Apply || o.APIVersion == other.APIVersion)
 }
 
+// Equal reports whether both are one owner, regardless of when they last wrote.
+func (o Owner) Equal(other Owner) bool {
+	return o.Manager == other.Manager && o.Operation == other.Operation &&
+		o.Subresource == other.Subresource && o.APIVersion == other.APIVersion
+}
+
 // Entry is an owner with the paths that it holds.
 type Entry struct {
 	Owner
@@ -74,12 +77,6 @@ type Entry struct {
 	// WriteOnly is the part of Fields that the server records only under a write-only name,
 	// by which it neither protects nor removes them; nil for nothing.
 	WriteOnly *fieldpath.Set
-}
-
-// Equal reports whether both are one owner, regardless of when they last wrote.
-func (o Owner) Equal(other Owner) bool {
-	return o.Manager == other.Manager && o.Operation == other.Operation &&
-		o.Subresource == other.Subresource && o.APIVersion == other.APIVersion
 }
 
 // Giver is the manager under which the verb give sends managed fields. It owns nothing;
@@ -115,91 +112,3 @@ func LastAppliedPath() fieldpath.Path {
 
 // IsLastApplied reports whether the path is that of client-side apply's annotation.
 func IsLastApplied(p fieldpath.Path) bool { return p.Equal(LastAppliedPath()) }
-
-// SameOwners reports whether the same owners hold the same paths in both objects,
-// regardless of when they last changed them. It is false for objects whose entries
-// cannot be read.
-func SameOwners(a, b *unstructured.Unstructured) bool {
-	left, err := Entries(a)
-	if err != nil {
-		return false
-	}
-	right, err := Entries(b)
-	if err != nil || len(left) != len(right) {
-		return false
-	}
-	for _, l := range left {
-		found := false
-		for _, r := range right {
-			if r.SameEntry(l.Owner) && r.APIVersion == l.APIVersion && r.Fields.Equals(l.Fields) {
-				found = true
-				break
-			}
-		}
-		if !found {
-			return false
-		}
-	}
-	return true
-}
-
-// Encode writes entries in the form of metadata.managedFields.
-func Encode(entries []Entry) ([]any, error) {
-	out := make([]any, 0, len(entries))
-	for _, e := range entries {
-		tree, err := fieldpath.ToTree(e.Fields)
-		if err != nil {
-			return nil, fmt.Errorf("metadata.managedFields of manager %q: %w", e.Manager, err)
-		}
-		m := map[string]any{
-			"manager": e.Manager, "operation": e.Operation, "apiVersion": e.APIVersion,
-			"fieldsType": "FieldsV1", "fieldsV1": tree,
-		}
-		if e.Subresource != "" {
-			m["subresource"] = e.Subresource
-		}
-		if !e.Time.IsZero() {
-			m["time"] = e.Time.UTC().Format("2006-01-02T15:04:05Z07:00")
-		}
-		out = append(out, m)
-	}
-	return out, nil
-}
-
-// Reversion returns entries in which those of the given owners are at another version. One
-// that would then be the same owner as another becomes one with it and holds what both held:
-// the API server knows an owner but once, and would forget one of the two. All other entries
-// stay as they are, in their order.
-func Reversion(entries []Entry, owners []Owner, version string) []Entry {
-	out := make([]Entry, 0, len(entries))
-	moved := make([]bool, 0, len(entries))
-	for _, e := range entries {
-		moves := false
-		for _, o := range owners {
-			moves = moves || o.Equal(e.Owner)
-		}
-		if moves {
-			e.APIVersion = version
-		}
-		if i := placeOf(out, moved, e, moves); i >= 0 {
-			out[i].Fields = out[i].Fields.Union(e.Fields)
-			if e.Time.After(out[i].Time) {
-				out[i].Time = e.Time
-			}
-			moved[i] = true
-			continue
-		}
-		out, moved = append(out, e), append(moved, moves)
-	}
-	return out
-}
-
-// placeOf returns where an entry is that is the same owner, if one of the two has moved.
-func placeOf(entries []Entry, moved []bool, e Entry, moves bool) int {
-	for i, other := range entries {
-		if (moves || moved[i]) && other.SameEntry(e.Owner) {
-			return i
-		}
-	}
-	return -1
-}

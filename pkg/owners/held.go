@@ -1,6 +1,11 @@
 package owners
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -131,5 +136,125 @@ func (t *tallying) field(path fieldpath.Path, pe fieldpath.Element, others *fiel
 	}
 	if t.tell != nil {
 		t.tell(w)
+	}
+}
+
+// ManagerError says that a manager that the user named owns none of the fields that the
+// user asked for.
+type ManagerError struct {
+	Managers []string
+	// Others are the managers that own some of them.
+	Others []string
+}
+
+func newManagerError(asked []string, all event.Owned) *ManagerError {
+	e := &ManagerError{Managers: asked}
+	managedfields.Walk(slices.Concat(all.Fields, all.Absent), func(n managedfields.Node) {
+		for _, o := range n.Owners {
+			if !slices.Contains(e.Others, o.Manager) {
+				e.Others = append(e.Others, o.Manager)
+			}
+		}
+	})
+	slices.Sort(e.Others)
+	return e
+}
+
+func (e *ManagerError) Error() string {
+	if len(e.Managers) == 1 {
+		return fmt.Sprintf("the manager %s owns none of its fields", e.Managers[0])
+	}
+	return "none of these managers owns any of its fields: " + strings.Join(e.Managers, ", ")
+}
+
+// Hint names the managers that there are.
+func (e *ManagerError) Hint() string {
+	if len(e.Others) == 0 {
+		return "no manager does"
+	}
+	return "managers that do: " + strings.Join(e.Others, ", ")
+}
+
+// holdingsOf counts the fields of each owner, and those without one.
+func holdingsOf(nodes []managedfields.Node) []event.Holding {
+	var out []event.Holding
+	count := func(o managedfields.Owner) {
+		i := slices.IndexFunc(out, func(s event.Holding) bool { return s.Owner == o })
+		if i < 0 {
+			i, out = len(out), append(out, event.Holding{Owner: o})
+		}
+		out[i].Fields++
+	}
+	managedfields.Walk(nodes, func(n managedfields.Node) {
+		switch {
+		case !n.Ownable():
+		case len(n.Owners) == 0 && len(n.Below) == 0:
+			count(managedfields.Owner{})
+		default:
+			for _, o := range n.Owners {
+				count(o)
+			}
+		}
+	})
+	slices.SortStableFunc(out, func(a, b event.Holding) int {
+		nobody := func(s event.Holding) int {
+			if s.Owner == (managedfields.Owner{}) {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(cmp.Compare(nobody(a), nobody(b)), cmp.Compare(b.Fields, a.Fields), cmp.Compare(a.Owner.Manager, b.Owner.Manager))
+	})
+	return out
+}
+
+// ownedBy returns the nodes that one of the managers owns, with their parents. An item
+// keeps the fields of its key, whatever their owner: they identify it. A map or a list
+// stays, empty if need be.
+func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node {
+	var out []managedfields.Node
+	for _, n := range nodes {
+		below := ownedBy(n.Below, managers)
+		its := slices.ContainsFunc(n.Owners, func(o managedfields.Owner) bool { return slices.Contains(managers, o.Manager) })
+		switch _, isField := n.FieldName(); {
+		case !its && len(below) == 0:
+			continue
+		case len(n.Below) > 0 && !isField:
+			n.Below = withKey(n, below)
+		case len(below) > 0:
+			n.Below = below
+		case len(n.Below) > 0:
+			n.Below, n.Value = nil, emptied(n.Value)
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// withKey returns the fields together with those of the item's key, in the item's order.
+func withKey(item managedfields.Node, fields []managedfields.Node) []managedfields.Node {
+	var out []managedfields.Node
+	for _, n := range item.Below {
+		i := slices.IndexFunc(fields, func(f managedfields.Node) bool { return f.Path.Equal(n.Path) })
+		switch {
+		case i >= 0:
+			out = append(out, fields[i])
+		case n.IsKeyOf(item):
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// emptied returns an empty map or list in place of one with contents, and any other value
+// as it is.
+func emptied(v any) any {
+	switch v.(type) {
+	case map[string]any:
+		return map[string]any{}
+	case []any:
+		return []any{}
+	default:
+		return v
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
@@ -94,7 +95,7 @@ func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, a
 	if len(told.Rewritten) == 0 || m.DryRun {
 		return told, false
 	}
-	fields, err := managedfields.Encode(managedfields.Reversion(entries, told.Rewritten, told.To))
+	fields, err := managedfields.Encode(transfer.Reversion(entries, told.Rewritten, told.To))
 	if err != nil {
 		told.Rewritten, told.Err = nil, err
 		return told, false

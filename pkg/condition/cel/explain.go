@@ -1,10 +1,20 @@
 package cel
 
 import (
+	"context"
+	"encoding/base64"
+	"fmt"
 	"slices"
+	"time"
 
+	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // explanation is what is needed to tell how an expression came to its result.
@@ -177,4 +187,110 @@ func (s shown) cut(value any) any {
 		out[i] = s.fields.Of(item)
 	}
 	return out
+}
+
+// plain returns a value of CEL as one of JSON.
+func plain(v ref.Val) (value any, absent bool) {
+	if optional, ok := v.(*types.Optional); ok {
+		if !optional.HasValue() {
+			return nil, true
+		}
+		v = optional.GetValue()
+	}
+	if v == types.NullValue {
+		return nil, true
+	}
+	return jsonOf(v.Value()), false
+}
+
+// jsonOf returns what CEL holds as JSON has it.
+func jsonOf(v any) any {
+	switch v := v.(type) {
+	case nil, structpb.NullValue:
+		return nil
+	case bool, string, int64, float64, uint64:
+		return v
+	case []byte:
+		return base64.StdEncoding.EncodeToString(v)
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	case deferred:
+		return jsonOf(v.value)
+	case ref.Val:
+		value, _ := plain(v)
+		return value
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, below := range v {
+			out[name] = jsonOf(below)
+		}
+		return out
+	case map[ref.Val]ref.Val:
+		out := make(map[string]any, len(v))
+		for key, below := range v {
+			out[fmt.Sprint(key.Value())] = jsonOf(below)
+		}
+		return out
+	case []any:
+		return listOf(v)
+	case []deferred:
+		return listOf(v)
+	case []ref.Val:
+		return listOf(v)
+	case []string:
+		return listOf(v)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+func listOf[T any](items []T) []any {
+	out := make([]any, len(items))
+	for i := range items {
+		out[i] = jsonOf(items[i])
+	}
+	return out
+}
+
+// Message is an expression that makes a sentence of an object.
+type Message struct {
+	program cel.Program
+	Read    Reads
+}
+
+// CompileMessage returns what makes a sentence by an expression. A fault of the expression is an
+// *exprError.
+func (l *Language) CompileMessage(typed string) (*Message, error) {
+	env, _, err := l.environment(Reads{})
+	if err != nil {
+		return nil, err
+	}
+	parsed, issues := env.Parse(typed)
+	if issues.Err() != nil {
+		return nil, syntaxError(typed, issues)
+	}
+	checked, issues := env.Check(parsed)
+	if issues.Err() != nil {
+		return nil, typeError(typed, l.GVK.Kind, l.Schema, parsed.NativeRep(), issues)
+	}
+	if t := checked.OutputType(); !t.IsEquivalentType(cel.StringType) && !t.IsEquivalentType(cel.DynType) {
+		return nil, &Error{Message: "it is " + article(t.String()) + ", and a message has to be a string"}
+	}
+	program, err := env.Program(checked, limits(env)...)
+	if err != nil {
+		return nil, err
+	}
+	return &Message{program, readsOf(parsed.NativeRep().Expr(), Self)}, nil
+}
+
+// Say returns the sentence on one line; empty where the expression makes none.
+func (m *Message) Say(ctx context.Context, obj map[string]any) string {
+	ctx, done := context.WithTimeout(ctx, longest)
+	defer done()
+	made, _, err := m.program.ContextEval(ctx, map[string]any{Self: (*shape)(nil).value(obj)})
+	if err != nil {
+		return ""
+	}
+	said, _ := made.(types.String)
+	return text.OneLine(string(said))
 }

@@ -5,6 +5,7 @@ package adopt
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -228,4 +229,109 @@ func (a adopter) newest(entries []managedfields.Entry) string {
 // versionOf cuts the group off an apiVersion.
 func versionOf(apiVersion string) string {
 	return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
+}
+
+// Claim adds paths without an owner to an adoption, with everything that the live object
+// has at them. Once the manager owns it, an apply that does not state it removes it.
+//
+// Nothing is claimed if the manager's entry is written at another version than the live
+// object.
+func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path) Adoption {
+	claimed := fieldpath.NewSet()
+	for _, p := range paths {
+		if v, has := p.Get(live.Object); has {
+			leaves(claimed, p, v)
+		}
+	}
+	if claimed.Empty() {
+		return a
+	}
+	if a.ours.APIVersion == "" {
+		a.ours.APIVersion = live.GetAPIVersion()
+	}
+	if a.ours.APIVersion == live.GetAPIVersion() {
+		a.Claimed, a.claimed = paths, claimed
+	}
+	return a
+}
+
+// ClaimedSet returns what is claimed; it is never nil.
+func (a Adoption) ClaimedSet() *fieldpath.Set {
+	if a.claimed == nil {
+		return fieldpath.NewSet()
+	}
+	return a.claimed
+}
+
+// leaves adds to a set the paths at which a value ends. Lists end it: without an owner,
+// nothing shows how the items are identified.
+func leaves(set *fieldpath.Set, p fieldpath.Path, v any) {
+	m, ok := v.(map[string]any)
+	if !ok || len(m) == 0 {
+		fieldpath.Insert(set, p)
+		return
+	}
+	for name, v := range m {
+		leaves(set, p.Child(fieldpath.Element{FieldName: &name}), v)
+	}
+}
+
+// An unfinished takeover is marked by paths in the manager's own Apply entry, one for each
+// manager that it took over from. No object has a field of such a name, so the API server
+// ignores them, and drops them with the next apply, which does not state them.
+const (
+	adopting  = "k8sconnect.io/adopting/"
+	migrating = "k8sconnect.io/migrating/" // once, without being told
+)
+
+// marks are names of managers, and whether taking over from them is a migration.
+type marks map[string]bool
+
+// marksIn reads the marks in a set, which may be nil.
+func marksIn(set *fieldpath.Set) marks {
+	out := marks{}
+	if set == nil {
+		return out
+	}
+	set.Members.Iterate(func(pe fieldpath.Element) {
+		if pe.FieldName == nil {
+			return
+		}
+		if name, ok := strings.CutPrefix(*pe.FieldName, adopting); ok {
+			out.add(name, false)
+		}
+		if name, ok := strings.CutPrefix(*pe.FieldName, migrating); ok {
+			out.add(name, true)
+		}
+	})
+	return out
+}
+
+// add notes a manager. A migration under way stays one: the user names a manager for one
+// run only.
+func (m marks) add(manager string, migrates bool) { m[manager] = m[manager] || migrates }
+
+func (m marks) names() []string { return slices.Sorted(maps.Keys(m)) }
+
+// begun returns those of the managers whose migration has begun.
+func (m marks) begun(managers []string) []string {
+	var out []string
+	for _, name := range managers {
+		if m[name] || name == managedfields.ClientSideApply && m[managedfields.BeforeFirstApply] {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (m marks) set() *fieldpath.Set {
+	set := fieldpath.NewSet()
+	for name, migrates := range m {
+		prefix := adopting
+		if migrates {
+			prefix = migrating
+		}
+		fieldpath.Insert(set, fieldpath.Field(prefix+name))
+	}
+	return set
 }

@@ -1,3 +1,5 @@
+// Package noop decides from the live object alone whether an apply has to ask the server
+// first: [Unchanged] and [Clear] are promises, [Doubtful] means that only a dry run knows.
 package noop
 
 import (
@@ -5,6 +7,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
 // Evaluate predicts, from the live object alone, what an apply of a manifest by a manager
@@ -101,4 +104,109 @@ func (v Verdict) String() string {
 	case Doubtful:
 	}
 	return "doubtful"
+}
+
+type evaluation struct {
+	live, manifest map[string]any
+	manager        string
+	ours           *fieldpath.Set
+	others         []managedfields.Entry
+	// oneVersion is set if all entries are written at the manifest's version.
+	oneVersion bool
+	// types are consulted where the sets leave doubt; nil if they are not known.
+	types *openapi.Schema
+	// statusApart is set if the kind has a status subresource: the server then drops the
+	// status from an apply of the main resource.
+	statusApart bool
+}
+
+// comparable reports whether manifest and live object are of one version, and the manifest
+// states nothing about fields that never have an owner.
+func (j *evaluation) comparable() bool {
+	for _, name := range []string{"apiVersion", "kind"} {
+		if s, ok := j.manifest[name].(string); !ok || s == "" || j.live[name] != any(s) {
+			return false
+		}
+	}
+	meta, ok := j.manifest["metadata"].(map[string]any)
+	if !ok {
+		return false
+	}
+	live, _ := j.live["metadata"].(map[string]any)
+	for name, v := range meta {
+		if !fieldpath.IsUnowned(name) || v == nil && name == "creationTimestamp" {
+			continue
+		}
+		if lv, has := live[name]; !has || name == "managedFields" || !fieldpath.Equal(v, lv) {
+			return false
+		}
+	}
+	return true
+}
+
+func (j *evaluation) setEntries(entries []managedfields.Entry) {
+	j.oneVersion, j.others = true, make([]managedfields.Entry, 0, len(entries))
+	for _, e := range entries {
+		if e.APIVersion != j.manifest["apiVersion"] {
+			j.oneVersion = false
+		}
+		if e.Subresource == "status" {
+			j.statusApart = true
+		}
+		if e.Is(j.manager) {
+			j.ours = e.Fields
+		} else {
+			j.others = append(j.others, e)
+		}
+	}
+	if j.ours == nil {
+		j.ours = fieldpath.NewSet()
+	}
+}
+
+// stated calls f for each field at the top of the manifest, and of its metadata,
+// that an owner can hold, until f returns false.
+func (j *evaluation) stated(f func(name string, v any, inMetadata bool) bool) bool {
+	for name, v := range j.manifest {
+		switch {
+		case name == "apiVersion" || name == "kind" || name == "metadata":
+		case name == "status" && j.statusApart:
+		case !f(name, v, false):
+			return false
+		}
+	}
+	meta, _ := j.manifest["metadata"].(map[string]any)
+	for name, v := range meta {
+		if !fieldpath.IsUnowned(name) && !f(name, v, true) {
+			return false
+		}
+	}
+	return true
+}
+
+// isSecret reports whether the object is a Secret of the core group.
+func (j *evaluation) isSecret() bool {
+	return j.manifest["kind"] == "Secret" && j.manifest["apiVersion"] == "v1"
+}
+
+// BySchema reports whether applying the manifest is a no-op, where [Evaluate] leaves a
+// doubt that the kind's schema may settle: it shows which values are one field with
+// everything in them, what the server fills in inside those, and which texts and numbers
+// are quantities. The schema is fetched only if it may settle the matter; it may be nil.
+//
+// The schema has to say what the one says by which the server would read the manifest now,
+// with its references resolved. It may lack defaults of Kubernetes' own kinds: the server
+// sets these whenever it reads an object, so that none is ever still to come.
+func BySchema(live, manifest *unstructured.Unstructured, manager string, schema func() openapi.Type) bool {
+	j := &evaluation{live: live.Object, manifest: manifest.Object, manager: manager}
+	if !j.comparable() {
+		return false
+	}
+	entries, err := managedfields.Entries(live)
+	if err != nil || len(entries) == 0 {
+		return false
+	}
+	j.setEntries(entries)
+	j.types = &openapi.Schema{Fetch: schema}
+	return j.settled()
 }

@@ -1,4 +1,4 @@
-package managedfields_test
+package transfer_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 )
 
 // Whatever entries move to another version: no manager holds more or less than before, no
@@ -39,7 +40,7 @@ func TestReversionLosesNothing(t *testing.T) {
 				moving = append(moving, e.Owner)
 			}
 		}
-		got := managedfields.Reversion(entries, moving, "x/v1")
+		got := transfer.Reversion(entries, moving, "x/v1")
 		if before, after := holdings(entries), holdings(got); before != after {
 			t.Fatalf("seed %d: held before\n%s\nand after\n%s", seed, before, after)
 		}
