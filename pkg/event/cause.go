@@ -59,19 +59,21 @@ type Runs struct {
 
 // Image is one image that a container of a workload runs.
 type Image struct {
-	Container string
+	Container string `json:"container"`
 	// Image is what the template calls it, and ID what its node calls it, with the
 	// registry's digest where that is known.
-	Image, ID string
+	Image string `json:"image"`
+	ID    string `json:"imageID"`
 	// Pulls reports whether nodes pull it each time they start the container.
-	Pulls bool
-	Pods  []RunningPod
+	Pulls bool         `json:"-"`
+	Pods  []RunningPod `json:"pods"`
 }
 
 // RunningPod is a Pod that runs an image.
 type RunningPod struct {
-	Name, Node string
-	Since      time.Time
+	Name  string    `json:"name"`
+	Node  string    `json:"node,omitempty"`
+	Since time.Time `json:"since,omitzero"`
 }
 
 func (Runs) event() {}

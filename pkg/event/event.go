@@ -132,10 +132,10 @@ type Applied struct {
 // Joined says that an existing object became part of a set.
 type Joined struct {
 	// Set is its name: secret/shop.
-	Set string
+	Set string `json:"set"`
 	// From are those who said until then that the object is theirs: "Helm release
 	// prod/web".
-	From []string
+	From []string `json:"from,omitempty"`
 }
 
 // Compared is the result of one object of a diff.
@@ -181,13 +181,14 @@ func (w Warned) String() string { return w.Text + w.Detail }
 // Remarked says what will not work, as far as that can be told beforehand, or what is not as
 // it may seem. The zero Ref stands for the run as a whole.
 type Remarked struct {
-	Ref object.Ref
+	Ref object.Ref `json:"-"`
 	// Code is stable, and for machines: SecretMissing.
-	Code string
+	Code string `json:"code"`
 	// Path is the field that it is about; may be empty.
-	Path string
+	Path string `json:"path,omitempty"`
 	// Text is one sentence for people, Hint what to do.
-	Text, Hint string
+	Text string `json:"message"`
+	Hint string `json:"hint,omitempty"`
 }
 
 // Decided says what decided about paths of an object, where that was asked: flags, an annotation,

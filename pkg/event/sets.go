@@ -40,14 +40,16 @@ type NoSets struct {
 
 // SetRun is a run that changed a set.
 type SetRun struct {
-	ID, Who string
+	ID  string `json:"id,omitempty"`
+	Who string `json:"who,omitempty"`
 	// Result is how it ended: applied, failed, rolledBack; running if it has not, and
 	// unfinished if it never will: it was killed.
-	Result string
+	Result string `json:"result"`
 	// Started and Ended are by the clock of the run; zero if unknown.
-	Started, Ended time.Time
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
 	// Line is how a run is listed that is kept: with its id, when it began, and who ran it.
-	Line string
+	Line string `json:"-"`
 }
 
 // Member is a member of a set.
@@ -60,9 +62,10 @@ type Member struct {
 
 // Lock is who holds the lock of a set.
 type Lock struct {
-	Holder string
+	Holder string `json:"holder"`
 	// Since it is held, and Renewed last, by the holder's clock; zero if unknown.
-	Since, Renewed time.Time
+	Since   time.Time `json:"since,omitzero"`
+	Renewed time.Time `json:"renewed,omitzero"`
 }
 
 func (Set) event()      {}

@@ -53,7 +53,7 @@ func EntriesOf(fields []metav1.ManagedFieldsEntry) ([]Entry, error) {
 			Subresource: f.Subresource, APIVersion: f.APIVersion,
 		}
 		if f.Time != nil {
-			owner.Time = f.Time.Time
+			owner.Time = f.Time.UTC()
 		}
 		set, err := typedFields(f)
 		if err != nil {

@@ -22,15 +22,15 @@ const BeforeFirstApply = "before-first-apply"
 // entries of one manager that differ in operation or subresource are two
 // owners (KEP-555).
 type Owner struct {
-	Manager     string
-	Operation   string
-	Subresource string
+	Manager     string `json:"manager"`
+	Operation   string `json:"operation"`
+	Subresource string `json:"subresource,omitempty"`
 	// APIVersion is the version at which the owner's paths are written. Paths of
 	// two versions cannot be compared.
-	APIVersion string
+	APIVersion string `json:"apiVersion,omitempty"`
 	// Time of the owner's last change; zero if the entry has none, such as the
 	// horizontal pod autoscaler's through /scale.
-	Time time.Time
+	Time time.Time `json:"time,omitzero"`
 }
 
 // String returns the manager with what distinguishes its entries: the subresource

@@ -92,7 +92,7 @@ func runningAs(c corev1.Container, pods []corev1.Pod) []event.Image {
 			if i < 0 {
 				i, images = len(images), append(images, event.Image{Container: c.Name, Image: c.Image, ID: id, Pulls: pod.Pulls(&p, c.Name)})
 			}
-			images[i].Pods = append(images[i].Pods, event.RunningPod{Name: p.Name, Node: p.Spec.NodeName, Since: b.Status.State.Running.StartedAt.Time})
+			images[i].Pods = append(images[i].Pods, event.RunningPod{Name: p.Name, Node: p.Spec.NodeName, Since: b.Status.State.Running.StartedAt.UTC()})
 		}
 	}
 	slices.SortStableFunc(images, func(a, b event.Image) int {

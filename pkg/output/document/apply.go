@@ -51,7 +51,7 @@ type appliedObject struct {
 	DryRun    bool                   `json:"dryRun,omitempty"`
 	Error     *fault                 `json:"error,omitempty"`
 	Warnings  []string               `json:"warnings,omitempty"`
-	Remarks   []remarkEntry          `json:"remarks,omitempty"`
+	Remarks   []event.Remarked       `json:"remarks,omitempty"`
 	Conflicts []contestedPath        `json:"conflicts,omitempty"`
 	Removed   []changedPath          `json:"removed,omitempty"`
 	Released  []changedPath          `json:"released,omitempty"`
@@ -61,7 +61,7 @@ type appliedObject struct {
 	Decided   []decidedEntry         `json:"decided,omitempty"`
 	Adopted   []string               `json:"adopted,omitempty"`
 	Sharing   *managedfields.Sharing `json:"sharing,omitempty"`
-	Joined    *joinedEntry           `json:"joined,omitempty"`
+	Joined    *event.Joined          `json:"joined,omitempty"`
 	Causes    []causeEntry           `json:"causes,omitempty"`
 	Wait      *waitEntry             `json:"wait,omitempty"`
 	Rollback  *rollbackEntry         `json:"rollback,omitempty"`
@@ -83,22 +83,9 @@ func appliedOf(a event.Applied) appliedObject {
 		Conflicts:  refusedOf(a),
 		Yielded:    textsOf(a.Yielded),
 		Left:       contestedOf(a.Left),
-		Joined:     joinedOf(a.Joined),
+		Joined:     a.Joined,
 		Causes:     causesOf(a.Causes),
 	}
-}
-
-// joinedEntry says of an object that existed before that it became part of a set.
-type joinedEntry struct {
-	Set  string   `json:"set"`
-	From []string `json:"from,omitempty"`
-}
-
-func joinedOf(j *event.Joined) *joinedEntry {
-	if j == nil {
-		return nil
-	}
-	return &joinedEntry{Set: j.Set, From: j.From}
 }
 
 // refusedOf are the conflicts of an object, marked if taking one would be refused.
@@ -166,14 +153,14 @@ func contestedProblem(o appliedObject, named string) *junitProblem {
 
 // managers names owners, with the time at which each last wrote and not its age: a
 // report is read later.
-func managers(owners []ownerEntry) string {
+func managers(owners []managedfields.Owner) string {
 	names := make([]string, len(owners))
 	for i, o := range owners {
 		names[i] = format.Owner(managedfields.Owner{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource}, time.Time{})
-		if o.Time == nil {
+		if o.Time.IsZero() {
 			continue
 		}
-		at := format.Stamp(*o.Time)
+		at := format.Stamp(o.Time)
 		if inside, found := strings.CutSuffix(names[i], ")"); found {
 			names[i] = inside + ", " + at + ")"
 		} else {

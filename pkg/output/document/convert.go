@@ -20,7 +20,7 @@ func textsOf(paths []fieldpath.Path) []string {
 func contestedOf(conflicts []managedfields.Conflict) []contestedPath {
 	var list []contestedPath
 	for _, c := range conflicts {
-		entry := contestedPath{Path: c.Path.String(), Yours: c.Yours, Same: c.SameValue, Owners: ownersOf(c.Owners)}
+		entry := contestedPath{Path: c.Path.String(), Yours: c.Yours, Same: c.SameValue, Owners: orEmpty(c.Owners)}
 		if c.HasLive {
 			entry.Live = &c.Live
 		}
@@ -33,37 +33,20 @@ func contestedOf(conflicts []managedfields.Conflict) []contestedPath {
 func changesOf(changes []managedfields.Change) []changedPath {
 	var list []changedPath
 	for _, c := range changes {
-		entry := changedPath{Path: c.Path.String(), Change: c.Kind, Atomic: c.Atomic, Same: c.SameValue}
+		entry := changedPath{Path: c.Path.String(), Change: c.Kind, Atomic: c.Atomic, Same: c.SameValue, Owners: c.Owners}
 		if c.Kind != managedfields.Added {
 			entry.From = &c.From
 		}
 		if c.Kind != managedfields.Removed {
 			entry.To = &c.To
 		}
-		if len(c.Owners) > 0 {
-			entry.Owners = ownersOf(c.Owners)
-		}
 		list = append(list, entry)
 	}
 	return list
 }
 
-func ownersOf(owners []managedfields.Owner) []ownerEntry {
-	list := make([]ownerEntry, len(owners))
-	for i, o := range owners {
-		list[i] = ownerEntry{
-			Manager:     o.Manager,
-			Operation:   o.Operation,
-			Subresource: o.Subresource,
-			APIVersion:  o.APIVersion,
-		}
-		if !o.Time.IsZero() {
-			at := o.Time.UTC()
-			list[i].Time = &at
-		}
-	}
-	return list
-}
+// orEmpty returns a list that JSON writes as [] if nothing is in it.
+func orEmpty[T any](list []T) []T { return append([]T{}, list...) }
 
 func faultOf(err error) *fault {
 	if err == nil {

@@ -38,7 +38,7 @@ type comparedObject struct {
 	Source   string                 `json:"source,omitempty"`
 	Error    *fault                 `json:"error,omitempty"`
 	Warnings []string               `json:"warnings,omitempty"`
-	Remarks  []remarkEntry          `json:"remarks,omitempty"`
+	Remarks  []event.Remarked       `json:"remarks,omitempty"`
 	Changes  []changedPath          `json:"changes,omitempty"`
 	Adopted  []string               `json:"adopted,omitempty"`
 	Sharing  *managedfields.Sharing `json:"sharing,omitempty"`

@@ -42,17 +42,17 @@ type givenObject struct {
 
 // movedField is a field that changed owners.
 type movedField struct {
-	Path string     `json:"path"`
-	From ownerEntry `json:"from"`
+	Path string              `json:"path"`
+	From managedfields.Owner `json:"from"`
 	// To is left out if it was released.
-	To     *ownerEntry `json:"to,omitempty"`
-	Shared bool        `json:"shared,omitempty"`
+	To     *managedfields.Owner `json:"to,omitempty"`
+	Shared bool                 `json:"shared,omitempty"`
 }
 
 type leftField struct {
-	Path  string     `json:"path"`
-	Owner ownerEntry `json:"owner"`
-	Why   string     `json:"why"`
+	Path  string              `json:"path"`
+	Owner managedfields.Owner `json:"owner"`
+	Why   string              `json:"why"`
 }
 
 // nextApply is what the receiver's next apply meets.
@@ -72,9 +72,9 @@ func givenOf(g event.Given) givenObject {
 	o := givenObject{objectName: nameOf(g.Ref), Action: g.Action, Reason: g.Reason, Error: faultOf(g.Err)}
 	for _, m := range g.Moves {
 		for _, p := range m.Paths {
-			field := movedField{Path: p.String(), From: ownerOf(m.From), Shared: m.Shared}
+			field := movedField{Path: p.String(), From: m.From, Shared: m.Shared}
 			if m.To != (managedfields.Owner{}) {
-				to := ownerOf(m.To)
+				to := m.To
 				field.To = &to
 			}
 			o.Fields = append(o.Fields, field)
@@ -82,19 +82,17 @@ func givenOf(g event.Given) givenObject {
 	}
 	for _, l := range g.Left {
 		for _, p := range l.Paths {
-			o.Left = append(o.Left, leftField{p.String(), ownerOf(l.Owner), l.Why})
+			o.Left = append(o.Left, leftField{p.String(), l.Owner, l.Why})
 		}
 	}
 	if n := g.Next; n != nil {
 		o.Next = &nextApply{
-			Manager: n.Manager, Before: append([]contestedPath{}, contestedOf(n.Before)...), After: append([]contestedPath{}, contestedOf(n.After)...),
+			Manager: n.Manager, Before: orEmpty(contestedOf(n.Before)), After: orEmpty(contestedOf(n.After)),
 			Guarded: n.Guarded, StillGuarded: n.StillGuarded, Overwrites: changesOf(n.Overwrites), Removes: textsOf(n.Removes), Error: faultOf(n.Err),
 		}
 	}
 	return o
 }
-
-func ownerOf(o managedfields.Owner) ownerEntry { return ownersOf([]managedfields.Owner{o})[0] }
 
 // giveSuite makes each object of a give a test: it failed if it could not be given as was
 // wished, and is an error if that is not known.

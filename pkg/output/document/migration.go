@@ -21,14 +21,14 @@ type migrationResult struct {
 
 type migratedObject struct {
 	objectName
-	Rewritten []ownerEntry `json:"rewritten"`
-	Left      []leftEntry  `json:"left,omitempty"`
-	Error     *fault       `json:"error,omitempty"`
+	Rewritten []managedfields.Owner `json:"rewritten"`
+	Left      []leftEntry           `json:"left,omitempty"`
+	Error     *fault                `json:"error,omitempty"`
 }
 
 // leftEntry is an owner that stays, with the paths that the served version lacks.
 type leftEntry struct {
-	ownerEntry
+	managedfields.Owner
 	Unknown []event.FieldName `json:"unknown,omitempty"`
 }
 
@@ -56,9 +56,9 @@ func (d *migrationDocument) Finish(context.Context) error {
 	slices.SortFunc(d.migrated, func(a, b event.Migrated) int { return a.Ref.Compare(b.Ref) })
 	out := migrationResult{APIVersion: apiVersion, Kind: "MigrationResult", Run: d.Run, DryRun: d.DryRun, Objects: []migratedObject{}}
 	for _, m := range d.migrated {
-		one := migratedObject{objectName: nameOf(m.Ref), Rewritten: ownersOf(m.Rewritten), Error: faultOf(m.Err)}
+		one := migratedObject{objectName: nameOf(m.Ref), Rewritten: orEmpty(m.Rewritten), Error: faultOf(m.Err)}
 		for _, left := range m.Left {
-			one.Left = append(one.Left, leftEntry{ownersOf([]managedfields.Owner{left.Owner})[0], left.Unknown})
+			one.Left = append(one.Left, leftEntry{left.Owner, left.Unknown})
 		}
 		out.Objects = append(out.Objects, one)
 	}

@@ -27,7 +27,7 @@ type ownedObject struct {
 	Managers []managerEntry `json:"managers,omitempty"`
 	Fields   []ownedField   `json:"fields"`
 	// Images are those that the Pods of a workload run.
-	Images []imageEntry `json:"images,omitempty"`
+	Images []event.Image `json:"images,omitempty"`
 	// History is left out if it was not requested, or is unknown.
 	History  *[]transitionEntry `json:"history,omitempty"`
 	Dropped  int                `json:"historyDropped,omitempty"`
@@ -38,15 +38,15 @@ type ownedObject struct {
 
 // managerEntry is an owner with the number of its fields.
 type managerEntry struct {
-	ownerEntry
+	managedfields.Owner
 	Fields int `json:"fields"`
 }
 
 // ownedField is a path with its owners, or a path of which no manager owns any part.
 type ownedField struct {
-	Path   string       `json:"path"`
-	Owners []ownerEntry `json:"owners"`
-	Absent bool         `json:"absent,omitempty"`
+	Path   string                `json:"path"`
+	Owners []managedfields.Owner `json:"owners"`
+	Absent bool                  `json:"absent,omitempty"`
 }
 
 // behindEntry counts the changes seen but not recorded yet, and says since when the oldest has been
@@ -57,22 +57,22 @@ type behindEntry struct {
 }
 
 type transitionEntry struct {
-	Path   string       `json:"path"`
-	Change string       `json:"change"`
-	From   []ownerEntry `json:"from"`
-	To     []ownerEntry `json:"to"`
-	Cut    bool         `json:"cut,omitempty"`
-	Forced bool         `json:"forced,omitempty"`
-	Gap    bool         `json:"gap,omitempty"`
-	User   string       `json:"user,omitempty"`
-	Count  int          `json:"count"`
-	First  time.Time    `json:"first"`
-	Last   time.Time    `json:"last"`
+	Path   string                `json:"path"`
+	Change string                `json:"change"`
+	From   []managedfields.Owner `json:"from"`
+	To     []managedfields.Owner `json:"to"`
+	Cut    bool                  `json:"cut,omitempty"`
+	Forced bool                  `json:"forced,omitempty"`
+	Gap    bool                  `json:"gap,omitempty"`
+	User   string                `json:"user,omitempty"`
+	Count  int                   `json:"count"`
+	First  time.Time             `json:"first"`
+	Last   time.Time             `json:"last"`
 }
 
 type coverageEntry struct {
-	Since *time.Time `json:"since,omitempty"`
-	Until *time.Time `json:"until,omitempty"`
+	Since time.Time  `json:"since,omitzero"`
+	Until time.Time  `json:"until,omitzero"`
 	Gaps  []gapEntry `json:"gaps,omitempty"`
 	// Behind is what was not yet recorded at Until.
 	Behind  *behindEntry `json:"behind,omitempty"`
@@ -100,7 +100,7 @@ func (d *ownersDocument) Handle(e event.Event) {
 	case event.Runs:
 		for i := range d.objects {
 			if d.objects[i].objectName == nameOf(e.Ref) {
-				d.objects[i].Images = imagesOf(e)
+				d.objects[i].Images = e.Images
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func (d *ownersDocument) Flush() {}
 
 func (d *ownersDocument) Finish(context.Context) error {
 	return writeDocument(d.Base, ownersResult{
-		APIVersion: apiVersion, Kind: "OwnersResult", Run: d.Run, Objects: append([]ownedObject{}, d.objects...),
+		APIVersion: apiVersion, Kind: "OwnersResult", Run: d.Run, Objects: orEmpty(d.objects),
 	})
 }
 
@@ -118,12 +118,12 @@ func ownedOf(o event.Owned) ownedObject {
 	out := ownedObject{objectName: nameOf(o.Ref), Path: o.Path.String(), Fields: []ownedField{}}
 	for _, s := range o.Holdings {
 		if s.Owner != (managedfields.Owner{}) {
-			out.Managers = append(out.Managers, managerEntry{ownersOf([]managedfields.Owner{s.Owner})[0], s.Fields})
+			out.Managers = append(out.Managers, managerEntry{s.Owner, s.Fields})
 		}
 	}
 	managedfields.Walk(slices.Concat(o.Fields, o.Absent), func(n managedfields.Node) {
 		if n.Ownable() && (len(n.Owners) > 0 || len(n.Below) == 0) {
-			out.Fields = append(out.Fields, ownedField{Path: n.Path.String(), Owners: ownersOf(n.Owners), Absent: n.Absent})
+			out.Fields = append(out.Fields, ownedField{Path: n.Path.String(), Owners: orEmpty(n.Owners), Absent: n.Absent})
 		}
 	})
 	if h := o.History; h != nil {
@@ -141,14 +141,14 @@ func ownedOf(o event.Owned) ownedObject {
 
 func transitionEntryOf(tr event.Transition) transitionEntry {
 	return transitionEntry{
-		Path: tr.Path, Change: tr.Kind, From: ownersOf(tr.From), To: ownersOf(tr.To), Cut: tr.Cut,
+		Path: tr.Path, Change: tr.Kind, From: orEmpty(tr.From), To: orEmpty(tr.To), Cut: tr.Cut,
 		Forced: tr.Forced, Gap: tr.Gap, User: tr.User,
 		Count: tr.Count, First: tr.First.UTC(), Last: tr.Last.UTC(),
 	}
 }
 
 func coverageEntryOf(c event.Coverage) *coverageEntry {
-	out := &coverageEntry{Since: timeOf(c.Since), Until: timeOf(c.Until), Unknown: c.Unknown}
+	out := &coverageEntry{Since: c.Since.UTC(), Until: c.Until.UTC(), Unknown: c.Unknown}
 	if c.Behind > 0 {
 		out.Behind = &behindEntry{Changes: c.Behind, Since: c.BehindSince.UTC()}
 	}

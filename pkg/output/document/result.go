@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -14,18 +13,18 @@ import (
 
 // result is the document of a run whose objects are of one type.
 type result[T any] struct {
-	APIVersion string        `json:"apiVersion"`
-	Kind       string        `json:"kind"`
-	Run        *string       `json:"run,omitempty"`
-	DryRun     bool          `json:"dryRun,omitempty"`
-	NewSet     *objectName   `json:"newSet,omitempty"`    // the parent of the set that begins
-	Warnings   []string      `json:"warnings,omitempty"`  // of the run as a whole
-	Remarks    []remarkEntry `json:"remarks,omitempty"`   // of the run as a whole
-	LeftOut    []*fault      `json:"leftOut,omitempty"`   // of the input, with --skip-invalid
-	HelmHooks  []hookEntry   `json:"helmHooks,omitempty"` // of the input, left out
-	Roots      []rootEntry   `json:"roots,omitempty"`     // of stuck -A
-	Objects    []T           `json:"objects"`
-	Summary    any           `json:"summary"`
+	APIVersion string           `json:"apiVersion"`
+	Kind       string           `json:"kind"`
+	Run        *string          `json:"run,omitempty"`
+	DryRun     bool             `json:"dryRun,omitempty"`
+	NewSet     *objectName      `json:"newSet,omitempty"`    // the parent of the set that begins
+	Warnings   []string         `json:"warnings,omitempty"`  // of the run as a whole
+	Remarks    []event.Remarked `json:"remarks,omitempty"`   // of the run as a whole
+	LeftOut    []*fault         `json:"leftOut,omitempty"`   // of the input, with --skip-invalid
+	HelmHooks  []hookEntry      `json:"helmHooks,omitempty"` // of the input, left out
+	Roots      []rootEntry      `json:"roots,omitempty"`     // of stuck -A
+	Objects    []T              `json:"objects"`
+	Summary    any              `json:"summary"`
 }
 
 // newResult returns the document of a run with nothing in it.
@@ -57,7 +56,7 @@ type gathered[T any] struct {
 // told is what was reported of an object besides its result.
 type told struct {
 	warnings []string
-	remarks  []remarkEntry
+	remarks  []event.Remarked
 	decided  []decidedEntry
 }
 
@@ -76,7 +75,7 @@ func (d *gathered[T]) Handle(e event.Event) {
 		if d.remarks == nil {
 			d.remarks = remarks{}
 		}
-		d.remarks[remarked.Ref.Key()] = append(d.remarks[remarked.Ref.Key()], remarkOf(remarked))
+		d.remarks[remarked.Ref.Key()] = append(d.remarks[remarked.Ref.Key()], remarked)
 		return
 	}
 	if decided, ok := e.(event.Decided); ok {
@@ -165,37 +164,6 @@ func hooksOf(hooks []event.Hook) []hookEntry {
 			on = []string{}
 		}
 		entries = append(entries, hookEntry{objectName: nameOf(h.Ref), Source: sourceOf(h.Source), Hooks: on})
-	}
-	return entries
-}
-
-// imageEntry is one image that a container of a workload's Pods runs.
-type imageEntry struct {
-	Container string       `json:"container"`
-	Image     string       `json:"image"`
-	ImageID   string       `json:"imageID"`
-	Pods      []runningPod `json:"pods"`
-}
-
-type runningPod struct {
-	Name  string     `json:"name"`
-	Node  string     `json:"node,omitempty"`
-	Since *time.Time `json:"since,omitempty"`
-}
-
-func imagesOf(runs event.Runs) []imageEntry {
-	var entries []imageEntry
-	for _, i := range runs.Images {
-		e := imageEntry{Container: i.Container, Image: i.Image, ImageID: i.ID}
-		for _, p := range i.Pods {
-			pod := runningPod{Name: p.Name, Node: p.Node}
-			if !p.Since.IsZero() {
-				since := p.Since.UTC()
-				pod.Since = &since
-			}
-			e.Pods = append(e.Pods, pod)
-		}
-		entries = append(entries, e)
 	}
 	return entries
 }

@@ -1,8 +1,6 @@
 package document
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -44,11 +42,11 @@ func objectOrNil(ref object.Ref) any {
 }
 
 type contestedPath struct {
-	Path   string       `json:"path"`
-	Yours  any          `json:"yours"`
-	Live   *any         `json:"live,omitempty"` // nil: absent; pointer to nil: null
-	Same   bool         `json:"sameValue,omitempty"`
-	Owners []ownerEntry `json:"owners"`
+	Path   string                `json:"path"`
+	Yours  any                   `json:"yours"`
+	Live   *any                  `json:"live,omitempty"` // nil: absent; pointer to nil: null
+	Same   bool                  `json:"sameValue,omitempty"`
+	Owners []managedfields.Owner `json:"owners"`
 	// Refused: the server would not let it be taken.
 	Refused bool `json:"refused,omitempty"`
 	// Unstated: the path is one of another API version, and cannot be yielded by name.
@@ -62,15 +60,7 @@ type changedPath struct {
 	Change managedfields.ChangeKind `json:"change,omitempty"`
 	Atomic bool                     `json:"atomic,omitempty"`
 	Same   bool                     `json:"sameValue,omitempty"`
-	Owners []ownerEntry             `json:"owners,omitempty"`
-}
-
-type ownerEntry struct {
-	Manager     string     `json:"manager"`
-	Operation   string     `json:"operation"`
-	Subresource string     `json:"subresource,omitempty"`
-	APIVersion  string     `json:"apiVersion,omitempty"`
-	Time        *time.Time `json:"time,omitempty"`
+	Owners []managedfields.Owner    `json:"owners,omitempty"`
 }
 
 // fault is an error: the API server's reason where it has one, the message, and

@@ -24,27 +24,27 @@ func NewStream(b output.Base, actions []event.Action) output.Results {
 
 // streamLine holds the fields of all types of line; each type sets its own.
 type streamLine struct {
-	Time        string         `json:"time"`
-	Type        string         `json:"type"`
-	Run         string         `json:"run,omitempty"`
-	DryRun      bool           `json:"dryRun,omitempty"`
-	Phases      []streamPhase  `json:"phases,omitempty"`
-	Phase       *streamPhase   `json:"phase,omitempty"`
-	Object      any            `json:"object,omitempty"`
-	Text        string         `json:"text,omitempty"`
-	Done        *int           `json:"done,omitempty"`
-	Total       *int           `json:"total,omitempty"`
-	Root        *rootEntry     `json:"root,omitempty"`
-	Images      []imageEntry   `json:"images,omitempty"`
-	Remark      *remarkEntry   `json:"remark,omitempty"`
-	Decided     []decidedEntry `json:"decided,omitempty"`
-	For         string         `json:"for,omitempty"`
-	Error       *fault         `json:"error,omitempty"`
-	HelmHooks   []hookEntry    `json:"helmHooks,omitempty"`
-	InSeconds   *float64       `json:"inSeconds,omitempty"`
-	LeftSeconds *float64       `json:"leftSeconds,omitempty"`
-	Within      float64        `json:"withinSeconds,omitempty"`
-	Summary     *summary       `json:"summary,omitempty"`
+	Time        string          `json:"time"`
+	Type        string          `json:"type"`
+	Run         string          `json:"run,omitempty"`
+	DryRun      bool            `json:"dryRun,omitempty"`
+	Phases      []streamPhase   `json:"phases,omitempty"`
+	Phase       *streamPhase    `json:"phase,omitempty"`
+	Object      any             `json:"object,omitempty"`
+	Text        string          `json:"text,omitempty"`
+	Done        *int            `json:"done,omitempty"`
+	Total       *int            `json:"total,omitempty"`
+	Root        *rootEntry      `json:"root,omitempty"`
+	Images      []event.Image   `json:"images,omitempty"`
+	Remark      *event.Remarked `json:"remark,omitempty"`
+	Decided     []decidedEntry  `json:"decided,omitempty"`
+	For         string          `json:"for,omitempty"`
+	Error       *fault          `json:"error,omitempty"`
+	HelmHooks   []hookEntry     `json:"helmHooks,omitempty"`
+	InSeconds   *float64        `json:"inSeconds,omitempty"`
+	LeftSeconds *float64        `json:"leftSeconds,omitempty"`
+	Within      float64         `json:"withinSeconds,omitempty"`
+	Summary     *summary        `json:"summary,omitempty"`
 }
 
 type streamPhase struct {
@@ -92,10 +92,9 @@ func (s *stream) Handle(e event.Event) {
 	case event.Warned:
 		s.write(streamLine{Type: "warned", Object: objectOrNil(e.Ref), Text: e.String()})
 	case event.Runs:
-		s.write(streamLine{Type: "runs", Object: nameOf(e.Ref), Images: imagesOf(e)})
+		s.write(streamLine{Type: "runs", Object: nameOf(e.Ref), Images: e.Images})
 	case event.Remarked:
-		remark := remarkOf(e)
-		s.write(streamLine{Type: "remarked", Object: objectOrNil(e.Ref), Remark: &remark})
+		s.write(streamLine{Type: "remarked", Object: objectOrNil(e.Ref), Remark: &e})
 	case event.Decided:
 		s.write(streamLine{Type: "decided", Object: nameOf(e.Ref), Decided: decidedOf(e)})
 	case event.LeftOut:

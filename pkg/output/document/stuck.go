@@ -15,7 +15,7 @@ type stuckObject struct {
 	Action            event.Action `json:"action,omitempty"` // of delete
 	Source            string       `json:"source,omitempty"`
 	DryRun            bool         `json:"dryRun,omitempty"`
-	DeletionTimestamp *time.Time   `json:"deletionTimestamp,omitempty"`
+	DeletionTimestamp time.Time    `json:"deletionTimestamp,omitzero"`
 	Reason            string       `json:"reason,omitempty"`
 	Error             *fault       `json:"error,omitempty"`
 	Warnings          []string     `json:"warnings,omitempty"`
@@ -25,22 +25,14 @@ type stuckObject struct {
 func deletedOf(d event.Deleted) stuckObject {
 	return stuckObject{
 		objectName: nameOf(d.Ref), Action: d.Action, Source: sourceOf(d.Source), DryRun: d.DryRun,
-		DeletionTimestamp: timeOf(d.Since), Reason: d.Reason, Error: faultOf(d.Err), Causes: causesOf(d.Causes),
+		DeletionTimestamp: d.Since.UTC(), Reason: d.Reason, Error: faultOf(d.Err), Causes: causesOf(d.Causes),
 	}
 }
 
 func stuckOf(s event.Stuck) stuckObject {
 	return stuckObject{
-		objectName: nameOf(s.Ref), DeletionTimestamp: timeOf(s.Since), Error: faultOf(s.Err), Causes: causesOf(s.Causes),
+		objectName: nameOf(s.Ref), DeletionTimestamp: s.Since.UTC(), Error: faultOf(s.Err), Causes: causesOf(s.Causes),
 	}
-}
-
-func timeOf(at time.Time) *time.Time {
-	if at.IsZero() {
-		return nil
-	}
-	at = at.UTC()
-	return &at
 }
 
 // stuckProblem gives the first cause in one line, and all of them below it.
@@ -97,7 +89,7 @@ func stuckSuite(result result[stuckObject]) junitSuite {
 	suite := junitSuite{Name: "stuck", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
 		c := newCase("stuck", o.objectName, "", nil)
-		if o.Error != nil && o.DeletionTimestamp == nil && len(o.Causes) == 0 {
+		if o.Error != nil && o.DeletionTimestamp.IsZero() && len(o.Causes) == 0 {
 			c.Error = problem(event.Unknown, o.Error, nil)
 		} else {
 			c.Failure = stuckProblem(event.Remains, o)

@@ -46,7 +46,7 @@ type surveyTotal struct {
 
 // surveyRow is what one owner holds in objects of one kind.
 type surveyRow struct {
-	ownerEntry
+	managedfields.Owner
 	Of      surveyKind `json:"of"`
 	Objects int        `json:"objects"`
 	surveyFields
@@ -67,7 +67,7 @@ type surveyObject struct {
 
 // surveyStale is what is held at a version that is not served.
 type surveyStale struct {
-	ownerEntry
+	managedfields.Owner
 	Of      surveyKind `json:"of"`
 	Objects int        `json:"objects"`
 }
@@ -97,11 +97,11 @@ func surveyOf(run string, s event.Surveyed) surveyResult {
 	}
 	for _, h := range s.Holdings {
 		out.Holdings = append(out.Holdings, surveyRow{
-			ownersOf([]managedfields.Owner{h.Owner})[0], kindOfSurvey(h.Kind), h.Objects, fieldsOfSurvey(h.Fields),
+			h.Owner, kindOfSurvey(h.Kind), h.Objects, fieldsOfSurvey(h.Fields),
 		})
 	}
 	for _, v := range s.Unserved {
-		out.Unserved = append(out.Unserved, surveyStale{ownersOf([]managedfields.Owner{v.Owner})[0], kindOfSurvey(v.Kind), v.Objects})
+		out.Unserved = append(out.Unserved, surveyStale{v.Owner, kindOfSurvey(v.Kind), v.Objects})
 	}
 	for _, u := range s.Unread {
 		out.Unread = append(out.Unread, surveyUnread{nameOf(u.Ref), faultOf(u.Err)})
@@ -114,7 +114,7 @@ func kindOfSurvey(kind schema.GroupKind) surveyKind { return surveyKind{kind.Gro
 func surveyObjectsOf(holdings []event.ObjectHolding) []surveyObject {
 	var out []surveyObject
 	for _, h := range holdings {
-		out = append(out, surveyObject{nameOf(h.Ref), h.Manager, fieldsOfSurvey(h.Fields), append([]event.FieldName{}, h.Paths...)})
+		out = append(out, surveyObject{nameOf(h.Ref), h.Manager, fieldsOfSurvey(h.Fields), orEmpty(h.Paths)})
 	}
 	return out
 }

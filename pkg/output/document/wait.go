@@ -12,12 +12,12 @@ import (
 
 // NewWait returns the document of a wait.
 func NewWait(b output.Base) output.Results {
-	images := map[object.Key][]imageEntry{}
+	images := map[object.Key][]event.Image{}
 	return &gathered[waitedObject]{
 		Base: b, result: newResult[waitedObject](b, "WaitResult"), actions: output.WaitActions(), warnings: warnings{},
 		of: func(e event.Event) (object.Ref, *waitedObject) {
 			if runs, ok := e.(event.Runs); ok {
-				images[runs.Ref.Key()] = imagesOf(runs)
+				images[runs.Ref.Key()] = runs.Images
 			}
 			waited, ok := e.(event.Waited)
 			if !ok {

@@ -16,9 +16,9 @@ type waitedObject struct {
 	Conditions []conditionEntry `json:"conditions,omitempty"`
 	Causes     []causeEntry     `json:"causes,omitempty"`
 	Error      *fault           `json:"error,omitempty"`
-	Images     []imageEntry     `json:"images,omitempty"`
+	Images     []event.Image    `json:"images,omitempty"`
 	Warnings   []string         `json:"warnings,omitempty"`
-	Remarks    []remarkEntry    `json:"remarks,omitempty"`
+	Remarks    []event.Remarked `json:"remarks,omitempty"`
 }
 
 // conditionEntry is one condition and what it read.

@@ -21,45 +21,33 @@ func (w warnings) add(e event.Warned) {
 	}
 }
 
-// remarkEntry is one remark in JSON.
-type remarkEntry struct {
-	Code    string `json:"code"`
-	Path    string `json:"path,omitempty"`
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
-}
-
-func remarkOf(e event.Remarked) remarkEntry {
-	return remarkEntry{Code: e.Code, Path: e.Path, Message: e.Text, Hint: e.Hint}
-}
-
-// text is a remark as one line.
-func (r remarkEntry) text() string {
+// remarkText is a remark as one line.
+func remarkText(r event.Remarked) string {
 	said := r.Code + ": "
 	if r.Path != "" {
 		said += r.Path + ": "
 	}
-	if said += r.Message; r.Hint != "" {
+	if said += r.Text; r.Hint != "" {
 		said += " (" + r.Hint + ")"
 	}
 	return said
 }
 
 // remarks gathers the forecasts for each object.
-type remarks map[object.Key][]remarkEntry
+type remarks map[object.Key][]event.Remarked
 
 // of returns the remarks of one object, once.
-func (r remarks) of(ref object.Ref) []remarkEntry {
+func (r remarks) of(ref object.Ref) []event.Remarked {
 	entries := r[ref.Key()]
 	delete(r, ref.Key())
 	return entries
 }
 
 // remarkTexts are remarks as lines of a report.
-func remarkTexts(entries []remarkEntry) []string {
+func remarkTexts(entries []event.Remarked) []string {
 	var said []string
 	for _, e := range entries {
-		said = append(said, e.text())
+		said = append(said, remarkText(e))
 	}
 	return said
 }
