@@ -63,19 +63,19 @@ func dependsOn(of *Object) []dependency {
 	var all []dependency
 	add := func(gvk schema.GroupVersionKind, namespace, name, path string, with bool) {
 		if name != "" {
-			all = append(all, dependency{need{refOf(gvk, namespace, name), "", path}, with})
+			all = append(all, dependency{need{object.Ref{GVK: gvk, Namespace: namespace, Name: name}, "", path}, with})
 		}
 	}
 	u, namespace := of.After, of.Ref.Namespace
 	if account := u.GetAnnotations()[corev1.ServiceAccountNameKey]; of.Ref.GVK.Kind == "Secret" && of.Ref.GVK.Group == "" {
-		add(core("ServiceAccount"), namespace, account, `.metadata.annotations["`+corev1.ServiceAccountNameKey+`"]`, true)
+		add(diagnose.KindOf("v1", "ServiceAccount"), namespace, account, `.metadata.annotations["`+corev1.ServiceAccountNameKey+`"]`, true)
 	}
 	for _, owner := range u.GetOwnerReferences() {
 		add(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind), namespace, owner.Name, ".metadata.ownerReferences", true)
 	}
 	if t, ok := templateOf(u); ok {
 		t.of = of
-		add(core("ServiceAccount"), namespace, t.spec.ServiceAccountName, t.path+".serviceAccountName", false)
+		add(diagnose.KindOf("v1", "ServiceAccount"), namespace, t.spec.ServiceAccountName, t.path+".serviceAccountName", false)
 		for _, n := range t.needs() {
 			all = append(all, dependency{need: n})
 		}
@@ -91,7 +91,7 @@ func dependsOn(of *Object) []dependency {
 		add(rbac.WithKind(kind), namespace, name, ".roleRef", false)
 	case "Ingress.networking.k8s.io":
 		for _, name := range backends(u) {
-			add(core("Service"), namespace, name, ".spec.rules", false)
+			add(diagnose.KindOf("v1", "Service"), namespace, name, ".spec.rules", false)
 		}
 	case "HorizontalPodAutoscaler.autoscaling":
 		target, _, _ := unstructured.NestedStringMap(u.Object, "spec", "scaleTargetRef")
@@ -162,7 +162,7 @@ type keysOnly struct{ diagnose.Reader }
 
 func (k keysOnly) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 	u, err := k.Reader.Get(ctx, gvk, namespace, name)
-	if u == nil || gvk != core("Secret") {
+	if u == nil || gvk != diagnose.KindOf("v1", "Secret") {
 		return u, err
 	}
 	keys := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{}}}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -43,9 +44,9 @@ func (v *view) quotas() []event.Remarked {
 // set states them.
 func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 	var all []*corev1.ResourceQuota
-	live, _ := v.List(core("ResourceQuota"), namespace)
+	live, _ := v.List(diagnose.KindOf("v1", "ResourceQuota"), namespace)
 	for _, u := range live {
-		if q, ok := typedAs[corev1.ResourceQuota](u); ok && v.set.find(refOf(core("ResourceQuota"), namespace, q.Name)) == nil {
+		if q, ok := typedAs[corev1.ResourceQuota](u); ok && v.set.find(diagnose.RefOf("v1", "ResourceQuota", namespace, q.Name)) == nil {
 			if len(q.Status.Hard) > 0 { // The quota is enforced.
 				all = append(all, q)
 			}

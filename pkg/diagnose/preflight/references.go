@@ -135,7 +135,7 @@ func (t template) needs() []need {
 	var all []need
 	add := func(kind, name, key, path string, optional *bool) {
 		if name != "" && (optional == nil || !*optional) {
-			all = append(all, need{refOf(core(kind), t.of.Ref.Namespace, name), key, t.path + path})
+			all = append(all, need{diagnose.RefOf("v1", kind, t.of.Ref.Namespace, name), key, t.path + path})
 		}
 	}
 	for _, vol := range t.spec.Volumes {
@@ -207,7 +207,7 @@ func (v *view) accounts() []event.Remarked {
 	told := map[object.Key]bool{}
 	for _, t := range v.set.fresh() {
 		name := t.spec.ServiceAccountName
-		ref := refOf(core("ServiceAccount"), t.of.Ref.Namespace, name)
+		ref := diagnose.RefOf("v1", "ServiceAccount", t.of.Ref.Namespace, name)
 		if name == "" || isAccountOfAll(name) || told[ref.Key()] {
 			continue
 		}
@@ -235,10 +235,10 @@ func (v *view) pullSecrets() []event.Remarked {
 		if registry == "" || len(t.spec.ImagePullSecrets) == 0 || v.accountPulls(t) {
 			continue
 		}
-		first := refOf(core("Secret"), t.of.Ref.Namespace, t.spec.ImagePullSecrets[0].Name)
+		first := diagnose.RefOf("v1", "Secret", t.of.Ref.Namespace, t.spec.ImagePullSecrets[0].Name)
 		missing := first.Name != "" && !told[first.Key()]
 		for _, secret := range t.spec.ImagePullSecrets {
-			ref := refOf(core("Secret"), t.of.Ref.Namespace, secret.Name)
+			ref := diagnose.RefOf("v1", "Secret", t.of.Ref.Namespace, secret.Name)
 			there, sure := v.exists(ref)
 			missing = missing && sure && !there && !v.set.mayBring(ref, t.of)
 		}
@@ -261,7 +261,7 @@ func (v *view) accountPulls(t template) bool {
 	if name == "" {
 		name = "default"
 	}
-	ref := refOf(core("ServiceAccount"), t.of.Ref.Namespace, name)
+	ref := diagnose.RefOf("v1", "ServiceAccount", t.of.Ref.Namespace, name)
 	if o := v.set.find(ref); o != nil {
 		return len(diagnose.Items(o.After, "imagePullSecrets")) > 0
 	}

@@ -137,7 +137,7 @@ func (v *view) selected(namespace string, selector labels.Selector) (int64, *Obj
 // Deployment or StatefulSet in the cluster.
 func (v *view) isAlone(of *Object, selector labels.Selector) bool {
 	for _, kind := range []string{"Deployment", "StatefulSet"} {
-		live, sure := v.List(apps(kind), of.Ref.Namespace)
+		live, sure := v.List(diagnose.KindOf("apps/v1", kind), of.Ref.Namespace)
 		if !sure {
 			return false
 		}

@@ -25,7 +25,7 @@ func (v *view) services() []event.Remarked {
 	var out []event.Remarked
 	for i := range v.set.objects {
 		o := &v.set.objects[i]
-		if o.Ref.GVK != core("Service") || !o.Changes && !v.set.changesPods(o.Ref.Namespace) {
+		if o.Ref.GVK != diagnose.KindOf("v1", "Service") || !o.Changes && !v.set.changesPods(o.Ref.Namespace) {
 			continue
 		}
 		s, ok := typedAs[corev1.Service](o.After)
@@ -74,7 +74,7 @@ func (v *view) selectsNothing(o *Object, s *corev1.Service, selector labels.Sele
 		return event.Remarked{}, false
 	}
 	for _, gvk := range []schema.GroupVersionKind{
-		apps("Deployment"), apps("StatefulSet"), apps("DaemonSet"), apps("ReplicaSet"), core("ReplicationController"),
+		diagnose.KindOf("apps/v1", "Deployment"), diagnose.KindOf("apps/v1", "StatefulSet"), diagnose.KindOf("apps/v1", "DaemonSet"), diagnose.KindOf("apps/v1", "ReplicaSet"), diagnose.KindOf("v1", "ReplicationController"),
 		{Group: "batch", Version: "v1", Kind: "CronJob"},
 	} {
 		live, sure := v.List(gvk, o.Ref.Namespace)
@@ -201,7 +201,7 @@ func isOf(pod *unstructured.Unstructured, templates []template) bool {
 // podsBy returns the Pods of the cluster that a selector matches.
 func (v *view) podsBy(namespace string, selector labels.Selector) ([]*unstructured.Unstructured, bool) {
 	a, sure := v.Collect(diagnose.Question{
-		Verb: diagnose.List, GVK: core("Pod"), Namespace: namespace, Labels: selector.String(), Kept: "what preflight tells Pods by",
+		Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Pod"), Namespace: namespace, Labels: selector.String(), Kept: "what preflight tells Pods by",
 	}, diagnose.Matching(func(*unstructured.Unstructured) bool { return true }))
 	return a.Objects, sure
 }

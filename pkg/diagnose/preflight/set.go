@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -197,18 +196,6 @@ func (v *view) exists(ref object.Ref) (there, sure bool) {
 		return true, true
 	}
 	return v.Exists(ref)
-}
-
-func core(kind string) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Version: corev1.SchemeGroupVersion.Version, Kind: kind}
-}
-
-func apps(kind string) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
-}
-
-func refOf(gvk schema.GroupVersionKind, namespace, name string) object.Ref {
-	return object.Ref{GVK: gvk, Namespace: namespace, Name: name}
 }
 
 // others says how many objects are concerned besides the one that is named.

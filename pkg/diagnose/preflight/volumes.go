@@ -86,7 +86,7 @@ func holds(d *appsv1.Deployment, claim string) bool {
 // exclusiveMode returns the access mode of a claim if it is for one node or one Pod, and ""
 // otherwise.
 func (v *view) exclusiveMode(namespace, claim string) corev1.PersistentVolumeAccessMode {
-	ref := refOf(core("PersistentVolumeClaim"), namespace, claim)
+	ref := diagnose.RefOf("v1", "PersistentVolumeClaim", namespace, claim)
 	var u *unstructured.Unstructured
 	if o := v.set.find(ref); o != nil {
 		u = o.After
@@ -101,7 +101,7 @@ func (v *view) exclusiveMode(namespace, claim string) corev1.PersistentVolumeAcc
 }
 
 func deploymentOf(u *unstructured.Unstructured) (*appsv1.Deployment, bool) {
-	if u == nil || u.GroupVersionKind() != apps("Deployment") {
+	if u == nil || u.GroupVersionKind() != diagnose.KindOf("apps/v1", "Deployment") {
 		return nil, false
 	}
 	return typedAs[appsv1.Deployment](u)
@@ -140,7 +140,7 @@ func (v *view) makesClaim(ref object.Ref) bool {
 			return true
 		}
 	}
-	live, sure := v.List(apps("StatefulSet"), ref.Namespace)
+	live, sure := v.List(diagnose.KindOf("apps/v1", "StatefulSet"), ref.Namespace)
 	return !sure || slices.ContainsFunc(live, func(u *unstructured.Unstructured) bool {
 		t, ok := templateOf(u)
 		return !ok || claimsOf(u, t.spec, ref.Name)
@@ -247,7 +247,7 @@ func hasCredentials(registry string) bool {
 // noDefaults reports whether it is known that no LimitRange fills in what containers do
 // not state.
 func (v *view) noDefaults(namespace string) bool {
-	ranges, sure := v.List(core("LimitRange"), namespace)
+	ranges, sure := v.List(diagnose.KindOf("v1", "LimitRange"), namespace)
 	return sure && len(ranges) == 0 && len(v.set.of("", "LimitRange", namespace)) == 0
 }
 

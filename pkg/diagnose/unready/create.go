@@ -114,7 +114,7 @@ func (v *rules) quota(w workload, said string, c *event.Cause) bool {
 	} else {
 		return false
 	}
-	c.BlockedBy = rule.Ref(rule.Core("ResourceQuota"), ns, quota)
+	c.BlockedBy = diagnose.RefOf("v1", "ResourceQuota", ns, quota)
 	c.Next = rule.Describe(c.BlockedBy)
 	if q := rule.Lookup[corev1.ResourceQuota](v.View, c.BlockedBy); q != nil {
 		var full []string
@@ -134,7 +134,7 @@ func (v *rules) serviceAccount(w workload, said string, c *event.Cause) bool {
 	if account == "" {
 		account = "default"
 	}
-	r := rule.Ref(rule.Core("ServiceAccount"), w.ref.Namespace, account)
+	r := diagnose.RefOf("v1", "ServiceAccount", w.ref.Namespace, account)
 	switch {
 	case v.Absent(r):
 		c.Hearsay = false
@@ -158,7 +158,7 @@ func (v *rules) podSecurity(w workload, said string, c *event.Cause) bool {
 		return false
 	}
 	then, _, _ := strings.Cut(level, ":")
-	if ns := rule.Lookup[corev1.Namespace](v.View, rule.Ref(rule.Core("Namespace"), "", w.ref.Namespace)); ns != nil {
+	if ns := rule.Lookup[corev1.Namespace](v.View, diagnose.RefOf("v1", "Namespace", "", w.ref.Namespace)); ns != nil {
 		now := ns.Labels[enforcedLevel]
 		c.Hearsay = now != then
 		if now != "" && now != then {
@@ -169,7 +169,7 @@ func (v *rules) podSecurity(w workload, said string, c *event.Cause) bool {
 	}
 	c.Code = "PodSecurityViolation"
 	c.Message = "Pods of " + rule.Name(w.ref) + " are refused: namespace " + w.ref.Namespace + " enforces the Pod security level " + level
-	c.BlockedBy = rule.Ref(rule.Core("Namespace"), "", w.ref.Namespace)
+	c.BlockedBy = diagnose.RefOf("v1", "Namespace", "", w.ref.Namespace)
 	c.Next = rule.Kubectl("", "get", "namespace", w.ref.Namespace, "--show-labels")
 	if _, why, ok := strings.Cut(said, level+`": `); ok {
 		checks, details := violations(text.OneLine(why))
@@ -252,10 +252,10 @@ func (v *rules) webhook(w workload, said string, c *event.Cause) bool {
 	}
 	c.Next = rule.Kubectl("", "get", "validatingwebhookconfigurations,mutatingwebhookconfigurations")
 	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"} {
-		configurations, _ := v.Select(diagnose.Question{GVK: rule.Admission(kind)}, every)
+		configurations, _ := v.Select(diagnose.Question{GVK: diagnose.KindOf("admissionregistration.k8s.io/v1", kind)}, every)
 		for _, u := range configurations {
 			if slices.Contains(webhookNames(u), hook) {
-				c.BlockedBy = rule.Ref(rule.Admission(kind), "", u.GetName())
+				c.BlockedBy = diagnose.RefOf("admissionregistration.k8s.io/v1", kind, "", u.GetName())
 				c.Next = rule.Describe(c.BlockedBy)
 			}
 		}
@@ -270,7 +270,7 @@ func policy(w workload, said string, c *event.Cause) bool {
 	}
 	c.Code = "PolicyDenied"
 	c.Message = "Pods of " + rule.Name(w.ref) + " are refused by ValidatingAdmissionPolicy " + policy
-	c.BlockedBy = rule.Ref(rule.Admission("ValidatingAdmissionPolicy"), "", policy)
+	c.BlockedBy = diagnose.RefOf("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", policy)
 	c.Next = rule.Get(c.BlockedBy)
 	return true
 }
@@ -290,7 +290,7 @@ func (v *rules) priority(w workload, said string, c *event.Cause) bool {
 	if !ok {
 		return false
 	}
-	r := rule.Ref(rule.PriorityClass(), "", class)
+	r := diagnose.RefOf("scheduling.k8s.io/v1", "PriorityClass", "", class)
 	if v.There(r) {
 		c.Message = overcome(w, r)
 		return true

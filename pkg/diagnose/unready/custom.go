@@ -57,7 +57,7 @@ func (v *rules) owned(u *unstructured.Unstructured) []rule.Finding {
 	mine := func(other *unstructured.Unstructured) bool { return ownedBy(other, u) }
 	kept := "of " + string(u.GetUID())
 	var workloads []*unstructured.Unstructured
-	for _, gvk := range []schema.GroupVersionKind{rule.Apps("Deployment"), rule.Apps("StatefulSet"), rule.Apps("DaemonSet"), rule.Apps("ReplicaSet"), rule.Batch("Job")} {
+	for _, gvk := range []schema.GroupVersionKind{diagnose.KindOf("apps/v1", "Deployment"), diagnose.KindOf("apps/v1", "StatefulSet"), diagnose.KindOf("apps/v1", "DaemonSet"), diagnose.KindOf("apps/v1", "ReplicaSet"), diagnose.KindOf("batch/v1", "Job")} {
 		workloads = append(workloads, v.made(gvk, u.GetNamespace(), kept, mine)...)
 	}
 	pods := v.ReadPods(u.GetNamespace(), "", kept, mine)
@@ -342,7 +342,7 @@ func (v *rules) namespace() []rule.Finding {
 	if ns == "" {
 		return nil
 	}
-	r := rule.Ref(rule.Core("Namespace"), "", ns)
+	r := diagnose.RefOf("v1", "Namespace", "", ns)
 	u := v.Find(r)
 	if u == nil || u.GetDeletionTimestamp() == nil {
 		return nil
@@ -365,7 +365,7 @@ func (v *rules) namespace() []rule.Finding {
 // silentKind reports whether the events of an object's kind add nothing.
 func silentKind(u *unstructured.Unstructured) bool {
 	gk := u.GroupVersionKind().GroupKind()
-	return gk == rule.Definition().GroupKind() || gk == rule.APIService().GroupKind() || gk == rule.Core("Namespace").GroupKind()
+	return gk == diagnose.KindOf("apiextensions.k8s.io/v1", "CustomResourceDefinition").GroupKind() || gk == diagnose.KindOf("apiregistration.k8s.io/v1", "APIService").GroupKind() || gk == diagnose.KindOf("v1", "Namespace").GroupKind()
 }
 
 // Complains reports whether an object itself says that something is wrong, so that its

@@ -63,7 +63,7 @@ func (v *rules) definition(u *unstructured.Unstructured) []rule.Finding {
 func (v *rules) rival(u *unstructured.Unstructured) *unstructured.Unstructured {
 	wanted := definedNames(u, "spec", "names")
 	group := groupOf(u)
-	others, _ := v.Select(diagnose.Question{GVK: rule.Definition(), Kept: "of " + group}, func(other *unstructured.Unstructured) bool {
+	others, _ := v.Select(diagnose.Question{GVK: diagnose.KindOf("apiextensions.k8s.io/v1", "CustomResourceDefinition"), Kept: "of " + group}, func(other *unstructured.Unstructured) bool {
 		unstructured.RemoveNestedField(other.Object, "spec", "versions") // Schemas are large.
 		return groupOf(other) == group
 	})
@@ -135,7 +135,7 @@ func (v *rules) apiService(u *unstructured.Unstructured) []rule.Finding {
 
 // serviceOf returns the Service that serves an aggregated API.
 func serviceOf(apiService *unstructured.Unstructured) (object.Ref, bool) {
-	r := rule.Ref(rule.Core("Service"), diagnose.Text(apiService, "spec", "service", "namespace"), diagnose.Text(apiService, "spec", "service", "name"))
+	r := diagnose.RefOf("v1", "Service", diagnose.Text(apiService, "spec", "service", "namespace"), diagnose.Text(apiService, "spec", "service", "name"))
 	return r, r.Name != ""
 }
 
@@ -155,7 +155,7 @@ func (v *rules) autoscaler(u *unstructured.Unstructured) []rule.Finding {
 			Next:      rule.Describe(r),
 			BlockedBy: scaleTarget(u),
 		}
-		if metrics := rule.Ref(rule.APIService(), "", resourceMetrics); c.Reason == "FailedGetResourceMetric" && v.Absent(metrics) {
+		if metrics := diagnose.RefOf("apiregistration.k8s.io/v1", "APIService", "", resourceMetrics); c.Reason == "FailedGetResourceMetric" && v.Absent(metrics) {
 			cause.Code = "NoMetrics"
 			cause.Message = rule.Name(r) + " does not scale: nothing in the cluster serves the resource metrics API (metrics-server)"
 			cause.Next = rule.Kubectl("", "get", "apiservices")
@@ -171,9 +171,9 @@ const resourceMetrics = "v1beta1.metrics.k8s.io"
 
 func scaleTarget(u *unstructured.Unstructured) object.Ref {
 	text := func(field string) string { return diagnose.Text(u, "spec", "scaleTargetRef", field) }
-	gvk := rule.Core(text("kind"))
+	gvk := diagnose.KindOf("v1", text("kind"))
 	if gv, err := schema.ParseGroupVersion(text("apiVersion")); err == nil {
 		gvk.Group, gvk.Version = gv.Group, gv.Version
 	}
-	return rule.Ref(gvk, u.GetNamespace(), text("name"))
+	return object.Ref{GVK: gvk, Namespace: u.GetNamespace(), Name: text("name")}
 }

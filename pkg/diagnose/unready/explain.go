@@ -99,35 +99,35 @@ func (v *rules) subject(u *unstructured.Unstructured) []rule.Finding {
 
 func (v *rules) kind(u *unstructured.Unstructured) []rule.Finding {
 	switch u.GroupVersionKind().GroupKind() {
-	case rule.Core("Pod").GroupKind():
+	case diagnose.KindOf("v1", "Pod").GroupKind():
 		return typed(v, u, v.pods.Explain)
-	case rule.Apps("Deployment").GroupKind():
+	case diagnose.KindOf("apps/v1", "Deployment").GroupKind():
 		return typed(v, u, v.deployment)
-	case rule.Apps("ReplicaSet").GroupKind():
+	case diagnose.KindOf("apps/v1", "ReplicaSet").GroupKind():
 		return typed(v, u, v.replicaSet)
-	case rule.Core("ReplicationController").GroupKind():
+	case diagnose.KindOf("v1", "ReplicationController").GroupKind():
 		return typed(v, u, v.replicationController)
-	case rule.Apps("StatefulSet").GroupKind():
+	case diagnose.KindOf("apps/v1", "StatefulSet").GroupKind():
 		return typed(v, u, v.statefulSet)
-	case rule.Apps("DaemonSet").GroupKind():
+	case diagnose.KindOf("apps/v1", "DaemonSet").GroupKind():
 		return typed(v, u, v.daemonSet)
-	case rule.Batch("Job").GroupKind():
+	case diagnose.KindOf("batch/v1", "Job").GroupKind():
 		return typed(v, u, v.job)
-	case rule.Batch("CronJob").GroupKind():
+	case diagnose.KindOf("batch/v1", "CronJob").GroupKind():
 		return typed(v, u, v.cronJob)
-	case rule.Core("PersistentVolumeClaim").GroupKind():
+	case diagnose.KindOf("v1", "PersistentVolumeClaim").GroupKind():
 		return typed(v, u, v.volumes.Claim)
-	case rule.Core("Service").GroupKind():
+	case diagnose.KindOf("v1", "Service").GroupKind():
 		return typed(v, u, v.service)
-	case rule.Networking("Ingress").GroupKind():
+	case diagnose.KindOf("networking.k8s.io/v1", "Ingress").GroupKind():
 		return typed(v, u, v.ingress)
-	case rule.Definition().GroupKind():
+	case diagnose.KindOf("apiextensions.k8s.io/v1", "CustomResourceDefinition").GroupKind():
 		return v.definition(u)
-	case rule.APIService().GroupKind():
+	case diagnose.KindOf("apiregistration.k8s.io/v1", "APIService").GroupKind():
 		return v.apiService(u)
-	case rule.Autoscaler().GroupKind():
+	case diagnose.KindOf("autoscaling/v2", "HorizontalPodAutoscaler").GroupKind():
 		return v.autoscaler(u)
-	case rule.Core("Namespace").GroupKind():
+	case diagnose.KindOf("v1", "Namespace").GroupKind():
 		return nil // Its deletion was reported already.
 	default:
 		return v.custom(u)
@@ -253,7 +253,7 @@ func (e *Explainer) forget(asked []Asked, now time.Time) {
 // warnings, and lists of which only a part is kept for the objects of one call.
 func isVolatile(q diagnose.Question) bool {
 	return q.Verb == diagnose.List && slices.Contains([]schema.GroupVersionKind{
-		rule.Core("Pod"), rule.Core("Event"), rule.EndpointSlice(), rule.Storage("VolumeAttachment"),
+		diagnose.KindOf("v1", "Pod"), diagnose.KindOf("v1", "Event"), diagnose.KindOf("discovery.k8s.io/v1", "EndpointSlice"), diagnose.KindOf("storage.k8s.io/v1", "VolumeAttachment"),
 	}, q.GVK)
 }
 
@@ -264,7 +264,7 @@ func (e *Explainer) cost(since time.Time) Cost {
 	var c Cost
 	for _, q := range e.facts.Since(since) {
 		switch {
-		case isShared(q), q.GVK == rule.Core("Event"):
+		case isShared(q), q.GVK == diagnose.KindOf("v1", "Event"):
 			c.Shared++
 		default:
 			c.Own++

@@ -39,7 +39,7 @@ func (v *rules) service(s *corev1.Service) []rule.Finding {
 }
 
 func (v *rules) loadBalancer(s *corev1.Service) rule.Finding {
-	r := rule.Ref(rule.Core("Service"), s.Namespace, s.Name)
+	r := diagnose.RefOf("v1", "Service", s.Namespace, s.Name)
 	c := event.Cause{
 		Code:     "LoadBalancerPending",
 		Message:  rule.Name(r) + " has no address yet: no controller has given it a load balancer",
@@ -59,8 +59,8 @@ func (v *rules) loadBalancer(s *corev1.Service) rule.Finding {
 
 // endpoints says why no Pod is behind a Service.
 func (v *rules) endpoints(s *corev1.Service) []rule.Finding {
-	r := rule.Ref(rule.Core("Service"), s.Namespace, s.Name)
-	slicesOf := diagnose.Question{GVK: rule.EndpointSlice(), Namespace: s.Namespace, Labels: discoveryv1.LabelServiceName + "=" + s.Name}
+	r := diagnose.RefOf("v1", "Service", s.Namespace, s.Name)
+	slicesOf := diagnose.Question{GVK: diagnose.KindOf("discovery.k8s.io/v1", "EndpointSlice"), Namespace: s.Namespace, Labels: discoveryv1.LabelServiceName + "=" + s.Name}
 	endpoints, sure := v.Select(slicesOf, every)
 	selector := labels.SelectorFromSet(s.Spec.Selector)
 	behind := v.behind(s)
@@ -112,7 +112,7 @@ func (v *rules) behind(s *corev1.Service) rule.Pods {
 }
 
 func selectorMatchesNothing(s *corev1.Service) rule.Finding {
-	r := rule.Ref(rule.Core("Service"), s.Namespace, s.Name)
+	r := diagnose.RefOf("v1", "Service", s.Namespace, s.Name)
 	return rule.Finding{Rank: rule.Root, Cause: event.Cause{
 		Code:      "SelectorMatchesNothing",
 		Message:   rule.Name(r) + " has no endpoints: its selector matches no Pod",
@@ -124,7 +124,7 @@ func selectorMatchesNothing(s *corev1.Service) rule.Finding {
 
 // IsEntrance reports whether an object is of a kind that [Unanswered] remarks on.
 func IsEntrance(ref object.Ref) bool {
-	return ref.GVK == rule.Core("Service") || ref.GVK == rule.Networking("Ingress")
+	return ref.GVK == diagnose.KindOf("v1", "Service") || ref.GVK == diagnose.KindOf("networking.k8s.io/v1", "Ingress")
 }
 
 // Unanswered returns remarks on Services and Ingresses that are ready, although nothing is
@@ -142,7 +142,7 @@ func Unanswered(ctx context.Context, reader diagnose.Reader, refs []object.Ref) 
 			}
 			v := newRules(r, u)
 			findings := typed(v, u, v.backends)
-			if ref.GVK == rule.Core("Service") {
+			if ref.GVK == diagnose.KindOf("v1", "Service") {
 				findings = typed(v, u, v.selectsNothing)
 			}
 			for _, f := range findings {
@@ -207,7 +207,7 @@ func portMissing(s *corev1.Service, pods []*corev1.Pod) (corev1.ServicePort, boo
 
 // ingress explains why an Ingress has no address.
 func (v *rules) ingress(i *networkingv1.Ingress) []rule.Finding {
-	r := rule.Ref(rule.Networking("Ingress"), i.Namespace, i.Name)
+	r := diagnose.RefOf("networking.k8s.io/v1", "Ingress", i.Namespace, i.Name)
 	found := v.backends(i)
 	if len(i.Status.LoadBalancer.Ingress) > 0 {
 		return found
@@ -222,7 +222,7 @@ func (v *rules) ingress(i *networkingv1.Ingress) []rule.Finding {
 	old := i.Annotations["kubernetes.io/ingress.class"]
 	switch {
 	case class != nil:
-		named := rule.Ref(rule.Networking("IngressClass"), "", *class)
+		named := diagnose.RefOf("networking.k8s.io/v1", "IngressClass", "", *class)
 		u, sure := v.Read(named)
 		if slices.Contains([]string{"gce", "gce-internal"}, *class) {
 			sure = false // GKE serves these without an object.
@@ -245,13 +245,13 @@ func (v *rules) ingress(i *networkingv1.Ingress) []rule.Finding {
 
 // backends says which Services and certificates of an Ingress are missing.
 func (v *rules) backends(i *networkingv1.Ingress) []rule.Finding {
-	r := rule.Ref(rule.Networking("Ingress"), i.Namespace, i.Name)
+	r := diagnose.RefOf("networking.k8s.io/v1", "Ingress", i.Namespace, i.Name)
 	services, secrets := ingressRefs(i)
 	var found []rule.Finding
 	for _, kind := range []string{"Service", "Secret"} {
 		names := map[string][]string{"Service": services, "Secret": secrets}[kind]
 		for _, named := range names[:min(rule.MostDetailed, len(names))] {
-			missing := rule.Ref(rule.Core(kind), i.Namespace, named)
+			missing := diagnose.RefOf("v1", kind, i.Namespace, named)
 			if !v.Absent(missing) {
 				continue
 			}
@@ -311,7 +311,7 @@ func (v *rules) references(u *unstructured.Unstructured) []rule.Finding {
 	switch kind := u.GetKind(); {
 	case kind == "Gateway":
 		class, _, _ := unstructured.NestedString(u.Object, "spec", "gatewayClassName")
-		refs = append(refs, rule.Ref(gatewayKind("GatewayClass"), "", class))
+		refs = append(refs, object.Ref{GVK: gatewayKind("GatewayClass"), Name: class})
 	case strings.HasSuffix(kind, "Route"):
 		refs = append(refs, namedBy(u, gatewayKind("Gateway"), "spec", "parentRefs")...)
 		rules, _, _ := unstructured.NestedSlice(u.Object, "spec", "rules")
@@ -319,7 +319,7 @@ func (v *rules) references(u *unstructured.Unstructured) []rule.Finding {
 			if one, ok := r.(map[string]any); ok {
 				refs = append(refs, namedBy(&unstructured.Unstructured{Object: map[string]any{
 					"metadata": u.Object["metadata"], "backendRefs": one["backendRefs"],
-				}}, rule.Core("Service"), "backendRefs")...)
+				}}, diagnose.KindOf("v1", "Service"), "backendRefs")...)
 			}
 		}
 	}
@@ -365,7 +365,7 @@ func namedBy(u *unstructured.Unstructured, gvk schema.GroupVersionKind, path ...
 		if namespace == "" {
 			namespace = u.GetNamespace()
 		}
-		refs = append(refs, rule.Ref(gvk, namespace, name))
+		refs = append(refs, object.Ref{GVK: gvk, Namespace: namespace, Name: name})
 	}
 	return refs
 }

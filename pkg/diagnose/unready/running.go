@@ -28,7 +28,7 @@ const MostRunning = 10
 
 // HasPods reports whether an object of the kind is a workload whose Pods stay.
 func HasPods(ref object.Ref) bool {
-	return slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, ref.GVK.Kind) && ref.GVK == rule.Apps(ref.GVK.Kind)
+	return slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, ref.GVK.Kind) && ref.GVK == diagnose.KindOf("apps/v1", ref.GVK.Kind)
 }
 
 // Running returns which images the Pods of workloads run, as their nodes report it. It
@@ -69,7 +69,7 @@ func running(r *diagnose.Run, ref object.Ref) []event.Image {
 		return nil
 	}
 	listed, _ := r.Collect(diagnose.Question{
-		Verb: diagnose.List, GVK: rule.Core("Pod"), Namespace: ref.Namespace, Labels: selector.String(), Kept: "what runs",
+		Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Pod"), Namespace: ref.Namespace, Labels: selector.String(), Kept: "what runs",
 	}, diagnose.Matching(func(*unstructured.Unstructured) bool { return true }))
 	pods := diagnose.All[corev1.Pod](listed.Objects)
 	var images []event.Image

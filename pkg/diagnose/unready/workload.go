@@ -24,7 +24,7 @@ import (
 
 // deployment follows a Deployment to its ReplicaSets and their Pods.
 func (v *rules) deployment(d *appsv1.Deployment) []rule.Finding {
-	r := rule.Ref(rule.Apps("Deployment"), d.Namespace, d.Name)
+	r := diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name)
 	var found []rule.Finding
 	if d.Spec.Paused {
 		found = append(found, rule.Finding{Rank: rule.Root, Cause: event.Cause{
@@ -68,7 +68,7 @@ func (v *rules) deployment(d *appsv1.Deployment) []rule.Finding {
 }
 
 func (v *rules) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) rule.Finding {
-	r := rule.Ref(rule.Apps("Deployment"), d.Namespace, d.Name)
+	r := diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name)
 	limit := int32(600)
 	if d.Spec.ProgressDeadlineSeconds != nil {
 		limit = *d.Spec.ProgressDeadlineSeconds
@@ -93,7 +93,7 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool)
 		return nil, true
 	}
 	misses := v.Misses()
-	objects, sure := v.Select(diagnose.Question{GVK: rule.Apps("ReplicaSet"), Namespace: d.Namespace, Labels: selector, Kept: "of " + string(d.UID)}, func(u *unstructured.Unstructured) bool {
+	objects, sure := v.Select(diagnose.Question{GVK: diagnose.KindOf("apps/v1", "ReplicaSet"), Namespace: d.Namespace, Labels: selector, Kept: "of " + string(d.UID)}, func(u *unstructured.Unstructured) bool {
 		if !metav1.IsControlledBy(u, d) {
 			return false
 		}
@@ -121,7 +121,7 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool)
 // refusedBelow tells why Pods are not created from what the Deployment itself says of its
 // ReplicaSets, which could not be read.
 func (v *rules) refusedBelow(d *appsv1.Deployment) []rule.Finding {
-	w := workload{ref: rule.Ref(rule.Apps("Deployment"), d.Namespace, d.Name), object: d, template: d.Spec.Template.Spec}
+	w := workload{ref: diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name), object: d, template: d.Spec.Template.Spec}
 	for _, c := range d.Status.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
 			w.short, w.refusal, w.refusedAt = true, c.Message, c.LastTransitionTime.Time
@@ -139,7 +139,7 @@ func (v *rules) replicaSet(rs *appsv1.ReplicaSet) []rule.Finding {
 // replicaSetOf follows a ReplicaSet to what keeps its Pods from being created, and
 // to its Pods.
 func (v *rules) replicaSetOf(rs *appsv1.ReplicaSet) []rule.Finding {
-	w := workload{ref: rule.Ref(rule.Apps("ReplicaSet"), rs.Namespace, rs.Name), object: rs, template: rs.Spec.Template.Spec}
+	w := workload{ref: diagnose.RefOf("apps/v1", "ReplicaSet", rs.Namespace, rs.Name), object: rs, template: rs.Spec.Template.Spec}
 	for _, c := range rs.Status.Conditions {
 		if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
 			w.refusal, w.refusedAt = c.Message, c.LastTransitionTime.Time
@@ -150,7 +150,7 @@ func (v *rules) replicaSetOf(rs *appsv1.ReplicaSet) []rule.Finding {
 }
 
 func (v *rules) replicationController(rc *corev1.ReplicationController) []rule.Finding {
-	w := workload{ref: rule.Ref(rule.Core("ReplicationController"), rc.Namespace, rc.Name), object: rc}
+	w := workload{ref: diagnose.RefOf("v1", "ReplicationController", rc.Namespace, rc.Name), object: rc}
 	if len(rc.Spec.Selector) > 0 {
 		w.selector = labels.SelectorFromSet(rc.Spec.Selector).String()
 	}
@@ -215,7 +215,7 @@ func (v *rules) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds i
 
 // statefulSet follows a StatefulSet to its Pods, which it may not replace on its own.
 func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
-	r := rule.Ref(rule.Apps("StatefulSet"), s.Namespace, s.Name)
+	r := diagnose.RefOf("apps/v1", "StatefulSet", s.Namespace, s.Name)
 	w := workload{ref: r, object: s, template: s.Spec.Template.Spec, selector: selectorOf(s.Spec.Selector)}
 	w.short = s.Spec.Replicas != nil && s.Status.Replicas < *s.Spec.Replicas
 	old := func(pod *corev1.Pod) bool {
@@ -244,7 +244,7 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 		},
 		Next:      rule.Kubectl(pod.Namespace, "delete", "pod", pod.Name),
 		Risk:      "the Pod ends and is created again from the new template; its claims stay",
-		BlockedBy: rule.Ref(rule.Core("Pod"), pod.Namespace, pod.Name),
+		BlockedBy: diagnose.RefOf("v1", "Pod", pod.Namespace, pod.Name),
 	}})
 }
 
@@ -275,7 +275,7 @@ func (v *rules) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod)
 		Evidence:  []string{"of an older revision: " + text.List(names, 3)},
 		Next:      rule.Kubectl(r.Namespace, "delete", "pod", names[0]),
 		Risk:      "the Pod ends and is created again from the new template",
-		BlockedBy: rule.Ref(rule.Core("Pod"), r.Namespace, names[0]),
+		BlockedBy: diagnose.RefOf("v1", "Pod", r.Namespace, names[0]),
 	}}}
 }
 
@@ -283,7 +283,7 @@ func (v *rules) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod)
 const podTemplateGeneration = "pod-template-generation"
 
 func (v *rules) daemonSet(d *appsv1.DaemonSet) []rule.Finding {
-	r := rule.Ref(rule.Apps("DaemonSet"), d.Namespace, d.Name)
+	r := diagnose.RefOf("apps/v1", "DaemonSet", d.Namespace, d.Name)
 	w := workload{ref: r, object: d, template: d.Spec.Template.Spec, selector: selectorOf(d.Spec.Selector)}
 	w.short = d.Status.CurrentNumberScheduled < d.Status.DesiredNumberScheduled
 	// Compare the template's generation: the status does not have its hash.
@@ -301,7 +301,7 @@ func (v *rules) daemonSet(d *appsv1.DaemonSet) []rule.Finding {
 
 // job explains why a Job is not complete.
 func (v *rules) job(j *batchv1.Job) []rule.Finding {
-	r := rule.Ref(rule.Batch("Job"), j.Namespace, j.Name)
+	r := diagnose.RefOf("batch/v1", "Job", j.Namespace, j.Name)
 	if j.Spec.Suspend != nil && *j.Spec.Suspend {
 		return []rule.Finding{{Rank: rule.Root, Cause: event.Cause{
 			Code:      "Suspended",
@@ -326,7 +326,7 @@ func (v *rules) job(j *batchv1.Job) []rule.Finding {
 // jobFailed says why a Job has given up. The failure of its Pods, if they still exist, is
 // reported before it.
 func jobFailed(j *batchv1.Job, c batchv1.JobCondition) rule.Finding {
-	r := rule.Ref(rule.Batch("Job"), j.Namespace, j.Name)
+	r := diagnose.RefOf("batch/v1", "Job", j.Namespace, j.Name)
 	cause := event.Cause{
 		Code:     "JobFailed",
 		Message:  rule.Name(r) + " has failed" + readiness.Detail(text.Excerpt(c.Reason), "") + ", and does not try again",
@@ -357,7 +357,7 @@ func jobFailed(j *batchv1.Job, c batchv1.JobCondition) rule.Finding {
 
 // cronJob says what keeps a CronJob from running.
 func (v *rules) cronJob(j *batchv1.CronJob) []rule.Finding {
-	r := rule.Ref(rule.Batch("CronJob"), j.Namespace, j.Name)
+	r := diagnose.RefOf("batch/v1", "CronJob", j.Namespace, j.Name)
 	if j.Spec.Suspend != nil && *j.Spec.Suspend {
 		return []rule.Finding{{Rank: rule.Root, Cause: event.Cause{
 			Code:      "Suspended",
@@ -370,7 +370,7 @@ func (v *rules) cronJob(j *batchv1.CronJob) []rule.Finding {
 	}
 	var found []rule.Finding
 	for _, active := range j.Status.Active[:min(3, len(j.Status.Active))] {
-		if job := v.Find(rule.Ref(rule.Batch("Job"), j.Namespace, active.Name)); job != nil {
+		if job := v.Find(diagnose.RefOf("batch/v1", "Job", j.Namespace, active.Name)); job != nil {
 			found = append(found, v.subject(job)...)
 		}
 	}

@@ -27,7 +27,7 @@ func (v VolumeRules) Deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []rule.F
 		done := v.OnlyKnownUnless(v.IsDetailed(waiting))
 		defer done()
 		for _, claim := range claimNames(waiting) {
-			pvc := rule.Lookup[corev1.PersistentVolumeClaim](v.View, rule.Ref(rule.Core("PersistentVolumeClaim"), d.Namespace, claim))
+			pvc := rule.Lookup[corev1.PersistentVolumeClaim](v.View, diagnose.RefOf("v1", "PersistentVolumeClaim", d.Namespace, claim))
 			holder := v.holder(waiting, pvc)
 			if holder == nil || !slices.Contains(pods, holder) || rule.Revision(holder) == rule.Revision(waiting) {
 				continue
@@ -54,7 +54,7 @@ func (v VolumeRules) SharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []ru
 			if holder == nil {
 				continue
 			}
-			pvc := rule.Lookup[corev1.PersistentVolumeClaim](v.View, rule.Ref(rule.Core("PersistentVolumeClaim"), d.Namespace, claim))
+			pvc := rule.Lookup[corev1.PersistentVolumeClaim](v.View, diagnose.RefOf("v1", "PersistentVolumeClaim", d.Namespace, claim))
 			if pvc != nil && diagnose.ExclusiveMode(pvc) == corev1.ReadWriteOnce {
 				return []rule.Finding{shared(d, pvc, failing, holder)}
 			}
@@ -100,13 +100,13 @@ func shared(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, failing, ho
 		},
 		Next:      recreate(d),
 		Risk:      riskOfRecreate(holder),
-		BlockedBy: rule.Ref(rule.Core("Pod"), holder.Namespace, holder.Name),
+		BlockedBy: diagnose.RefOf("v1", "Pod", holder.Namespace, holder.Name),
 	})
 }
 
 // recreate returns the command that makes rollouts end the old Pod first.
 func recreate(d *appsv1.Deployment) string {
-	return rule.Kubectl(d.Namespace, "patch", rule.Ref(rule.Apps("Deployment"), d.Namespace, d.Name).Resource(), "--type=merge", "-p",
+	return rule.Kubectl(d.Namespace, "patch", diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name).Resource(), "--type=merge", "-p",
 		`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`)
 }
 
@@ -115,7 +115,7 @@ func riskOfRecreate(holder *corev1.Pod) string {
 }
 
 func deadlocked(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, waiting, holder *corev1.Pod) rule.Finding {
-	r := rule.Ref(rule.Apps("Deployment"), d.Namespace, d.Name)
+	r := diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name)
 	evidence := []string{
 		"PersistentVolumeClaim " + pvc.Name + " is " + string(diagnose.ExclusiveMode(pvc)),
 		"Pod " + holder.Name + ", of the older revision, has it on node " + holder.Spec.NodeName,
@@ -128,7 +128,7 @@ func deadlocked(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, waiting
 		Evidence:  evidence,
 		Next:      recreate(d),
 		Risk:      riskOfRecreate(holder),
-		BlockedBy: rule.Ref(rule.Core("Pod"), holder.Namespace, holder.Name),
+		BlockedBy: diagnose.RefOf("v1", "Pod", holder.Namespace, holder.Name),
 	}}
 }
 
@@ -180,7 +180,7 @@ func (v VolumeRules) Mounts(p *corev1.Pod) []rule.Finding {
 	}
 	found := v.ClaimsOf(p)
 	for _, claim := range claimNames(p) {
-		pvc := rule.Lookup[corev1.PersistentVolumeClaim](v.View, rule.Ref(rule.Core("PersistentVolumeClaim"), p.Namespace, claim))
+		pvc := rule.Lookup[corev1.PersistentVolumeClaim](v.View, diagnose.RefOf("v1", "PersistentVolumeClaim", p.Namespace, claim))
 		if pvc == nil {
 			continue
 		}
@@ -214,7 +214,7 @@ func inUse(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim, holder *corev1.Pod)
 			"Pod " + p.Name + " is to run" + onNode(p),
 		},
 		Next:      rule.Kubectl(holder.Namespace, "get", "pod", holder.Name, "-o", "wide"),
-		BlockedBy: rule.Ref(rule.Core("Pod"), holder.Namespace, holder.Name),
+		BlockedBy: diagnose.RefOf("v1", "Pod", holder.Namespace, holder.Name),
 	})
 }
 
@@ -229,7 +229,7 @@ func (v VolumeRules) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolu
 		if !ok || a.Spec.Source.PersistentVolumeName == nil || *a.Spec.Source.PersistentVolumeName != pvc.Spec.VolumeName || a.Spec.NodeName == p.Spec.NodeName {
 			continue
 		}
-		r := rule.Ref(rule.Storage("VolumeAttachment"), "", a.Name)
+		r := diagnose.RefOf("storage.k8s.io/v1", "VolumeAttachment", "", a.Name)
 		c := event.Cause{
 			Code:      "VolumeAttachedElsewhere",
 			Message:   "waits for the volume of PersistentVolumeClaim " + pvc.Name + ", which is still attached to node " + a.Spec.NodeName,

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -58,7 +59,7 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 		if !rule.WaitsFor(b.pod, "ErrImagePull", "ImagePullBackOff") {
 			break // It was not pulled, so they were not needed.
 		}
-		r := rule.Ref(rule.Core("Secret"), b.pod.Namespace, secret.Name)
+		r := diagnose.RefOf("v1", "Secret", b.pod.Namespace, secret.Name)
 		if v.Absent(r) {
 			c.Evidence = append(c.Evidence, "imagePullSecrets names Secret "+secret.Name+", which does not exist")
 			c.BlockedBy = r
@@ -138,7 +139,7 @@ func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.
 			odd = byDigest[digest][0]
 		}
 	}
-	c.BlockedBy = rule.Ref(rule.Core("Pod"), odd.Namespace, odd.Name)
+	c.BlockedBy = diagnose.RefOf("v1", "Pod", odd.Namespace, odd.Name)
 	if asked != "" || Pulls(odd, container) {
 		c.Next = rule.Kubectl(odd.Namespace, "delete", "pod", odd.Name)
 		c.Risk = "the Pod ends and is created again, with the image that its node pulls then"

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -51,7 +52,7 @@ func (v Rules) podLeaving(p *corev1.Pod) []rule.Finding {
 		Code:      "PodTerminating",
 		Message:   "is being deleted and does not end",
 		Next:      rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
-		BlockedBy: rule.Ref(rule.Core("Pod"), p.Namespace, p.Name),
+		BlockedBy: diagnose.RefOf("v1", "Pod", p.Namespace, p.Name),
 	}
 	c.Evidence = []string{"its grace period has been over" + v.Since(*p.DeletionTimestamp)}
 	if len(p.Finalizers) > 0 {
@@ -78,7 +79,7 @@ func (v Rules) podFailed(p *corev1.Pod) []rule.Finding {
 			Message:   "was terminated by its node: " + text.Excerpt(p.Status.Reason),
 			Evidence:  []string{text.Excerpt("Pod " + p.Name + " on node " + p.Spec.NodeName + ": " + p.Status.Message)},
 			Next:      rule.Kubectl("", "describe", "node", p.Spec.NodeName),
-			BlockedBy: rule.Ref(rule.Core("Node"), "", p.Spec.NodeName),
+			BlockedBy: diagnose.RefOf("v1", "Node", "", p.Spec.NodeName),
 		})}
 	}
 	if found := v.initContainers(p); len(found) > 0 {
@@ -89,7 +90,7 @@ func (v Rules) podFailed(p *corev1.Pod) []rule.Finding {
 
 // node says that the Pod's node does not exist, or does not report.
 func (v Rules) node(p *corev1.Pod) []rule.Finding {
-	r := rule.Ref(rule.Core("Node"), "", p.Spec.NodeName)
+	r := diagnose.RefOf("v1", "Node", "", p.Spec.NodeName)
 	u, sure := v.Read(r)
 	if u == nil && sure {
 		return []rule.Finding{rule.Of(p, rule.Root, event.Cause{
@@ -129,7 +130,7 @@ func (v Rules) sandbox(p *corev1.Pod) []rule.Finding {
 		Message:   "its node cannot set it up (" + text.Excerpt(e.Reason) + "), before any container starts",
 		Evidence:  append([]string{"on node " + p.Spec.NodeName}, rule.Quoted(e)...),
 		Next:      rule.Kubectl("", "get", "pods", "-n", "kube-system", "-o", "wide", "--field-selector", "spec.nodeName="+p.Spec.NodeName),
-		BlockedBy: rule.Ref(rule.Core("Node"), "", p.Spec.NodeName),
+		BlockedBy: diagnose.RefOf("v1", "Node", "", p.Spec.NodeName),
 	})}
 }
 
@@ -200,7 +201,7 @@ func references(namespace string, spec *corev1.PodSpec) []reference {
 	var out []reference
 	add := func(kind, name, by string, optional *bool) {
 		if name != "" && (optional == nil || !*optional) {
-			out = append(out, reference{rule.Ref(rule.Core(kind), namespace, name), by})
+			out = append(out, reference{diagnose.RefOf("v1", kind, namespace, name), by})
 		}
 	}
 	for _, vol := range spec.Volumes {

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -141,7 +142,7 @@ func nodeClass(reason string, p *corev1.Pod) class {
 	case holds("free ports"):
 		return class{"a host port of the Pod in use", rule.Kubectl("", "get", "pods", "-A", "-o", "wide")}
 	}
-	return class{text.Excerpt(reason), rule.Describe(rule.Ref(rule.Core("Pod"), p.Namespace, p.Name))}
+	return class{text.Excerpt(reason), rule.Describe(diagnose.RefOf("v1", "Pod", p.Namespace, p.Name))}
 }
 
 // selectedNodes returns the command that shows the nodes that the Pod's selector matches.
@@ -186,8 +187,8 @@ func (v Rules) unschedulable(p *corev1.Pod, said verdict) rule.Finding {
 		c.Code, c.Message, c.Next = "NoNodes", "there is no node to run on", rule.Kubectl("", "get", "nodes")
 	case node != "" && len(told) > 0:
 		c.Message = "does not fit on the one node that it is for: " + strings.Join(told, "; ")
-		c.Next = rule.Describe(rule.Ref(rule.Core("Node"), "", node))
-		c.BlockedBy = rule.Ref(rule.Core("Node"), "", node)
+		c.Next = rule.Describe(diagnose.RefOf("v1", "Node", "", node))
+		c.BlockedBy = diagnose.RefOf("v1", "Node", "", node)
 	case len(told) == 0:
 		c.Message = "fits no node: " + text.Excerpt(said.text)
 	case said.nodes > 0:

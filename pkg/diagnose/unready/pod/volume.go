@@ -34,7 +34,7 @@ func claimNames(p *corev1.Pod) []string {
 func (v VolumeRules) ClaimsOf(p *corev1.Pod) []rule.Finding {
 	var found []rule.Finding
 	for _, claim := range claimNames(p) {
-		r := rule.Ref(rule.Core("PersistentVolumeClaim"), p.Namespace, claim)
+		r := diagnose.RefOf("v1", "PersistentVolumeClaim", p.Namespace, claim)
 		u, sure := v.Read(r)
 		if u == nil && sure {
 			found = append(found, rule.Of(p, rule.Root, event.Cause{
@@ -61,7 +61,7 @@ func (v VolumeRules) ClaimsOf(p *corev1.Pod) []rule.Finding {
 
 // Claim explains why a claim has no volume.
 func (v VolumeRules) Claim(pvc *corev1.PersistentVolumeClaim) []rule.Finding {
-	r := rule.Ref(rule.Core("PersistentVolumeClaim"), pvc.Namespace, pvc.Name)
+	r := diagnose.RefOf("v1", "PersistentVolumeClaim", pvc.Namespace, pvc.Name)
 	c := event.Cause{BlockedBy: r, Next: rule.Describe(r)}
 	switch {
 	case pvc.DeletionTimestamp != nil:
@@ -70,7 +70,7 @@ func (v VolumeRules) Claim(pvc *corev1.PersistentVolumeClaim) []rule.Finding {
 	case pvc.Status.Phase == corev1.ClaimLost:
 		c.Code, c.Message = "ClaimLost", "has lost its PersistentVolume "+pvc.Spec.VolumeName+", which no longer exists"
 		c.Evidence = []string{"phase Lost"}
-		c.BlockedBy = rule.Ref(rule.Core("PersistentVolume"), "", pvc.Spec.VolumeName)
+		c.BlockedBy = diagnose.RefOf("v1", "PersistentVolume", "", pvc.Spec.VolumeName)
 	case pvc.Status.Phase == corev1.ClaimBound:
 		return nil
 	default:
@@ -89,7 +89,7 @@ func (v VolumeRules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) e
 	case pvc.Spec.VolumeName != "":
 		c.Code, c.Message = "ClaimUnbound", "asks for PersistentVolume "+pvc.Spec.VolumeName+", and is not bound to it"
 		c.Next = rule.Kubectl("", "get", "persistentvolumes")
-		c.BlockedBy = rule.Ref(rule.Core("PersistentVolume"), "", pvc.Spec.VolumeName)
+		c.BlockedBy = diagnose.RefOf("v1", "PersistentVolume", "", pvc.Spec.VolumeName)
 		if v.Absent(c.BlockedBy) {
 			c.Evidence = append(c.Evidence, "PersistentVolume "+pvc.Spec.VolumeName+" does not exist")
 		}
@@ -146,7 +146,7 @@ func (v VolumeRules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, boo
 	if *pvc.Spec.StorageClassName == "" {
 		return claimClass{}, true // A class of that name is never looked for.
 	}
-	r := rule.Ref(rule.Storage("StorageClass"), "", *pvc.Spec.StorageClassName)
+	r := diagnose.RefOf("storage.k8s.io/v1", "StorageClass", "", *pvc.Spec.StorageClassName)
 	u, sure := v.Read(r)
 	class, ok := rule.As[storagev1.StorageClass](v.View, u)
 	if !ok {
@@ -199,11 +199,11 @@ func (v VolumeRules) AskHolders() {
 }
 
 func holdersIn(namespace string) diagnose.Question {
-	return diagnose.Question{Verb: diagnose.List, GVK: rule.Core("Pod"), Namespace: namespace, Kept: "holders"}
+	return diagnose.Question{Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Pod"), Namespace: namespace, Kept: "holders"}
 }
 
 func attachments() diagnose.Question {
-	return diagnose.Question{Verb: diagnose.List, GVK: rule.Storage("VolumeAttachment"), Kept: "held"}
+	return diagnose.Question{Verb: diagnose.List, GVK: diagnose.KindOf("storage.k8s.io/v1", "VolumeAttachment"), Kept: "held"}
 }
 
 // holders returns the Pods that have an exclusive claim, as far as they have been read.

@@ -32,7 +32,7 @@ const (
 // ReadPods lists Pods once, and chooses those whose references are read. It keeps the Pods
 // for which mine is true, all if mine is nil; kept is a name for that choice.
 func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.Unstructured) bool) Pods {
-	q := diagnose.Question{Verb: diagnose.List, GVK: Core("Pod"), Namespace: namespace, Labels: labels, Kept: "telling " + kept}
+	q := diagnose.Question{Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Pod"), Namespace: namespace, Labels: labels, Kept: "telling " + kept}
 	if list, ok := v.lists[q]; ok {
 		return list
 	}
@@ -179,7 +179,7 @@ func PodCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodConditi
 
 // Of returns a cause as a finding about the Pod.
 func Of(p *corev1.Pod, rank Rank, c event.Cause) Finding {
-	return Finding{Cause: c, Rank: rank, Who: Name(Ref(Core("Pod"), p.Namespace, p.Name)), Noun: "Pod"}
+	return Finding{Cause: c, Rank: rank, Who: Name(diagnose.RefOf("v1", "Pod", p.Namespace, p.Name)), Noun: "Pod"}
 }
 
 // Started reports whether a container of the Pod runs, or has run.

@@ -40,7 +40,7 @@ func (v *View) Warnings(u metav1.Object) []*corev1.Event {
 }
 
 func warningsIn(namespace string) diagnose.Question {
-	return diagnose.Question{Verb: diagnose.List, GVK: Core("Event"), Namespace: namespace, Fields: "type!=Normal", Kept: "newest"}
+	return diagnose.Question{Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Event"), Namespace: namespace, Fields: "type!=Normal", Kept: "newest"}
 }
 
 func (v *View) byObject(objects []*unstructured.Unstructured) map[types.UID][]*corev1.Event {
