@@ -3,10 +3,8 @@ package unready
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,11 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/pod"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -297,105 +293,4 @@ func (v *rules) daemonSet(d *appsv1.DaemonSet) []rule.Finding {
 	}
 	w.replaced = old
 	return v.workload(w, d.Spec.MinReadySeconds)
-}
-
-// job explains why a Job is not complete.
-func (v *rules) job(j *batchv1.Job) []rule.Finding {
-	r := diagnose.RefOf("batch/v1", "Job", j.Namespace, j.Name)
-	if j.Spec.Suspend != nil && *j.Spec.Suspend {
-		return []rule.Finding{{Rank: rule.Root, Cause: event.Cause{
-			Code:      "Suspended",
-			Message:   rule.Name(r) + " is suspended: it runs no Pods",
-			Evidence:  []string{".spec.suspend is true"},
-			Next:      rule.Kubectl(j.Namespace, "patch", r.Resource(), "--type=merge", "-p", `{"spec":{"suspend":false}}`),
-			Risk:      "the Job runs; a queue that suspended it on purpose, such as Kueue, may do so again",
-			BlockedBy: r,
-		}}}
-	}
-	w := workload{ref: r, object: j, template: j.Spec.Template.Spec, selector: selectorOf(j.Spec.Selector)}
-	w.short = j.Status.Active == 0 && j.Status.Succeeded == 0
-	found := v.workload(w, 0)
-	for _, c := range j.Status.Conditions {
-		if (c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget) && c.Status == corev1.ConditionTrue {
-			return append(found, jobFailed(j, c))
-		}
-	}
-	return found
-}
-
-// jobFailed says why a Job has given up. The failure of its Pods, if they still exist, is
-// reported before it.
-func jobFailed(j *batchv1.Job, c batchv1.JobCondition) rule.Finding {
-	r := diagnose.RefOf("batch/v1", "Job", j.Namespace, j.Name)
-	cause := event.Cause{
-		Code:     "JobFailed",
-		Message:  rule.Name(r) + " has failed" + readiness.Detail(text.Excerpt(c.Reason), "") + ", and does not try again",
-		Evidence: []string{"condition " + string(c.Type) + readiness.Detail(text.Excerpt(c.Reason), text.Excerpt(c.Message)), text.Count(int(j.Status.Failed), "Pod") + " failed"},
-		Next:     rule.Kubectl(j.Namespace, "logs", r.Resource(), "--all-containers", "--tail=50"),
-	}
-	switch c.Reason {
-	case batchv1.JobReasonBackoffLimitExceeded:
-		cause.Code = "JobBackoffLimit"
-		limit := int32(6)
-		if j.Spec.BackoffLimit != nil {
-			limit = *j.Spec.BackoffLimit
-		}
-		cause.Message = fmt.Sprintf("%s has failed: its Pods failed more often than its backoffLimit of %d allows", rule.Name(r), limit)
-	case batchv1.JobReasonDeadlineExceeded:
-		cause.Code = "JobDeadline"
-		cause.Message = rule.Name(r) + " has failed: it took longer than its activeDeadlineSeconds"
-		if j.Spec.ActiveDeadlineSeconds != nil {
-			cause.Message += fmt.Sprintf(" of %s", time.Duration(*j.Spec.ActiveDeadlineSeconds)*time.Second)
-		}
-		cause.Next = rule.Describe(r)
-	}
-	if j.Status.Failed == 0 {
-		cause.Next = rule.Describe(r)
-	}
-	return rule.Finding{Cause: cause, Rank: rule.Consequence}
-}
-
-// cronJob says what keeps a CronJob from running.
-func (v *rules) cronJob(j *batchv1.CronJob) []rule.Finding {
-	r := diagnose.RefOf("batch/v1", "CronJob", j.Namespace, j.Name)
-	if j.Spec.Suspend != nil && *j.Spec.Suspend {
-		return []rule.Finding{{Rank: rule.Root, Cause: event.Cause{
-			Code:      "Suspended",
-			Message:   rule.Name(r) + " is suspended: no Job is started at its times",
-			Evidence:  []string{".spec.suspend is true"},
-			Next:      rule.Kubectl(j.Namespace, "patch", r.Resource(), "--type=merge", "-p", `{"spec":{"suspend":false}}`),
-			Risk:      "a time that was missed is made up for at once, if startingDeadlineSeconds allows it",
-			BlockedBy: r,
-		}}}
-	}
-	var found []rule.Finding
-	for _, active := range j.Status.Active[:min(3, len(j.Status.Active))] {
-		if job := v.Find(diagnose.RefOf("batch/v1", "Job", j.Namespace, active.Name)); job != nil {
-			found = append(found, v.subject(job)...)
-		}
-	}
-	if e := v.Warning(j, "FailedCreate", "FailedNeedsStart", "TooManyMissedTimes", "UnparseableSchedule", "UnknownTimeZone", "InvalidSchedule"); e != nil {
-		found = append(found, rule.Finding{Rank: rule.Root, Cause: event.Cause{
-			Code:      "CronJobNotStarted",
-			Message:   rule.Name(r) + " cannot start its Job (" + text.Excerpt(e.Reason) + ")",
-			Evidence:  rule.Quoted(e),
-			Next:      rule.Describe(r),
-			BlockedBy: r,
-		}})
-	}
-	return found
-}
-
-// rules are the rules for one object, over a view of what is known.
-type rules struct {
-	*rule.View
-	pods    pod.Rules
-	volumes pod.VolumeRules
-	// told are the objects that a rule has explained.
-	told map[object.Key]bool
-}
-
-func newRules(r *diagnose.Run, u *unstructured.Unstructured) *rules {
-	v := rule.New(r, u)
-	return &rules{View: v, pods: pod.On(v), volumes: pod.VolumeRulesOn(v), told: map[object.Key]bool{}}
 }
