@@ -12,9 +12,9 @@ import (
 // absence is how a page says that something is not there, in a sentence or in a cell of a table.
 var absence = regexp.MustCompile(`\b(does not|do not|cannot|has no|have no|there is no)\b|^(no|none|not)\b`)
 
-// What the pages that compare deny is in a list, page by page. A feature that comes makes such a claim
-// untrue, and no other test sees that: the commit that changes a claim, or what it is about, reads the
-// list and changes it (go test ./test/docs -run Absences -update).
+// A list has each sentence by which the front page and the pages that compare deny something. A new
+// feature can make such a claim untrue, and no other test notices: the commit that changes a claim, or
+// its subject, reads the list and changes it (go test ./test/docs -run Absences -update).
 func TestAbsences(t *testing.T) {
 	var claims strings.Builder
 	for _, name := range pages(t) {
