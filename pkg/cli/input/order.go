@@ -3,7 +3,12 @@ package input
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
@@ -131,4 +136,158 @@ func (o *Options) Arrange(
 		emit(event.Warned{Ref: w.Ref, Text: w.Text, Detail: w.Detail})
 	}
 	return p, nil
+}
+
+// unexplained returns the kinds of the manifests that the cluster does not serve, and
+// that nothing among the manifests may bring.
+func unexplained(
+	manifests []object.Manifest, scope plan.Options, known map[schema.GroupVersionKind]object.Kind,
+) []schema.GroupVersionKind {
+	if !slices.ContainsFunc(manifests, func(m object.Manifest) bool { return known[m.Ref().GVK].Resource == "" }) {
+		return nil
+	}
+	scope.Kinds = known
+	p, err := plan.Build(manifests, scope)
+	if err != nil {
+		return nil // The error is reported before any kind matters.
+	}
+	missing := map[schema.GroupVersionKind]bool{}
+	for _, ph := range p.Phases {
+		for _, it := range ph.Items {
+			if it.Kind.Resource == "" && len(it.Bringers)+len(it.OnlyIn) == 0 && !object.IsBuiltIn(it.GVK.Group) {
+				missing[it.GVK] = true
+			}
+		}
+	}
+	return slices.Collect(maps.Keys(missing))
+}
+
+// upcoming waits for kinds that are defined but not served yet, and adds them to the
+// known ones.
+func upcoming(
+	ctx context.Context, client *client.Client, missing []schema.GroupVersionKind, known map[schema.GroupVersionKind]object.Kind, emit func(event.Event),
+) error {
+	found, err := askAll(ctx, missing, func(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
+		return client.Upcoming(ctx, gvk, func(definition string) {
+			emit(event.Waiting{Kind: gvk.Kind, For: gvk.Kind + " to be served, as customresourcedefinition/" + definition + " says it will be"})
+		})
+	})
+	maps.Copy(known, found)
+	return err
+}
+
+// kinds asks how the cluster serves each kind of the manifests. It leaves out kinds that
+// are not served: perhaps the set defines them.
+func kinds(ctx context.Context, client *client.Client, manifests []object.Manifest) (map[schema.GroupVersionKind]object.Kind, error) {
+	meant := map[schema.GroupVersionKind]bool{}
+	for _, m := range manifests {
+		meant[m.Ref().GVK] = true
+	}
+	return askAll(ctx, slices.Collect(maps.Keys(meant)), client.KindOnce(ctx))
+}
+
+// askAll asks for kinds in parallel, and leaves out those that are not served, or whose
+// answer is unknown. The first other error ends all questions.
+func askAll(
+	ctx context.Context, gvks []schema.GroupVersionKind, ask func(context.Context, schema.GroupVersionKind) (object.Kind, error),
+) (map[schema.GroupVersionKind]object.Kind, error) {
+	var (
+		mu    sync.Mutex
+		known = map[schema.GroupVersionKind]object.Kind{}
+	)
+	group, ctx := errgroup.WithContext(ctx)
+	for _, gvk := range gvks {
+		group.Go(func() error {
+			kind, err := ask(ctx, gvk)
+			if unserved(err) {
+				return nil // The verb that needs it asks again, and reports why.
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			known[gvk] = kind
+			return err
+		})
+	}
+	return known, group.Wait()
+}
+
+// unserved reports whether an error says that a kind is not served, or that its server does
+// not answer.
+func unserved(err error) bool {
+	return errors.As(err, new(*client.NoKindError)) || errors.As(err, new(*client.UntoldKindError))
+}
+
+// InServedVersions replaces versions that are not served by one that is: it is the same
+// object, so a file that was applied once identifies what to delete even if its version
+// has been removed since.
+func (o *Options) InServedVersions(ctx context.Context, client *client.Client, p *plan.Plan, emit func(event.Event)) error {
+	unserved := func(it plan.Item) bool { return it.Kind.Resource == "" }
+	if !slices.ContainsFunc(p.Phases, func(ph plan.Phase) bool { return slices.ContainsFunc(ph.Items, unserved) }) {
+		return nil
+	}
+	known := map[object.Key]bool{}
+	for _, ph := range p.Phases {
+		for _, it := range ph.Items {
+			known[it.Key()] = true
+		}
+	}
+	served := map[schema.GroupVersionKind]object.Kind{}
+	for i, ph := range p.Phases {
+		var items []plan.Item
+		for _, it := range ph.Items {
+			if it.Kind.Resource != "" {
+				items = append(items, it)
+				continue
+			}
+			kind, asked := served[it.GVK]
+			if !asked {
+				kind = servedKind(ctx, client, it.GVK, emit)
+				served[it.GVK] = kind
+			}
+			found, err := in(kind, it, o.Scope)
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case err != nil:
+				return err
+			case found.Key() != it.Key() && known[found.Key()]: // The set names it in both versions.
+				continue
+			}
+			known[found.Key()] = true
+			items = append(items, found)
+		}
+		p.Phases[i].Items = items
+	}
+	return nil
+}
+
+// in returns the item as one of the kind; unchanged if the kind is served in no version.
+func in(kind object.Kind, it plan.Item, scope plan.Options) (plan.Item, error) {
+	if kind.Resource == "" {
+		return it, nil
+	}
+	found, err := it.Resolve(kind, scope)
+	found.GVK = kind.GVK
+	return found, err
+}
+
+// servedKind returns how a kind is served in a version other than the requested one. It
+// has no resource if no version is served, or if that is unknown: each of its objects
+// then reports why.
+func servedKind(ctx context.Context, c *client.Client, gvk schema.GroupVersionKind, emit func(event.Event)) object.Kind {
+	_, err := c.Kind(ctx, gvk)
+	if missing, ok := errors.AsType[*client.NoKindError](err); !ok || missing.Err != nil {
+		return object.Kind{}
+	}
+	elsewhere, err := c.Elsewhere(ctx, gvk)
+	if err != nil || len(elsewhere) == 0 {
+		return object.Kind{}
+	}
+	kind, err := c.Kind(ctx, elsewhere[0].WithKind(gvk.Kind))
+	if err != nil {
+		return object.Kind{}
+	}
+	emit(event.Warned{Text: fmt.Sprintf("%s is no longer served in %s: its objects are deleted in %s",
+		gvk.Kind, gvk.GroupVersion(), kind.GVK.GroupVersion())})
+	return kind
 }

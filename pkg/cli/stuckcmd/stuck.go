@@ -1,10 +1,15 @@
+// Package stuckcmd is the verb stuck: why objects that are being deleted stay.
 package stuckcmd
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -12,6 +17,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
@@ -89,4 +99,163 @@ func namesOne(args []string) bool { return len(args) > 1 || strings.Contains(arg
 func checkSelector(selector string) error {
 	_, err := labels.Parse(selector)
 	return verb.FlagError("-l", err)
+}
+
+// Execute does the run.
+func (o *stuckOptions) Execute(ctx context.Context, in verb.Invocation) error {
+	err := o.work(ctx, in.Connection)
+	return verb.Finish(err, o.out.Close(ctx))
+}
+
+// work looks, explains, and reports to the printer.
+func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error {
+	const pace = 0 // as the server allows
+	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
+	if err != nil {
+		return err
+	}
+	reader := client.NoRetry()
+	only, err := o.widen(ctx, c, client)
+	if err != nil {
+		return err
+	}
+	explainer := &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: reader, Now: client.Now}}
+	scopes, named, err := o.scopes(ctx, c, client)
+	if err != nil {
+		return err
+	}
+	if only != "" && slices.ContainsFunc(scopes, func(s stuck.Scope) bool { return s.Selection.Namespace == only }) {
+		o.out.Print(event.Warned{Text: "only the namespace " + only + " is searched, since you may not list Pods in all of them; -n names another"})
+	}
+	var found []stuck.Explained
+	var unread error
+	for _, scope := range scopes {
+		_, explained, err := explainer.Survey(ctx, scope)
+		if _, partly := errors.AsType[*stuck.UnreadError](err); err != nil && !partly {
+			return err
+		}
+		unread = errors.Join(unread, err)
+		found = append(found, explained...)
+	}
+	var faults []event.Stuck
+	for _, t := range named {
+		one, err := explainOne(ctx, reader, explainer, t, o.out)
+		if err != nil {
+			ref := object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
+			err = target.Explained(ctx, client, ref, err)
+			unread = errors.Join(unread, err)
+			faults = append(faults, event.Stuck{Ref: ref, Err: err})
+			continue
+		}
+		found = append(found, one...)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if len(found)+len(faults) > 0 || unread == nil {
+		o.report(found, faults, len(scopes) > 0)
+	}
+	if !slices.ContainsFunc(found, isStuck) {
+		return unread
+	}
+	if unread != nil { // There may be more than was found.
+		for _, err := range verb.Flatten(unread) {
+			o.out.Print(event.Warned{Text: err.Error()})
+		}
+	}
+	return verb.ErrNo
+}
+
+// report reports to the printer: each object, with the unknown ones last, and, if no
+// objects were named, each cause with all that it holds back.
+func (o *stuckOptions) report(found []stuck.Explained, faults []event.Stuck, rooted bool) {
+	o.out.Print(event.Planned{})
+	for _, one := range found {
+		o.out.Print(event.Stuck{Ref: one.Ref, Since: one.Since, Causes: one.Causes})
+	}
+	for _, fault := range faults {
+		o.out.Print(fault)
+	}
+	if !rooted {
+		return
+	}
+	for _, root := range stuck.Roots(found) {
+		o.out.Print(event.Rooted{Cause: root.Cause, Holds: root.Holds})
+	}
+}
+
+// widen makes a run search all namespaces if the user chose none and may: what hangs is often
+// elsewhere. Otherwise it returns the namespace that alone is searched.
+func (o *stuckOptions) widen(ctx context.Context, c *connection.Connection, client *client.Client) (only string, err error) {
+	namespace, asked, err := c.Namespace()
+	if err != nil || asked || o.targets.Everywhere || !o.everything && len(o.targets.Types) == 0 {
+		return "", err
+	}
+	pods := object.Kind{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Resource: "pods", Namespaced: true}
+	if o.targets.Everywhere, err = client.Permitted(ctx, pods, object.Ref{}, "list"); err != nil || o.targets.Everywhere {
+		return "", err
+	}
+	return namespace, nil
+}
+
+// isStuck reports whether the object is stuck, and not only slow.
+func isStuck(one stuck.Explained) bool {
+	return len(one.Causes) == 0 || one.Causes[0].Code != stuck.Progressing
+}
+
+// scopes settles where to look: in whole kinds, and at objects that are named.
+func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, client *client.Client) (scopes []stuck.Scope, named []target.Target, err error) {
+	if o.everything {
+		return o.everywhere(ctx, c, client)
+	}
+	found, err := o.targets.Resolve(ctx, c, client)
+	for _, t := range found {
+		if t.Name != "" {
+			named = append(named, t)
+			continue
+		}
+		at := slices.IndexFunc(scopes, func(s stuck.Scope) bool { return s.Selection == t.Selection })
+		if at < 0 {
+			at = len(scopes)
+			scopes = append(scopes, stuck.Scope{Selection: t.Selection})
+		}
+		scopes[at].Kinds = append(scopes[at].Kinds, t.Kind)
+	}
+	return scopes, named, err
+}
+
+// everywhere is all that the namespace holds, and itself; with -A, all there is.
+func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection, client *client.Client) ([]stuck.Scope, []target.Target, error) {
+	sel := object.Selection{Labels: o.targets.Labels}
+	if o.targets.Everywhere {
+		return []stuck.Scope{{Selection: sel}}, nil, nil
+	}
+	namespace, _, err := c.Namespace()
+	if err != nil {
+		return nil, nil, err
+	}
+	kind, err := client.Resource(ctx, "namespaces")
+	if err != nil {
+		return nil, nil, err
+	}
+	sel.Namespace = namespace
+	itself := object.Selection{Name: namespace, Labels: o.targets.Labels}
+	return []stuck.Scope{{Selection: sel}, {Kinds: []object.Kind{kind}, Selection: itself}}, nil, nil
+}
+
+// explainOne explains an object that was named. Absent objects, and those that are not terminating,
+// are reported.
+func explainOne(ctx context.Context, reader *client.NoRetry, e *stuck.Explainer, t target.Target, out *printer.Printer) ([]stuck.Explained, error) {
+	live, err := reader.Get(ctx, t.Kind.GVK, t.Namespace, t.Name)
+	switch {
+	case err != nil:
+		return nil, err
+	case live == nil:
+		return nil, apierrors.NewNotFound(t.Kind.GVR().GroupResource(), t.Name)
+	case live.GetDeletionTimestamp() == nil:
+		out.Print(event.Warned{Text: object.RefOf(live).String() + ": its deletion was not requested"})
+		return nil, nil
+	}
+	causes, err := e.Explain(ctx, t.Kind, live)
+	return []stuck.Explained{{Ref: object.RefOf(live), Since: live.GetDeletionTimestamp().Time, Causes: causes}}, err
 }

@@ -2,12 +2,20 @@ package verb
 
 import (
 	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/kubectl/pkg/util/term"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
 // NoArgs refuses positional arguments: most often a file without -f.
@@ -57,3 +65,97 @@ const UsualTimeout = 5 * time.Minute
 
 // ToleratedOutage is how long deletions that are under way let an API server be away.
 const ToleratedOutage = 5 * time.Minute
+
+// StrictFlags are the flags of verbs to which the server may answer with warnings.
+type StrictFlags struct{ warnings bool }
+
+// Add adds the flag to a command's.
+func (f *StrictFlags) Add(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.warnings, "warnings-as-errors", false,
+		"Exit with 1 if the server returned a warning; nothing else changes")
+}
+
+// warningsError says that the server warned in a run in which that is an error.
+type warningsError struct {
+	warnings int64
+	// err is how the run ended otherwise.
+	err error
+}
+
+func (e *warningsError) Error() string {
+	warnings := "1 warning"
+	if e.warnings > 1 {
+		warnings = fmt.Sprintf("%d warnings", e.warnings)
+	}
+	return "the server gave " + warnings + ", and --warnings-as-errors makes that an error"
+}
+
+func (e *warningsError) Unwrap() error { return e.err }
+
+// End turns the end of a run into a no if the server warned during it. All warnings have
+// been shown by then. An error that makes the result unknown stays as it is.
+func (f *StrictFlags) End(err error, warned *atomic.Int64) error {
+	n := warned.Load()
+	if !f.warnings || n == 0 {
+		return err
+	}
+	return &warningsError{warnings: n, err: err}
+}
+
+// Printing settles how results are shown: in which form, in colour or not, with
+// live progress or plain lines.
+func Printing(c *connection.Connection, streams genericiooptions.IOStreams, format string) (output.Options, error) {
+	width, outTerminal := Terminal(streams.Out)
+	errWidth, errTerminal := Terminal(streams.ErrOut)
+	color, err := output.UseColor(c.Color, outTerminal, os.Getenv)
+	return output.Options{
+		Out: streams.Out, Err: streams.ErrOut,
+		Format:   format,
+		Color:    color,
+		Verbose:  c.Verbosity > 0,
+		Progress: output.CanRedraw(errTerminal, os.Getenv),
+		Width:    width, ErrWidth: errWidth,
+		Run:   c.NewRun(),
+		OnRun: func() { c.RunTold = true },
+		Mask:  c.Masking(), Flags: c.Typed(),
+		Over:     c.Over,
+		Annotate: annotations(),
+	}, err
+}
+
+// annotations returns what makes lines of errors for GitHub's runner; nil elsewhere.
+func annotations() func(object.Source, string) string {
+	folder, err := os.Getwd()
+	if err != nil {
+		return nil
+	}
+	return annotator(os.Getenv, folder)
+}
+
+// Terminal reports whether w is a terminal by kubectl's rules, and returns a function
+// that measures its width.
+func Terminal(w io.Writer) (width func() int, ok bool) {
+	tty := term.TTY{Out: connection.Bare(w)}
+	if !tty.IsTerminalOut() {
+		return nil, false
+	}
+	return func() int {
+		size := tty.GetSize()
+		if size == nil {
+			return 0
+		}
+		return int(size.Width)
+	}, true
+}
+
+// IsTerminal reports whether a user types what is read from r.
+func IsTerminal(r io.Reader) bool { return term.TTY{In: r}.IsTerminalIn() }
+
+// Ignore drops events, for work whose progress is not shown.
+func Ignore(event.Event) {}
+
+// CanAsk reports whether a user is there to answer.
+func CanAsk(streams genericiooptions.IOStreams) bool {
+	_, seen := Terminal(streams.ErrOut)
+	return IsTerminal(streams.In) && seen
+}

@@ -1,13 +1,27 @@
+// Package verb is the frame of every verb: flags become options, the options are executed, and the
+// result becomes an exit status. Start with [Runner]. It also has shared flags and the reporting
+// of errors. It knows no verb.
 package verb
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
 // Invocation is one call of a verb.
@@ -42,5 +56,117 @@ func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStre
 		}
 		defer cancel()
 		return o.Execute(ctx, in)
+	}
+}
+
+// OutputFlag is -o of the verbs whose results a printer prints. more ends its usage.
+func OutputFlag(cmd *cobra.Command, format *string, more ...string) {
+	formats := []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}
+	last := len(formats) - 1
+	cmd.Flags().StringVarP(format, "output", "o", output.Table,
+		"Form of the results: "+strings.Join(formats[:last], ", ")+" or "+formats[last]+strings.Join(more, ""))
+	help.Words(cmd, "output", formats...)
+}
+
+// Unmet reports whether an engine ended because a condition was not met.
+func Unmet(ran error) bool {
+	var unmet *wait.UnmetError
+	return errors.As(ran, &unmet)
+}
+
+// IsResult reports whether a run that ended so did what it could with each object: events have
+// reported what that was.
+func IsResult(ran error) bool {
+	end := Finish(ran, nil)
+	return errors.Is(end, ErrNo) || errors.Is(end, ErrUnknown)
+}
+
+// Looked reports whether an apply or a diff that ended so looked at all its objects as they are.
+func Looked(ran error) bool {
+	if incomplete, ok := errors.AsType[*apply.IncompleteError](ran); ok {
+		return incomplete.Rejected+incomplete.Unknown == 0
+	}
+	return ran == nil || errors.Is(ran, diff.ErrDiffers)
+}
+
+// Finish turns the errors of an engine and of its printer into the verb's result.
+func Finish(ran, closed error) error {
+	var incomplete *apply.IncompleteError
+	var unknown *diff.UnknownError
+	var remaining *deletion.IncompleteError
+	var unmet *wait.UnmetError
+	switch {
+	case closed != nil && !Unread(closed):
+		return closed
+	case errors.As(ran, &incomplete) && incomplete.Unknown > 0, errors.As(ran, &unknown):
+		return ErrUnknown
+	case errors.As(ran, &remaining) && remaining.Unknown > 0:
+		return ErrUnknown
+	case errors.As(ran, &unmet) && unmet.Unknown > 0:
+		return ErrUnknown
+	case errors.As(ran, &incomplete), errors.Is(ran, diff.ErrDiffers), remaining != nil, unmet != nil:
+		return ErrNo
+	default:
+		return ran
+	}
+}
+
+// Sink keeps the first error of writing the answer: help and usage are written by code that
+// looks at none, and what the mask has held back is written last of all.
+type Sink struct {
+	io.Writer
+
+	mu  sync.Mutex
+	err error
+}
+
+// Write implements io.Writer.
+func (s *Sink) Write(p []byte) (int, error) {
+	n, err := s.Writer.Write(p)
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.err == nil {
+			s.err = err
+		}
+	}
+	return n, err
+}
+
+// Unwrap returns the inner writer.
+func (s *Sink) Unwrap() io.Writer { return s.Writer }
+
+// Lost returns why some of the answer was not written, if so.
+func (s *Sink) Lost() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Ask asks a question that ends in (yes/no), and reports whether the answer is yes; no
+// answer is no. The error is why ctx ended before there was one.
+func Ask(ctx context.Context, streams genericiooptions.IOStreams, question string) (bool, error) {
+	said, _, err := Line(ctx, streams, question+" (yes/no): ")
+	return said == "yes" || said == "y", err
+}
+
+// Line prompts for a line, and returns it in lower case without the space around it, and
+// whether there can be another. The error is why ctx ended before there was a line.
+func Line(ctx context.Context, streams genericiooptions.IOStreams, prompt string) (line string, more bool, err error) {
+	fmt.Fprint(streams.ErrOut, prompt)
+	type read struct {
+		line string
+		err  error
+	}
+	answer := make(chan read, 1)
+	go func() {
+		line, err := bufio.NewReader(streams.In).ReadString('\n')
+		answer <- read{strings.ToLower(strings.TrimSpace(line)), err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", false, context.Cause(ctx)
+	case said := <-answer:
+		return said.line, said.err == nil, context.Cause(ctx)
 	}
 }

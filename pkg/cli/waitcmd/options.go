@@ -1,11 +1,29 @@
 package waitcmd
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
@@ -36,4 +54,194 @@ type waitOptions struct {
 	out     *printer.Printer
 	rules   *condition.Set
 	isLocal bool
+}
+
+// TimesFlag gives kinds and conditions times of their own.
+type TimesFlag struct {
+	given []string
+	// Standing are times that hold for many runs, in the same form; what is given counts
+	// before them.
+	Standing []string
+}
+
+// Add adds the flag to a command's.
+func (f *TimesFlag) Add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.given, "timeout-for", nil,
+		"KIND=DURATION, CONDITION=DURATION or KIND:CONDITION=DURATION for what needs another time; create is the time to exist. Repeatable")
+	help.Words(cmd, "timeout-for")
+}
+
+// ToLimits parses the flag; awaited are the conditions to wait for.
+func (f *TimesFlag) ToLimits(awaited []condition.Spec) (wait.TimeLimits, error) {
+	limits, err := wait.ParseTimeLimits(f.given)
+	if err != nil {
+		return nil, err
+	}
+	var faults []error
+	for _, l := range limits {
+		if l.Most == 0 {
+			faults = append(faults, fmt.Errorf("--timeout-for=%s: the time must be more than 0", l))
+		}
+	}
+	for _, l := range limits.Unknown(awaited) {
+		faults = append(faults, &object.HintedError{
+			Err:    fmt.Errorf("--timeout-for=%s: nothing waits for %q", l, l.Condition.Text),
+			Advice: "write the condition as it is waited for, or create for the time to exist",
+		})
+	}
+	limits, err = limits.With(f.Standing)
+	return limits, errors.Join(append(faults, err)...)
+}
+
+// Given reports whether the flag was given.
+func (f *TimesFlag) Given() bool { return len(f.given) > 0 }
+
+// Bound gives an engine the times, and warns of those for kinds without objects to wait
+// for.
+func Bound(engine *wait.Engine, limits wait.TimeLimits, targets []wait.Target, emit func(event.Event)) {
+	engine.Limits = limits
+	var kinds []object.Kind
+	for _, t := range targets {
+		kinds = append(kinds, t.Kind)
+	}
+	for _, l := range limits.Idle(kinds) {
+		emit(event.Warned{Text: fmt.Sprintf("--timeout-for=%s: nothing of that kind is waited for", l)})
+	}
+}
+
+// readRules reads a file with rules for when objects of a kind are ready; without one, there are
+// no rules.
+func readRules(file string) (*condition.Set, error) {
+	if file == "" {
+		return &condition.Set{}, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("readiness: %w", err)
+	}
+	rules, err := condition.ParseRules(file, data)
+	return rules, verb.FlagError("readiness", err)
+}
+
+// Stating gives each condition "ready" the rules that are stated of kinds.
+func Stating(rules *condition.Set, once bool, specs []condition.Spec) {
+	for i := range specs {
+		if specs[i].Kind == condition.Ready {
+			specs[i].Rules, specs[i].Once = rules, once
+		}
+	}
+}
+
+// Ruled is a source that, along with the schema of a kind, reads the rules in the
+// annotations of its definition. No schema is requested for kinds with built-in rules.
+type Ruled struct {
+	wait.Source
+	Client *client.Client
+	Rules  *condition.Set
+}
+
+// Schema implements wait.Source.
+func (r Ruled) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error) {
+	name, annotations, err := r.Client.DefinitionAnnotations(ctx, kind)
+	if err != nil {
+		return nil, fmt.Errorf("annotations of customresourcedefinition %s: %w", name, err)
+	}
+	r.Rules.Learn(kind.GVK.GroupKind(), name, annotations)
+	return r.Source.Schema(ctx, kind)
+}
+
+// HangFlags are the flags of the waiting verbs that say what to do about objects that
+// hang.
+type HangFlags struct {
+	stuckAfter time.Duration
+	causes     verb.CauseFlag
+	logs       int
+}
+
+// Add adds the flags to a command's; otherwise describes the default of --fail-on-cause, which
+// takes causes of these tables.
+func (f *HangFlags) Add(cmd *cobra.Command, otherwise string, causes ...verb.Causes) {
+	flags := cmd.Flags()
+	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long an object may make no progress before the reason is given")
+	_ = flags.MarkHidden("stuck-after") // The default suits people; tests and demonstrations do not wait so long.
+	f.causes.Add(cmd, otherwise, causes...)
+	flags.IntVar(&f.logs, "logs", 0, "How many of the last lines of a container to show with a cause that names it")
+	help.Words(cmd, "logs")
+	help.Words(cmd, "stuck-after")
+}
+
+// Hanging is the meaning of the flags.
+type Hanging struct {
+	stuckAfter time.Duration
+	endsFor    func(event.Cause) time.Duration
+	logs       int
+}
+
+// ToHanging resolves the flags; unattended is set if no user can end a wait by hand.
+func (f *HangFlags) ToHanging(flags *pflag.FlagSet, unattended bool) (Hanging, error) {
+	h := Hanging{stuckAfter: f.stuckAfter, logs: f.logs}
+	switch {
+	case f.stuckAfter <= 0:
+		return h, errors.New("--stuck-after must be more than 0")
+	case f.logs < 0:
+		return h, errors.New("--logs must not be negative")
+	}
+	var err error
+	h.endsFor, err = f.causes.EndsFor(flags.Changed, unattended)
+	return h, err
+}
+
+// Onto makes an engine, whose Emit is set, explain what hangs during its wait.
+func (h Hanging) Onto(engine *wait.Engine, client *client.Client, mask func(string) string) {
+	logs := &podLogs{lines: h.logs, read: client.NoRetry().Log, mask: mask, emit: engine.Emit}
+	explainer := &unready.Explainer{Reader: patientReader{client.NoRetry(), client}, Now: client.Now}
+	engine.StuckAfter, engine.EndsFor, engine.Complains = h.stuckAfter, h.endsFor, unready.Complains
+	engine.Explain = func(ctx context.Context, objects []wait.Stalled) wait.Explanations {
+		asked := make([]unready.Asked, len(objects))
+		for i, o := range objects {
+			asked[i] = unready.Asked{Ref: o.Ref, Moved: o.Moved, Fresh: o.Fresh}
+		}
+		causes, cost := explainer.Explain(ctx, asked)
+		said := wait.Explanations{Causes: causes, Requests: make([]int, len(objects)), Shared: cost.Shared}
+		for i := range objects {
+			said.Requests[i] = divided(cost.Own, len(objects)) + logs.onto(ctx, causes[i])
+		}
+		said.Again = divided(cost.Again, len(objects))
+		return said
+	}
+}
+
+// divided returns the share of each of n, rounded up.
+func divided(cost, n int) int { return (cost + n - 1) / n }
+
+// IsUnattended reports whether a run has no user watching it.
+func IsUnattended(streams genericiooptions.IOStreams) bool {
+	_, onTerminal := verb.Terminal(streams.ErrOut)
+	return !onTerminal
+}
+
+// patientReader retries like the rest of a wait: if the server is briefly unavailable, it
+// asks again.
+type patientReader struct {
+	*client.NoRetry
+	client *client.Client
+}
+
+// Now is the time as the cluster has it.
+func (p patientReader) Now() time.Time { return p.client.Now() }
+
+func (p patientReader) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	u, err := p.client.Read(ctx, object.Ref{GVK: gvk, Namespace: namespace, Name: name})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return u, err
+}
+
+func (p patientReader) Exists(ctx context.Context, ref object.Ref) (bool, error) {
+	return p.client.Exists(ctx, ref)
+}
+
+func (p patientReader) Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
+	return p.client.Select(ctx, gvk, sel, fields, visit)
 }
