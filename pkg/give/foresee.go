@@ -2,9 +2,15 @@ package give
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -13,6 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // foresee tells what the receiver's next apply meets: the server is asked what it meets now,
@@ -87,4 +94,150 @@ func unstated(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
 		}
 	}
 	return out
+}
+
+// Next is what a tool is to apply next, held against the objects that it lists.
+type Next struct {
+	// Targets are the listed objects that the manifests have, as those state them.
+	Targets []Target
+	// Gone are listed and not in the manifests: the next run deletes them rather than owns them.
+	Gone []object.Ref
+	// Beyond is how many objects of the manifests are not listed.
+	Beyond int
+}
+
+// Meet puts the manifests of a tool's next run to the objects that it lists. One without a
+// namespace is the listed one of its kind and name. kindOf says how a kind is served at a version,
+// and applied makes what is applied of what was rendered.
+func Meet(
+	listed []Target, manifests []object.Manifest,
+	kindOf func(schema.GroupVersionKind) (object.Kind, error), applied func(*unstructured.Unstructured) *unstructured.Unstructured,
+) (Next, error) {
+	// identity is what an object is called at any version.
+	type identity struct {
+		kind            schema.GroupKind
+		namespace, name string
+	}
+	stated := map[identity]*unstructured.Unstructured{}
+	for _, m := range manifests {
+		u := m.Object
+		stated[identity{u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName()}] = u
+	}
+	var next Next
+	var faults []error
+	for _, t := range listed {
+		at := identity{t.Ref.GVK.GroupKind(), t.Ref.Namespace, t.Ref.Name}
+		if stated[at] == nil {
+			at.namespace = ""
+		}
+		u := stated[at]
+		if u == nil {
+			next.Gone = append(next.Gone, t.Ref)
+			continue
+		}
+		delete(stated, at)
+		kind, err := kindOf(u.GroupVersionKind())
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		u = applied(u.DeepCopy())
+		u.SetNamespace(t.Ref.Namespace)
+		t.Kind, t.Ref.GVK, t.Stated = kind, kind.GVK, u
+		next.Targets = append(next.Targets, t)
+	}
+	next.Beyond = len(stated)
+	return next, errors.Join(faults...)
+}
+
+// census is who owns anything of the objects of a run. It tells a giver who owns nothing of any of
+// them because of a slip from one who has given everything away already.
+type census struct {
+	wish   transfer.Wish
+	owners map[string]bool
+	// given: the receiver got something in this run.
+	given bool
+	// silent: nothing is known of givers, because an object could not be read, a result has
+	// reported it, or a path is where it should be.
+	silent bool
+}
+
+// add counts an object.
+func (c *census) add(out event.Given, entries []managedfields.Entry) {
+	for _, e := range entries {
+		c.owners[e.Manager] = true
+	}
+	c.given = c.given || out.Action == event.Handed
+	done := len(c.wish.Paths) > 0 && out.Action == event.Unchanged && out.Reason == ""
+	c.silent = c.silent || out.Action == event.Unknown || done || transfer.Missing(out.Err)
+}
+
+// strangers are the givers who own nothing: slips, and those who may have given all away before.
+func (c *census) strangers() (slips, done []string) {
+	if c.silent {
+		return nil, nil
+	}
+	owners := slices.Sorted(maps.Keys(c.owners))
+	for _, name := range c.wish.From {
+		switch {
+		case c.owners[name]:
+		case repeated(c.wish, name, owners, c.given):
+			done = append(done, name)
+		default:
+			slips = append(slips, name)
+		}
+	}
+	return slips, done
+}
+
+// text says who owns nothing.
+func (c *census) text(strangers []string, objects int) string {
+	return fmt.Sprintf("--from: %s owns nothing of the %s", strings.Join(strangers, " or "), text.Count(objects, "object"))
+}
+
+// slip says who was perhaps meant.
+func (c *census) slip(slips []string, objects int) string {
+	owners := slices.Sorted(maps.Keys(c.owners))
+	said := c.text(text.AllWithMeant(slips, owners), objects)
+	if len(owners) == 0 {
+		return said + "; no manager owns any of it"
+	}
+	return said + "; managers that own something: " + strings.Join(owners, ", ")
+}
+
+// repetition says that there is nothing to give, and names the owners, should it be a slip after
+// all.
+func (c *census) repetition(done []string, objects int) string {
+	return c.text(done, objects) + ", so there is nothing to give: all of it was given before, or the name is wrong; " +
+		"managers that own something: " + strings.Join(slices.Sorted(maps.Keys(c.owners)), ", ")
+}
+
+// repeated reports whether a giver who owns nothing has given all away before, as far as owners
+// tell: what was wished holds, and no owner has a name for which the giver's may be a slip. received
+// says that the receiver owns something although it is not among the owners yet.
+func repeated(w transfer.Wish, giver string, owners []string, received bool) bool {
+	switch {
+	case w.Mode == transfer.Share, len(w.Paths) > 0: // A manager that shares keeps it; the owners of a path tell.
+		return false
+	case len(owners) == 0, w.Mode != transfer.Release && !received && !slices.Contains(owners, w.To):
+		return false
+	}
+	// Neither the receiver nor another giver was meant.
+	others := slices.DeleteFunc(slices.Clone(owners), func(name string) bool {
+		return name == w.To || slices.Contains(w.From, name)
+	})
+	return text.Nearest(giver, others) == ""
+}
+
+// repetition reports whether an error about an object says no more than that all givers have given
+// all of it away before.
+func repetition(w transfer.Wish, err error, entries []managedfields.Entry) bool {
+	if _, nothing := errors.AsType[*transfer.NothingError](err); !nothing {
+		return false
+	}
+	owners := make([]string, len(entries))
+	for i, e := range entries {
+		owners[i] = e.Manager
+	}
+	return !slices.ContainsFunc(w.From, func(giver string) bool { return !repeated(w, giver, owners, false) })
 }

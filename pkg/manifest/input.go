@@ -3,10 +3,17 @@ package manifest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	neturl "net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/unicode"
@@ -135,4 +142,160 @@ func isUTF32(text []byte) bool {
 	little := c == 0 && d == 0 && (a == 0xFF && b == 0xFE || a != 0 && b == 0)
 	big := a == 0 && b == 0 && (c == 0xFE && d == 0xFF || c == 0 && d != 0)
 	return little || big
+}
+
+const (
+	fetchAttempts = 3
+	fetchPause    = time.Second
+	fetchTimeout  = time.Minute
+)
+
+// fetch reads a URL. It follows redirects and tries transient failures (no answer, 429,
+// 5xx) three times a second apart, as kubectl does.
+func fetch(ctx context.Context, client *http.Client, url string, h *heard) ([]byte, error) {
+	if client == nil {
+		client = &http.Client{Timeout: fetchTimeout}
+	}
+	for attempt := 1; ; attempt++ {
+		text, again, err := fetchOnce(ctx, client, url, h)
+		if err == nil || !again || attempt == fetchAttempts {
+			return text, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(fetchPause):
+		}
+	}
+}
+
+func fetchOnce(ctx context.Context, client *http.Client, url string, h *heard) (text []byte, again bool, err error) {
+	name := publicURL(url)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, false, unreachable(name, err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, true, unreachable(name, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		again := resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests
+		return nil, again, &inputError{where: name, text: "the server answered " + resp.Status}
+	}
+	text, err = readAll(name, hearing{resp.Body, h}, maxBytes)
+	return text, true, err
+}
+
+// unreachable drops the method and the URL that net/http puts before the cause.
+func unreachable(name string, err error) error {
+	if onURL, ok := errors.AsType[*neturl.Error](err); ok {
+		err = onURL.Err
+	}
+	return &inputError{where: name, err: err}
+}
+
+// publicURL is a URL that is safe to show: what stands before its host or after its path
+// may be a password or a signature. The URL is cut as text, since one that cannot be
+// parsed may hold a password as well.
+func publicURL(url string) string {
+	shown, _, _ := strings.Cut(withoutUsers(url), "#")
+	path, query, _ := strings.Cut(shown, "?")
+	if query != "" {
+		path += "?***"
+	}
+	return path
+}
+
+// withoutUsers removes user names, passwords and tokens from the URLs of a text.
+func withoutUsers(text string) string {
+	return regexp.MustCompile(`(?i)([a-z][a-z0-9+.-]*:/+)[^/?#\s'"]*@`).ReplaceAllString(text, "$1")
+}
+
+// publicURLs makes the URLs in a text safe to show.
+func publicURLs(text string) string {
+	return regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*:/+[^\s'"]+`).ReplaceAllStringFunc(text, publicURL)
+}
+
+const (
+	// moment is the silence after which the wait is reported.
+	moment = time.Second
+	// longestSilence is the silence after which reading fails: of standard input or
+	// a pipe since its last byte, of a kustomization until it is built.
+	longestSilence = 5 * time.Minute
+)
+
+// heard records when an input last produced something.
+type heard struct{ nanos atomic.Int64 }
+
+func (h *heard) now() { h.nanos.Store(time.Now().UnixNano()) }
+
+func (h *heard) at() time.Time { return time.Unix(0, h.nanos.Load()) }
+
+// hearing is a reader that records when bytes arrive.
+type hearing struct {
+	io.Reader
+	heard *heard
+}
+
+func (r hearing) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.heard.now()
+	return n, err
+}
+
+// patience says how to wait for an input that may block.
+type patience struct {
+	// name is what errors call the input, what is what sentences call it.
+	name, what string
+	most       time.Duration
+	tell       func(what string, since time.Time, within time.Duration)
+}
+
+// await calls read and waits until it returns, ctx ends, or the input has been
+// silent for too long. It reports silence after a moment. Only ctx can stop read
+// itself: otherwise it runs until it returns or the process ends.
+func (p patience) await(ctx context.Context, read func(context.Context, *heard) ([]byte, error)) ([]byte, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	type answer struct {
+		text []byte
+		err  error
+	}
+	h := &heard{}
+	h.now()
+	done := make(chan answer, 1)
+	go func() {
+		text, err := read(ctx, h)
+		done <- answer{text, err}
+	}()
+	var told time.Time
+	for {
+		since := h.at()
+		next := moment
+		if told.Equal(since) {
+			next = p.most
+		}
+		timer := time.NewTimer(time.Until(since.Add(next)))
+		select {
+		case a := <-done:
+			timer.Stop()
+			return a.text, a.err
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, context.Cause(ctx)
+		case <-timer.C:
+		}
+		switch {
+		case !h.at().Equal(since):
+		case time.Since(since) >= p.most:
+			return nil, &inputError{where: p.name, text: "no input for " + strings.TrimSuffix(p.most.String(), "0s")}
+		default:
+			told = since
+			if p.tell != nil {
+				p.tell(p.what, since, p.most)
+			}
+		}
+	}
 }

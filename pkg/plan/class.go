@@ -2,7 +2,13 @@ package plan
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // class is the earliest part of a plan that an object may be in.
@@ -96,4 +102,132 @@ func (p place) String() string {
 		return p.class.String()
 	}
 	return p.class.String() + " " + strconv.Itoa(p.step+1)
+}
+
+// BuiltinKinds returns what is known without a server of the kinds in Kubernetes' own
+// groups: whether they have a namespace. It does not imply that a server has the
+// kind, in this version or any other. Kinds of other groups are left out.
+func BuiltinKinds(manifests []object.Manifest) map[schema.GroupVersionKind]object.Kind {
+	kinds := map[schema.GroupVersionKind]object.Kind{}
+	for _, m := range manifests {
+		gvk := m.Ref().GVK
+		if object.IsBuiltIn(gvk.Group) {
+			kinds[gvk] = object.Kind{GVK: gvk, Namespaced: !slices.Contains(withoutNamespace(gvk.Group), gvk.Kind)}
+		}
+	}
+	return kinds
+}
+
+// withoutNamespace returns the kinds of one of Kubernetes' own groups that have no
+// namespace. All others have one.
+func withoutNamespace(group string) []string {
+	switch group {
+	case coreGroup:
+		return []string{"ComponentStatus", "Namespace", "Node", "PersistentVolume"}
+	case "policy", "extensions":
+		return []string{"PodSecurityPolicy"}
+	case "admissionregistration.k8s.io":
+		return []string{
+			"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration",
+			"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",
+		}
+	case "apiextensions.k8s.io":
+		return []string{"CustomResourceDefinition"}
+	case serviceGroup:
+		return []string{"APIService"}
+	case "authentication.k8s.io":
+		return []string{"SelfSubjectReview", "TokenReview"}
+	case "authorization.k8s.io":
+		return []string{"SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"}
+	case "certificates.k8s.io":
+		return []string{"CertificateSigningRequest", "ClusterTrustBundle"}
+	case "flowcontrol.apiserver.k8s.io":
+		return []string{"FlowSchema", "PriorityLevelConfiguration"}
+	case "internal.apiserver.k8s.io":
+		return []string{"StorageVersion"}
+	case "networking.k8s.io":
+		return []string{"ClusterCIDR", "IPAddress", "IngressClass", "ServiceCIDR"}
+	case "node.k8s.io":
+		return []string{"RuntimeClass"}
+	case rbacGroup:
+		return []string{"ClusterRole", "ClusterRoleBinding"}
+	case "resource.k8s.io":
+		return []string{"DeviceClass", "DeviceTaintRule", "ResourceClass", "ResourceSlice"}
+	case "scheduling.k8s.io":
+		return []string{"PriorityClass"}
+	case "storage.k8s.io":
+		return []string{"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"}
+	case "storagemigration.k8s.io":
+		return []string{"StorageVersionMigration"}
+	}
+	return nil
+}
+
+type groupKind = schema.GroupKind
+
+const (
+	coreGroup    = ""
+	rbacGroup    = "rbac.authorization.k8s.io"
+	serviceGroup = "apiregistration.k8s.io"
+)
+
+func crdKind() groupKind {
+	return groupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+}
+
+// text returns a string field, or "".
+func text(fields map[string]any, key string) string {
+	s, _ := fields[key].(string)
+	return s
+}
+
+// mapsOf returns the maps of a list.
+func mapsOf(list any) []map[string]any {
+	items, _ := list.([]any)
+	var out []map[string]any
+	for _, item := range items {
+		if m, ok := item.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// annotation returns one annotation, even if others are malformed.
+func annotation(it Item, key string) string {
+	metadata, _ := it.Object.Object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	return text(annotations, key)
+}
+
+// podSpec returns the spec of the pods that an item runs; false if it runs none.
+func podSpec(it Item) (map[string]any, bool) {
+	at := []string{"spec", "template", "spec"}
+	switch it.GVK.GroupKind() {
+	case groupKind{Kind: "Pod"}:
+		at = at[:1]
+	case groupKind{Group: "batch", Kind: "CronJob"}:
+		at = []string{"spec", "jobTemplate", "spec", "template", "spec"}
+	case groupKind{Group: "batch", Kind: "Job"}, groupKind{Kind: "ReplicationController"},
+		groupKind{Group: "apps", Kind: "Deployment"}, groupKind{Group: "apps", Kind: "DaemonSet"},
+		groupKind{Group: "apps", Kind: "StatefulSet"}, groupKind{Group: "apps", Kind: "ReplicaSet"}:
+	default:
+		return nil, false
+	}
+	pod, ok, _ := unstructured.NestedFieldNoCopy(it.Object.Object, at...)
+	spec, isMap := pod.(map[string]any)
+	return spec, ok && isMap
+}
+
+func isRole(gk groupKind) bool {
+	return gk.Group == rbacGroup && (gk.Kind == "Role" || gk.Kind == "ClusterRole")
+}
+
+func roleOf(it Item) object.Key {
+	ref, _ := it.Object.Object["roleRef"].(map[string]any)
+	key := object.Key{Group: rbacGroup, Kind: text(ref, "kind"), Name: text(ref, "name")}
+	if key.Kind == "Role" {
+		key.Namespace = it.Namespace
+	}
+	return key
 }

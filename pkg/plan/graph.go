@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -68,4 +70,165 @@ func (b *builder) kind(gvk schema.GroupVersionKind) object.Kind {
 		return object.Kind{GVK: gvk, Namespaced: d.namespaced}
 	}
 	return object.Kind{}
+}
+
+// references returns the objects, in the set or not, that must exist when the item
+// is written. Only those count whose absence makes the API server refuse the item,
+// or makes the cluster treat it differently. Most references are not of that sort:
+// a Deployment waits for its ConfigMap on its own.
+func (b *builder) references(it Item) []object.Key {
+	var keys []object.Key
+	if namespace := b.identity(it).Namespace; namespace != "" {
+		keys = append(keys, object.Key{Kind: "Namespace", Name: namespace})
+	}
+	if d, ok := b.definitions[it.GVK.GroupKind()]; ok {
+		keys = append(keys, d.key)
+	}
+	switch it.GVK.GroupKind() {
+	case groupKind{Group: rbacGroup, Kind: "RoleBinding"}, groupKind{Group: rbacGroup, Kind: "ClusterRoleBinding"}:
+		// A user who may not bind any role has to hold every permission of this
+		// one, so the API server looks the role up.
+		keys = append(keys, roleOf(it))
+	case groupKind{Kind: "Pod"}:
+		// Admission refuses a pod whose account or classes do not exist.
+		spec, _ := it.Object.Object["spec"].(map[string]any)
+		keys = append(keys,
+			object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: text(spec, "serviceAccountName")},
+			object.Key{Group: "scheduling.k8s.io", Kind: "PriorityClass", Name: text(spec, "priorityClassName")},
+			object.Key{Group: "node.k8s.io", Kind: "RuntimeClass", Name: text(spec, "runtimeClassName")},
+		)
+	case groupKind{Kind: "Secret"}:
+		// The token controller deletes a token whose account does not exist.
+		if text(it.Object.Object, "type") == "kubernetes.io/service-account-token" {
+			account := annotation(it, "kubernetes.io/service-account.name")
+			keys = append(keys, object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: account})
+		}
+	}
+	if !it.known() {
+		// An aggregated API of the set may be the one that serves it.
+		name := it.GVK.Version + "." + it.GVK.Group
+		keys = append(keys, object.Key{Group: serviceGroup, Kind: "APIService", Name: name})
+	}
+	return keys
+}
+
+// arrange gives each node the earliest place that its class and its needs permit.
+func (b *builder) arrange() error {
+	waiting := make([]int, len(b.nodes)) // for how many needs a node still waits
+	wanted := make([][]int, len(b.nodes))
+	var ready []int
+	for i, n := range b.nodes {
+		waiting[i] = len(n.needs)
+		for _, on := range n.needs {
+			wanted[on] = append(wanted[on], i)
+		}
+		if len(n.needs) == 0 {
+			ready = append(ready, i)
+		}
+	}
+	b.classify()
+	done := 0
+	for ; len(ready) > 0; done++ {
+		i := ready[0]
+		ready = ready[1:]
+		for _, next := range wanted[i] {
+			after := b.nodes[i].place
+			after.step++
+			if b.nodes[next].place.compare(after) < 0 {
+				b.nodes[next].place = after
+			}
+			if waiting[next]--; waiting[next] == 0 {
+				ready = append(ready, next)
+			}
+		}
+	}
+	if done < len(b.nodes) {
+		return b.cycles(waiting)
+	}
+	return nil
+}
+
+// classify puts each node at the beginning of its class.
+func (b *builder) classify() {
+	hasDefinitions := false
+	for i := range b.nodes {
+		n := &b.nodes[i]
+		n.place.class = unknown
+		if n.known() {
+			n.place.class = classOf(n.GVK.GroupKind())
+		}
+		hasDefinitions = hasDefinitions || n.place.class == definitions
+	}
+	for i := range b.nodes {
+		// Bindings come one step after their roles. If there is a phase of
+		// definitions anyway, roles that can be in it save the bindings a step of
+		// their own.
+		n := &b.nodes[i]
+		if hasDefinitions && len(n.needs) == 0 && n.known() && isRole(n.GVK.GroupKind()) {
+			n.place.class = definitions
+		}
+	}
+	b.networkFirst()
+}
+
+// phases groups the nodes by place. Within a phase they are in input order.
+func (b *builder) phases() []Phase {
+	at, count := map[place]int{}, map[place]int{}
+	var places []place
+	for i := range b.nodes {
+		p := b.nodes[i].place
+		if count[p]++; count[p] == 1 {
+			places = append(places, p)
+		}
+	}
+	slices.SortFunc(places, place.compare)
+	phases := make([]Phase, len(places))
+	for i, p := range places {
+		at[p] = i
+		phases[i].Name, phases[i].Items = p.String(), make([]Item, 0, count[p])
+	}
+	for i := range b.nodes {
+		phase := &phases[at[b.nodes[i].place]]
+		phase.Items = append(phase.Items, b.nodes[i].Item)
+	}
+	return phases
+}
+
+// dependsOnAnnotation names what has to be applied before an object. The format is
+// that of cli-utils, Config Sync and kpt: references separated by commas, each
+// GROUP/KIND/NAME, or GROUP/namespaces/NAMESPACE/KIND/NAME; the group of the core
+// kinds is empty.
+const dependsOnAnnotation = "config.kubernetes.io/depends-on"
+
+// dependsOn reads the annotation. Every malformed reference is an error, because
+// the order that its author relies on would be lost.
+func dependsOn(it Item) ([]object.Key, []error) {
+	value := annotation(it, dependsOnAnnotation)
+	if strings.TrimSpace(value) == "" {
+		return nil, nil
+	}
+	var keys []object.Key
+	var faults []error
+	for ref := range strings.SplitSeq(value, ",") {
+		key, ok := parseRef(strings.TrimSpace(ref))
+		if !ok {
+			faults = append(faults, it.fault(fmt.Sprintf("%s: %q is not a reference", dependsOnAnnotation, ref), "",
+				"write GROUP/KIND/NAME, or GROUP/namespaces/NAMESPACE/KIND/NAME; for core kinds, GROUP is empty: /namespaces/prod/ConfigMap/app"))
+			continue
+		}
+		keys = append(keys, key)
+	}
+	return keys, faults
+}
+
+func parseRef(ref string) (object.Key, bool) {
+	parts := strings.Split(ref, "/")
+	var key object.Key
+	switch {
+	case len(parts) == 3:
+		key = object.Key{Group: parts[0], Kind: parts[1], Name: parts[2]}
+	case len(parts) == 5 && parts[1] == "namespaces" && parts[2] != "":
+		key = object.Key{Group: parts[0], Namespace: parts[2], Kind: parts[3], Name: parts[4]}
+	}
+	return key, key.Kind != "" && key.Name != ""
 }
