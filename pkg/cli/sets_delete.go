@@ -17,11 +17,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/waitcmd"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/waitcmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
@@ -73,7 +73,7 @@ Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 	cmd.Flags().StringSliceVar(&flags.allow, "prune-allow", nil,
 		"Delete objects of this KIND, too: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
-	flags.causes.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", verb.StuckCauses())
+	flags.causes.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", stuck.Lastings())
 	verb.OutputFlag(cmd, &flags.output)
 	return cmd
 }

@@ -359,3 +359,13 @@ func (f *Facts) allTroubled(questions []Question) bool {
 	}
 	return troubled
 }
+
+// Lasting says whether it makes sense to wait for a cause to pass.
+type Lasting struct {
+	// Ends is set if the cause stays until something is changed, so that a wait may end.
+	Ends bool
+	// After is how long the cause has to last, without any other change in the object,
+	// before a wait ends. For a cause that may pass by itself, it serves users who do not
+	// want to wait for that.
+	After time.Duration
+}

@@ -3,14 +3,14 @@ package verb
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -19,31 +19,7 @@ import (
 // CauseFlag is --fail-on-cause: which causes end a wait before its time is over.
 type CauseFlag struct {
 	codes  []string
-	tables []Causes
-}
-
-// Causes is a table of causes.
-type Causes struct {
-	// Codes are those that it has. Lasting says how long one of them has to last, and whether
-	// it is one of those that do not pass by themselves.
-	Codes   []string
-	Lasting func(code string) (after time.Duration, ends bool)
-}
-
-// UnreadyCauses are the causes for which objects do not become ready.
-func UnreadyCauses() Causes {
-	return Causes{unready.Codes(), func(code string) (time.Duration, bool) {
-		lasting, _ := unready.LastingOf(code)
-		return lasting.After, lasting.Ends
-	}}
-}
-
-// StuckCauses are the causes for which objects are not deleted.
-func StuckCauses() Causes {
-	return Causes{stuck.Codes(), func(code string) (time.Duration, bool) {
-		lasting, _ := stuck.LastingOf(code)
-		return lasting.After, lasting.Ends
-	}}
+	tables []map[string]diagnose.Lasting
 }
 
 const (
@@ -54,7 +30,7 @@ const (
 
 // Add adds the flag to a command's; otherwise describes its default. A cause that several
 // tables have is the same in all of them.
-func (f *CauseFlag) Add(cmd *cobra.Command, otherwise string, tables ...Causes) {
+func (f *CauseFlag) Add(cmd *cobra.Command, otherwise string, tables ...map[string]diagnose.Lasting) {
 	f.tables = tables
 	cmd.Flags().StringSliceVar(&f.codes, causeFlag, nil,
 		"CODE of a cause that ends the wait as failed once it has lasted; without a value, those that do not pass on their own. "+otherwise)
@@ -79,9 +55,9 @@ func (f *CauseFlag) EndsFor(given func(string) bool, unattended bool) (func(even
 		return nil, errors.Join(faults...)
 	}
 	return func(c event.Cause) time.Duration {
-		after, ends := f.lasting(c.Code)
-		if slices.Contains(codes, c.Code) || ends && slices.Contains(codes, usualCauses) {
-			return after
+		lasting := f.lasting(c.Code)
+		if slices.Contains(codes, c.Code) || lasting.Ends && slices.Contains(codes, usualCauses) {
+			return lasting.After
 		}
 		return 0
 	}, nil
@@ -91,20 +67,20 @@ func (f *CauseFlag) EndsFor(given func(string) bool, unattended bool) (func(even
 func (f *CauseFlag) all() []string {
 	var codes []string
 	for _, table := range f.tables {
-		codes = append(codes, table.Codes...)
+		codes = slices.AppendSeq(codes, maps.Keys(table))
 	}
 	slices.Sort(codes)
 	return slices.Compact(codes)
 }
 
 // lasting is that of the table which has the cause.
-func (f *CauseFlag) lasting(code string) (after time.Duration, ends bool) {
+func (f *CauseFlag) lasting(code string) diagnose.Lasting {
 	for _, table := range f.tables {
-		if slices.Contains(table.Codes, code) {
-			return table.Lasting(code)
+		if lasting, has := table[code]; has {
+			return lasting
 		}
 	}
-	return 0, false
+	return diagnose.Lasting{}
 }
 
 func noCode(code string, codes []string) error {

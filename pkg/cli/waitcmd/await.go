@@ -15,13 +15,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
-
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
 // Flags are the flags of apply that say what to wait for.
@@ -60,7 +61,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.waitFor, "wait-for", nil,
 		"KIND[/NAME]:CONDITION, as --for of wait takes it, to wait for instead of readiness. Repeatable")
 	f.times.Add(cmd)
-	f.HangFlags.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", verb.UnreadyCauses(), verb.StuckCauses())
+	f.HangFlags.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", unready.Lastings(), stuck.Lastings())
 }
 
 // Standing sets what holds for many runs: times, and a file with rules for when objects are ready.

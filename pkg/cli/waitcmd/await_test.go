@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -111,7 +111,7 @@ func TestFailOnCause(t *testing.T) {
 	} {
 		var flags HangFlags
 		cmd := &cobra.Command{Use: "wait"}
-		flags.Add(cmd, "", verb.UnreadyCauses())
+		flags.Add(cmd, "", unready.Lastings())
 		if err := cmd.ParseFlags(strings.Fields(line)); err != nil {
 			t.Fatal(line, err)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -160,7 +161,7 @@ type HangFlags struct {
 
 // Add adds the flags to a command's; otherwise describes the default of --fail-on-cause, which
 // takes causes of these tables.
-func (f *HangFlags) Add(cmd *cobra.Command, otherwise string, causes ...verb.Causes) {
+func (f *HangFlags) Add(cmd *cobra.Command, otherwise string, causes ...map[string]diagnose.Lasting) {
 	flags := cmd.Flags()
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long an object may make no progress before the reason is given")
 	_ = flags.MarkHidden("stuck-after") // The default suits people; tests and demonstrations do not wait so long.

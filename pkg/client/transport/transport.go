@@ -1,6 +1,6 @@
 // Package transport sends requests to an API server with retries, at a bounded width, waits for a
 // server that is away, classifies failures by type and reason, and checks each answer against its
-// request. Start with [New] and [Sender.Do]. It knows nothing of lists or watches.
+// request: a success is no proof (edge case 85). Start with [New] and [Sender.Do].
 package transport
 
 import (

@@ -35,7 +35,7 @@ func TestCodesAreDocumented(t *testing.T) {
 		if !strings.Contains(string(page), "| `"+code+"` |") {
 			t.Errorf("docs/stuck.md does not tell of %s", code)
 		}
-		if _, known := LastingOf(code); !known {
+		if _, known := Lastings()[code]; !known {
 			t.Errorf("nothing says how long %s lasts", code)
 		}
 		return true

@@ -2,7 +2,6 @@ package stuck
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -178,36 +177,17 @@ func (d *diagnosis) deleted(u *unstructured.Unstructured) string {
 	return "deleted " + diagnose.Ago(d.Now.Sub(diagnose.Since(u))) + " ago"
 }
 
-// Lasting says whether it makes sense to wait for a cause to pass.
-type Lasting struct {
-	// Ends is set if the cause stays until something is changed, so that a wait may end.
-	Ends bool
-	// After is how long the cause has to last, without any other change in the object,
-	// before a wait ends.
-	After time.Duration
-}
-
-// LastingOf returns what applies to a cause. It is false for a code that this package does
-// not have.
-func LastingOf(code string) (Lasting, bool) {
-	l, ok := lastings()[code]
-	return l, ok
-}
-
-// Codes returns the codes of all causes, sorted.
-func Codes() []string { return slices.Sorted(maps.Keys(lastings())) }
-
-// lastings is the one table of the causes that may end a wait for a deletion. A doubtful one
+// Lastings is the one table of the causes that may end a wait for a deletion. A doubtful one
 // does not end it: to end a wait for a cause that would have passed fails a sound teardown.
-func lastings() map[string]Lasting {
+func Lastings() map[string]diagnose.Lasting {
 	const (
 		decided = time.Minute     // for what the object itself says
 		comes   = 2 * time.Minute // for a fix that another client may be about to make
 		outside = 5 * time.Minute // for what a controller outside the cluster might still do
 	)
-	ends := func(after time.Duration) Lasting { return Lasting{Ends: true, After: after} }
-	passes := Lasting{After: decided}
-	return map[string]Lasting{
+	ends := func(after time.Duration) diagnose.Lasting { return diagnose.Lasting{Ends: true, After: after} }
+	passes := diagnose.Lasting{After: decided}
+	return map[string]diagnose.Lasting{
 		FinalizerControllerGone:       ends(outside), // it has to be installed
 		FinalizerControllerScaledDown: ends(comes),   // it has to be scaled up
 		FinalizerControllerForbidden:  ends(comes),   // it has to be granted the right

@@ -25,7 +25,7 @@ type frame struct {
 
 // usual are the causes that end a wait by default.
 func usual(c event.Cause) time.Duration {
-	if l, _ := unready.LastingOf(c.Code); l.Ends {
+	if l := unready.Lastings()[c.Code]; l.Ends {
 		return l.After
 	}
 	return 0
@@ -234,7 +234,7 @@ func TestFailingRolloutsAreEnded(t *testing.T) {
 			"\n---\n" + claim(", volumeName: pv-1", "{phase: Bound}"), nil}},
 	} {
 		t.Run(code, func(t *testing.T) {
-			lasting, _ := unready.LastingOf(code)
+			lasting := unready.Lastings()[code]
 			from := frames[len(frames)-1].at
 			out := replay(t, frames, time.Hour)
 			var unmet *wait.UnmetError
@@ -255,7 +255,7 @@ func TestFailingRolloutsAreEnded(t *testing.T) {
 // Secret comes when nothing looks for it any more.
 func TestEndingLooksAnew(t *testing.T) {
 	stuck := rolling(waitingFor("CreateContainerConfigError", ""))
-	lasting, _ := unready.LastingOf("SecretMissing")
+	lasting := unready.Lastings()["SecretMissing"]
 	for _, before := range []time.Duration{time.Second, 5 * time.Second, 20 * time.Second} {
 		out := replay(t, []frame{
 			{0, stuck, []string{"Secret/prod/keys"}}, {15*time.Second + lasting.After - before, stuck, nil}, {9 * time.Minute, rolling(upAndReady), nil},
@@ -313,7 +313,7 @@ func TestOldRefusalEndsNothing(t *testing.T) {
 func TestLastingRefusalEnds(t *testing.T) {
 	for code, message := range hearsay() {
 		t.Run(code, func(t *testing.T) {
-			lasting, _ := unready.LastingOf(code)
+			lasting := unready.Lastings()[code]
 			var frames []frame
 			for _, at := range []time.Duration{0, 10, 20, 41, 82, 164, 328} { // as a ReplicaSet's controller does
 				frames = append(frames, frame{at * time.Second, triedAt(message, at*time.Second), nil})

@@ -2,6 +2,7 @@ package unready_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -301,11 +302,11 @@ func TestEndedWaitTellsWhatIsKnown(t *testing.T) {
 func TestLastings(t *testing.T) {
 	want := listed(t)
 	slices.Sort(want)
-	if got := unready.Codes(); !slices.Equal(got, slices.Compact(want)) {
+	if got := slices.Sorted(maps.Keys(unready.Lastings())); !slices.Equal(got, slices.Compact(want)) {
 		t.Errorf("the table has %q, doc.go %q", got, want)
 	}
-	for _, code := range unready.Codes() {
-		if l, _ := unready.LastingOf(code); l.After < 15*time.Second || l.After >= 5*time.Minute {
+	for _, code := range slices.Sorted(maps.Keys(unready.Lastings())) {
+		if l := unready.Lastings()[code]; l.After < 15*time.Second || l.After >= 5*time.Minute {
 			t.Errorf("%s: %+v", code, l)
 		}
 	}

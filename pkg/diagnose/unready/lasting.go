@@ -1,20 +1,10 @@
 package unready
 
 import (
-	"maps"
-	"slices"
 	"time"
-)
 
-// Lasting says whether it makes sense to wait for a cause to pass.
-type Lasting struct {
-	// Ends is set if the cause stays until something is changed, so that a wait may end.
-	Ends bool
-	// After is how long the cause has to last, without any other change in the object,
-	// before a wait ends. For a cause that may pass by itself, it serves users who do not
-	// want to wait for that.
-	After time.Duration
-}
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
+)
 
 const (
 	// atOnce is for what follows from the object alone, so that another look cannot
@@ -28,24 +18,14 @@ const (
 	comes = 2 * time.Minute
 )
 
-// LastingOf returns what applies to a cause. It is false for a code that this package does
-// not have.
-func LastingOf(code string) (Lasting, bool) {
-	l, ok := lastings()[code]
-	return l, ok
-}
-
-// Codes returns the codes of all causes, sorted.
-func Codes() []string { return slices.Sorted(maps.Keys(lastings())) }
-
-// lastings is the one table of the causes that may end a wait.
+// Lastings is the one table of the causes that may end a wait, by their code.
 //
 // Ending a wait for a cause that would have passed fails a healthy rollout; not ending it
 // merely costs time. So a doubtful cause does not end it.
-func lastings() map[string]Lasting {
-	ends := func(after time.Duration) Lasting { return Lasting{Ends: true, After: after} }
-	passes := Lasting{After: decided}
-	return map[string]Lasting{
+func Lastings() map[string]diagnose.Lasting {
+	ends := func(after time.Duration) diagnose.Lasting { return diagnose.Lasting{Ends: true, After: after} }
+	passes := diagnose.Lasting{After: decided}
+	return map[string]diagnose.Lasting{
 		// Pods that are not created.
 		"QuotaExceeded":         passes,        // quota is freed when something else ends
 		"QuotaNeedsResources":   ends(comes),   // the template states no resources; only a LimitRange could supply them
