@@ -146,3 +146,95 @@ func (e *Engine) predictorOf(t *target) predict.Predictor {
 	p.Take, p.Yield = slices.Concat(t.take, p.Take), slices.Concat(t.yield, p.Yield)
 	return p
 }
+
+// inspect looks at a phase of which nothing is written because one before it is
+// contested, so that one run shows every conflict and not those of one phase. An
+// object that is not there can be in no conflict, and one of a kind that is yet
+// to be served is not there.
+func (e *Engine) inspect(ctx context.Context, ph plan.Phase, why error) {
+	items := make([]*plan.Item, 0, len(ph.Items))
+	for i := range ph.Items {
+		item := &ph.Items[i]
+		if item.Kind.Resource == "" {
+			e.skip(*item, why)
+			continue
+		}
+		items = append(items, item)
+	}
+	e.holdBack(ctx, e.read(ctx, items), why)
+}
+
+// holdBack reports the conflicts among objects of which none is written, and of
+// the others whether they would have changed.
+func (e *Engine) holdBack(ctx context.Context, f found, why error) {
+	var unasked []*target
+	for _, t := range f.targets {
+		if t.Answer == nil && t.Unchecked == "" && !t.contested() {
+			unasked = append(unasked, t)
+		}
+	}
+	e.each(ctx, unasked, e.askOne)
+	for _, t := range f.targets {
+		switch {
+		case t.done:
+		case t.contested():
+			e.conflict(t)
+		default:
+			e.skip(t.Item, why)
+		}
+	}
+	for _, item := range f.absent {
+		e.skip(*item, why)
+	}
+}
+
+// ask asks the server about the targets of which the live object alone does not
+// tell enough. It returns those that are left to write.
+func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
+	var doubtful []*target
+	for _, t := range targets {
+		if t.Verdict == noop.Doubtful || t.Verdict == noop.Contested {
+			doubtful = append(doubtful, t)
+		}
+	}
+	e.each(ctx, doubtful, e.askOne)
+	return slices.DeleteFunc(targets, (*target).isDone)
+}
+
+// askOne asks about one target. It is done if nothing would change, or if the
+// server refuses it.
+func (e *Engine) askOne(ctx context.Context, t *target) {
+	err := e.predict(ctx, t)
+	switch {
+	case err != nil && e.mustRecreate(ctx, t, err): // It is left to write.
+	case err != nil:
+		t.done = true
+		e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
+	case !t.contested() && t.NoChange():
+		t.done = true
+		e.accepted(ctx, t, t.Answer)
+	}
+}
+
+// predict asks the server what the apply would make of the target.
+func (e *Engine) predict(ctx context.Context, t *target) error {
+	err := e.predictorOf(t).Ask(ctx, e.Server, &t.Prediction)
+	if conflict, ok := errors.AsType[*predict.ConflictError](err); ok {
+		t.Conflicts = conflict.Conflicts
+		t.refusal = e.predictorOf(t).ExplainConflict(ctx, e.Server, &t.Prediction, conflict)
+		return nil
+	}
+	return err
+}
+
+// guess reports what a client-side dry run knows: what would be sent.
+func (e *Engine) guess(_ context.Context, t *target) {
+	did := event.Configured
+	if t.Live == nil {
+		did = event.Created
+	}
+	e.finish(event.Applied{
+		Ref: t.Item.Ref, Source: t.Item.Source, Action: did,
+		Yielded: t.Yielded, Left: t.Left,
+	})
+}

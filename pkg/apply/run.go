@@ -3,11 +3,15 @@ package apply
 import (
 	"context"
 	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
 // Run carries out the plan. It returns an *IncompleteError when some object
@@ -103,4 +107,106 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 		e.each(ctx, late, do)
 	}
 	return true
+}
+
+// side is how many objects are dealt with side by side. The server's client keeps the
+// pace, so the bound here only limits memory.
+const side = 256
+
+// each runs do for all targets side by side.
+func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {
+	var g errgroup.Group
+	g.SetLimit(side)
+	for _, t := range targets {
+		g.Go(func() error {
+			e.one(ctx, t, do)
+			return nil
+		})
+	}
+	_ = g.Wait() // do reports by events, never by an error
+}
+
+// finishEach is each for the last that is done with the targets, and with the objects that
+// are not there yet, which become targets when their turn comes. It lets go of each as soon
+// as it is done, so that what is settled takes no memory while the rest is written. It
+// returns those that turned out to be in conflict and are to be decided.
+func (e *Engine) finishEach(ctx context.Context, f found, do func(context.Context, *target)) (late []*target) {
+	var mu sync.Mutex
+	finish := func(t *target) {
+		e.one(ctx, t, do)
+		if t.late {
+			mu.Lock()
+			defer mu.Unlock()
+			late = append(late, t)
+		}
+	}
+	var g errgroup.Group
+	g.SetLimit(side)
+	for i, t := range f.targets {
+		f.targets[i] = nil
+		g.Go(func() error {
+			finish(t)
+			return nil
+		})
+	}
+	for i, planned := range f.absent {
+		f.absent[i] = nil
+		g.Go(func() error {
+			if t := e.evaluate(ctx, *planned, nil); t != nil {
+				finish(t)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait()
+	return late
+}
+
+// one runs do for a target, unless the run has ended.
+func (e *Engine) one(ctx context.Context, t *target, do func(context.Context, *target)) {
+	if ctx.Err() != nil {
+		t.done = true
+		e.skip(t.Item, context.Cause(ctx))
+		return
+	}
+	do(ctx, t)
+}
+
+// try reports what the write of one target would do.
+func (e *Engine) try(ctx context.Context, t *target) {
+	out := event.Applied{Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created}
+	if t.Live == nil {
+		if e.done.created(t.Item) {
+			out.Reason = unchecked(t.Item)
+			e.seen(t.Item, nil, t.Item.Object, true)
+			e.finish(out)
+			return
+		}
+	}
+	if t.Answer == nil && t.Unchecked == "" && t.anew == nil {
+		if e.askOne(ctx, t); t.done {
+			return
+		}
+	}
+	switch {
+	case t.anew != nil:
+		out.Action, out.Reason = event.Recreated, t.anew.Reason
+		e.finish(out)
+	case t.contested(): // only since we looked at the phase
+		e.conflict(t)
+	case t.Unchecked != "":
+		out.Action, out.Reason, out.Yielded, out.Left = event.Configured, t.Unchecked, t.Yielded, t.Left
+		e.finish(e.taking(t, out))
+	default:
+		e.accepted(ctx, t, t.Answer)
+	}
+}
+
+// taking adds what an apply that the server was not asked about takes over.
+func (e *Engine) taking(t *target, out event.Applied) event.Applied {
+	out.Adopted = t.AdoptedFrom()
+	for _, c := range redact.Conflicts(t.Item.Ref, slices.Concat(t.Taken, t.Overwritten)) {
+		out.Taken = append(out.Taken, c.Change())
+	}
+	return out
 }
