@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/schedule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
@@ -79,4 +80,148 @@ func (e *Engine) reasons(ctx context.Context, t *target, live *unstructured.Unst
 	ctx, cancel := context.WithTimeout(ctx, explainFor)
 	defer cancel()
 	return e.Explainer.Explain(ctx, *t.kind, live)
+}
+
+const (
+	// explainFor bounds one explanation.
+	explainFor = 30 * time.Second
+	// explainMost bounds the pause between two explanations of one object.
+	explainMost = 2 * time.Minute
+	// explainMany is how many objects of a phase are explained: of a thousand that wait for
+	// the same thing, no one reads more.
+	explainMany = 50
+	// explainSide is how many are explained side by side.
+	explainSide = 8
+)
+
+// explanation is what is known of why a target does not go.
+type explanation struct {
+	running bool
+	// last is when it was explained; zero for never. pause comes before the next.
+	last  time.Time
+	pause time.Duration
+	// causes are the latest; told is what was reported of them.
+	causes []event.Cause
+	told   schedule.Told
+	// passed over, because there are too many.
+	passed bool
+	// lasting is since when each cause was found again and again that may end the wait.
+	lasting map[string]time.Time
+}
+
+// endsFor takes in the latest causes, found at now while nothing had moved since moved. It
+// returns the cause that has lasted long enough to end the wait, and else when the first of
+// them will have; zero for never.
+func (x *explanation) endsFor(ends func(event.Cause) time.Duration, moved, now time.Time) (over *event.Cause, next time.Time) {
+	before := x.lasting
+	x.lasting = map[string]time.Time{}
+	for _, c := range x.causes {
+		after := ends(c)
+		if after <= 0 {
+			continue
+		}
+		first, known := before[c.Code]
+		if !known || first.Before(moved) {
+			first = now
+		}
+		x.lasting[c.Code] = first
+		due := first.Add(after)
+		if !due.After(now) {
+			return &c, next
+		}
+		if next.IsZero() || due.Before(next) {
+			next = due
+		}
+	}
+	return nil, next
+}
+
+// next is when to explain a target of which nothing moves since then.
+func (x *explanation) next(since time.Time, after time.Duration) time.Time {
+	at := since.Add(after)
+	if again := x.last.Add(x.pause); again.After(at) {
+		return again
+	}
+	return at
+}
+
+// over tells that there is nothing to be had from explaining it now, when its time
+// is over: it was explained since it last moved, or since then.
+func (x *explanation) over(moved, due time.Time) bool {
+	known := !x.last.IsZero() && (!x.last.Before(moved) || !x.last.Before(due))
+	return !x.running && (x.passed || known)
+}
+
+// see takes in a new version of an object that is going. The engine is locked.
+func (e *Engine) see(t *target, u *unstructured.Unstructured) {
+	t.keep(u)
+	t.goes()
+	next := markOf(u)
+	if t.marks == nil {
+		t.marks = map[string]bool{}
+		t.mark, t.moved = next, time.Now()
+		t.marks[next.text()] = true
+		return
+	}
+	text := t.mark.step(next)
+	if t.contents.most > 0 && len(t.mark.finalizers) == len(next.finalizers) {
+		text = "" // How much is left in it says more.
+	}
+	t.mark = next
+	if t.marks[next.text()] {
+		return // Back and forth is no progress.
+	}
+	t.marks[next.text()] = true
+	t.moved = time.Now()
+	if text != "" && !t.asked.IsZero() {
+		e.goes(t, event.Going{Ref: t.Ref, Text: text})
+	}
+}
+
+// goes reports that something moved, at most once a second for an object. News that has to
+// wait is replaced by newer news. The engine is locked.
+func (e *Engine) goes(t *target, g event.Going) {
+	t.news = &g
+	if e.tellNews(t, time.Now()) > 0 {
+		e.wake()
+	}
+}
+
+// tellNews tells what moved in an object, and returns how long that has to wait yet.
+func (e *Engine) tellNews(t *target, now time.Time) time.Duration {
+	if t.news == nil {
+		return 0
+	}
+	left := t.burst.Left(now)
+	if left == 0 {
+		e.Emit(*t.news)
+		t.news = nil
+	}
+	return left
+}
+
+// count counts what a target holds, beside the wait. The engine is locked.
+func (e *Engine) count(ctx context.Context, t *target) {
+	c, live := &t.contents, t.live
+	c.running = true
+	e.side.Go(func() {
+		n, err := e.Counter.Count(ctx, live)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		c.running = false
+		c.pause = min(max(countFirst, c.pause+c.pause/4), countLast)
+		c.due = time.Now().Add(c.pause)
+		defer e.wake()
+		if err != nil || t.done || ctx.Err() != nil {
+			return // Its conditions tell, later and less.
+		}
+		before, known := c.left, c.most > 0
+		c.left, c.most = n, max(n, c.most)
+		if known && n < before {
+			t.moved = time.Now()
+		}
+		if n != before {
+			e.goes(t, event.Going{Ref: t.Ref, Done: c.most - n, Total: c.most})
+		}
+	})
 }
