@@ -3,8 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
@@ -12,8 +15,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // giveScope is which objects are meant.
@@ -93,4 +98,143 @@ func plannedTargets(ctx context.Context, client *client.Client, p *plan.Plan) ([
 		}
 	}
 	return all, errors.Join(faults...)
+}
+
+// listed are the objects of an inventory. One whose version is no longer served is found at the
+// one that is.
+func listed(
+	ctx context.Context, c *connection.Connection, server *client.Client, of inventory.Of, next nextRun, emit func(event.Event),
+) ([]give.Target, error) {
+	kind, err := server.Preferred(ctx, of.Kind())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", of, err)
+	}
+	ref := object.Ref{GVK: kind.GVK, Namespace: of.Namespace, Name: of.Name}
+	live, err := server.Get(ctx, kind, ref)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", of, target.Explained(ctx, server, ref, err))
+	}
+	contents, err := of.Read(live)
+	if err != nil {
+		return nil, err
+	}
+	if contents.Release != nil {
+		return released(ctx, c, server, *contents.Release, next, emit)
+	}
+	targets := make([]give.Target, 0, len(contents.Objects))
+	var faults []error
+	moved := map[schema.GroupVersionKind]bool{}
+	for _, ref := range contents.Objects {
+		kind, err := server.Kind(ctx, ref.GVK)
+		if errors.As(err, new(*client.NoKindError)) {
+			served, elsewhere := server.Preferred(ctx, ref.GVK.GroupKind())
+			if elsewhere == nil && !moved[ref.GVK] {
+				moved[ref.GVK] = true
+				emit(event.Warned{Text: fmt.Sprintf("%s lists %s at %s, which the server no longer serves: it is read at %s",
+					of, ref.GVK.Kind, ref.GVK.GroupVersion(), served.GVK.GroupVersion())})
+			}
+			if elsewhere == nil {
+				kind, err = served, nil
+			}
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s lists %s: %w", of, ref, err))
+			continue
+		}
+		ref.GVK = kind.GVK
+		targets = append(targets, give.Target{Kind: kind, Ref: ref})
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return next.stated(ctx, server, targets, of.String(), asIs, emit)
+}
+
+// released are the objects of a Helm release, as Helm applied them last, or is to apply them next.
+func released(
+	ctx context.Context, c *connection.Connection, client *client.Client, named inventory.Release, next nextRun, emit func(event.Event),
+) ([]give.Target, error) {
+	secrets := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+	var all []*unstructured.Unstructured
+	err := client.Select(ctx, secrets, object.Selection{Namespace: named.Namespace, Labels: inventory.Labels(named.Name)}, "", func(u *unstructured.Unstructured) {
+		all = append(all, u)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the release %s/%s: %w", named.Namespace, named.Name, err)
+	}
+	newest := inventory.Newest(all)
+	if newest == nil {
+		return nil, &object.HintedError{
+			Err:    fmt.Errorf("there is no Helm release %s/%s", named.Namespace, named.Name),
+			Advice: "helm list -A shows those that there are. Releases that Helm keeps elsewhere than in Secrets cannot be read: give their manifest with -f and --to=helm",
+		}
+	}
+	release, err := inventory.Decode(newest)
+	if err != nil {
+		return nil, fmt.Errorf("the release %s/%s: %w", named.Namespace, named.Name, err)
+	}
+	if caution := release.Caution(); caution != "" {
+		emit(event.Warned{Text: fmt.Sprintf("the release %s/%s: %s", named.Namespace, named.Name, text.Printable(caution))})
+	}
+	read, err := manifest.Read(ctx, manifest.Options{Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), Secrets: c.Vault})
+	if err != nil {
+		return nil, fmt.Errorf("the manifest of the release %s/%s: %w", named.Namespace, named.Name, err)
+	}
+	var targets []give.Target
+	var faults []error
+	for _, m := range read.Objects {
+		kind, err := client.Kind(ctx, m.Object.GroupVersionKind())
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		stated := release.Applied(m.Object)
+		if kind.Namespaced && stated.GetNamespace() == "" {
+			stated.SetNamespace(release.Namespace)
+		}
+		ref := object.RefOf(stated)
+		ref.GVK = kind.GVK
+		targets = append(targets, give.Target{Kind: kind, Ref: ref, Stated: stated})
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return next.stated(ctx, client, targets, fmt.Sprintf("the release %s/%s", named.Namespace, named.Name), release.Applied, emit)
+}
+
+func asIs(u *unstructured.Unstructured) *unstructured.Unstructured { return u }
+
+// nextRun is what a tool is to apply next, as far as it is known.
+type nextRun struct {
+	known     bool
+	manifests []object.Manifest
+}
+
+// stated returns the listed targets as the manifests state them, and says what only one of the two
+// has; all as they are if the manifests are not known.
+func (n nextRun) stated(
+	ctx context.Context, client *client.Client, listed []give.Target, of string,
+	applied func(*unstructured.Unstructured) *unstructured.Unstructured, emit func(event.Event),
+) ([]give.Target, error) {
+	if !n.known {
+		return listed, nil
+	}
+	kindOf := func(gvk schema.GroupVersionKind) (object.Kind, error) { return client.Kind(ctx, gvk) }
+	met, err := give.Meet(listed, n.manifests, kindOf, applied)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range met.Gone {
+		emit(event.Warned{Ref: ref, Text: fmt.Sprintf("%s lists it, and the manifests of its next run do not have it: nothing of it is given", of)})
+	}
+	if met.Beyond > 0 {
+		emit(event.Warned{Text: fmt.Sprintf("%s of the manifests left out: %s does not list it yet", text.Count(met.Beyond, "object"), of)})
+	}
+	if len(met.Targets) == 0 {
+		return nil, &object.HintedError{
+			Err:    fmt.Errorf("the manifests have no object of %s", of),
+			Advice: "give those that it applies, with their namespaces",
+		}
+	}
+	return met.Targets, nil
 }

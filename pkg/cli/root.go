@@ -1,3 +1,6 @@
+// Package cli has the verbs, a file each: flags hold the command line, toOptions parses it once,
+// Execute hands a client and a printer to an engine. Start with [Main]. Flags that several verbs
+// read are in packages of their own (input, target, waitcmd). It decides nothing about objects.
 package cli
 
 import (
@@ -18,7 +21,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/deletecmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/stuckcmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/waitcmd"
