@@ -116,6 +116,9 @@ func (v *rules) quota(w workload, said string, c *event.Cause) bool {
 	}
 	c.BlockedBy = diagnose.RefOf("v1", "ResourceQuota", ns, quota)
 	c.Next = rule.Describe(c.BlockedBy)
+	if requested, ok := after(said, "requested: ", ", used: "); ok {
+		c.Evidence = append(c.Evidence, "requested: "+requested)
+	}
 	if q := rule.Lookup[corev1.ResourceQuota](v.View, c.BlockedBy); q != nil {
 		var full []string
 		for resource, hard := range q.Status.Hard {

@@ -44,6 +44,31 @@ func Causes(causes []event.Cause) []string {
 	return text
 }
 
+// Brief leaves out of causes what they say twice: conditions and events from which a recognized
+// cause was concluded, and how much a namespace holds beside the causes that hold it.
+func Brief(causes []event.Cause) []event.Cause {
+	holding := slices.ContainsFunc(causes, func(c event.Cause) bool {
+		return slices.ContainsFunc(c.Evidence, func(e string) bool { return strings.HasPrefix(e, "holds back ") })
+	})
+	var out []event.Cause
+	for _, c := range causes {
+		if holding && c.Code == "ContentRemains" {
+			continue
+		}
+		if c.Code != "CreateRefused" { // Else the server's own words are all that is known.
+			c.Evidence = slices.DeleteFunc(slices.Clone(c.Evidence), repeats)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// repeats reports whether evidence is a condition or an event that a cause puts in other words.
+func repeats(evidence string) bool {
+	return slices.ContainsFunc([]string{"condition ReplicaFailure: ", "event FailedCreate: ", "NamespaceDeletionDiscoveryFailure: "},
+		func(prefix string) bool { return strings.HasPrefix(evidence, prefix) })
+}
+
 // Codes names causes without their messages: NoStorageClass, ImagePull.
 func Codes(causes []event.Cause) string {
 	var codes []string

@@ -74,7 +74,9 @@ func (c *Reporter) hangs(head, more string, e event.Stuck) {
 	case same == 0:
 		var b strings.Builder
 		b.WriteString(head + "\n")
-		e.Causes = c.doubts.Once(e.Causes)
+		if e.Causes = c.doubts.Once(e.Causes); !c.verbose {
+			e.Causes = format.Brief(e.Causes)
+		}
 		format.Below(&b, format.Stuck(e, format.Columns(c.columns())), "    ", c.columns())
 		c.note(b.String())
 	case same < many:

@@ -49,7 +49,7 @@ func details(b output.Base, a event.Applied, room int) []string {
 		}
 		return append(withCommas("from ", format.Owners(c.Owners, b.Now()), ":"), fromTo(c, room)...)
 	})...)
-	all = append(all, format.Causes(a.Causes)...)
+	all = append(all, format.Causes(brief(b, a.Causes))...)
 	all = append(all, paths("yielded", pathsOf(a.Yielded), most, room, nil)...)
 	if b.Verbose {
 		all = append(all, paths("left", changesLeft(a.Left), most, room, func(c managedfields.Change, _ int) []string {

@@ -159,7 +159,7 @@ func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 	if causes := all[0].Causes; len(causes) > 0 && t.told != nil && slices.ContainsFunc(all, t.told) {
 		format.Below(b, []string{causes[0].Code + ": see above"}, "    ", t.Width)
 	} else {
-		format.Below(b, format.Causes(causes), "    ", t.Width)
+		format.Below(b, format.Causes(brief(t.Base, causes)), "    ", t.Width)
 	}
 	if len(all[0].Causes) == 0 && all[0].Overdue && t.pointed < manySkipped {
 		t.pointed++

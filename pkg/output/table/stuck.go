@@ -75,12 +75,13 @@ func (t *stuckTable) summary() string {
 
 func (t *stuckTable) object(b *strings.Builder, s event.Stuck) {
 	fmt.Fprintf(b, "%s  %s%s\n", t.Paint.Action(event.Remains, string(event.Remains)), format.Name(s.Ref), format.TerminatingFor(s.Since, t.Now()))
+	s.Causes = brief(t.Base, s.Causes)
 	format.Below(b, format.Stuck(s, format.Columns(t.Width)), "    ", t.Width)
 }
 
 // root writes one cause, and below it, as a tree, what it holds back.
 func (t *stuckTable) root(b *strings.Builder, r event.Rooted) {
-	head := format.Causes([]event.Cause{r.Cause})
+	head := format.Causes(brief(t.Base, []event.Cause{r.Cause}))
 	var title strings.Builder
 	format.Below(&title, head[:1], "", t.Width)
 	b.WriteString(t.Paint.Bold.Sprint(strings.TrimSpace(title.String())) + "\n")

@@ -102,24 +102,32 @@ func waitedLines(b output.Base, w event.Waited, room int) []string {
 	if w.Action != event.Gone && w.Action != event.Unselected {
 		conditions := w.Conditions
 		if !b.Verbose && slices.ContainsFunc(w.Causes, func(c event.Cause) bool { return !c.Doubt && !c.Passing }) {
-			conditions = withoutRefusals(conditions)
+			conditions = withoutRepetition(conditions)
 		}
 		text = append(text, conditionLines(b, conditions, room)...)
 	}
-	return append(text, format.Causes(w.Causes)...)
+	return append(text, format.Causes(brief(b, w.Causes))...)
 }
 
-// withoutRefusals leaves out of conditions why Pods are refused: a cause below them says
-// that better.
-func withoutRefusals(conditions []event.Condition) []event.Condition {
+// withoutRepetition leaves out of conditions why Pods are refused, and what readiness read: a cause
+// below them says that better. What a condition of the user's own read stays.
+func withoutRepetition(conditions []event.Condition) []event.Condition {
 	conditions = slices.Clone(conditions)
 	for i, c := range conditions {
 		conditions[i].Message, _, _ = strings.Cut(c.Message, "; Pods cannot be created")
-		conditions[i].Values = slices.DeleteFunc(slices.Clone(c.Values), func(v event.Value) bool {
-			return strings.Contains(v.Expr, `"ReplicaFailure"`)
-		})
+		if c.For == "ready" && conditions[i].Message != "" {
+			conditions[i].Values = nil
+		}
 	}
 	return conditions
+}
+
+// brief leaves out of causes what they repeat, unless all is wanted.
+func brief(b output.Base, causes []event.Cause) []event.Cause {
+	if b.Verbose {
+		return causes
+	}
+	return format.Brief(causes)
 }
 
 // isOfCondition reports whether the error of an object is that of a condition that is

@@ -21,14 +21,15 @@ func TestRefusalOnce(t *testing.T) {
 			},
 		}},
 	}
-	short := []string{"not ready: 0 of 1 replica is up to date", "  .status.replicas  0"}
+	short := []string{"not ready: 0 of 1 replica is up to date", "PodSecurityViolation"}
 	for name, c := range map[string]struct {
 		causes  []event.Cause
 		verbose bool
 		want    int
 	}{
-		"a cause":             {causes: []event.Cause{{Code: "PodSecurityViolation"}}, want: 3},
-		"a cause, all of it":  {causes: []event.Cause{{Code: "PodSecurityViolation"}}, verbose: true, want: 4},
+		"a cause":             {causes: []event.Cause{{Code: "PodSecurityViolation", Evidence: []string{"event FailedCreate: pods are forbidden"}}}, want: 2},
+		"a cause, all of it":  {causes: []event.Cause{{Code: "PodSecurityViolation", Evidence: []string{"event FailedCreate: pods are forbidden"}}}, verbose: true, want: 5},
+		"no known cause":      {causes: []event.Cause{{Code: "CreateRefused", Evidence: []string{"event FailedCreate: pods are forbidden"}}}, want: 3},
 		"a doubt":             {causes: []event.Cause{{Code: "NotAllowed", Doubt: true}}, want: 4},
 		"of an older version": {causes: []event.Cause{{Code: "ImagePull", Passing: true}}, want: 4},
 		"no cause":            {want: 3},

@@ -1,0 +1,29 @@
+package format
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+)
+
+// A recognized cause is told once: neither the condition or event that it was concluded from, nor how
+// much a namespace holds beside what holds it. Without one, the server's own words stay.
+func TestBrief(t *testing.T) {
+	refusal := []string{"condition ReplicaFailure: pods are forbidden", "used: pods 1 of 1"}
+	for name, test := range map[string]struct{ causes, want []event.Cause }{
+		"recognized":   {[]event.Cause{{Code: "QuotaExceeded", Evidence: refusal}}, []event.Cause{{Code: "QuotaExceeded", Evidence: refusal[1:]}}},
+		"not":          {[]event.Cause{{Code: "CreateRefused", Evidence: refusal}}, []event.Cause{{Code: "CreateRefused", Evidence: refusal}}},
+		"a namespace":  {[]event.Cause{{Code: "FinalizerUnknown", Evidence: []string{"holds back 1 object in it: configmap/a"}}, {Code: "ContentRemains"}}, []event.Cause{{Code: "FinalizerUnknown", Evidence: []string{"holds back 1 object in it: configmap/a"}}}},
+		"content only": {[]event.Cause{{Code: "ContentRemains"}}, []event.Cause{{Code: "ContentRemains"}}},
+		"none":         {nil, nil},
+	} {
+		before := slices.Clone(refusal)
+		if got := Brief(test.causes); !slices.EqualFunc(got, test.want, func(a, b event.Cause) bool { return a.Code == b.Code && slices.Equal(a.Evidence, b.Evidence) }) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if !slices.Equal(refusal, before) {
+			t.Fatalf("%s: the evidence itself was changed", name)
+		}
+	}
+}
