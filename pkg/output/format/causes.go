@@ -45,14 +45,16 @@ func Causes(causes []event.Cause) []string {
 }
 
 // Brief leaves out of causes what they say twice: conditions and events from which a recognized
-// cause was concluded, and how much a namespace holds beside the causes that hold it.
+// cause was concluded, that a time is over beside why, and how much a namespace holds beside what
+// holds it.
 func Brief(causes []event.Cause) []event.Cause {
 	holding := slices.ContainsFunc(causes, func(c event.Cause) bool {
 		return slices.ContainsFunc(c.Evidence, func(e string) bool { return strings.HasPrefix(e, "holds back ") })
 	})
+	explained := slices.ContainsFunc(causes, func(c event.Cause) bool { return c.Code != "ProgressDeadlineExceeded" && !c.Doubt && !c.Passing })
 	var out []event.Cause
 	for _, c := range causes {
-		if holding && c.Code == "ContentRemains" {
+		if holding && c.Code == "ContentRemains" || explained && c.Code == "ProgressDeadlineExceeded" {
 			continue
 		}
 		if c.Code != "CreateRefused" { // Else the server's own words are all that is known.

@@ -16,6 +16,8 @@ func TestBrief(t *testing.T) {
 		"not":          {[]event.Cause{{Code: "CreateRefused", Evidence: refusal}}, []event.Cause{{Code: "CreateRefused", Evidence: refusal}}},
 		"a namespace":  {[]event.Cause{{Code: "FinalizerUnknown", Evidence: []string{"holds back 1 object in it: configmap/a"}}, {Code: "ContentRemains"}}, []event.Cause{{Code: "FinalizerUnknown", Evidence: []string{"holds back 1 object in it: configmap/a"}}}},
 		"content only": {[]event.Cause{{Code: "ContentRemains"}}, []event.Cause{{Code: "ContentRemains"}}},
+		"a deadline":   {[]event.Cause{{Code: "ImagePull"}, {Code: "ProgressDeadlineExceeded"}}, []event.Cause{{Code: "ImagePull"}}},
+		"no reason":    {[]event.Cause{{Code: "NotAllowed", Doubt: true}, {Code: "ProgressDeadlineExceeded"}}, []event.Cause{{Code: "NotAllowed"}, {Code: "ProgressDeadlineExceeded"}}},
 		"none":         {nil, nil},
 	} {
 		before := slices.Clone(refusal)

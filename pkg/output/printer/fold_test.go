@@ -9,6 +9,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
@@ -61,6 +62,18 @@ func folded() map[string]struct {
 		}},
 		"would be kept": {of: printer.ForDiff, counted: true, one: func(i int) event.Event {
 			return event.Compared{Ref: config(numbered(i)), Action: event.None, Departed: true, Reason: "left the input, and stays: its kind is not pruned"}
+		}},
+		"objects that join a set": {of: printer.ForDiff, counted: true, one: func(i int) event.Event {
+			labels := map[string]any{"applyset.kubernetes.io/part-of": "applyset-x-v1"}
+			return event.Compared{
+				Ref: config(numbered(i)), Action: event.Update,
+				Before: map[string]any{"data": map[string]any{"a": "b"}},
+				After:  map[string]any{"data": map[string]any{"a": "b"}, "metadata": map[string]any{"labels": labels}},
+				Changes: []managedfields.Change{
+					{Kind: managedfields.Added, Path: fieldpath.Field("metadata", "labels"), To: labels},
+					{Kind: managedfields.Added, Path: fieldpath.Field("metadata", "labels", "applyset.kubernetes.io/part-of"), To: "applyset-x-v1"},
+				},
+			}
 		}},
 		"conditions of CRDs that go": {of: printer.ForDelete, one: func(i int) event.Event {
 			return event.Going{Ref: config(numbered(i)), Text: "condition Terminating is True (InstanceDeletionInProgress)"}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -69,7 +70,8 @@ func (t *diffTable) Handle(e event.Event) {
 	joins := t.hideSet(&compared)
 	before, after, err := projections(compared)
 	compared.Err = errors.Join(compared.Err, err)
-	if joins && before == after && compared.Err == nil && len(compared.Changes) == 1 && compared.Reason == "" {
+	owned := slices.ContainsFunc(compared.Changes, func(c managedfields.Change) bool { return len(c.Owners) > 0 })
+	if joins && before == after && compared.Err == nil && compared.Reason == "" && !owned {
 		t.joining++
 		return
 	}
@@ -252,6 +254,9 @@ func withoutMember(side map[string]any) map[string]any {
 	meta["labels"], side["metadata"] = labels, meta
 	if len(labels) == 0 {
 		delete(meta, "labels")
+	}
+	if len(meta) == 0 {
+		delete(side, "metadata")
 	}
 	return side
 }
