@@ -252,7 +252,7 @@ cluster-status: ## say whether it runs
 	@$(CONTROLPLANE) status
 
 .PHONY: bench
-bench: build cluster-build ## speed beside kubectl and the raw limit, as Markdown; an hour and a half (BENCHFLAGS=-help)
+bench: build cluster-build ## speed beside kubectl and the raw limit, as Markdown; two hours (BENCHFLAGS=-help)
 	$(GO) build -o $(BIN)/bench ./test/bench
 	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect $(BENCHFLAGS)
 	@$(if $(BENCHFLAGS),,$(MAKE) bench-webhook)
@@ -266,27 +266,14 @@ bench-peers: build $(BIN)/helm $(BIN)/peers cluster-build ## speed beside kubect
 $(BIN)/peers: test/bench/peers/main.go test/bench/peers/go.mod test/bench/peers/go.sum
 	$(GO) build -C test/bench/peers -o $(TOOLS)/peers .
 
-# Where the pages are that the benches renew; those of the webhook renew docs/webhook.md.
-PAGES ?= test/bench
-
-.PHONY: bench-pages
-bench-pages: build $(BIN)/helm $(BIN)/peers cluster-build ## all benches, and renew test/bench/performance*.md and the picture with what they measure; some hours, on a calm machine
-	$(GO) build -o $(BIN)/bench ./test/bench
-	@# What one finds wrong is in its tables, and no reason not to measure the others.
-	@status=0; bench='$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect -flux $(BIN)/peers -helm $(BIN)/helm -pages $(PAGES)'; \
-	  $$bench -json $(BIN)/bench.json $(BENCHFLAGS) || status=1; \
-	  $$bench -json $(BIN)/bench-growth.json -growth || status=1; \
-	  $$bench -json $(BIN)/bench-peers.json -peers $(PEERSFLAGS) || status=1; \
-	  $(MAKE) bench-webhook BENCHFLAGS='-pages docs' || status=1; exit $$status
-
 .PHONY: bench-webhook
 bench-webhook: build $(BIN)/helm cluster-build ## what the webhook costs who writes, and the tracker's memory, as Markdown; a quarter of an hour
 	$(GO) build -o $(BIN)/admission ./test/bench/admission
-	$(BIN)/admission -webhook $(BIN)/webhook -helm $(BIN)/helm $(BENCHFLAGS)
+	$(BIN)/admission $(BENCHFLAGS)
 
 .PHONY: bench-short
 bench-short: build $(BIN)/helm cluster-build ## the same with small sets, once: it fails on wrong results, never on time
 	$(GO) build -o $(BIN)/bench ./test/bench
 	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect -short $(BENCHFLAGS)
 	$(GO) build -o $(BIN)/admission ./test/bench/admission
-	$(BIN)/admission -webhook $(BIN)/webhook -helm $(BIN)/helm -short
+	$(BIN)/admission -short

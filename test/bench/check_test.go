@@ -1,109 +1,14 @@
 package main
 
 import (
-	"strconv"
+	"bytes"
+	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/k8sconnect/kubectl-k8sconnect/test/bench/lab"
 )
-
-func TestWritten(t *testing.T) {
-	at := func(versions_ ...string) lab.Versions {
-		out := lab.Versions{}
-		for i, v := range versions_ {
-			out[lab.Name{Name: strconv.Itoa(i)}] = v
-		}
-		return out
-	}
-	tests := map[string]struct {
-		work          string
-		before, after lab.Versions
-		wrong         string
-	}{
-		"created":                {workCreate, nil, at("1", "2", "3"), ""},
-		"nothing written":        {workAgain, at("1", "2"), at("1", "2"), ""},
-		"written for no change":  {workAgain, at("1", "2"), at("1", "3"), "1 of 2 objects were written, not 0"},
-		"gone":                   {workAgain, at("1", "2"), at("1"), "0 of 1 objects were written, not 0"},
-		"deleted":                {workDelete, at("1", "2"), nil, ""},
-		"not all deleted":        {workDelete, at("1", "2"), at("1"), "1 of 2 objects are still there"},
-		"diff wrote":             {workDiff, at("1", "2"), at("4", "3"), "2 of 2 objects were written, not 0"},
-		"dry run wrote":          {workDryRun, at("1"), at("2"), "1 of 1 objects were written, not 0"},
-		"two changed":            {workChange, at("1", "2", "3"), at("4", "5", "3"), ""},
-		"all written, not two":   {workChange, at("1", "2", "3"), at("4", "5", "6"), "3 of 3 objects were written, not 2"},
-		"a set":                  {workSet, nil, at("1", "2", "3"), ""},
-		"written for no set":     {workSetAgain, at("1", "2"), at("1", "3"), "1 of 2 objects were written, not 0"},
-		"pruned":                 {workPrune, at("1", "2", "3"), at("1", "2"), ""},
-		"nothing pruned":         {workPrune, at("1", "2", "3"), at("1", "2", "3"), "0 of 3 objects are gone, not 1"},
-		"pruned and written":     {workPrune, at("1", "2", "3"), at("1", "4"), "was written"},
-		"nothing written of two": {workChange, at("1", "2", "3"), at("1", "2", "3"), "0 of 3 objects were written, not 2"},
-	}
-	for title, test := range tests {
-		t.Run(title, func(t *testing.T) {
-			p := &lab.Plot{Sample: lab.Sample{Changed: 2, Leaving: 1}}
-			expect(t, checkWritten(p, test.work, test.before, test.after), test.wrong)
-		})
-	}
-}
-
-func TestContent(t *testing.T) {
-	s, err := lab.Generated(t.TempDir(), "Deployment", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// live is the server's state for a version of the manifests, after edit.
-	live := func(version int, edit func(u *unstructured.Unstructured) error) lab.Objects {
-		wanted, err := s.Objects(version)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := lab.Objects{}
-		for _, u := range wanted {
-			key := lab.NameOf(u)
-			u = u.DeepCopy()
-			u.SetNamespace("somewhere")
-			u.SetResourceVersion("7")
-			if err := edit(u); err != nil {
-				t.Fatal(err)
-			}
-			out[key] = u
-		}
-		return out
-	}
-	none := func(*unstructured.Unstructured) error { return nil }
-	missing := live(0, none)
-	delete(missing, lab.NameOf(&unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "bench-00001"},
-	}}))
-	tests := map[string]struct {
-		live  lab.Objects
-		wrong string // part of the error
-	}{
-		"as the manifests say": {live(0, none), ""},
-		"with defaults": {live(0, func(u *unstructured.Unstructured) error {
-			return unstructured.SetNestedField(u.Object, "Always", "spec", "template", "spec", "restartPolicy")
-		}), ""},
-		"one is missing":  {missing, "bench-00001 is not there"},
-		"another version": {live(1, none), "image is registry.example/app:1.1, not registry.example/app:1.0"},
-		"another value": {live(0, func(u *unstructured.Unstructured) error {
-			return unstructured.SetNestedField(u.Object, int64(3), "spec", "replicas")
-		}), "spec.replicas is 3, not 2"},
-		"a container more": {live(0, func(u *unstructured.Unstructured) error {
-			return unstructured.SetNestedSlice(u.Object, []any{map[string]any{}, map[string]any{}}, "spec", "template", "spec", "containers")
-		}), "containers has 2 items, not 1"},
-		"nothing in it": {live(0, func(u *unstructured.Unstructured) error {
-			u.Object["spec"] = nil
-			return nil
-		}), "spec"},
-	}
-	for title, test := range tests {
-		t.Run(title, func(t *testing.T) {
-			expect(t, references{}.content(&lab.Plot{Sample: s}, test.live), test.wrong)
-		})
-	}
-}
 
 // expect wants no error, or one with a text in it.
 func expect(t *testing.T, err error, text string) {
@@ -116,56 +21,123 @@ func expect(t *testing.T, err error, text string) {
 	}
 }
 
-func TestForeignSamplesAreComparedBetweenTools(t *testing.T) {
-	service := func(ip, uid, port string) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "v1", "kind": "Service",
-			"metadata": map[string]any{"name": "web", "uid": uid, "resourceVersion": uid},
-			"spec":     map[string]any{"clusterIP": ip, "ports": []any{map[string]any{"name": port, "nodePort": uid}}},
-		}}
+func TestCheckWritten(t *testing.T) {
+	s, err := generated(t.TempDir(), "ConfigMap", 3)
+	if err != nil {
+		t.Fatal(err)
 	}
-	key := lab.Name{Kind: "Service", Name: "web"}
-	s := lab.Sample{
-		Title: "foreign", Foreign: true,
-		Objects: func(int) ([]*unstructured.Unstructured, error) {
-			return []*unstructured.Unstructured{service("", "", "http")}, nil
-		},
-	}
-	r := references{}
-	for _, step := range []struct {
-		what string
-		live *unstructured.Unstructured
-		ok   bool
-	}{
-		{"the first sets the measure", service("10.0.0.1", "1", "http"), true},
-		{"what differs each time does not count", service("10.0.0.2", "2", "http"), true},
-		{"content counts", service("10.0.0.1", "1", "https"), false},
-	} {
-		err := r.content(&lab.Plot{Sample: s}, lab.Objects{key: step.live})
-		if (err == nil) != step.ok {
-			t.Errorf("%s: %v", step.what, err)
+	at := func(versions ...string) map[name]state {
+		out := map[name]state{}
+		for i, v := range versions {
+			out[nameOf(s.whole.objects[i])] = state{version: v}
 		}
+		return out
+	}
+	same := at("1", "2", "3")
+	tests := map[string]struct {
+		work          string
+		before, after map[name]state
+		wrong         string
+	}{
+		"created":               {workCreate, nil, same, ""},
+		"not all created":       {workCreate, nil, at("1", "2"), "there are 2 of 3 objects, not 3"},
+		"nothing written":       {workAgain, same, same, ""},
+		"written for no change": {workAgain, same, at("1", "2", "4"), "1 of 3 objects were written, not 0"},
+		"gone":                  {workAgain, same, at("1", "2"), "there are 2 of 3 objects, not 3"},
+		"deleted":               {workDelete, same, nil, ""},
+		"not all deleted":       {workDelete, same, at("1"), "there are 1 of 3 objects, not 0"},
+		"diff wrote":            {workDiff, same, at("4", "5", "3"), "2 of 3 objects were written, not 0"},
+		"one changed":           {workChange, same, at("4", "2", "3"), ""},
+		"all written, not one":  {workChange, same, at("4", "5", "6"), "3 of 3 objects were written, not 1"},
+		"nothing written of it": {workChange, same, same, "0 of 3 objects were written, not 1"},
+		"written for no set":    {workSetAgain, same, at("1", "2", "4"), "1 of 3 objects were written, not 0"},
+		"pruned":                {workPrune, same, at("1", "2"), ""},
+		"nothing pruned":        {workPrune, same, same, "there are 3 of 3 objects, not 2"},
+		"pruned and written":    {workPrune, same, at("1", "4"), "1 of 3 objects were written, not 0"},
+	}
+	for title, test := range tests {
+		t.Run(title, func(t *testing.T) { expect(t, checkWritten(s, test.work, test.before, test.after), test.wrong) })
 	}
 }
 
 func TestAnObjectThatSaysNothingMayBeWrittenAgain(t *testing.T) {
-	for text, wrong := range map[string]bool{
-		"{apiVersion: v1, kind: Namespace, metadata: {name: a}}":                 false,
-		"{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}}":      false,
-		"{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {a: YQ==}}":   true,
-		"{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {b: c}}}": true,
+	for text, wrong := range map[string]string{
+		"{apiVersion: v1, kind: Namespace, metadata: {name: a}}":                 "",
+		"{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}}":      "",
+		"{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {a: YQ==}}":   "1 of 1 objects were written",
+		"{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {b: c}}}": "1 of 1 objects were written",
 	} {
-		objects, err := lab.Decode([]byte(text))
+		objects, err := decode([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &lab.Plot{Sample: lab.Sample{Foreign: true, Objects: func(int) ([]*unstructured.Unstructured, error) { return objects, nil }}}
-		n := lab.NameOf(objects[0])
-		if err := checkWritten(p, workAgain, lab.Versions{n: "1"}, lab.Versions{n: "2"}); (err != nil) != wrong {
-			t.Errorf("%s: %v", text, err)
+		s, n := sample{whole: manifests{objects: objects}}, nameOf(objects[0])
+		expect(t, checkWritten(s, workAgain, map[name]state{n: {version: "1"}}, map[name]state{n: {version: "2"}}), wrong)
+		expect(t, checkWritten(s, workAgain, nil, map[name]state{n: {version: "1"}}), "1 of 1 objects were written")
+	}
+}
+
+// Every tool has to come to what the first made of the manifests, but for what differs each
+// time and for the marks of Helm and of sets.
+func TestReferences(t *testing.T) {
+	service := func(metadata, ip, uid, port string) *unstructured.Unstructured {
+		objects, err := decode([]byte("{apiVersion: v1, kind: Service, metadata: {name: web, uid: '" + uid + "'" + metadata + "}, spec: {clusterIP: " + ip +
+			", ports: [{name: " + port + ", nodePort: '" + uid + "'}]}, status: {}}"))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err := checkWritten(p, workAgain, lab.Versions{}, lab.Versions{n: "1"}); err == nil {
-			t.Errorf("%s: a new object is no fault", text)
+		return objects[0]
+	}
+	manifests := []*unstructured.Unstructured{service("", "none", "", "http")}
+	r := references{}
+	for _, step := range []struct {
+		what  string
+		live  *unstructured.Unstructured
+		wrong string
+	}{
+		{"the first sets the measure", service("", "10.0.0.1", "1", "http"), ""},
+		{"what differs each time does not count", service("", "10.0.0.2", "2", "http"), ""},
+		{"Helm's marks do not count", service(", labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: bench}", "a", "3", "http"), ""},
+		{"the label of a set does not count", service(", labels: {applyset.kubernetes.io/part-of: bench}", "a", "3", "http"), ""},
+		{"another label counts", service(", labels: {app.kubernetes.io/name: me}", "a", "4", "http"), "not what another tool made of it"},
+		{"content counts", service("", "10.0.0.1", "1", "https"), "not what another tool made of it"},
+	} {
+		t.Run(step.what, func(t *testing.T) {
+			expect(t, r.check("few", manifests, map[name]state{nameOf(manifests[0]): {"7", canonical(step.live)}}), step.wrong)
+		})
+	}
+}
+
+func TestReport(t *testing.T) {
+	c := cell{sample: sample{title: "1,000 ConfigMaps", kind: "ConfigMap", count: 1000}, rtt: 20 * time.Millisecond}
+	took := func(seconds float64) measured {
+		return measured{usage: usage{Seconds: seconds, CPUSeconds: 0.5, PeakBytes: 90e6}, requests: 1003, sent: 1_234_000, received: 4000}
+	}
+	r := &results{started: time.Now()}
+	for _, seconds := range []float64{0.4, 0.5, 7} {
+		r.add(c, workAgain, toolPlugin, took(seconds))
+	}
+	r.add(c, workAgain, toolKubectl, took(26))
+	r.add(c, workAgain, toolRaw, took(0.25))
+	r.add(c, workCreate, toolKubectl, took(120)) // with nothing of the plugin's beside it
+	r.note("kubectl: no %s", "time")
+	r.note("kubectl: no %s", "time")
+	r.failures = []string{"kubectl: wrong"}
+	var out bytes.Buffer
+	r.report(&out)
+	for _, want := range []string{
+		"### 1,000 ConfigMaps\n",
+		"| create | 20 ms | kubectl | 120 | 1 | – | – |  | 1,003 | 1,234 | 4 | 90 | 500 |\n| again |",
+		"| again | 20 ms | k8sconnect | 0.50 | 3 | 1.00× | 2.00× | 0.77 s, 120 MB | 1,003 | 1,234 | 4 | 90 | 500 |\n",
+		"| again | 20 ms | kubectl | 26.0 | 1 | 52.0× | 104× |  | 1,003 | 1,234 | 4 | 90 | 500 |\n",
+		"- kubectl: no time\n",
+		"- kubectl: wrong\n",
+	} {
+		if strings.Count(out.String(), want) != 1 {
+			t.Errorf("not once: %q in\n%s", want, out.String())
 		}
+	}
+	if !math.IsNaN((*row)(nil).median(nil)) {
+		t.Error("a row that was not measured has a median")
 	}
 }

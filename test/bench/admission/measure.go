@@ -3,158 +3,201 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 )
 
-// row holds the measurements of a work in a setup: one value a round.
-type row struct {
-	setup, work string
-	perSecond   []float64
-	p50, p99    []time.Duration
-	cpu         []float64 // ms of the API server's CPU time, a write
-	calls       float64   // a write
+// The works, in the order in which they are done: recording takeovers continues for a while
+// after them.
+const (
+	workSame   = "update by the same owner"
+	workCreate = "create"
+	workTake   = "takeover"
+)
+
+// writers is how many write side by side.
+const writers = 8
+
+// writer does one work on Deployments of some 20 kB as the API server keeps them.
+type writer struct {
+	client dynamic.ResourceInterface
+	work   string
+	values [writers]int // of the writes so far, so that each has one of its own
 }
 
-// results are all rows, and the faults.
-type results struct {
-	started  time.Time
-	rows     []*row
-	handler  time.Duration // p99 of our handler, as it counts itself: an upper bound
-	memory   memory
-	failures []string
-}
-
-func (r *results) row(setup, work string) *row {
-	for _, one := range r.rows {
-		if one.setup == setup && one.work == work {
-			return one
-		}
+// write is the next write of a writer.
+func (w *writer) write(ctx context.Context, by int) error {
+	w.values[by]++
+	value, owner := w.values[by], "owner-a"
+	object := fmt.Sprintf("%s-%d", strings.ReplaceAll(w.work, " ", "-"), by)
+	switch w.work {
+	case workCreate:
+		object += fmt.Sprintf("-%d", value)
+	case workTake:
+		owner = []string{"owner-a", "owner-b"}[value%2]
 	}
-	one := &row{setup: setup, work: work}
-	r.rows = append(r.rows, one)
-	return one
+	_, err := w.client.Apply(ctx, object, deployment(object, value), metav1.ApplyOptions{FieldManager: owner, Force: true})
+	return err
 }
 
-func (r *results) wrong(format string, args ...any) {
-	r.failures = append(r.failures, fmt.Sprintf(format, args...))
-}
-
-// costs measures what a webhook costs. The setups run side by side and take turns,
-// so that what else the machine does meets all of them.
-func costs(ctx context.Context, o options, r *results) error {
-	var labs []*lab
-	defer func() {
-		for _, l := range labs {
-			l.close()
+// alone writes one after the other, and returns how many ms each took, sorted.
+func (w *writer) alone(ctx context.Context, n int) ([]float64, error) {
+	var took []float64
+	for range n {
+		start := time.Now()
+		if err := w.write(ctx, 0); err != nil {
+			return nil, err
 		}
-	}()
-	for _, setup := range allSetups() {
+		took = append(took, time.Since(start).Seconds()*1e3)
+	}
+	slices.Sort(took)
+	return took, nil
+}
+
+// together writes side by side, and returns how many writes there were in a second.
+func (w *writer) together(ctx context.Context, n int) (float64, error) {
+	start := time.Now()
+	var all errgroup.Group
+	for by := range writers {
+		all.Go(func() error {
+			for range n / writers {
+				if err := w.write(ctx, by); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	err := all.Wait()
+	return float64(n) / time.Since(start).Seconds(), err
+}
+
+// deployment is large, as those of real charts are. No controller runs, so that nothing
+// becomes of it.
+func deployment(name string, value int) *unstructured.Unstructured {
+	var env []any
+	for i := range 80 {
+		env = append(env, map[string]any{
+			"name":  fmt.Sprintf("SETTING_OF_THE_APPLICATION_%02d", i),
+			"value": strings.Repeat("some text, ", 6),
+		})
+	}
+	labels := map[string]any{"app": name}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": map[string]any{"name": name, "annotations": map[string]any{"example.com/value": fmt.Sprint(value)}},
+		"spec": map[string]any{
+			"replicas": int64(value%9 + 1),
+			"selector": map[string]any{"matchLabels": labels},
+			"template": map[string]any{
+				"metadata": map[string]any{"labels": labels},
+				"spec":     map[string]any{"containers": []any{map[string]any{"name": "app", "image": "example.com/app:1", "env": env}}},
+			},
+		},
+	}}
+}
+
+// costs measures what the webhook costs. The setups run side by side and take turns, so that
+// what else the machine does meets both of them.
+func (r *results) costs(ctx context.Context, o options) error {
+	var labs []*lab
+	for _, setup := range []string{setupNone, setupOurs} {
 		l, err := newLab(ctx, setup, o)
 		if err != nil {
 			return fmt.Errorf("%s: %w", setup, err)
 		}
-		labs = append(labs, l)
-		if setup != setupNone {
-			if err := l.awaitConfigured(ctx); err != nil {
-				return err
-			}
+		defer l.close()
+		if err := l.start(ctx); err != nil {
+			return err
 		}
+		labs = append(labs, l)
 	}
-	for _, work := range allWorks() {
+	ours := labs[1]
+	if err := ours.awaitConfigured(ctx); err != nil {
+		return err
+	}
+	for _, work := range []string{workSame, workCreate, workTake} {
 		if err := r.measure(ctx, o, labs, work); err != nil {
 			return fmt.Errorf("%s: %w", work, err)
 		}
 	}
-	return r.ask(ctx, labs[len(labs)-1])
+	return r.handler(ctx, ours)
 }
 
 func (r *results) measure(ctx context.Context, o options, labs []*lab, work string) error {
-	writers := map[*lab]*writer{}
-	before := map[*lab]float64{}
-	heard, err := labs[len(labs)-1].heard(ctx)
+	all := map[*lab]*writer{}
+	before := map[*lab]count{}
+	warnings, records, err := labs[1].heard(ctx)
 	if err != nil {
 		return err
 	}
 	for _, l := range labs {
-		w := &writer{client: l.client.Resource(deployments()).Namespace("default"), work: work, setup: "w"}
-		writers[l] = w
-		if err := w.prepare(ctx, o.writers); err != nil {
+		deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+		w := &writer{client: l.client.Resource(deployments).Namespace("default"), work: work}
+		all[l] = w
+		// Objects to update, connections, caches: the first owner takes nothing.
+		if _, err := w.together(ctx, writers); err != nil {
 			return err
 		}
-		if _, err := w.alone(ctx, 10); err != nil { // connections, caches
-			return err
-		}
-		var err error
-		if before[l], _, err = l.calls(ctx); err != nil {
+		if before[l], err = l.count(ctx); err != nil {
 			return err
 		}
 	}
 	for round := range o.rounds {
 		for i := range labs {
 			l := labs[(i+round)%len(labs)]
-			if err := r.round(ctx, o, l, writers[l]); err != nil {
+			if err := r.round(ctx, o, l, all[l]); err != nil {
 				return err
 			}
 		}
 	}
+	writes := float64(o.rounds * 2 * o.writes)
 	for _, l := range labs {
-		after, failed, err := l.calls(ctx)
+		after, err := l.count(ctx)
 		if err != nil {
 			return err
 		}
-		if failed > 0 {
+		if failed := after.failed - before[l].failed; failed > 0 {
 			r.wrong("%s, %s: %g calls failed", work, l.setup, failed)
 		}
-		writes := float64(o.rounds * (o.writes + o.writes/o.writers*o.writers))
-		row := r.row(l.setup, work)
-		row.calls = (after - before[l]) / writes
-		switch want := expectedCalls(l.setup, work); {
-		case want == 0 && row.calls != 0, want > 0 && row.calls < want:
-			r.wrong("%s, %s: %.2f calls a write instead of %g", work, l.setup, row.calls, want)
+		want := 0.0 // None changes owners, or has a deprecated field.
+		if l.setup == setupOurs && work == workTake {
+			want = 1
+		}
+		one := r.row(l.setup, work)
+		one.calls = (after.calls - before[l].calls) / writes
+		if want == 0 && one.calls != 0 || one.calls < want {
+			r.wrong("%s, %s: %.2f calls a write instead of %g", work, l.setup, one.calls, want)
 		}
 	}
-	return r.heard(ctx, o, labs[len(labs)-1], work, heard)
-}
-
-// hearing counts what our webhook has done about takeovers so far.
-type hearing struct{ warnings, records float64 }
-
-func (l *lab) heard(ctx context.Context) (h hearing, err error) {
-	if h.warnings, err = l.replica.Metric(ctx, "k8sconnect_warnings_total", `about="takeover"`); err != nil {
-		return h, err
-	}
-	h.records, err = l.replica.Metric(ctx, "k8sconnect_records_written_total")
-	return h, err
-}
-
-// heard checks that each takeover caused a warning, and that uncontested writes are
-// recorded nowhere.
-func (r *results) heard(ctx context.Context, o options, l *lab, work string, before hearing) error {
-	after, err := l.heard(ctx)
-	if err != nil {
-		return err
-	}
-	warnings, records := after.warnings-before.warnings, after.records-before.records
-	writes := float64(o.rounds * (o.writes + o.writes/o.writers*o.writers))
-	switch {
+	moreWarnings, moreRecords, err := labs[1].heard(ctx)
+	switch warnings, records := moreWarnings-warnings, moreRecords-records; {
 	case work == workTake && warnings < writes:
 		r.wrong("%g of %g takeovers were warned of", warnings, writes)
 	case work != workTake && (warnings != 0 || records != 0):
 		r.wrong("%s: %g warnings and %g records of what was not taken", work, warnings, records)
 	}
-	return nil
+	return err
 }
 
-// expectedCalls is how many calls of a webhook each write makes.
-func expectedCalls(setup, work string) float64 {
-	if setup != setupNone && setup != setupFalse && work == workTake {
-		return 1
+// heard is how many takeovers our webhook has warned of and recorded so far.
+func (l *lab) heard(ctx context.Context) (warnings, records float64, err error) {
+	if warnings, err = l.replica.Metric(ctx, "k8sconnect_warnings_total", `about="takeover"`); err != nil {
+		return 0, 0, err
 	}
-	return 0 // None changes owners, or has a deprecated field.
+	records, err = l.replica.Metric(ctx, "k8sconnect_records_written_total")
+	return warnings, records, err
 }
 
 func (r *results) round(ctx context.Context, o options, l *lab, w *writer) error {
-	before, err := l.cpu(ctx)
+	before, err := l.count(ctx)
 	if err != nil {
 		return err
 	}
@@ -162,18 +205,94 @@ func (r *results) round(ctx context.Context, o options, l *lab, w *writer) error
 	if err != nil {
 		return err
 	}
-	rate, err := w.together(ctx, o.writers, o.writes)
+	rate, err := w.together(ctx, o.writes)
 	if err != nil {
 		return err
 	}
-	after, err := l.cpu(ctx)
+	after, err := l.count(ctx)
 	if err != nil {
 		return err
 	}
 	one := r.row(l.setup, w.work)
-	one.cpu = append(one.cpu, (after-before)*1000/float64(o.writes+o.writes/o.writers*o.writers))
-	one.p50 = append(one.p50, took[len(took)/2])
-	one.p99 = append(one.p99, took[len(took)*99/100])
+	one.cpu = append(one.cpu, (after.cpu-before.cpu)*1e3/float64(2*o.writes))
+	one.p50, one.p99 = append(one.p50, took[len(took)/2]), append(one.p99, took[len(took)*99/100])
 	one.perSecond = append(one.perSecond, rate)
+	return nil
+}
+
+// handler asks our webhook how long it took, by its own count.
+func (r *results) handler(ctx context.Context, l *lab) error {
+	const metric, webhook = "k8sconnect_admission_duration_seconds", `webhook="ownership"`
+	sum, err := l.replica.Metric(ctx, metric+"_sum", webhook)
+	if err != nil {
+		return err
+	}
+	n, err := l.replica.Metric(ctx, metric+"_count", webhook)
+	if n == 0 {
+		r.wrong("our webhook judged no change of owners")
+	}
+	r.own = append(r.own, fmt.Sprintf("Our webhook took %.2f ms for each of %.0f changes of owners, by its own count.", sum/n*1e3, n))
+	return err
+}
+
+// remember fills a cluster, starts the webhook and looks at its memory.
+func (r *results) remember(ctx context.Context, o options) error {
+	l, err := newLab(ctx, setupOurs, o)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	configMaps := l.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("default")
+	var makers errgroup.Group
+	makers.SetLimit(2 * writers)
+	for i := range o.tracked {
+		makers.Go(func() error { return fill(ctx, configMaps, i) })
+	}
+	if err := makers.Wait(); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := l.start(ctx); err != nil {
+		return err
+	}
+	ready := time.Since(began)
+	// Until the number of tracked objects stays as it is.
+	tracked := 0.0
+	for last := -1.0; tracked == 0 || tracked != last; {
+		last = tracked
+		time.Sleep(5 * time.Second)
+		if tracked, err = l.replica.Metric(ctx, "k8sconnect_tracker_objects"); err != nil {
+			return err
+		}
+	}
+	if tracked < float64(o.tracked) {
+		r.wrong("the tracker knows %g of %d objects", tracked, o.tracked)
+	}
+	now, peak, err := l.replica.Memory()
+	r.own = append(r.own, fmt.Sprintf("The tracker remembers %.0f objects: %d MB of resident memory, %d MB at most, ready after %s.",
+		tracked, now>>20, peak>>20, ready.Round(100*time.Millisecond)))
+	return err
+}
+
+// fill makes one of many objects as a cluster has them: most are alike, with two owners
+// each, and a name and labels of their own.
+func fill(ctx context.Context, client dynamic.ResourceInterface, i int) error {
+	const sorts = 200 // shapes of objects, as charts and operators make them
+	data := map[string]any{}
+	for key := range 10 {
+		data[fmt.Sprintf("setting-%d-%d", i%sorts, key)] = "value"
+	}
+	for owner, part := range map[string]map[string]any{"helm": {"data": data}, "flux": {}} {
+		object := &unstructured.Unstructured{Object: part}
+		object.SetAPIVersion("v1")
+		object.SetKind("ConfigMap")
+		object.SetName(fmt.Sprintf("config-%06d", i))
+		if owner == "flux" {
+			object.SetLabels(map[string]string{fmt.Sprint("example.com/sort-", i%sorts): "true"})
+		}
+		if _, err := client.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: owner, Force: true}); err != nil {
+			return err
+		}
+	}
 	return nil
 }

@@ -27,11 +27,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
+// concurrency is how many objects are asked about and applied at a time, and patience bounds
+// each wait.
 const (
-	// concurrency is how many objects are asked about and applied at a time.
 	concurrency = 16
-	// patience bounds each wait.
-	patience = 9 * time.Minute
+	patience    = 9 * time.Minute
 )
 
 func main() {
@@ -50,7 +50,12 @@ func run(ctx context.Context, args []string) error {
 	if len(args) != 2 || works[args[0]] == nil {
 		return errors.New("usage: peers apply|diff|delete FILE")
 	}
-	objects, err := read(args[1])
+	file, err := os.Open(args[1])
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	objects, err := utils.ReadObjects(file)
 	if err != nil {
 		return err
 	}
@@ -59,15 +64,6 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	return works[args[0]](ctx, manager, objects)
-}
-
-func read(path string) ([]*unstructured.Unstructured, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	return utils.ReadObjects(file)
 }
 
 func connect() (*ssa.ResourceManager, error) {
@@ -98,12 +94,8 @@ func connect() (*ssa.ResourceManager, error) {
 func apply(ctx context.Context, manager *ssa.ResourceManager, objects []*unstructured.Unstructured) error {
 	options := ssa.DefaultApplyOptions()
 	options.WaitTimeout = patience
-	changes, err := manager.ApplyAllStaged(ctx, objects, options)
-	if err != nil {
-		return err
-	}
-	fmt.Println(len(changes.Entries), "objects applied")
-	return nil
+	_, err := manager.ApplyAllStaged(ctx, objects, options)
+	return err
 }
 
 // diff asks about each object, as many at a time as an apply does: the library has no call
@@ -124,8 +116,7 @@ func diff(ctx context.Context, manager *ssa.ResourceManager, objects []*unstruct
 }
 
 func remove(ctx context.Context, manager *ssa.ResourceManager, objects []*unstructured.Unstructured) error {
-	options := ssa.DefaultDeleteOptions()
-	if _, err := manager.DeleteAll(ctx, objects, options); err != nil {
+	if _, err := manager.DeleteAll(ctx, objects, ssa.DefaultDeleteOptions()); err != nil {
 		return err
 	}
 	wait := ssa.DefaultWaitOptions()

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
+)
+
+// lab is where the tools are measured: a control plane, without controllers unless the
+// work needs them, and the stretch of network in front of it.
+type lab struct {
+	dir         string
+	cluster     *cluster.Cluster
+	proxy       *proxy.TCP
+	audit       *audit
+	client      dynamic.Interface // our own, beside the proxy
+	mapper      meta.RESTMapper
+	plots       int // so far
+	controllers bool
+}
+
+// newLab starts everything; close ends it.
+func newLab(ctx context.Context, controllers bool) (_ *lab, err error) {
+	l := &lab{controllers: controllers}
+	defer func() {
+		if err != nil {
+			l.close()
+		}
+	}()
+	if l.dir, err = os.MkdirTemp("", "bench-"); err != nil {
+		return nil, err
+	}
+	log := filepath.Join(l.dir, "audit.log")
+	l.cluster, err = cluster.Start(ctx, cluster.Options{
+		AuditLog:    log,
+		Controllers: controllers,
+		APIServerArgs: []string{
+			"--audit-log-maxsize=10000",      // MB: one file, however long the run
+			"--delete-collection-workers=16", // only the clearing up needs it
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if l.proxy, err = proxy.NewTCP(l.cluster.URL); err != nil {
+		return nil, err
+	}
+	file, err := os.Open(log)
+	if err != nil {
+		return nil, err
+	}
+	l.audit = &audit{file: file}
+	config, err := l.cluster.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1 // Work beside a measurement must not lag behind it.
+	if l.client, err = dynamic.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	known, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	served, err := restmapper.GetAPIGroupResources(known)
+	l.mapper = restmapper.NewDiscoveryRESTMapper(served)
+	return l, err
+}
+
+func (l *lab) close() {
+	if l.audit != nil {
+		_ = l.audit.file.Close()
+	}
+	if l.proxy != nil {
+		l.proxy.Close()
+	}
+	if l.cluster != nil {
+		l.cluster.Stop()
+	}
+	_ = os.RemoveAll(l.dir)
+}
+
+// environment is that of a tool: a user, a home and a discovery cache of its own, the
+// network between it and the server, and none of the caller's settings that could change
+// what it does. kubectl knows sets only by a variable.
+func (l *lab) environment(user string) ([]string, error) {
+	home := filepath.Join(l.dir, user)
+	kubeconfig := filepath.Join(home, "kubeconfig")
+	if _, err := os.Stat(kubeconfig); err != nil {
+		direct, err := l.cluster.KubeconfigFor(user, "system:masters")
+		if err != nil {
+			return nil, err
+		}
+		config, err := clientcmd.LoadFromFile(direct)
+		if err != nil {
+			return nil, err
+		}
+		for _, server := range config.Clusters {
+			server.Server = l.proxy.URL()
+		}
+		if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
+			return nil, err
+		}
+	}
+	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return name == "HOME" || strings.HasPrefix(name, "KUBE") || strings.HasSuffix(strings.ToUpper(name), "_PROXY")
+	})
+	return append(env, "KUBECTL_APPLYSET=true", "HOME="+home, "KUBECACHEDIR="+filepath.Join(home, "cache"), "KUBECONFIG="+kubeconfig), nil
+}
+
+// measured is a call together with what the server and the network saw of it.
+type measured struct {
+	usage
+	requests       int   // that the API server got
+	sent, received int64 // bytes, to and from the server
+}
+
+// measure runs a program as a user.
+func (l *lab) measure(ctx context.Context, user string, argv []string) (m measured, err error) {
+	env, err := l.environment(user)
+	if err != nil {
+		return m, err
+	}
+	if _, _, err := l.audit.read(user); err != nil {
+		return m, err
+	}
+	before := l.proxy.Stats()
+	if m.usage, err = call(ctx, env, l.log(), argv...); err != nil {
+		return m, err
+	}
+	after := l.proxy.Stats()
+	m.sent, m.received = after.Sent-before.Sent, after.Received-before.Received
+	if m.requests, err = l.audit.count(ctx, user); err != nil {
+		return m, fmt.Errorf("audit log: %w", err)
+	}
+	return m, l.cluster.Failure()
+}
+
+// log is the output of the program that was measured last.
+func (l *lab) log() string { return filepath.Join(l.dir, "output.log") }
+
+// audit reads the API server's audit log as it grows. It counts every tool's requests by
+// the same means, and only that tool's: each is a user of its own.
+type audit struct {
+	file io.ReadCloser
+	rest []byte // the part of a line that was still being written
+}
+
+// count is how many requests a user has made since the last call. The server writes an
+// event a moment after the client has its answer, so it waits until the log is quiet.
+func (a *audit) count(ctx context.Context, user string) (int, error) {
+	const quiet = 60 * time.Millisecond
+	for sum := 0; ; {
+		select {
+		case <-time.After(quiet):
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+		n, grew, err := a.read(user)
+		sum += n
+		if err != nil || !grew {
+			return sum, err
+		}
+	}
+}
+
+// read counts a user's requests among the new entries of the log, and reports whether
+// there were any entries.
+func (a *audit) read(user string) (n int, grew bool, err error) {
+	content, err := io.ReadAll(a.file)
+	if err != nil {
+		return 0, false, err
+	}
+	a.rest = append(a.rest, content...)
+	for {
+		line, rest, whole := bytes.Cut(a.rest, []byte("\n"))
+		if !whole {
+			return n, len(content) > 0, nil
+		}
+		a.rest = rest
+		var event cluster.AuditEvent
+		if err := json.Unmarshal(line, &event); err != nil {
+			return n, true, err
+		}
+		// A long-running request has an event for its start as well.
+		if event.User.Username == user && event.Stage != "ResponseStarted" {
+			n++
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+)
+
+// plot is where one tool works on a sample.
+type plot struct {
+	lab       *lab
+	sample    sample
+	now       manifests // as they are applied
+	mapper    meta.RESTMapper
+	namespace string // a fresh one, for -n; empty if the manifests name theirs
+}
+
+// newPlot returns a namespace of its own for a sample.
+func (l *lab) newPlot(ctx context.Context, s sample, user string) (*plot, error) {
+	p := &plot{lab: l, sample: s, now: s.whole, mapper: mapper(l.mapper, s.whole.objects)}
+	if slices.ContainsFunc(s.whole.objects, func(u *unstructured.Unstructured) bool { return u.GetNamespace() != "" }) {
+		return p, nil
+	}
+	l.plots++
+	p.namespace = fmt.Sprintf("bench-%d-%s", l.plots, user)
+	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
+	namespace.SetName(p.namespace)
+	namespaces := schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	_, err := l.client.Resource(namespaces).Create(ctx, namespace, metav1.CreateOptions{})
+	return p, err
+}
+
+// name identifies an object on every plot.
+type name struct{ kind, namespace, name string }
+
+func nameOf(u *unstructured.Unstructured) name {
+	return name{u.GroupVersionKind().GroupKind().String(), u.GetNamespace(), u.GetName()}
+}
+
+func (n name) String() string { return fmt.Sprintf("%s %s/%s", n.kind, n.namespace, n.name) }
+
+// collection is the objects of a resource in a namespace, which is empty for
+// cluster-scoped ones.
+type collection struct {
+	resource  schema.GroupVersionResource
+	namespace string
+}
+
+// path is the collection's URL.
+func (c collection) path() string {
+	base := path.Join("/apis", c.resource.Group, c.resource.Version)
+	if c.resource.Group == "" {
+		base = path.Join("/api", c.resource.Version)
+	}
+	if c.namespace != "" {
+		base = path.Join(base, "namespaces", c.namespace)
+	}
+	return path.Join(base, c.resource.Resource)
+}
+
+// collections returns the collections of the sample's objects, in the order of the
+// manifests, and the objects of each.
+func (p *plot) collections() (order []collection, members map[collection][]*unstructured.Unstructured, err error) {
+	members = map[collection][]*unstructured.Unstructured{}
+	all := p.sample.whole.objects
+	if len(p.now.objects) == len(all) {
+		all = p.now.objects // changed, and not fewer: those that left count, too
+	}
+	for _, u := range all {
+		c, err := p.collectionOf(u)
+		if err != nil {
+			return nil, nil, err
+		}
+		if members[c] == nil {
+			order = append(order, c)
+		}
+		members[c] = append(members[c], u)
+	}
+	return order, members, nil
+}
+
+// state is an object as it is on the server: its resource version, and its content without
+// what differs each time it is created.
+type state struct{ version, content string }
+
+// read reads the sample's objects, page by page.
+func (p *plot) read(ctx context.Context) (map[name]state, error) {
+	order, members, err := p.collections()
+	if err != nil {
+		return nil, err
+	}
+	found := map[name]state{}
+	for _, c := range order {
+		wanted := make(map[string]name, len(members[c]))
+		for _, u := range members[c] {
+			wanted[u.GetName()] = nameOf(u)
+		}
+		for options := (metav1.ListOptions{Limit: 5000}); ; {
+			list, err := p.resource(c).List(ctx, options)
+			if apierrors.IsNotFound(err) {
+				break // The kind is not served.
+			} else if err != nil {
+				return nil, err
+			}
+			for i := range list.Items {
+				u := &list.Items[i]
+				if name, ok := wanted[u.GetName()]; ok {
+					found[name] = state{u.GetResourceVersion(), canonical(u)}
+				}
+			}
+			if options.Continue = list.GetContinue(); options.Continue == "" {
+				break
+			}
+		}
+	}
+	return found, nil
+}
+
+// resource is where the objects of a collection are written.
+func (p *plot) resource(c collection) dynamic.ResourceInterface {
+	if c.namespace == "" {
+		return p.lab.client.Resource(c.resource)
+	}
+	return p.lab.client.Resource(c.resource).Namespace(c.namespace)
+}
+
+// settle waits until what the API server does by itself is done: it takes some seconds to
+// establish a definition, and writes that down. The check finds one that is missing.
+func (p *plot) settle(ctx context.Context) error {
+	const pause = 100 * time.Millisecond
+	order, members, err := p.collections()
+	if err != nil {
+		return err
+	}
+	for _, c := range order {
+		for _, u := range members[c] {
+			for u.GetKind() == definitionKind {
+				live, err := p.resource(c).Get(ctx, u.GetName(), metav1.GetOptions{})
+				if apierrors.IsNotFound(err) || err == nil && isEstablished(live) {
+					break
+				}
+				if err != nil {
+					return err
+				}
+				time.Sleep(pause)
+			}
+		}
+	}
+	return nil
+}
+
+// isEstablished reports whether a definition is served.
+func isEstablished(definition *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, ok := c.(map[string]any)
+		return ok && condition["type"] == "Established" && condition["status"] == "True"
+	})
+}
+
+// clear deletes everything in the plot's namespace. Objects elsewhere go with the lab.
+func (p *plot) clear(ctx context.Context) error {
+	background := metav1.DeletePropagationBackground
+	order, _, err := p.collections()
+	if err != nil {
+		return err
+	}
+	for _, c := range order {
+		if c.namespace == "" || c.namespace != p.namespace {
+			continue
+		}
+		err := p.resource(c).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("clear up: %w", err)
+		}
+	}
+	return nil
+}
+
+// definitionKind is the kind of objects that define kinds.
+const definitionKind = "CustomResourceDefinition"
+
+// mapper knows the kinds that the API server serves, and those that objects define.
+func mapper(served meta.RESTMapper, objects []*unstructured.Unstructured) meta.RESTMapper {
+	defined := meta.NewDefaultRESTMapper(nil)
+	for _, u := range objects {
+		if u.GetKind() != definitionKind {
+			continue
+		}
+		text := func(fields ...string) string {
+			value, _, _ := unstructured.NestedString(u.Object, append([]string{"spec"}, fields...)...)
+			return value
+		}
+		scope := meta.RESTScopeRoot
+		if text("scope") == "Namespaced" {
+			scope = meta.RESTScopeNamespace
+		}
+		versions, _, _ := unstructured.NestedSlice(u.Object, "spec", "versions")
+		for _, version := range versions {
+			version, _, _ := unstructured.NestedString(version.(map[string]any), "name")
+			gv := schema.GroupVersion{Group: text("group"), Version: version}
+			plural := gv.WithResource(text("names", "plural"))
+			defined.AddSpecific(gv.WithKind(text("names", "kind")), plural, plural, scope)
+		}
+	}
+	return meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{defined, served}}
+}
+
+// collectionOf returns the collection that an object belongs to.
+func (p *plot) collectionOf(u *unstructured.Unstructured) (collection, error) {
+	gvk := u.GroupVersionKind()
+	m, err := p.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	switch {
+	case err != nil:
+		return collection{}, err
+	case m.Scope.Name() == meta.RESTScopeNameRoot:
+		return collection{resource: m.Resource}, nil
+	case u.GetNamespace() != "":
+		return collection{m.Resource, u.GetNamespace()}, nil
+	}
+	return collection{m.Resource, p.namespace}, nil
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+)
+
+// sample is a set of manifests that the tools work on.
+type sample struct {
+	title string
+	kind  string // of generated objects
+	count int    // of generated objects; 0 for a real set
+	// changed has 1 % of the objects changed, and fewer lacks the last tenth.
+	whole, changed, fewer manifests
+}
+
+// foreign reports whether the manifests are not ours: what the server makes of them is
+// compared with what it made of them for another tool.
+func (s sample) foreign() bool { return s.count == 0 }
+
+// manifests are objects, and the flags by which kubectl and the plugin read them.
+type manifests struct {
+	args    []string
+	objects []*unstructured.Unstructured
+}
+
+// texts are manifests as people write them: no protocol beside a port, no defaults,
+// quantities in their short form.
+//
+//go:embed manifests
+var texts embed.FS
+
+func generatedKinds() []string { return []string{"ConfigMap", "Deployment"} }
+
+// condition is one that every object of a generated kind meets as soon as it is there.
+func condition(kind string) string {
+	return map[string]string{"ConfigMap": "jsonpath={.data.version}", "Deployment": "jsonpath={.spec.replicas}=2"}[kind]
+}
+
+// generated is a sample of one kind, in files in dir.
+func generated(dir, kind string, count int) (s sample, err error) {
+	changes, rest := max(1, count/100), count-max(1, count/10)
+	render := func(from, to, version int) (stream []byte) {
+		more, renderErr := rendered(kind, from, to, version)
+		err = errors.Join(err, renderErr)
+		return more
+	}
+	whole, changed, kept := render(0, count, 0), render(0, changes, 1), render(0, rest, 0)
+	objects, decodeErr := decode(whole)
+	others, changedErr := decode(changed)
+	if err := errors.Join(err, decodeErr, changedErr); err != nil {
+		return s, err
+	}
+	s = sample{title: thousands(count) + " " + kind + "s", kind: kind, count: count}
+	if count == 1 {
+		s.title = "1 " + kind
+	}
+	file := func(name string, stream []byte, objects []*unstructured.Unstructured) manifests {
+		m, writeErr := written(filepath.Join(dir, fmt.Sprintf("%s-%d-%s.yaml", kind, count, name)), stream, objects)
+		err = errors.Join(err, writeErr)
+		return m
+	}
+	s.whole = file("whole", whole, objects)
+	s.changed = file("changed", append(changed, render(changes, count, 0)...), append(others, objects[changes:]...))
+	s.fewer = file("fewer", kept, objects[:rest])
+	return s, err
+}
+
+// rendered are the objects of a kind from one number to another.
+func rendered(kind string, from, to, version int) ([]byte, error) {
+	t, err := template.ParseFS(texts, "manifests/"+strings.ToLower(kind)+".yaml")
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	for i := from; i < to; i++ {
+		if err := t.Execute(&out, map[string]any{"Name": fmt.Sprintf("bench-%05d", i), "Version": version}); err != nil {
+			return nil, err
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// written writes a stream of manifests, which has these objects, to a file.
+func written(path string, stream []byte, objects []*unstructured.Unstructured) (manifests, error) {
+	return manifests{[]string{"-f", path}, objects}, os.WriteFile(path, stream, 0o644)
+}
+
+// envCorpus names the folder of real manifests.
+const envCorpus = "CORPUS"
+
+func realSets() []string {
+	return []string{"microservices-demo", "argocd", "kube-prometheus", "rook", "metallb"}
+}
+
+// partOf names the files of a set that is not applied whole, since it has examples that
+// exclude one another, and objects of kinds that others define.
+func partOf(set string) []string {
+	switch set {
+	case "rook": // what installs its operator
+		return []string{"deploy/examples/crds.yaml", "deploy/examples/common.yaml", "deploy/examples/csi-operator.yaml", "deploy/examples/operator.yaml"}
+	case "metallb":
+		return []string{"config/manifests/metallb-frr-k8s.yaml"}
+	}
+	return []string{"."}
+}
+
+// realSamples are sets of the corpus; without a corpus, a small application of our own.
+func realSamples(dir string, sets []string, note func(format string, args ...any)) ([]sample, error) {
+	if len(sets) == 0 {
+		return nil, nil
+	}
+	corpus, err := filepath.Abs(os.Getenv(envCorpus))
+	if os.Getenv(envCorpus) == "" {
+		corpus, err = filepath.Abs("../shared/corpus") // beside the project
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(corpus, "INDEX.md")); err != nil {
+		note("no real manifests (%s names their folder): a sample of our own stands in", envCorpus)
+		s, err := shop(dir)
+		return []sample{s}, err
+	}
+	var samples []sample
+	for _, set := range sets {
+		whole := manifests{args: []string{"-R"}}
+		for _, part := range partOf(set) {
+			path := filepath.Join(corpus, set, filepath.FromSlash(part))
+			objects, err := readFolder(path)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", set, err)
+			}
+			whole.objects, whole.args = append(whole.objects, objects...), append(whole.args, "-f", path)
+		}
+		samples = append(samples, sample{title: fmt.Sprintf("%s (%d objects)", set, len(whole.objects)), whole: whole})
+	}
+	return samples, nil
+}
+
+// shop is a small application, for where there is no corpus.
+func shop(dir string) (sample, error) {
+	const services = 12
+	var stream []byte
+	for _, kind := range []string{"ServiceAccount", "ConfigMap", "Service", "Deployment"} {
+		more, err := rendered(kind, 0, services, 0)
+		if err != nil {
+			return sample{}, err
+		}
+		stream = append(stream, more...)
+	}
+	objects, err := decode(stream)
+	if err != nil {
+		return sample{}, err
+	}
+	whole, err := written(filepath.Join(dir, "shop.yaml"), stream, objects)
+	return sample{title: fmt.Sprintf("sample shop (%d objects)", len(objects)), whole: whole}, err
+}
+
+func readFolder(dir string) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		more, err := decode(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
+		if err != nil {
+			return fmt.Errorf("%s: %w", filepath.Base(path), err)
+		}
+		objects = append(objects, more...)
+		return nil
+	})
+	if err == nil && len(objects) == 0 {
+		err = errors.New("no objects")
+	}
+	return objects, err
+}
+
+// decode reads the objects of a YAML stream; lists are taken apart.
+func decode(stream []byte) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	for document := range bytes.SplitSeq(append([]byte("\n"), stream...), []byte("\n---")) {
+		// The line's end belongs to the document: a block scalar may end there.
+		content, err := yaml.YAMLToJSON(append(bytes.Clone(document), '\n'))
+		if err != nil {
+			return nil, err
+		}
+		if string(content) == "null" {
+			continue
+		}
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(content); err != nil {
+			return nil, err
+		}
+		if !u.IsList() {
+			objects = append(objects, u)
+			continue
+		}
+		err = u.EachListItem(func(item runtime.Object) error {
+			objects = append(objects, item.(*unstructured.Unstructured))
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return objects, nil
+}
+
+// thousands shows a number with commas.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
