@@ -32,7 +32,7 @@ type Server interface {
 	// Served waits until the cluster serves the kind; 0 is as long as it would wait for
 	// the cluster itself.
 	Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (object.Kind, error)
-	// Established waits until a definition is accepted, or tells why it will not be.
+	// Established waits until a CRD is accepted, or tells why it will not be.
 	Established(ctx context.Context, definition string) error
 	// Unserved tells why the cluster does not serve a kind.
 	Unserved(ctx context.Context, gvk schema.GroupVersionKind) error

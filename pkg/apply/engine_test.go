@@ -33,7 +33,7 @@ type fake struct {
 	// apply answers writes and dry runs; nil answers with what was sent.
 	apply func(u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 	kinds map[string]bool
-	// refusal is what becomes of every definition.
+	// refusal is what becomes of every CRD.
 	refusal error
 }
 
@@ -322,8 +322,8 @@ func TestWhatNeedsAFailedObjectIsSkipped(t *testing.T) {
 	}
 }
 
-// Edge case 18: a kind that a definition of the same run brings is waited for. If it was served
-// before, by a definition that is no more, the new one has to be established first: until then
+// Edge case 18: a kind that a CRD of the same run brings is waited for. If it was served
+// before, by a CRD that is no more, the new one has to be established first: until then
 // the kind may be listed as it was.
 func TestDefinedKindIsWaitedFor(t *testing.T) {
 	for resource, want := range map[string][]string{
@@ -447,7 +447,7 @@ func TestDryRunsWriteNothing(t *testing.T) {
 	}
 }
 
-// Edge case 18: a kind that a cache remembers from before its definition was
+// Edge case 18: a kind that a cache remembers from before its CRD was
 // deleted is waited for like a new one.
 func TestRedefinedKindIsWaitedFor(t *testing.T) {
 	definition := item(t, "definition")

@@ -67,7 +67,7 @@ func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 	return out
 }
 
-// cannotExist reports whether this run has created the definition of the item's kind, which
+// cannotExist reports whether this run has created the CRD of the item's kind, which
 // was not there before: nor were its objects, then. Should another client have been faster
 // since, the create, which is bound to nothing being there, finds out.
 func (e *Engine) cannotExist(item *plan.Item) bool {
@@ -128,7 +128,7 @@ func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructure
 	return &target{Prediction: p}
 }
 
-// predictor is the one for an item. If this run changed the definition of its kind, the
+// predictor is the one for an item. If this run changed the CRD of its kind, the
 // server may still publish the schema from before; then only the server can tell.
 func (e *Engine) predictor(item plan.Item) predict.Predictor {
 	p := e.Predictor

@@ -38,7 +38,7 @@ func widget(t *testing.T, name string, needs ...object.Key) plan.Item {
 }
 
 // An object of a kind whose CRD this run has created is absent, and not read: that would be a round
-// trip between the CRD and its objects. Where the definition was there, or is another kind's, its
+// trip between the CRD and its objects. Where the CRD was there, or is another kind's, its
 // objects are read.
 func TestWhatCannotExistIsNotRead(t *testing.T) {
 	for name, tt := range map[string]struct {

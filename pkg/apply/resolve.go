@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// resolve settles the kind of each item, waiting for definitions of the set to
+// resolve settles the kind of each item, waiting for CRDs of the set to
 // be served, and leaves out items that cannot be applied because of what they
 // need.
 func (e *Engine) resolve(ctx context.Context, items []plan.Item) []*plan.Item {
@@ -97,7 +97,7 @@ func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.Gr
 }
 
 // serve waits for the kind of the item to be served where this run can have brought it: by
-// a definition, by an aggregated API, or by an operator that installs its definitions
+// a CRD, by an aggregated API, or by an operator that installs its CRDs
 // itself (edge case 18); and where the user says that something else will. Elsewhere it
 // asks once.
 func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error) {
@@ -127,11 +127,11 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 	return kind, e.unserved(ctx, item, err, time.Since(began))
 }
 
-// defined waits for a definition of the set to be established, and for its kind to be
+// defined waits for a CRD of the set to be established, and for its kind to be
 // served: discovery may name a kind a moment before or after, and what was waited for is
 // given that moment.
 func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.Key) (object.Kind, error) {
-	if item.Kind.Resource != "" { // Until the new definition counts, the kind may be listed as it was.
+	if item.Kind.Resource != "" { // Until the new CRD counts, the kind may be listed as it was.
 		if err := e.Server.Established(ctx, definition.Name); err != nil {
 			return item.Kind, err
 		}
@@ -184,7 +184,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 	return out
 }
 
-// definition returns the definition of the set that this run applied and that brings
+// definition returns the CRD of the set that this run applied and that brings
 // the kind of the item: the kind is not served yet, or known from before only.
 func (e *Engine) definition(item plan.Item) (object.Key, bool) {
 	for _, need := range item.Needs {

@@ -72,7 +72,7 @@ func TestWhichKindsAreWaitedFor(t *testing.T) {
 	}
 }
 
-// A definition whose names are taken will never be served: its objects fail at once,
+// A CRD whose names are taken will never be served: its objects fail at once,
 // with the server's reason.
 func TestDefinitionThatIsNotEstablished(t *testing.T) {
 	definition := item(t, "definition")
@@ -93,7 +93,7 @@ func TestDefinitionThatIsNotEstablished(t *testing.T) {
 	}
 }
 
-// beside is a server that answers whether a definition is established and whether its kind is
+// beside is a server that answers whether a CRD is established and whether its kind is
 // served once it has been asked both.
 type beside struct {
 	fake
@@ -125,8 +125,8 @@ func (b *beside) Served(ctx context.Context, gvk schema.GroupVersionKind, within
 	return b.fake.Served(ctx, gvk, within)
 }
 
-// Neither of the two questions about a new definition waits for the answer to the other; a
-// refusal of the definition ends the wait for its kind.
+// Neither of the two questions about a new CRD waits for the answer to the other; a
+// refusal of the CRD ends the wait for its kind.
 func TestDefinitionAndItsKindAreAskedAtOnce(t *testing.T) {
 	for name, refusing := range map[string]bool{"accepted": false, "refused": true} {
 		t.Run(name, func(t *testing.T) {

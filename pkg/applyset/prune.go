@@ -158,7 +158,7 @@ func (d *Decision) add(set Set, m Member) {
 	}
 }
 
-// keepHolders keeps namespaces and definitions whose deletion would delete what stays:
+// keepHolders keeps namespaces and CRDs whose deletion would delete what stays:
 // objects of the input, members that are kept, the parent.
 func (d *Decision) keepHolders(set Set) {
 	inNamespace, ofKind := map[string]object.Ref{}, map[string]object.Ref{}
@@ -185,7 +185,7 @@ func (d *Decision) keepHolders(set Set) {
 		case schema.GroupKind{Kind: "Namespace"}:
 			held = inNamespace[m.Ref.Name]
 		case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
-			held = ofKind[m.Ref.Name] // A definition is named RESOURCE.GROUP.
+			held = ofKind[m.Ref.Name] // A CRD is named RESOURCE.GROUP.
 		}
 		if held.Name == "" {
 			return false

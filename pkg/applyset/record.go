@@ -196,7 +196,7 @@ const (
 	// IDLabel makes an object a parent; PartOfLabel makes one a member.
 	IDLabel     = "applyset.kubernetes.io/id"
 	PartOfLabel = "applyset.kubernetes.io/part-of"
-	// ParentTypeLabel is on definitions whose objects may be parents.
+	// ParentTypeLabel is on CRDs whose objects may be parents.
 	ParentTypeLabel = "applyset.kubernetes.io/is-parent-type"
 
 	// ToolingAnnotation says which tool writes the set, as NAME/VERSION.
@@ -237,7 +237,7 @@ func ParentKind() schema.GroupVersionKind {
 }
 
 // MayBeParent reports whether every server allows objects of the kind as parents. Any
-// other kind needs [ParentTypeLabel] on its definition.
+// other kind needs [ParentTypeLabel] on its CRD.
 func MayBeParent(gk schema.GroupKind) bool {
 	return gk.Group == "" && (gk.Kind == "Secret" || gk.Kind == "ConfigMap")
 }

@@ -35,7 +35,7 @@ type Server interface {
 }
 
 // Counter counts what an object holds that goes before it does: the contents of a
-// namespace, the instances of a definition.
+// namespace, the instances of a CRD.
 type Counter interface {
 	Count(ctx context.Context, live *unstructured.Unstructured) (int, error)
 }

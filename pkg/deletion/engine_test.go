@@ -532,7 +532,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 // Objects of kinds that the set defines go before the controllers that clean up
-// after them, aggregated roles before their parts, and definitions last.
+// after them, aggregated roles before their parts, and CRDs last.
 func TestReverse(t *testing.T) {
 	phases := Reverse(operatorPlan(t))
 	var got []string

@@ -49,7 +49,7 @@ type Item struct {
 }
 
 // Reverse returns the phases of a plan, the last first. Two groups come before all others of their
-// phase: objects whose definition is in the set, since controllers among the others clean up after
+// phase: objects whose CRD is in the set, since controllers among the others clean up after
 // them, and aggregated ClusterRoles, which their controller would create anew when a part goes.
 func Reverse(p *plan.Plan) []Phase {
 	defined := map[object.Key]bool{}

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// operator is a set as operators come in: with their definitions, and one object
+// operator is a set as operators come in: with their CRDs, and one object
 // of these.
 const operator = `
 - {apiVersion: v1, kind: Namespace, metadata: {name: ops}}

@@ -214,7 +214,7 @@ func (v *view) end(err error) {
 	v.engine.wake()
 }
 
-// kindIsGone: a definition goes when the last of its objects is gone.
+// kindIsGone: a CRD goes when the last of its objects is gone.
 func (v *view) kindIsGone() {
 	e := v.engine
 	e.mu.Lock()

@@ -9,7 +9,7 @@ import (
 )
 
 // bringers returns the objects of the set that may make the server serve an item's
-// kind: a definition that has the version, an APIService of the group version, and
+// kind: a CRD that has the version, an APIService of the group version, and
 // workloads whose account holds a role that names the group. A role for all groups
 // proves nothing.
 func (b *builder) bringers(it Item) []object.Key {
@@ -17,7 +17,7 @@ func (b *builder) bringers(it Item) []object.Key {
 		return nil
 	}
 	var keys []object.Key
-	if d, ok := b.definitions[it.GVK.GroupKind()]; ok && d.served[it.GVK.Version] {
+	if d, ok := b.crds[it.GVK.GroupKind()]; ok && d.served[it.GVK.Version] {
 		keys = append(keys, d.key)
 	}
 	service := object.Key{Group: serviceGroup, Kind: "APIService", Name: it.GVK.Version + "." + it.GVK.Group}
@@ -27,9 +27,9 @@ func (b *builder) bringers(it Item) []object.Key {
 	return append(keys, b.operators(it.GVK.Group)...)
 }
 
-// onlyIn returns the versions of a definition in the set that lacks the item's.
+// onlyIn returns the versions of a CRD in the set that lacks the item's.
 func (b *builder) onlyIn(it Item) []string {
-	d, ok := b.definitions[it.GVK.GroupKind()]
+	d, ok := b.crds[it.GVK.GroupKind()]
 	if !ok || it.Kind.Resource != "" || d.served[it.GVK.Version] {
 		return nil
 	}

@@ -41,9 +41,9 @@ func TestBringers(t *testing.T) {
 		want   []string
 		onlyIn []string
 	}{
-		"nothing":                          {object: "x.io/v1 Thing t"},
-		"its definition":                   {set: crd, object: "example.com/v1 Widget w", want: []string{"CustomResourceDefinition/widgets.example.com"}},
-		"a definition without the version": {set: crd, object: "example.com/v0 Widget w", onlyIn: []string{"v1"}},
+		"nothing":                   {object: "x.io/v1 Thing t"},
+		"its CRD":                   {set: crd, object: "example.com/v1 Widget w", want: []string{"CustomResourceDefinition/widgets.example.com"}},
+		"a CRD without the version": {set: crd, object: "example.com/v0 Widget w", onlyIn: []string{"v1"}},
 		"an aggregated API": {
 			set: short("apiregistration.k8s.io/v1 APIService v1.x.io"), object: "x.io/v1 Thing t", want: []string{"APIService/v1.x.io"},
 		},

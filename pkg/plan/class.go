@@ -15,8 +15,8 @@ import (
 type class int
 
 const (
-	// definitions: what makes other objects possible in the first place.
-	definitions class = iota
+	// crds: CRDs and namespaces, what makes other objects possible in the first place.
+	crds class = iota
 	// configuration: what others refer to, or what shapes them when they are
 	// written.
 	configuration
@@ -25,17 +25,17 @@ const (
 	network
 	// workloads: everything else, including custom objects.
 	workloads
-	// registrations: what intercepts requests. The programs behind it must run
+	// webhookConfigurations: what intercepts requests. The programs behind it must run
 	// first, or it would block the rest of the set.
-	registrations
-	// unknown: kinds that the operators, definitions or aggregated APIs of the set
+	webhookConfigurations
+	// unknown: kinds that the operators, CRDs or aggregated APIs of the set
 	// may provide.
 	unknown
 )
 
 func (c class) String() string {
 	switch c {
-	case definitions:
+	case crds:
 		return "CRDs and namespaces"
 	case configuration:
 		return "configuration"
@@ -43,7 +43,7 @@ func (c class) String() string {
 		return "network"
 	case workloads:
 		return "workloads"
-	case registrations:
+	case webhookConfigurations:
 		return "webhooks"
 	case unknown:
 		return "unknown kinds"
@@ -58,9 +58,9 @@ func classOf(gk groupKind) class {
 	case coreGroup:
 		return classOfCore(gk.Kind)
 	case "apiextensions.k8s.io":
-		return definitions
+		return crds
 	case "admissionregistration.k8s.io", serviceGroup:
-		return registrations
+		return webhookConfigurations
 	case rbacGroup, "storage.k8s.io", "scheduling.k8s.io", "node.k8s.io", "flowcontrol.apiserver.k8s.io":
 		return configuration
 	}
@@ -78,7 +78,7 @@ func classOf(gk groupKind) class {
 func classOfCore(kind string) class {
 	switch kind {
 	case "Namespace":
-		return definitions
+		return crds
 	case "ServiceAccount", "ConfigMap", "Secret", "Service", "LimitRange", "ResourceQuota",
 		"PersistentVolume", "PersistentVolumeClaim":
 		return configuration

@@ -58,7 +58,7 @@ func TestFaults(t *testing.T) {
 				"objects depend on each other in a cycle: deployment.apps/web -n new (in.yaml:1) → namespace/new (in.yaml:2) → deployment.apps/web -n new",
 			},
 		},
-		"a definition that waits for its object": {
+		"a CRD that waits for its object": {
 			in: shorts("example.com/v1 Widget w") + "\n---\n" +
 				strings.Replace(crd, "  name: widgets", "  annotations: {config.kubernetes.io/depends-on: example.com/namespaces/prod/Widget/w}\n  name: widgets", 1),
 			want: []string{

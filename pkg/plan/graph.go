@@ -12,10 +12,10 @@ import (
 
 // builder holds the set as a graph: nodes are items, edges are needs.
 type builder struct {
-	options     Options
-	definitions map[groupKind]definition
-	nodes       []node
-	index       map[object.Key]int
+	options Options
+	crds    map[groupKind]crd
+	nodes   []node
+	index   map[object.Key]int
 	// but are the objects to leave out; faulty are those found to be at fault.
 	but, faulty map[object.Key]bool
 	warnings    []Warning
@@ -59,14 +59,14 @@ func (b *builder) need(i, on int) {
 	}
 }
 
-// kind returns what is known of a kind: what the cluster says, or what a definition
+// kind returns what is known of a kind: what the cluster says, or what a CRD
 // of the set says, or nothing.
 func (b *builder) kind(gvk schema.GroupVersionKind) object.Kind {
 	if kind, ok := b.options.Kinds[gvk]; ok {
 		kind.GVK = gvk
 		return kind
 	}
-	if d, ok := b.definitions[gvk.GroupKind()]; ok && d.served[gvk.Version] {
+	if d, ok := b.crds[gvk.GroupKind()]; ok && d.served[gvk.Version] {
 		return object.Kind{GVK: gvk, Namespaced: d.namespaced}
 	}
 	return object.Kind{}

@@ -19,7 +19,7 @@ import (
 // Options are what Build needs besides the manifests.
 type Options struct {
 	// Kinds that the cluster serves, among those in the manifests. A kind that is
-	// missing here is looked up in the definitions of the set.
+	// missing here is looked up in the CRDs of the set.
 	Kinds map[schema.GroupVersionKind]object.Kind
 	// Namespace for objects of namespaced kinds that name none. Empty stands for
 	// "default".
@@ -73,16 +73,16 @@ type Item struct {
 	// manifest: callers that change it make a copy.
 	Object *unstructured.Unstructured
 	// Kind as the cluster serves it. Its Resource is empty if the cluster does not
-	// serve it yet; all of it is empty if no definition in the set has it either.
+	// serve it yet; all of it is empty if no CRD in the set has it either.
 	Kind object.Kind
 	// Needs are objects of earlier phases without which this one cannot exist: its
-	// namespace, its definition, what the API server looks up when it is written,
+	// namespace, its CRD, what the API server looks up when it is written,
 	// what its depends-on annotation names. Only objects of the set are listed.
 	Needs []object.Key
 	// Bringers are objects of the set that may make the server serve the kind, if it
 	// does not do so yet. Without any there is no point in waiting for it.
 	Bringers []object.Key
-	// OnlyIn are the versions in which a definition in the set has the kind, if it
+	// OnlyIn are the versions in which a CRD in the set has the kind, if it
 	// lacks the one that the object is written in.
 	OnlyIn []string
 }

@@ -113,11 +113,11 @@ func TestPhases(t *testing.T) {
 			in:   shorts("v1 ConfigMap a"),
 			want: []string{"configuration: ConfigMap/prod/a"},
 		},
-		"edge case 18: a definition and its object in one run": {
+		"edge case 18: a CRD and its object in one run": {
 			in:   shorts("example.com/v1 Widget w") + "\n---\n" + crd,
 			want: []string{"CRDs and namespaces: CustomResourceDefinition/widgets.example.com", "workloads: Widget/prod/w"},
 		},
-		"edge case 18: a version that the definition does not serve is unknown": {
+		"edge case 18: a version that the CRD does not serve is unknown": {
 			in:   shorts("example.com/v0 Widget w") + "\n---\n" + crd,
 			want: []string{"CRDs and namespaces: CustomResourceDefinition/widgets.example.com", "unknown kinds: Widget/w"},
 		},
@@ -164,7 +164,7 @@ func TestPhases(t *testing.T) {
 			in:   shorts("v1 ServiceAccount sa") + roleBinding("ClusterRole", "view"),
 			want: []string{"configuration: ServiceAccount/prod/sa RoleBinding/prod/bind"},
 		},
-		"roles join the definitions, where there are any": {
+		"roles join the CRDs, where there are any": {
 			in: shorts("v1 Namespace other", "rbac.authorization.k8s.io/v1 ClusterRole r") + roleBinding("ClusterRole", "r"),
 			want: []string{
 				"CRDs and namespaces: Namespace/other ClusterRole/r",
@@ -241,7 +241,7 @@ func TestNeeds(t *testing.T) {
 			in:   shorts("v1 Namespace prod", "apps/v1 Deployment web"),
 			want: []object.Key{{Kind: "Namespace", Name: "prod"}},
 		},
-		"definition": {
+		"crd": {
 			in: crd + "\n---\n" + shorts("example.com/v1 Widget w"),
 			want: []object.Key{
 				{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "widgets.example.com"},

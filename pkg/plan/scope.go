@@ -72,17 +72,17 @@ func inNamespace(u *unstructured.Unstructured, namespace string) *unstructured.U
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// definition is what a CustomResourceDefinition of the set says of its kind.
-type definition struct {
+// crd is what a CustomResourceDefinition of the set says of its kind.
+type crd struct {
 	key        object.Key
 	namespaced bool
 	served     map[string]bool // versions
 }
 
-// definitionsOf reads the definitions of a set. It ignores incomplete ones; the API
+// crdsOf reads the CRDs of a set. It ignores incomplete ones; the API
 // server will say what is wrong with them.
-func definitionsOf(manifests []object.Manifest) map[groupKind]definition {
-	definitions := map[groupKind]definition{}
+func crdsOf(manifests []object.Manifest) map[groupKind]crd {
+	crds := map[groupKind]crd{}
 	for _, m := range manifests {
 		ref := m.Ref()
 		if ref.GVK.GroupKind() != crdKind() {
@@ -95,13 +95,13 @@ func definitionsOf(manifests []object.Manifest) map[groupKind]definition {
 		if gk.Kind == "" || gk.Group == "" {
 			continue
 		}
-		definitions[gk] = definition{
+		crds[gk] = crd{
 			key:        ref.Key(),
 			namespaced: text(spec, "scope") == "Namespaced",
 			served:     servedVersions(spec),
 		}
 	}
-	return definitions
+	return crds
 }
 
 func servedVersions(spec map[string]any) map[string]bool {

@@ -1,5 +1,5 @@
 {{/* One release a cluster: two would warn of each write twice, keep a checkpoint each, and
-     take the records' definition from each other. Helm itself refuses only the definition,
+     take the records' CRD from each other. Helm itself refuses only the CRD,
      and not with --take-ownership or crds.install=false. Without a cluster (helm template),
      lookup finds nothing. */}}
 {{- define "k8sconnect.once" -}}

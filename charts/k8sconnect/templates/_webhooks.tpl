@@ -64,7 +64,7 @@
         ({{ .Files.Get "files/deprecated-fields.cel" | trim | nindent 8 | trim }}) ||
         request.requestKind.group + '/' + request.requestKind.version + '/' + request.requestKind.kind
         in {{ .Files.Get "files/deprecated.yaml" | fromYamlArray | toJson }}
-# Of custom kinds, only their definitions know what is deprecated. The webhook writes
+# Of custom kinds, only their CRDs know what is deprecated. The webhook writes
 # the rules, one for each version that is; the chart states none, so that an upgrade
 # leaves them as they are.
 - name: custom.k8sconnect.io

@@ -22,7 +22,7 @@ import (
 )
 
 // Plan is Order for verbs that write fields, or say what a write would do: they wait for
-// kinds whose definitions were applied just now. A choice that matches no object of the
+// kinds whose CRDs were applied just now. A choice that matches no object of the
 // plan is an error.
 func (o *Options) Plan(
 	ctx context.Context, c *connection.Connection, client *client.Client, predictor predict.Predictor, emit func(event.Event),

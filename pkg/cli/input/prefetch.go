@@ -68,7 +68,7 @@ func remembered(
 	return known, sure, nil
 }
 
-// definesMissing reports whether all kinds that are missing in a plan are of its definitions.
+// definesMissing reports whether all kinds that are missing in a plan are of its CRDs.
 func definesMissing(p *plan.Plan) bool {
 	for _, ph := range p.Phases {
 		for _, it := range ph.Items {

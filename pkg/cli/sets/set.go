@@ -31,7 +31,7 @@ type Server interface {
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
 	// Metadata lists the selected objects, the metadata alone.
 	Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error
-	// Contents visits the metadata of what goes with a namespace or a definition.
+	// Contents visits the metadata of what goes with a namespace or a CRD.
 	Contents(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error
 }
 

@@ -60,7 +60,7 @@ func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 	return nil
 }
 
-// askedKind asks the server for the kind, and for what its definition states.
+// askedKind asks the server for the kind, and for what its CRD states.
 func askedKind(ctx context.Context, c *connection.Connection, named string, rules *condition.Set) (schema.GroupKind, error) {
 	ctx, cancel := context.WithTimeout(ctx, explainWithin)
 	defer cancel()
