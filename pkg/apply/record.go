@@ -90,7 +90,7 @@ func (r *record) action(key object.Key) event.Action {
 // there reports whether the object was applied, changed or not.
 func (r *record) there(key object.Key) bool {
 	switch r.action(key) { // All others were not applied.
-	case event.Created, event.Configured, event.Recreated, event.Unchanged:
+	case event.Created, event.Configured, event.Recreated, event.Shared, event.Unchanged:
 		return true
 	default:
 		return false

@@ -120,7 +120,7 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 		}
 	}
 	e.warnOfRewriting(t, answer)
-	e.seen(t.Item, t.Live, answer, out.Action != event.Unchanged)
+	e.seen(t.Item, t.Live, answer, out.Action != event.Unchanged && out.Action != event.Shared)
 	e.finish(out)
 }
 
@@ -176,11 +176,16 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 	out.Adopted = t.AdoptedFrom()
 	changes := view.Changes()
 	out.OnlyOwners = t.OnlyOwners(changes) && len(out.Released)+len(out.Taken) == 0
-	out.Action = event.Unchanged
-	if len(changes) > 0 || len(out.Released) > 0 {
+	switch {
+	case len(changes) > 0 || len(out.Released) > 0:
 		out.Action = event.Configured
-	} else if len(out.Adopted) == 0 {
-		out.Sharing, err = e.sharing(t, answer)
+	case t.Adopts():
+		out.Action = event.Shared
+	default:
+		out.Action = event.Unchanged
+		if out.Sharing, err = e.sharing(t, answer); out.Sharing != nil {
+			out.Action = event.Shared
+		}
 	}
 	return err
 }

@@ -32,6 +32,8 @@ const (
 	Pruned Action = "pruned"
 	// Recreated objects were deleted, and created anew from the manifest.
 	Recreated Action = "recreated"
+	// Shared objects have the values that they had; fields of others became ours, or ours too.
+	Shared Action = "shared"
 )
 
 // Actions of diff.
@@ -119,7 +121,7 @@ type Applied struct {
 	// managed fields and with the values of a Secret masked. Nil if it was not asked
 	// for, or not applied.
 	Object *unstructured.Unstructured
-	// Sharing is set with Unchanged if the apply changed the owners of fields.
+	// Sharing is set with Shared.
 	Sharing *managedfields.Sharing
 	// Departed: the object is not in the input, but is a member of the set that left it.
 	// Causes say why it does not go although it was deleted.

@@ -52,7 +52,7 @@ func WantsObjects(format string) bool {
 // ApplyActions are the results of an apply, in the order in which they are counted.
 func ApplyActions() []event.Action {
 	return []event.Action{
-		event.Created, event.Configured, event.Recreated, event.Unchanged, event.InConflict,
+		event.Created, event.Configured, event.Recreated, event.Shared, event.Unchanged, event.InConflict,
 		event.Failed, event.Skipped, event.Pruned, event.Remains, event.Unknown, event.Kept,
 	}
 }

@@ -50,7 +50,7 @@ func (p Palette) Action(a event.Action, text string) string {
 	switch a {
 	case event.Created, event.Create, event.Met, event.Restored:
 		return p.good.Sprint(text)
-	case event.Configured, event.Update, event.Recreated, event.Recreate, event.Share, event.Pruned, event.Delete, event.Gone, event.Handed:
+	case event.Configured, event.Update, event.Recreated, event.Recreate, event.Share, event.Shared, event.Pruned, event.Delete, event.Gone, event.Handed:
 		return p.Change.Sprint(text)
 	case event.InConflict, event.Failed, event.Unknown, event.Remains, event.TimedOut, event.Kept:
 		return p.bad.Sprint(text)

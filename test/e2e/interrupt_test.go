@@ -22,7 +22,7 @@ func TestInterrupted(t *testing.T) {
 		"table":  {"created     configmap/cm-0000", "skipped     configmap/cm-0050 -n $NS: it was in progress, and may have been written", "skipped     pod/later", "99 created, 2 skipped"},
 		"json":   {`"created": 99`, `"failed": 0`, `"skipped": 2`, "may have been written"},
 		"name":   {"configmap/cm-0099"},
-		"stream": {`"type":"finished","summary":{"created":99,"configured":0,"recreated":0,"unchanged":0,"conflict":0,"failed":0,"skipped":2`},
+		"stream": {`"type":"finished","summary":{"created":99,"configured":0,"recreated":0,"shared":0,"unchanged":0,"conflict":0,"failed":0,"skipped":2`},
 	} {
 		t.Run(format, func(t *testing.T) {
 			ns := namespace(t, c)

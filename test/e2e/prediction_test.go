@@ -240,11 +240,11 @@ func statusOf(verb string, results []verdict) int {
 	status := 0
 	for _, r := range results {
 		switch r.Action {
-		case "created", "configured":
+		case "created", "configured", "shared":
 			if verb == "diff" {
 				status = max(status, 1)
 			}
-		case "share", "conflict", "failed":
+		case "conflict", "failed":
 			status = max(status, 1)
 		case "unknown":
 			status = 2
@@ -258,8 +258,8 @@ func statusOf(verb string, results []verdict) int {
 func agree(t *testing.T, what string, d, a verdict, blocked bool) {
 	t.Helper()
 	want := d.Action
-	if other := map[string]string{"share": "unchanged", "unknown": "failed"}[d.Action]; other != "" {
-		want = other
+	if d.Action == "unknown" {
+		want = "failed"
 	}
 	if d.contested() && !strings.Contains(what, "dry run") && !strings.Contains(what, "apply") {
 		want = "conflict"

@@ -96,7 +96,9 @@ func spokenBy(says event.Compared) event.Action {
 		return event.Created
 	case event.Update:
 		return event.Configured
-	case event.Share, event.None:
+	case event.Share:
+		return event.Shared
+	case event.None:
 		return event.Unchanged
 	}
 	return says.Action

@@ -106,8 +106,8 @@ func (t *Tally) String() string {
 	defer t.mu.Unlock()
 	var parts []string
 	for _, action := range []event.Action{
-		event.Created, event.Configured, event.Unchanged, event.InConflict, event.Failed, event.Skipped, event.Pruned,
-		event.Remains, event.Unknown,
+		event.Created, event.Configured, event.Recreated, event.Shared, event.Unchanged, event.InConflict, event.Failed,
+		event.Skipped, event.Pruned, event.Remains, event.Unknown,
 	} {
 		if n := t.counts[action]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, action))

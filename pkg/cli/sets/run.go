@@ -235,7 +235,7 @@ func (r *Run) Admit(item plan.Item, live *unstructured.Unstructured) error {
 // Mark adds to the engine's events what the engine does not know: which existing objects
 // joined the set.
 func (r *Run) Mark(e event.Event) event.Event {
-	if a, ok := e.(event.Applied); ok && (a.Action == event.Configured || a.Action == event.Unchanged) {
+	if a, ok := e.(event.Applied); ok && (a.Action == event.Configured || a.Action == event.Shared || a.Action == event.Unchanged) {
 		r.mu.Lock()
 		a.Joined = r.joined[a.Ref.Key()]
 		r.mu.Unlock()

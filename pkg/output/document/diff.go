@@ -71,6 +71,8 @@ func asApplied(a event.Action) event.Action {
 		return event.Configured
 	case event.Recreate:
 		return event.Recreated
+	case event.Share:
+		return event.Shared
 	case event.Delete:
 		return event.Pruned
 	case event.None:
@@ -88,7 +90,7 @@ func diffSuite(result result[comparedObject]) junitSuite {
 		switch o.Action { //nolint:exhaustive // all others went well
 		case event.Created, event.Configured, event.Recreated, event.Pruned:
 			c.Failure = problem(o.Action, o.Error, changedLines(o.Changes))
-		case event.Share:
+		case event.Shared:
 			c.Failure = problem(o.Action, o.Error, sharedLines(o))
 		case event.Unknown:
 			c.Error = problem(o.Action, o.Error, []string{o.Reason})

@@ -38,7 +38,7 @@ type listed struct {
 func NewAppliedNames(b output.Base, rest output.Results) output.Results {
 	return &listing{Base: b, early: true, rest: rest, pick: func(e event.Event) (listed, bool) {
 		applied, ok := e.(event.Applied)
-		good := []event.Action{event.Created, event.Configured, event.Recreated, event.Unchanged}
+		good := []event.Action{event.Created, event.Configured, event.Recreated, event.Shared, event.Unchanged}
 		return listed{ref: applied.Ref}, ok && slices.Contains(good, applied.Action)
 	}}
 }

@@ -63,7 +63,7 @@ func TestApplyResult(t *testing.T) {
 	        "owners":[{"manager":"kube-controller-manager","operation":"Update","subresource":"scale"}]},
 	       {"path":".spec.template.spec.containers[name=\"app\"].image","yours":"app:1.2","live":"app:1.1",
 	        "owners":[{"manager":"kubectl-edit","operation":"Update","time":"2026-03-01T11:00:00Z"}]}]}],
-	  "summary":{"created":1,"configured":0,"recreated":0,"unchanged":0,"conflict":1,"failed":1,"skipped":0,"pruned":0,"terminating":0,"unknown":0,"kept":0}}`)
+	  "summary":{"created":1,"configured":0,"recreated":0,"shared":0,"unchanged":0,"conflict":1,"failed":1,"skipped":0,"pruned":0,"terminating":0,"unknown":0,"kept":0}}`)
 }
 
 func TestDiffResult(t *testing.T) {
@@ -89,7 +89,7 @@ func TestDiffResult(t *testing.T) {
 	        "owners":[{"manager":"kube-controller-manager","operation":"Update","subresource":"scale"}]},
 	       {"path":".spec.paused","to":null,"change":"added"},
 	       {"path":".spec.minReadySeconds","from":1,"change":"removed"}]}],
-	  "summary":{"created":0,"configured":1,"recreated":0,"share":0,"pruned":0,"unchanged":1,"unknown":1}}`)
+	  "summary":{"created":0,"configured":1,"recreated":0,"shared":0,"pruned":0,"unchanged":1,"unknown":1}}`)
 }
 
 // The rule that decided is reported for each path, with the object and in a line of the stream;

@@ -17,7 +17,7 @@ import (
 // ForApply returns a printer for the events of an apply. The error names an unknown
 // format, or what is wrong with a template.
 func ForApply(o output.Options) (*Printer, error) {
-	applied := output.Word{Text: "applied", Good: []event.Action{event.Created, event.Configured, event.Recreated, event.Unchanged}}
+	applied := output.Word{Text: "applied", Good: []event.Action{event.Created, event.Configured, event.Recreated, event.Shared, event.Unchanged}}
 	if o.DryRun {
 		applied.Text = "checked"
 	}

@@ -68,7 +68,7 @@ func (t *applyTable) Handle(e event.Event) {
 // listed reports whether an object gets a line: an unchanged one about which there is
 // nothing new to say is only counted. Paths that it goes on yielding are no news.
 func (t *applyTable) listed(a event.Applied) bool {
-	quiet := a.Action == event.Unchanged || a.OnlyOwners
+	quiet := a.Action == event.Unchanged || a.Action == event.Shared || a.OnlyOwners
 	if !quiet || t.Verbose || a.Reason != "" || a.Joined != nil {
 		return true
 	}
