@@ -81,7 +81,7 @@ func (b *builder) references(it Item) []object.Key {
 	if namespace := b.identity(it).Namespace; namespace != "" {
 		keys = append(keys, object.Key{Kind: "Namespace", Name: namespace})
 	}
-	if d, ok := b.definitions[it.GVK.GroupKind()]; ok {
+	if d, ok := b.crds[it.GVK.GroupKind()]; ok {
 		keys = append(keys, d.key)
 	}
 	switch it.GVK.GroupKind() {
@@ -157,15 +157,15 @@ func (b *builder) classify() {
 		if n.known() {
 			n.place.class = classOf(n.GVK.GroupKind())
 		}
-		hasDefinitions = hasDefinitions || n.place.class == definitions
+		hasDefinitions = hasDefinitions || n.place.class == crds
 	}
 	for i := range b.nodes {
 		// Bindings come one step after their roles. If there is a phase of
-		// definitions anyway, roles that can be in it save the bindings a step of
+		// CRDs anyway, roles that can be in it save the bindings a step of
 		// their own.
 		n := &b.nodes[i]
 		if hasDefinitions && len(n.needs) == 0 && n.known() && isRole(n.GVK.GroupKind()) {
-			n.place.class = definitions
+			n.place.class = crds
 		}
 	}
 	b.networkFirst()

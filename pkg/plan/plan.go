@@ -99,8 +99,8 @@ type Warning struct {
 // Build settles the scope of the manifests and puts them in order. Within a phase
 // they keep the order of the input, so the same input gives the same plan.
 //
-// A kind that the cluster does not serve takes its scope from its definition in the
-// set. A kind without a definition does not fail the plan either: an operator in the
+// A kind that the cluster does not serve takes its scope from its CRD in the
+// set. A kind without a CRD does not fail the plan either: an operator in the
 // set may install it, so it comes last, with an empty Kind.
 //
 // An object that is in the set twice with the same content counts once, with a
@@ -141,12 +141,12 @@ func Faults(manifests []object.Manifest, o Options) []error {
 // is wrong with them.
 func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*builder, []error) {
 	b := &builder{
-		options:     o,
-		definitions: definitionsOf(manifests),
-		nodes:       make([]node, 0, len(manifests)),
-		index:       make(map[object.Key]int, len(manifests)),
-		but:         but,
-		faulty:      map[object.Key]bool{},
+		options: o,
+		crds:    crdsOf(manifests),
+		nodes:   make([]node, 0, len(manifests)),
+		index:   make(map[object.Key]int, len(manifests)),
+		but:     but,
+		faulty:  map[object.Key]bool{},
 	}
 	var faults []error
 	for _, m := range manifests {
