@@ -17,16 +17,25 @@ import (
 // alone asks what the server would make of the manifest if there were no such
 // object yet, by a dry run under another name. A manifest that is valid alone does not prove
 // that what is refused is the change: it may be wrong beside what others set.
-func (p Predictor) alone(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
+func (p Predictor) alone(ctx context.Context, server Server, in *Prediction, without ...fieldpath.Path) (*unstructured.Unstructured, error) {
 	twin := in.Body.DeepCopy()
 	twin.SetName(twinName(twin.GetName()))
-	freed := freedWith(in.Live, in.Body)
-	for _, path := range freed {
+	for _, path := range without {
 		fieldpath.Delete(twin.Object, path)
 	}
 	answer, err := server.Apply(ctx, in.Item.Kind, twin, object.Write{
 		Manager: p.Manager, Validation: p.Validation, DryRun: true,
 	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// anew asks what the server would make of the manifest once the live object is deleted.
+func (p Predictor) anew(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
+	freed := freedWith(in.Live, in.Body)
+	answer, err := p.alone(ctx, server, in, freed...)
 	if err == nil {
 		err = addressInUse(ctx, server, in)
 	}

@@ -27,7 +27,7 @@ func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction,
 	if HoldsMore(in.Item.GVK.GroupKind()) || TakesVolumes(in.Live) {
 		return advice + " (deleting it would delete what it holds)"
 	}
-	if _, err := p.alone(ctx, server, in); err != nil {
+	if _, err := p.anew(ctx, server, in); err != nil {
 		return advice + "; --recreate does not help: the server would refuse it as a new object, too: " + reasonAlone(in, err)
 	}
 	return advice + ", or have it deleted and created anew with --recreate=" + in.Item.Resource()

@@ -1,0 +1,97 @@
+package predict
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+)
+
+const whenImmutable = "immutable"
+
+// Recreation says that a manifest can take effect only if the object is deleted and created
+// anew, and that the user wants that.
+type Recreation struct {
+	// UID is that of the object to delete.
+	UID types.UID
+	// Reason names the fields that cannot be changed.
+	Reason string
+	// Answer is what the server makes of the manifest as a new object.
+	Answer *unstructured.Unstructured
+}
+
+// Recreation returns what a refusal means for an object that the user wants recreated. It
+// is nil if the user does not want that, if the server does not say that a field cannot be
+// changed, or if it would also refuse the manifest as a new object: deleting would then
+// gain nothing.
+func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction, refusal error) *Recreation {
+	if in.Live == nil || !apierrors.IsInvalid(refusal) || !p.recreates(in.Item) {
+		return nil
+	}
+	if HoldsMore(in.Item.GVK.GroupKind()) || TakesVolumes(in.Live) {
+		return nil
+	}
+	fields := immutableFields(in, Causes(refusal))
+	if len(fields) == 0 {
+		return nil
+	}
+	answer, err := p.anew(ctx, server, in)
+	if err != nil {
+		return nil
+	}
+	answer.SetName(in.Item.Name)
+	return &Recreation{UID: in.Live.GetUID(), Reason: cannotChange(fields, in.Item.GVK.Kind), Answer: answer}
+}
+
+// recreates reports whether the user wants the item deleted and created anew if need be.
+func (p Predictor) recreates(item plan.Item) bool {
+	return item.Object.GetAnnotations()[RecreateAnnotation] == whenImmutable ||
+		slices.ContainsFunc(p.Recreate, func(c Choice) bool { return c.Names(item.Ref, item.Kind) })
+}
+
+// checkRecreate returns an error if the item's annotation has an unknown value, or if the
+// item must never be recreated.
+func (p Predictor) checkRecreate(item plan.Item) error {
+	value, annotated := item.Object.GetAnnotations()[RecreateAnnotation]
+	switch {
+	case annotated && value != whenImmutable:
+		return fmt.Errorf("%s: %s: annotation %s must be %q, not %q", item.Source, item.Ref, RecreateAnnotation, whenImmutable, value)
+	case !HoldsMore(item.GVK.GroupKind()) || !p.recreates(item):
+		return nil
+	}
+	return &RefusedError{
+		Err:    fmt.Errorf("%s: %s is never recreated: %w", item.Source, item.Ref, errHoldsMore),
+		Advice: "leave it out of --recreate, and remove the annotation " + RecreateAnnotation + " from it; if what it holds may go, delete it yourself",
+	}
+}
+
+var errHoldsMore = errors.New("deleting it would delete what it holds")
+
+// HoldsMore reports whether deleting an object of the kind also deletes data, or other
+// people's objects.
+func HoldsMore(kind schema.GroupKind) bool {
+	switch kind {
+	case schema.GroupKind{Kind: "PersistentVolumeClaim"}, schema.GroupKind{Kind: "PersistentVolume"},
+		schema.GroupKind{Kind: "Namespace"}, schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
+		return true
+	default:
+		return false
+	}
+}
+
+// TakesVolumes reports whether the claims of a StatefulSet go with it, and the data with
+// them: its retention policy says so.
+func TakesVolumes(live *unstructured.Unstructured) bool {
+	if live.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {
+		return false
+	}
+	whenDeleted, _, _ := unstructured.NestedString(live.Object, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted")
+	return whenDeleted == "Delete"
+}
