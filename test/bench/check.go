@@ -56,7 +56,7 @@ func checkWritten(s sample, work string, before, after map[name]state) error {
 	}
 	var written []string
 	for name, is := range after {
-		if was, ok := before[name]; was.version != is.version && !(ok && bare[name]) {
+		if was, ok := before[name]; was.version != is.version && (!ok || !bare[name]) {
 			written = append(written, name.String())
 		}
 	}
