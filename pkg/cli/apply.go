@@ -3,14 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/budget"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
@@ -120,23 +118,6 @@ func (o *applyOptions) asked(client *client.Client) diagnose.Reader {
 		return client.NoRetry()
 	}
 	return nil
-}
-
-// forecasting passes events on, and warns once if the run will not be done by end; a zero
-// time means no end.
-func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
-	if end.IsZero() {
-		return emit
-	}
-	f := budget.New(end)
-	return func(e event.Event) {
-		emit(e)
-		if short, ok := f.Observe(time.Now(), e); ok {
-			emit(event.Warned{Text: fmt.Sprintf(
-				"at this pace, about %d of %d objects will be applied before --timeout expires in %s; the next run does the rest",
-				short.Done, short.Total, short.Left.Round(time.Second))})
-		}
-	}
 }
 
 // errNothingApplied: manifests were asked for without the word that nothing is to be

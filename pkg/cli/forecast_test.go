@@ -1,4 +1,4 @@
-package budget
+package cli
 
 import (
 	"fmt"
@@ -11,19 +11,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-func ref(i int) object.Ref {
+func numbered(i int) object.Ref {
 	return object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "n", Name: fmt.Sprint(i)}
 }
 
 // play simulates a run of phases, each with settled objects and objects that take the
 // given time, one after the other, and a pause before each phase. It returns what was
 // forecast, and when, and how many objects were done when the time was over.
-func play(within time.Duration, pause time.Duration, phases ...[3]int) (short Short, at time.Duration, done int, told int) {
+func play(within time.Duration, pause time.Duration, phases ...[3]int) (short shortfall, at time.Duration, done int, told int) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	now, end := began, began.Add(within)
-	f := New(end)
+	f := newForecast(end)
 	take := func(e event.Event) {
-		if s, ok := f.Observe(now, e); ok {
+		if s, ok := f.observe(now, e); ok {
 			short, at = s, now.Sub(began)
 			told++
 		}
@@ -39,7 +39,7 @@ func play(within time.Duration, pause time.Duration, phases ...[3]int) (short Sh
 		take(event.PhaseStarted{Index: i})
 		for range p[0] {
 			n++
-			take(event.Applied{Ref: ref(n), Action: event.Unchanged})
+			take(event.Applied{Ref: numbered(n), Action: event.Unchanged})
 			if now.Before(end) {
 				done++
 			}
@@ -47,12 +47,12 @@ func play(within time.Duration, pause time.Duration, phases ...[3]int) (short Sh
 		for range p[1] {
 			n++
 			if !now.Before(end) {
-				take(event.Applied{Ref: ref(n), Action: event.Skipped})
+				take(event.Applied{Ref: numbered(n), Action: event.Skipped})
 				continue
 			}
-			take(event.Started{Ref: ref(n)})
+			take(event.Started{Ref: numbered(n)})
 			now = now.Add(time.Duration(p[2]) * time.Millisecond)
-			take(event.Applied{Ref: ref(n), Action: event.Created})
+			take(event.Applied{Ref: numbered(n), Action: event.Created})
 			if !now.After(end) {
 				done++
 			}

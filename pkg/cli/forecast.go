@@ -1,8 +1,7 @@
-// Package budget forecasts whether a run will meet its deadline, by its own pace. Make a
-// [Forecast] with [New], and pass it each event. It stops nothing.
-package budget
+package cli
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,16 +9,33 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Short reports that the run will miss its deadline.
-type Short struct {
+// forecasting passes events on, and warns once if the run will not be done by end; a zero
+// time means no end.
+func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
+	if end.IsZero() {
+		return emit
+	}
+	f := newForecast(end)
+	return func(e event.Event) {
+		emit(e)
+		if short, ok := f.observe(time.Now(), e); ok {
+			emit(event.Warned{Text: fmt.Sprintf(
+				"at this pace, about %d of %d objects will be applied before --timeout expires in %s; the next run does the rest",
+				short.Done, short.Total, short.Left.Round(time.Second))})
+		}
+	}
+}
+
+// shortfall reports that the run will miss its deadline.
+type shortfall struct {
 	// Done is how many of Total objects will have been worked on by then.
 	Done, Total int
 	// Left is when that is.
 	Left time.Duration
 }
 
-// Forecast watches one run.
-type Forecast struct {
+// forecast watches one run, and tells by its own pace whether it will meet its deadline.
+type forecast struct {
 	end time.Time
 
 	phases             []event.Phase
@@ -39,26 +55,13 @@ type Forecast struct {
 	told  bool
 }
 
-// New returns a forecast for a run that has to end then.
-func New(end time.Time) *Forecast {
-	return &Forecast{end: end, open: map[object.Key]bool{}}
+// newForecast returns a forecast for a run that has to end then.
+func newForecast(end time.Time) *forecast {
+	return &forecast{end: end, open: map[object.Key]bool{}}
 }
 
-// These decide when a pace is known.
-const (
-	// least is for how long a run has to have worked, and to have fallen short, and enough
-	// how many objects; of a run that has little time, a twentieth of it.
-	least  = 5 * time.Second
-	enough = 20
-	// recent is the shortest time from which a pace can be read.
-	recent = 2 * time.Second
-	// tolerance is how far short a run has to fall, in percent of what is left to do,
-	// because a pace is not a promise.
-	tolerance = 10
-)
-
-// Observe takes an event of the run. It reports, once, that the run will miss its deadline.
-func (f *Forecast) Observe(now time.Time, e event.Event) (Short, bool) {
+// observe takes an event of the run. It reports, once, that the run will miss its deadline.
+func (f *forecast) observe(now time.Time, e event.Event) (shortfall, bool) {
 	switch e := e.(type) {
 	case event.Planned:
 		f.phases, f.current, f.total = e.Phases, -1, 0
@@ -72,16 +75,27 @@ func (f *Forecast) Observe(now time.Time, e event.Event) (Short, bool) {
 	case event.Applied:
 		return f.applied(now, e)
 	}
-	return Short{}, false
+	return shortfall{}, false
 }
 
-func (f *Forecast) applied(now time.Time, e event.Applied) (Short, bool) {
+func (f *forecast) applied(now time.Time, e event.Applied) (shortfall, bool) {
+	const (
+		// least is for how long a run has to have worked, and to have fallen short, and enough
+		// how many objects; of a run that has little time, a twentieth of it.
+		least  = 5 * time.Second
+		enough = 20
+		// recent is the shortest time from which a pace can be read.
+		recent = 2 * time.Second
+		// tolerance is how far short a run has to fall, in percent of what is left to do,
+		// because a pace is not a promise.
+		tolerance = 10
+	)
 	f.done++
 	f.inner++
 	key := e.Ref.Key()
 	if !f.open[key] {
 		f.settled++
-		return Short{}, false
+		return shortfall{}, false
 	}
 	delete(f.open, key)
 	f.written++
@@ -91,28 +105,28 @@ func (f *Forecast) applied(now time.Time, e event.Applied) (Short, bool) {
 	left := f.end.Sub(now)
 	evidence := min(least, (left+f.worked)/20)
 	if f.told || f.written < enough || f.worked < evidence || left <= evidence || e.Action == event.Skipped {
-		return Short{}, false
+		return shortfall{}, false
 	}
 	need, possible := f.need(), f.pace(min(recent, evidence))*left.Seconds()
 	switch {
 	case possible >= need*(100-tolerance)/100:
 		f.short = nil
-		return Short{}, false
+		return shortfall{}, false
 	case f.short == nil:
 		began := f.worked
 		f.short = &began
 	}
 	if f.worked-*f.short < evidence {
-		return Short{}, false // A run has to find its stride.
+		return shortfall{}, false // A run has to find its stride.
 	}
 	f.told = true
 	remaining := float64(f.total - f.done)
-	return Short{Done: f.done + int(remaining*possible/need), Total: f.total, Left: left}, true
+	return shortfall{Done: f.done + int(remaining*possible/need), Total: f.total, Left: left}, true
 }
 
 // pace is how many objects a second were finished lately: in the last quarter of the work,
 // for a server gets busier, or a run finds its stride.
-func (f *Forecast) pace(shortest time.Duration) float64 {
+func (f *forecast) pace(shortest time.Duration) float64 {
 	window := min(f.worked, max(shortest, f.worked/4))
 	from, _ := slices.BinarySearch(f.ends, f.worked-window)
 	return float64(len(f.ends)-from) / window.Seconds()
@@ -120,7 +134,7 @@ func (f *Forecast) pace(shortest time.Duration) float64 {
 
 // need is how many objects have to be worked on yet. All that is left of this phase was
 // looked at, and has to be; of later ones, as many as of those so far.
-func (f *Forecast) need() float64 {
+func (f *forecast) need() float64 {
 	here := 0
 	if f.current >= 0 && f.current < len(f.phases) {
 		here = max(0, f.phases[f.current].Total-f.inner)
