@@ -1,8 +1,6 @@
 package applyset
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -307,30 +305,4 @@ func (d Decision) Doubt() string {
 		return "more than half of the set would be deleted: " + of
 	}
 	return ""
-}
-
-// Digest identifies what is doomed: the set and the names of the objects. A user who
-// confirms a digest confirms that and nothing else.
-func (d Decision) Digest() string {
-	lines := []string{d.ID}
-	for _, m := range d.Doomed {
-		lines = append(lines, Line(m.Ref.Key(), ""))
-	}
-	return Digest(lines)
-}
-
-// Line is one object of what is to be confirmed, and what becomes of it.
-func Line(k object.Key, what string) string {
-	return fmt.Sprintf("%q %q %q %q %q", k.Group, k.Kind, k.Namespace, k.Name, what)
-}
-
-// Digest stands for what is to be confirmed, line by line in any order: of a prune, of the
-// deletion of a set, and of a rollback.
-func Digest(lines []string) string {
-	h := sha256.New()
-	for _, line := range slices.Sorted(slices.Values(lines)) {
-		fmt.Fprintf(h, "%q\n", line)
-	}
-	const shown = 8 // bytes: it is compared with one other, and typed
-	return hex.EncodeToString(h.Sum(nil)[:shown])
 }

@@ -244,37 +244,6 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// A digest depends on what is doomed, not on the order in which it was found, nor on
-// versions.
-func TestDigest(t *testing.T) {
-	set := Set{Parent: secretRef("prod", "shop")}
-	all := many(4)
-	first := Decide(set, all).Digest()
-	slices.Reverse(all)
-	all[0].Ref.GVK.Version, all[0].UID = "v2", "other"
-	if got := Decide(set, all).Digest(); got != first {
-		t.Errorf("the same objects: %s and %s", first, got)
-	}
-	if got := Decide(set, all[1:]).Digest(); got == first {
-		t.Error("fewer objects have the same digest")
-	}
-	for what, change := range map[string]func(*Member){
-		"name":      func(m *Member) { m.Ref.Name += "x" },
-		"namespace": func(m *Member) { m.Ref.Namespace += "x" },
-		"kind":      func(m *Member) { m.Ref.GVK.Kind += "x" },
-		"group":     func(m *Member) { m.Ref.GVK.Group += "x" },
-	} {
-		other := slices.Clone(all)
-		change(&other[0])
-		if got := Decide(set, other).Digest(); got == first {
-			t.Errorf("an object of another %s has the same digest", what)
-		}
-	}
-	if got := Decide(Set{Parent: secretRef("prod", "other")}, nil).Digest(); got == Decide(set, nil).Digest() {
-		t.Error("two sets have the same digest")
-	}
-}
-
 func TestWithin(t *testing.T) {
 	set := Set{Parent: secretRef("prod", "shop")}
 	shown := Decide(set, many(2))

@@ -26,6 +26,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
 )
 
 type applyFlags struct {
@@ -74,7 +75,7 @@ type applyOptions struct {
 	ask func(context.Context, applyset.Decision, string) (bool, error)
 	// approve is asked, once the set is locked and before the first write, whether what the
 	// run comes to may be done; nil if no one has to agree.
-	approve func(*sets.Outcome) error
+	approve func(*review.Plan) error
 	// live asks about conflicts; nil if nothing may be asked.
 	live        *prompt.Terminal
 	concurrency int

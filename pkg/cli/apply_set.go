@@ -21,6 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
 )
 
 // applySet applies the plan as a set: its objects become members, and what left the set
@@ -72,15 +73,13 @@ func (o *applyOptions) applySet(
 
 // approval finds out what the run comes to, as diff does, and asks whether that may be done.
 func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run, d applyset.Decision) error {
-	var found sets.Outcome
-	engine := diff.Engine{Predictor: o.predictor, Server: client, Admit: run.Admit, Emit: found.See}
+	var found review.Plan
+	engine := diff.Engine{Predictor: o.predictor, Server: client, Admit: run.Admit, Emit: found.See, Unmasked: found.SeeSecret}
 	engine.Predictor.Take = append(slices.Clone(engine.Predictor.Take), o.set.AdoptionChoices()...)
 	if err := engine.Run(ctx, p); err != nil && !errors.Is(err, diff.ErrDiffers) {
 		return err
 	}
-	for _, m := range d.Doomed {
-		found.See(event.Compared{Ref: m.Ref, Action: event.Delete, Departed: true})
-	}
+	sets.SeeDoomed(&found, d)
 	return o.approve(&found)
 }
 

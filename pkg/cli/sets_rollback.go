@@ -31,6 +31,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
 )
 
 type rollbackFlags struct {
@@ -128,7 +129,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	if !errors.Is(err, verb.ErrNo) {
 		return err // Nothing would change, or it is unknown what would.
 	}
-	digest := shown.Digest(of...)
+	digest := shown.Digest(o.confirm, of...)
 	if o.dryRun {
 		fmt.Fprintln(in.Streams.ErrOut, "dry run: nothing was changed; --confirm="+digest+" does what is shown")
 		if shown.Contested() {
@@ -139,7 +140,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	if err := o.confirmed(ctx, in.Streams, digest); err != nil {
 		return err
 	}
-	return o.apply(ctx, in, text, func(now *sets.Outcome, last history.Run) error {
+	return o.apply(ctx, in, text, func(now *review.Plan, last history.Run) error {
 		if o.to == "" && last.Place.Number > o.number {
 			return &unconfirmedError{
 				of:     o.parent,
@@ -147,7 +148,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 				advice: "run it again: it shows what it would change now",
 			}
 		}
-		if o.yes && o.confirm == "" || now.Digest(of...) == digest {
+		if o.yes && o.confirm == "" || now.Digest(digest, of...) == digest {
 			return nil
 		}
 		return &unconfirmedError{
@@ -159,7 +160,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 }
 
 // show shows what would change, and returns it.
-func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []byte) (*sets.Outcome, error) {
+func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []byte) (*review.Plan, error) {
 	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
 	if err != nil {
 		return nil, err
@@ -172,16 +173,16 @@ func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []b
 	if err != nil {
 		return nil, err
 	}
-	var found sets.Outcome
+	var found review.Plan
 	compare := &diffOptions{
-		input: input.Of(text), engine: diff.Engine{Predictor: o.predictor}, set: sets.Prune(o.name),
+		input: input.Of(text), engine: diff.Engine{Predictor: o.predictor, Unmasked: found.SeeSecret}, set: sets.Prune(o.name),
 		run: print.Run, tap: found.See, out: out,
 	}
 	return &found, compare.Execute(ctx, in)
 }
 
 // apply applies the earlier run, if what that comes to is approved of.
-func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(now *sets.Outcome, last history.Run) error) error {
+func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(now *review.Plan, last history.Run) error) error {
 	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
 	if err != nil {
 		return err
@@ -195,7 +196,7 @@ func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []
 		set: sets.Prune(o.name), lockWithin: o.lockWithin, history: sets.Usual,
 		run: print.Run, journal: o.journal, out: out,
 	}
-	back.approve = func(now *sets.Outcome) error {
+	back.approve = func(now *review.Plan) error {
 		last, _, err := back.lock.Last()
 		if err != nil {
 			last = history.Run{} // By its contents alone, then.

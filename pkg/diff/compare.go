@@ -15,7 +15,7 @@ import (
 )
 
 // compare describes what an apply would make of one object, by the server's
-// answer to the dry run.
+// answer to the dry run. Values of Secrets are not masked.
 func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
 	out := event.Compared{Ref: p.Item.Ref, Source: p.Item.Source, Action: event.None, Reason: p.Unchecked, Yielded: p.Yielded, Left: p.Left}
 	view, err := e.Predictor.View(p, p.Answer)
@@ -23,11 +23,10 @@ func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
 		return out, err
 	}
 	if p.Live == nil {
-		out.Action = event.Create
-		_, out.After = redact.Pair(out.Ref, nil, named(out.Ref, view.After))
+		out.Action, out.After = event.Create, named(out.Ref, view.After)
 		return out, nil
 	}
-	out.Before, out.After = redact.Pair(out.Ref, view.Before, view.After)
+	out.Before, out.After = view.Before, view.After
 	entries, err := managedfields.Entries(p.Live)
 	if err != nil {
 		return out, err
@@ -48,8 +47,7 @@ func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
 	changes = append(changes, contestedBesides(changes, p)...)
 	slices.SortStableFunc(changes, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
 	if len(changes) > 0 {
-		out.Action = event.Update
-		out.Changes = redact.Changes(out.Ref, changes)
+		out.Action, out.Changes = event.Update, changes
 		return out, nil
 	}
 	if p.Answer == nil || p.Adopts() || p.NoChange() {
@@ -132,7 +130,7 @@ func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Update, Yielded: p.Yielded, Left: p.Left,
 		Err: redact.Error(p.Item.Object, refusal),
 	}
-	for _, c := range redact.Conflicts(out.Ref, p.Conflicts) {
+	for _, c := range p.Conflicts {
 		out.Changes = append(out.Changes, c.Change())
 	}
 	return out
@@ -148,8 +146,7 @@ func (e *Engine) recreation(ctx context.Context, p *predict.Prediction, anew *pr
 	}
 	out := event.Compared{
 		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Recreate, Reason: "deleted and created anew: " + anew.Reason,
-		Changes: redact.Changes(p.Item.Ref, view.Changes()),
+		Changes: view.Changes(), Before: view.Before, After: view.After,
 	}
-	out.Before, out.After = redact.Pair(out.Ref, view.Before, view.After)
 	e.compared(out)
 }

@@ -58,6 +58,9 @@ type Engine struct {
 	// how it would be, and whether that changes it. It may be called from many goroutines;
 	// nil if it is not needed.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
+	// Unmasked receives the result of each Secret before its values are masked. It may be called
+	// from many goroutines; nil if it is not needed.
+	Unmasked func(event.Compared)
 	// Prefetched reads for the phases, if that has begun before Run; Run closes it.
 	Prefetched *prefetch.Reader
 	// Emit is called for each event, one at a time.
@@ -264,9 +267,8 @@ func (e *Engine) whyUnserved(ctx context.Context, gvk schema.GroupVersionKind) e
 // server cannot be asked (edge case 38).
 func (e *Engine) uncheckedCreate(item plan.Item, why string) {
 	e.seen(item, nil, item.Object, true)
-	_, after := redact.Pair(item.Ref, nil, item.Object.Object)
 	e.compared(event.Compared{
-		Ref: item.Ref, Source: item.Source, Action: event.Create, After: after,
+		Ref: item.Ref, Source: item.Source, Action: event.Create, After: item.Object.Object,
 		Reason: "not checked by the server: " + why,
 	})
 }
@@ -276,7 +278,15 @@ func (e *Engine) cannotTell(ctx context.Context, item plan.Item, err error) {
 	e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.Unknown, Reason: err.Error(), Err: err})
 }
 
+// compared reports an object. Values of a Secret are masked here and nowhere else.
 func (e *Engine) compared(c event.Compared) {
+	if redact.IsSecret(c.Ref) {
+		if e.Unmasked != nil {
+			e.Unmasked(c)
+		}
+		c.Before, c.After = redact.Pair(c.Ref, c.Before, c.After)
+		c.Changes = redact.Changes(c.Ref, c.Changes)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch c.Action {

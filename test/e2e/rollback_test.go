@@ -9,7 +9,7 @@ import (
 // confirmation returns the digest that a refused run asks to be confirmed.
 func confirmation(t *testing.T, r *run) string {
 	t.Helper()
-	digest := regexp.MustCompile(`--confirm=([0-9a-f]{16})`).FindStringSubmatch(r.stderr.String())
+	digest := regexp.MustCompile(`--confirm=([0-9a-f]{24})`).FindStringSubmatch(r.stderr.String())
 	if digest == nil {
 		t.Fatalf("no digest: %s", r)
 	}

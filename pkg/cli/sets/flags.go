@@ -80,7 +80,7 @@ func (f *ConfirmFlags) AddForAll(flags *pflag.FlagSet) {
 func (f *ConfirmFlags) Confirm(
 	ctx context.Context, set object.Ref, d applyset.Decision, dryRun object.DryRun, ask func(context.Context, applyset.Decision, string) (bool, error),
 ) error {
-	digest := d.Digest()
+	digest := digestOf(d)
 	const shown = 10
 	names := make([]string, len(d.Doomed))
 	for i, m := range d.Doomed {

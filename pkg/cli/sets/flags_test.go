@@ -36,7 +36,31 @@ func TestConfirmAll(t *testing.T) {
 	if !strings.HasPrefix(err.Error(), "secret/web -n shop: nothing was done: ") {
 		t.Errorf("the set is not named: %v", err)
 	}
-	if hint := refusal.Hint(); strings.Contains(hint, "input") || !strings.Contains(hint, "--confirm="+d.Digest()) {
+	if hint := refusal.Hint(); strings.Contains(hint, "input") || !strings.Contains(hint, "--confirm="+digestOf(d)) {
 		t.Errorf("hint: %s", hint)
+	}
+}
+
+// A digest depends on the set and on what is doomed, neither on the order in which that was found
+// nor on versions.
+func TestDigestOf(t *testing.T) {
+	member := func(name, version string) applyset.Member {
+		return applyset.Member{Ref: object.Ref{GVK: schema.GroupVersionKind{Kind: "ConfigMap", Version: version}, Namespace: "shop", Name: name}}
+	}
+	of := func(id string, doomed ...applyset.Member) string {
+		return digestOf(applyset.Decision{ID: id, Doomed: doomed})
+	}
+	want := of("shop", member("a", "v1"), member("b", "v1"))
+	for what, got := range map[string]string{
+		"fewer objects": of("shop", member("a", "v1")),
+		"other objects": of("shop", member("a", "v1"), member("c", "v1")),
+		"another set":   of("web", member("a", "v1"), member("b", "v1")),
+	} {
+		if got == want {
+			t.Errorf("%s have the same digest", what)
+		}
+	}
+	if got := of("shop", member("b", "v2"), member("a", "v1")); got != want {
+		t.Errorf("the same objects: %s and %s", want, got)
 	}
 }

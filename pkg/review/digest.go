@@ -1,0 +1,88 @@
+package review
+
+import (
+	"crypto/pbkdf2"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Digest identifies the plan, and what it is of, such as the name of a set. A digest that the plan
+// may turn out to have is like; its salt is used. Without one, each call finds a new salt.
+//
+// It is 96 bits of a SHA-256, written as 24 digits. 32 bits would be enough against accidents, but
+// could be met by an author who varies a label until a manifest has the digest of another one.
+//
+// Where Secrets change, a dot and a salt of 64 bits follow, and the values of all of them enter as
+// one key that takes 600,000 rounds of PBKDF2 to derive: the figure of OWASP's Password Storage
+// Cheat Sheet for HMAC-SHA256. Digests end up in logs and pull requests; a fast hash, and an HMAC
+// under a key that stands beside it is one, would let a reader try a billion values a second.
+func (p *Plan) Digest(like string, of ...string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lines := slices.Clone(of)
+	for i, line := range lines {
+		lines[i] = asText(line)
+	}
+	lines = append(lines, textsOf(p.outcomes)...)
+	salt := ""
+	if len(p.secrets) > 0 {
+		salt = saltOf(like)
+		lines = append(lines, "values "+derived(textsOf(p.secrets), salt))
+	}
+	const size = 12
+	digest := digestOf(lines, size)
+	if salt != "" {
+		digest += "." + salt
+	}
+	return digest
+}
+
+// IsDigest reports whether a text has the form of a digest.
+func IsDigest(text string) bool {
+	return regexp.MustCompile(`^[0-9a-f]{24}(\.[0-9a-f]{16})?$`).MatchString(text)
+}
+
+// Digest identifies the outcome beside others of its object, but for the values of a Secret.
+func (o Outcome) Digest() string {
+	const size = 8
+	return digestOf([]string{o.text()}, size)
+}
+
+func digestOf(lines []string, size int) string {
+	slices.Sort(lines)
+	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
+	return hex.EncodeToString(sum[:size])
+}
+
+func textsOf(outcomes map[object.Key]Outcome) []string {
+	var lines []string
+	for _, o := range outcomes {
+		lines = append(lines, o.text())
+	}
+	return lines
+}
+
+// saltOf is the salt of a digest, or a new one if it has none.
+func saltOf(digest string) string {
+	if _, salt, salted := strings.Cut(digest, "."); salted && IsDigest(digest) {
+		return salt
+	}
+	salt := make([]byte, 8)
+	_, _ = rand.Read(salt) // It never fails.
+	return hex.EncodeToString(salt)
+}
+
+// derived is a key that stands for the lines, and takes long to find out.
+func derived(lines []string, salt string) string {
+	const rounds, size = 600_000, 32
+	slices.Sort(lines)
+	// It fails only for salts and keys that are shorter than FIPS 140 allows.
+	key, _ := pbkdf2.Key(sha256.New, strings.Join(lines, "\n"), []byte("values of Secrets "+salt), rounds, size)
+	return hex.EncodeToString(key)
+}

@@ -1,0 +1,86 @@
+package review
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Outcome is what becomes of one object. Two are the same if they encode to the same text: numbers
+// count by their value, and neither the order of fields nor the age of an owner's entry counts.
+type Outcome struct {
+	Ref    object.Ref   `json:"-"`
+	Action event.Action `json:"action"`
+	// Departed: the object leaves its set, and is deleted. Its name says all.
+	Departed bool `json:"departed,omitempty"`
+	// Unchecked: the server could not be asked, and the manifest takes the place of its answer.
+	Unchecked bool     `json:"unchecked,omitempty"`
+	Changes   []Change `json:"changes,omitempty"`
+	// After is an object that comes to be, or that was not checked.
+	After   map[string]any         `json:"after,omitempty"`
+	Adopted []string               `json:"adopted,omitempty"`
+	Sharing *managedfields.Sharing `json:"sharing,omitempty"`
+}
+
+// Change is what becomes of one path.
+type Change struct {
+	Path   string                   `json:"path"`
+	Kind   managedfields.ChangeKind `json:"kind"`
+	From   any                      `json:"from,omitempty"`
+	To     any                      `json:"to,omitempty"`
+	Owners []string                 `json:"owners,omitempty"`
+}
+
+// OutcomeOf is the outcome that a comparison found.
+func OutcomeOf(c event.Compared) Outcome {
+	out := Outcome{Ref: c.Ref, Action: c.Action, Departed: c.Departed}
+	if c.Departed {
+		return out
+	}
+	out.Unchecked = c.Reason != "" && (c.Action == event.Create || c.Action == event.Update)
+	out.Adopted, out.Sharing = slices.Sorted(slices.Values(c.Adopted)), c.Sharing
+	for _, change := range c.Changes {
+		out.Changes = append(out.Changes, Change{
+			Path: change.Path.String(), Kind: change.Kind, From: change.From, To: change.To, Owners: namesOf(change.Owners),
+		})
+	}
+	slices.SortFunc(out.Changes, func(a, b Change) int { return strings.Compare(asText(a), asText(b)) })
+	if out.Unchecked || c.Action == event.Create || c.Action == event.Recreate {
+		out.After = c.After
+	}
+	return out
+}
+
+// namesOf are owners by what they are, and not by when they last wrote.
+func namesOf(owners []managedfields.Owner) []string {
+	var out []string
+	for _, o := range owners {
+		out = append(out, strings.TrimSuffix(o.Manager+" "+o.Operation+" "+o.Subresource, " "))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// text is the outcome in one line. The version of an object that leaves is the server's choice, and
+// no part of it.
+func (o Outcome) text() string {
+	apiVersion := o.Ref.GVK.GroupVersion().String()
+	if o.Departed {
+		apiVersion = o.Ref.GVK.Group
+	}
+	return asText([]any{apiVersion, o.Ref.GVK.Kind, o.Ref.Namespace, o.Ref.Name, o})
+}
+
+// asText writes a value that came from JSON. The keys of maps are sorted, and 1 and 1.0 are one
+// number.
+func asText(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
