@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	// What was measured is printed, even if the bench could not continue.
+	// The table is printed, even if the bench could not continue.
 	err = b.run(ctx, cells)
 	b.results.report(os.Stdout)
 	if err == nil && len(b.results.failures) > 0 {

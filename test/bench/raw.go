@@ -30,7 +30,7 @@ type rawRequest struct {
 // page is how many objects are in a page: as many as the plugin asks for.
 const page = 1000
 
-// What a read waits for.
+// These are the states that a read waits for.
 const (
 	untilGone        = "gone"
 	untilEstablished = "established" // a definition

@@ -7,8 +7,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// A recognized cause is told once: neither the condition or event that it was concluded from, nor how
-// much a namespace holds beside what holds it. Without one, the server's own words stay.
+// A recognized cause is printed once, without the condition or event that it was concluded from, and
+// without the number of objects in a namespace where it names the one that holds it. Without one, the server's own words stay.
 func TestBrief(t *testing.T) {
 	refusal := []string{"condition ReplicaFailure: pods are forbidden", "used: pods 1 of 1"}
 	for name, test := range map[string]struct{ causes, want []event.Cause }{

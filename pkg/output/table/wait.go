@@ -110,7 +110,7 @@ func waitedLines(b output.Base, w event.Waited, room int) []string {
 }
 
 // withoutRepetition leaves out of conditions why Pods are refused, and what readiness read: a cause
-// below them says that better. What a condition of the user's own read stays.
+// below them says that better. It keeps the values that a condition of the user's own read.
 func withoutRepetition(conditions []event.Condition) []event.Condition {
 	conditions = slices.Clone(conditions)
 	for i, c := range conditions {
