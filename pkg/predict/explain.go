@@ -37,7 +37,9 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 	causes := Causes(err)
 	advice := p.leftBehind(in, causes)
 	if advice == "" {
-		advice = p.unstated(ctx, server, in, causes)
+		advice = p.unstated(ctx, server, in, slices.DeleteFunc(slices.Clone(causes), func(c metav1.StatusCause) bool {
+			return changesImmutable(in, c)
+		}))
 	}
 	if advice == "" {
 		advice = p.immutable(ctx, server, in, causes)
@@ -52,9 +54,9 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 func (p Predictor) lenient() bool { return p.Validation == "Warn" || p.Validation == "Ignore" }
 
 // ExplainConflict explains why taking every conflict would not help; it returns nil if the
-// server would accept that.
+// server would accept that, or would be given a new object, as the user wants.
 func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Prediction, conflict *ConflictError) error {
-	if conflict.Refusal == nil {
+	if conflict.Refusal == nil || p.Recreation(ctx, server, in, conflict.Refusal) != nil {
 		return nil
 	}
 	return fmt.Errorf("if all of it were taken, the server would refuse it: %w", p.Explain(ctx, server, in, conflict.Refusal))

@@ -60,17 +60,31 @@ func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
 			continue
 		}
 		found := []string{"." + cause.Field}
-		if path, stated, live, ok := valuesAt(in, cause.Field); ok {
-			d := differing{kind: in.Item.GVK.GroupKind(), manifest: in.Body.Object}
-			d.walk(path, stated, live)
-			if len(d.paths) > 0 && len(d.paths) <= most {
-				found = d.paths
-			}
+		if paths := differingAt(in, cause.Field); len(paths) > 0 && len(paths) <= most {
+			found = paths
 		}
 		fields = append(fields, found...)
 	}
 	slices.Sort(fields)
 	return slices.Compact(fields)
+}
+
+// changesImmutable reports whether the manifest itself changes what the server calls immutable, so
+// that nothing that others left in the object is the reason.
+func changesImmutable(in *Prediction, cause metav1.StatusCause) bool {
+	return isImmutable(in, cause) && len(differingAt(in, cause.Field)) > 0
+}
+
+// differingAt returns the paths, at a field that the server names or below it, at which the manifest
+// states another value than the live one.
+func differingAt(in *Prediction, field string) []string {
+	path, stated, live, ok := valuesAt(in, field)
+	if !ok {
+		return nil
+	}
+	d := differing{kind: in.Item.GVK.GroupKind(), manifest: in.Body.Object}
+	d.walk(path, stated, live)
+	return d.paths
 }
 
 // differing are the paths at which a manifest states another value than the live one.
