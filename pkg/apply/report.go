@@ -193,7 +193,7 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 // sharing tells what an apply that changed no value made of who owns what; nil for
 // nothing.
 func (e *Engine) sharing(t *target, answer *unstructured.Unstructured) (*managedfields.Sharing, error) {
-	if managedfields.SameOwners(t.Live, answer) {
+	if managedfields.SameApplied(t.Live, answer, e.Predictor.Manager) {
 		return nil, nil
 	}
 	sharing, err := managedfields.SharingOf(t.Live, answer, e.Predictor.Manager)

@@ -50,7 +50,7 @@ func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
 		out.Action, out.Changes = event.Update, changes
 		return out, nil
 	}
-	if p.Answer == nil || p.Adopts() || p.NoChange() {
+	if p.Answer == nil || p.Adopts() || managedfields.SameApplied(p.Live, p.Answer, e.Predictor.Manager) {
 		if p.Adopts() {
 			out.Action = event.Share
 		}

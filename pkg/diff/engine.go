@@ -153,6 +153,9 @@ func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.I
 			e.emit(event.Warned{Ref: item.Ref, Text: "apply refuses it: " + err.Error()})
 		}
 	}
+	if live != nil && live.GetDeletionTimestamp() != nil {
+		e.emit(event.Warned{Ref: item.Ref, Text: "is being deleted; what is applied to it is deleted with it"})
+	}
 	p, err := e.Predictor.Evaluate(item, live)
 	switch {
 	case err != nil:

@@ -219,6 +219,25 @@ func Encode(entries []Entry) ([]any, error) {
 	return out, nil
 }
 
+// SameApplied reports whether a manager has applied the same paths, at the same version, in both
+// objects, whatever others did in between. It is false for objects whose entries cannot be read.
+func SameApplied(a, b *unstructured.Unstructured, manager string) bool {
+	left, err := Entries(a)
+	if err != nil {
+		return false
+	}
+	right, err := Entries(b)
+	if err != nil {
+		return false
+	}
+	l, had := AppliedBy(left, manager)
+	r, has := AppliedBy(right, manager)
+	if !had || !has {
+		return had == has
+	}
+	return l.APIVersion == r.APIVersion && l.Fields.Equals(r.Fields)
+}
+
 // SameOwners reports whether the same owners hold the same paths in both objects,
 // regardless of when they last changed them. It is false for objects whose entries
 // cannot be read.

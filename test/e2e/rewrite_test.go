@@ -159,7 +159,7 @@ func TestRewritten(t *testing.T) {
 	// Two managers that apply the same own the field together: neither takes it from the
 	// other by a value that becomes the same.
 	status, out = call("app:2", "apply", "--field-manager=other")
-	expect(0, "1 unchanged", status, out)
+	expect(0, "1 shared", status, out)
 	status, out = call("app:2", "apply")
 	expect(0, "1 unchanged", status, out)
 	status, out = call("app:3", "diff")
