@@ -83,7 +83,8 @@ one that did not.`,
 	help.Complete(cmd, "to", completion.Runs(c))
 	cmd.Flags().BoolVar(&flags.yes, "yes", false, "Do it without asking")
 	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "The same, but only if it changes what a run without it showed with this DIGEST; for CI")
-	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "none; or server, or client: only show what would change")
+	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "Only show what would change, as the server would do it; server and client are the same here")
+	cmd.Flags().Lookup("dry-run").NoOptDefVal = "server" // There is no client-side preview to warn of.
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false, "If it fails, take back what it wrote, as apply does")
 	flags.choices.Add(cmd.Flags())
 	flags.await.Add(cmd)
@@ -126,8 +127,11 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	}
 	of := []string{o.name, run.ID, run.Input, o.predictor.Manager}
 	shown, err := o.show(ctx, in, text)
-	if !errors.Is(err, verb.ErrNo) {
-		return err // Nothing would change, or it is unknown what would.
+	if !errors.Is(err, verb.ErrNo) { // Nothing would change, or it is unknown what would.
+		if err != nil {
+			fmt.Fprintln(in.Streams.ErrOut, "nothing was changed")
+		}
+		return err
 	}
 	digest := shown.Digest(o.confirm, of...)
 	if o.dryRun {

@@ -142,10 +142,17 @@ func (o *surveyOptions) target(a Asked, in verb.Invocation) error {
 func (f *Flags) countable(a Asked) error {
 	var faults []error
 	for _, flag := range a.Shown {
-		faults = append(faults, &object.HintedError{
+		fault := &object.HintedError{
 			Err:    errors.New(flag + " goes with objects that are named: many are counted, and not shown"),
 			Advice: "name them as TYPE/NAME",
-		})
+		}
+		if a.Named && f.expect != nil {
+			fault = &object.HintedError{
+				Err:    errors.New(flag + " and --expect cannot be combined: --expect counts objects and shows no paths"),
+				Advice: "leave out one of them",
+			}
+		}
+		faults = append(faults, fault)
 	}
 	for _, pattern := range f.expect {
 		if _, err := path.Match(pattern, ""); err != nil {

@@ -152,6 +152,9 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if len(found)+len(faults) == 0 && unread == nil {
+		warnOfMissing(ctx, client, scopes, o.out.Print)
+	}
 	if len(found)+len(faults) > 0 || unread == nil {
 		o.report(found, faults, len(scopes) > 0)
 	}
@@ -164,6 +167,21 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 		}
 	}
 	return verb.ErrNo
+}
+
+// warnOfMissing warns of a namespace in which nothing was found because it does not exist: its name
+// may have a slip in it.
+func warnOfMissing(ctx context.Context, client *client.Client, scopes []stuck.Scope, emit func(event.Event)) {
+	why := target.WhyAbsent(client)
+	for _, scope := range scopes {
+		if scope.Selection.Namespace == "" {
+			continue
+		}
+		if missing := why(ctx, object.Kind{Namespaced: true}, object.Ref{Namespace: scope.Selection.Namespace}); missing != "" {
+			emit(event.Warned{Text: missing})
+			return
+		}
+	}
 }
 
 // report reports to the printer: each object, with the unknown ones last, and, if no
