@@ -28,7 +28,7 @@ const (
 // tool is one that is measured.
 type tool struct {
 	name  string
-	works []string // that it knows
+	works []string // that it knows, in an order in which each leaves what the next needs
 	// argv is the call by which it does a work on a plot, as it is now.
 	argv func(p *plot, work string) ([]string, error)
 }
@@ -42,7 +42,7 @@ func (o options) allTools() []tool {
 			return commandLine(p, p.lab.cluster.Binary("kubectl"), work, "--server-side"), nil
 		}},
 		{toolRaw, allWorks()[1:], rawLine},
-		{toolFlux, append(peers, workDiff), func(p *plot, work string) ([]string, error) { return fluxLine(p, o.flux, work) }},
+		{toolFlux, []string{workCreate, workAgain, workDiff, workDelete}, func(p *plot, work string) ([]string, error) { return fluxLine(p, o.flux, work) }},
 		{toolHelm, peers, func(p *plot, work string) ([]string, error) { return helmLine(p, o.helm, work) }},
 	}
 }
