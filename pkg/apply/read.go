@@ -115,7 +115,7 @@ func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructure
 			e.fail(ctx, item, errTerminating)
 			return nil
 		}
-		e.emit(event.Warned{Ref: item.Ref, Text: "is being deleted; what is applied to it is deleted with it"})
+		e.emit(event.Warned{Ref: item.Ref, Text: predict.Terminating})
 	}
 	if p.Verdict == noop.Unchanged {
 		e.seen(item, live, live, false)

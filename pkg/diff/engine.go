@@ -154,7 +154,7 @@ func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.I
 		}
 	}
 	if live != nil && live.GetDeletionTimestamp() != nil {
-		e.emit(event.Warned{Ref: item.Ref, Text: "is being deleted; what is applied to it is deleted with it"})
+		e.emit(event.Warned{Ref: item.Ref, Text: predict.Terminating})
 	}
 	p, err := e.Predictor.Evaluate(item, live)
 	switch {

@@ -36,6 +36,9 @@ func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]manag
 	return out, nil
 }
 
+// Terminating warns of an object that is being deleted.
+const Terminating = "is being deleted; what is applied to it is deleted with it"
+
 // Contradiction describes what in a manifest contradicts itself, and which side wins; empty for
 // nothing.
 func Contradiction(item plan.Item) string { return accountContradiction(item.Object) }
