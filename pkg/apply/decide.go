@@ -179,7 +179,7 @@ func (e *Engine) gateAll(ctx context.Context, p *plan.Plan) error {
 	return e.await(ctx, p.Phases, func(object.Key) bool { return true })
 }
 
-// await hands the objects that are meant, and that were applied, to Wait.
+// await hands those of the objects that were applied to Wait.
 func (e *Engine) await(ctx context.Context, phases []plan.Phase, meant func(object.Key) bool) error {
 	if e.Wait == nil || e.DryRun != object.DryRunNone || ctx.Err() != nil {
 		return nil

@@ -235,9 +235,8 @@ func (v *view) kindIsGone() {
 const acceptedUnseen = "its deletion was accepted; whether it is gone cannot be seen without the permission to get it"
 
 // askUnseen asks for the deletion of a target that we may not look at. Unless its UID is
-// known, none binds it: what has the name is what is meant. The answer has the UID;
-// by a dry run that is bound to it, the server reports whether that object is still
-// there.
+// known, none binds it, and the object of that name goes. The answer has the UID; by a
+// dry run that is bound to it, the server reports whether that object is still there.
 func (e *Engine) askUnseen(ctx context.Context, t *target) {
 	how := object.Deletion{UID: t.UID, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer}
 	live, err := e.Server.Delete(ctx, *t.kind, t.Ref, how)

@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
-// Who owns a field, would an apply conflict, and why is the object not ready?
+// The three questions: the owner of a field, the conflicts of an apply, and why an object is not ready.
 func Example() {
 	ctx, config, manifest := context.Background(), cluster(), decode(web)
 	reader, err := clientgo.New(config)

@@ -21,7 +21,7 @@ func folded() map[string]struct {
 	// one is the event of the i-th object; all is made of all of them at once, where that is one event.
 	one func(i int) event.Event
 	all func(n int) event.Event
-	// counted: without -v 1, the number of all is told.
+	// counted: without -v 1, the line has the number of all.
 	counted bool
 } {
 	at := func(i int) object.Source { return object.Source{File: "many.yaml", Line: i + 1} }
