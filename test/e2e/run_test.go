@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -22,10 +23,31 @@ import (
 // run is one call of the plugin, under way or over.
 type run struct {
 	cmd            *exec.Cmd
-	stdout, stderr bytes.Buffer // to be read once it is over
+	stdout, stderr output
 	over           chan struct{}
 	err            error
 }
+
+// output can be read while the call is under way.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(text)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+func (o *output) Bytes() []byte { return []byte(o.String()) }
+func (o *output) Len() int      { return len(o.String()) }
 
 // start calls the plugin, with a cache of its own. If the test fails while the call is under
 // way, what it said is shown.
