@@ -89,8 +89,8 @@ func run() error {
 	return server.Start(ctrl.SetupSignalHandler())
 }
 
-// logTo makes JSON lines of what the webhook and the libraries below it log. The
-// libraries know one logger a process, so that it is set here, in main.
+// logTo sends the logs of the webhook and of its libraries to a file as JSON lines. It is called in
+// main because controller-runtime has one logger per process.
 func logTo(file *os.File, level slog.Leveler) logr.Logger {
 	logger := slog.New(slog.NewJSONHandler(file, &slog.HandlerOptions{Level: level}))
 	log := logr.FromSlogHandler(logger.Handler())

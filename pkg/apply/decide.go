@@ -13,14 +13,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// rounds bounds how often it is asked about conflicts that are new since the answers before. The
-// bound is for decisions that were made in advance: a user would stop sooner. Nothing is written
-// between two rounds, so there is no other writer to wait for, as there is at a write.
+// rounds bounds how often Decide is asked about conflicts that appeared after the last answers.
+// Only decisions made in advance reach it: a user would stop sooner.
 const rounds = 5
 
-// decide asks about the targets in conflict until all are decided, or some are not. Those that
-// are, are predicted anew, so that they are as if the flags had said so. It returns the targets
-// that are not done.
+// decide asks about the targets in conflict until all are decided or some stay open. It predicts
+// the decided ones again, with the decisions as choices, and returns the targets that are not done.
 func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) []*target {
 	if e.Decide == nil || e.DryRun != object.DryRunNone {
 		return targets
@@ -37,7 +35,7 @@ func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) [
 		}
 		decisions := e.Decide(ctx, all)
 		if ctx.Err() != nil {
-			// A user who stops a run at a prompt leaves the conflict, which was reported by then.
+			// A user who stops the run at a prompt leaves the conflict, which has been reported.
 			e.left = errors.Is(context.Cause(ctx), context.Canceled)
 			break
 		}
@@ -52,8 +50,8 @@ func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) [
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
 
-// decideLate asks about targets that turned out to be in conflict as they were written, and
-// returns those that are decided. The others are reported.
+// decideLate asks about targets whose write met a conflict, and returns those that are decided. It
+// reports the others.
 func (e *Engine) decideLate(ctx context.Context, ph plan.Phase, written []*target) []*target {
 	var late []*target
 	for _, t := range written {
@@ -89,9 +87,9 @@ func inConflict(ph plan.Phase, targets []*target) []*target {
 	return open
 }
 
-// decided notes decisions about the conflicts of a target, and reports whether they are
-// complete. Decisions about what is contested no more stand: a yield does no harm, and
-// what was taken is bound to what was seen.
+// decided records the decisions about a target's conflicts and reports whether they are complete. A
+// decision about a conflict that is gone is harmless: a yield changes nothing, and a take is bound
+// to the value and owners that were seen.
 func (t *target) decided(decisions []Decision) bool {
 	if len(decisions) != len(t.Conflicts) || slices.Contains(decisions, Undecided) {
 		return false
@@ -109,8 +107,8 @@ func (t *target) decided(decisions []Decision) bool {
 	return true
 }
 
-// askAgain looks at a target anew, now that it is decided: the object may have changed, or be
-// another one, while a user was thinking.
+// askAgain reads and predicts a decided target again: the object may have changed while the user
+// was thinking.
 func (e *Engine) askAgain(ctx context.Context, t *target) {
 	p := e.predictorOf(t)
 	if err := p.Refresh(ctx, e.Server, &t.Prediction); err != nil {
@@ -129,37 +127,36 @@ func (e *Engine) askAgain(ctx context.Context, t *target) {
 	e.askOne(ctx, t)
 }
 
-// Contested is an object in conflict, as it may be shown: values of Secrets are masked.
+// Contested is an object in conflict, with the values of Secrets masked.
 type Contested struct {
 	Ref object.Ref
 	// Conflicts, at least one.
 	Conflicts []managedfields.Conflict
 	// Unleavable: see [predict.Offers].
 	Unleavable []fieldpath.Path
-	// Refusal is why the server would refuse the object also if all of it were taken; nil
-	// where it would not, or was not asked.
+	// Refusal is why the server would refuse the object even if all its conflicts were taken; nil
+	// if it would accept it, or was not asked.
 	Refusal error
 }
 
-// Decision is what becomes of one conflict.
+// Decision settles one conflict.
 type Decision string
 
 const (
 	// Undecided leaves the object in conflict.
 	Undecided Decision = ""
-	// Take makes the path ours: this value of these owners. If either has changed, the
-	// path is contested again.
+	// Take takes the path from these owners at this value. If either has changed, the path is in
+	// conflict again.
 	Take Decision = "take"
 	// Leave leaves the path to its owners.
 	Leave Decision = "leave"
 )
 
-// errNotReady is why objects are skipped whose turn comes after a wait that was not
-// met.
+// errNotReady is why objects are skipped that come after a failed wait.
 var errNotReady = errors.New("a prerequisite did not become ready")
 
-// gate waits until those objects of earlier phases are ready which the phase needs.
-// It returns an error if they are not.
+// gate waits until the objects of earlier phases that the next phase needs are ready. It returns an
+// error if they do not become ready.
 func (e *Engine) gate(ctx context.Context, p *plan.Plan, next int) error {
 	needed := map[object.Key]bool{}
 	for _, item := range p.Phases[next].Items {
@@ -170,8 +167,8 @@ func (e *Engine) gate(ctx context.Context, p *plan.Plan, next int) error {
 	return e.await(ctx, p.Phases[:next], func(key object.Key) bool { return needed[key] })
 }
 
-// gateAll waits, at the end, for all that was not waited for yet. Where not all
-// could be applied there is no point in it.
+// gateAll waits at the end for everything that was not waited for yet, unless some objects were not
+// applied.
 func (e *Engine) gateAll(ctx context.Context, p *plan.Plan) error {
 	if e.done.counts() != (Outcome{}) {
 		return nil
@@ -179,7 +176,7 @@ func (e *Engine) gateAll(ctx context.Context, p *plan.Plan) error {
 	return e.await(ctx, p.Phases, func(object.Key) bool { return true })
 }
 
-// await hands those of the objects that were applied to Wait.
+// await passes the objects that were applied to Wait.
 func (e *Engine) await(ctx context.Context, phases []plan.Phase, meant func(object.Key) bool) error {
 	if e.Wait == nil || e.DryRun != object.DryRunNone || ctx.Err() != nil {
 		return nil

@@ -16,17 +16,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
-// found is what a read found of the items of a phase that are not settled.
+// found holds the items of a phase that need more than a read.
 type found struct {
-	// targets are objects that are there, and leave something to do or to ask.
+	// targets exist and need a write or a question.
 	targets []*target
-	// absent are those that are not there. They can be in no conflict, and what is to be
-	// sent of them is worked out when their turn comes.
+	// absent do not exist, so they are in no conflict. Their manifests are prepared when they are
+	// written.
 	absent []*plan.Item
 }
 
-// read reads the live objects and classifies them. An unchanged object is reported at once and
-// forgotten, so that a large set which did not change costs no memory.
+// read reads the live objects and classifies them. It reports an unchanged object at once and drops
+// it, so that a large unchanged set costs no memory.
 func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 	var (
 		mu   sync.Mutex
@@ -67,9 +67,9 @@ func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 	return out
 }
 
-// cannotExist reports whether this run has created the CRD of the item's kind, which
-// was not there before: nor were its objects, then. Should another client have been faster
-// since, the create, which is bound to nothing being there, finds out.
+// cannotExist reports whether this run created the CRD of the item's kind, so that no object of it
+// was there to read. If another client has created one since, the create fails, because it requires
+// that there is none.
 func (e *Engine) cannotExist(item *plan.Item) bool {
 	if e.DryRun != object.DryRunNone || item.Kind.Resource == "" {
 		return false
@@ -80,14 +80,13 @@ func (e *Engine) cannotExist(item *plan.Item) bool {
 	})
 }
 
-// errTerminating: nothing can be created in a namespace that goes (edge case 19).
+// errTerminating: a namespace that is being deleted accepts no new objects (edge case 19).
 var errTerminating error = &predict.RefusedError{
 	Err:    errors.New("the namespace is being deleted"),
 	Advice: "wait until it is gone, then apply again",
 }
 
-// classify settles what is to be done about an object that is there; nil means that nothing
-// is left.
+// classify decides what to do about an object that exists; nil means nothing.
 func (e *Engine) classify(ctx context.Context, item plan.Item, live *unstructured.Unstructured, err error) *target {
 	if err != nil {
 		e.fail(ctx, item, predict.DeniedRead(item, err))
@@ -103,7 +102,7 @@ func (e *Engine) classify(ctx context.Context, item plan.Item, live *unstructure
 	return e.evaluate(ctx, item, live)
 }
 
-// evaluate is classify for an object that may be there, or not.
+// evaluate is classify for an object that may not exist.
 func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructured.Unstructured) *target {
 	p, err := e.predictor(item).Evaluate(item, live)
 	if err != nil {
@@ -128,8 +127,8 @@ func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructure
 	return &target{Prediction: p}
 }
 
-// predictor is the one for an item. If this run changed the CRD of its kind, the
-// server may still publish the schema from before; then only the server can tell.
+// predictor returns the Predictor for an item. If this run changed the CRD of its kind, the
+// published schema may be the old one, so only the server is asked.
 func (e *Engine) predictor(item plan.Item) predict.Predictor {
 	p := e.Predictor
 	for _, need := range item.Needs {
@@ -140,17 +139,16 @@ func (e *Engine) predictor(item plan.Item) predict.Predictor {
 	return p
 }
 
-// predictorOf is the one for a target, with what was decided of it.
+// predictorOf is predictor with the decisions about a target.
 func (e *Engine) predictorOf(t *target) predict.Predictor {
 	p := e.predictor(t.Item)
 	p.Take, p.Yield = slices.Concat(t.take, p.Take), slices.Concat(t.yield, p.Yield)
 	return p
 }
 
-// inspect looks at a phase of which nothing is written because one before it is
-// contested, so that one run shows every conflict and not those of one phase. An
-// object that is not there can be in no conflict, and one of a kind that is yet
-// to be served is not there.
+// inspect evaluates a phase that is not written because an earlier one is in conflict, so that one
+// run shows every conflict. Objects that do not exist, or whose kind is not served yet, are in no
+// conflict.
 func (e *Engine) inspect(ctx context.Context, ph plan.Phase, why error) {
 	items := make([]*plan.Item, 0, len(ph.Items))
 	for i := range ph.Items {
@@ -164,8 +162,8 @@ func (e *Engine) inspect(ctx context.Context, ph plan.Phase, why error) {
 	e.holdBack(ctx, e.read(ctx, items), why)
 }
 
-// holdBack reports the conflicts among objects of which none is written, and of
-// the others whether they would have changed.
+// holdBack reports objects of which none is written: the conflicts, and for the others whether they
+// would change.
 func (e *Engine) holdBack(ctx context.Context, f found, why error) {
 	var unasked []*target
 	for _, t := range f.targets {
@@ -188,8 +186,8 @@ func (e *Engine) holdBack(ctx context.Context, f found, why error) {
 	}
 }
 
-// ask asks the server about the targets of which the live object alone does not
-// tell enough. It returns those that are left to write.
+// ask sends a dry run for the targets that cannot be decided from the live object, and returns
+// those left to write.
 func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	var doubtful []*target
 	for _, t := range targets {
@@ -201,8 +199,7 @@ func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
 
-// askOne asks about one target. It is done if nothing would change, or if the
-// server refuses it.
+// askOne asks about one target, which is done if nothing would change or the server refuses it.
 func (e *Engine) askOne(ctx context.Context, t *target) {
 	err := e.predict(ctx, t)
 	switch {
@@ -216,7 +213,7 @@ func (e *Engine) askOne(ctx context.Context, t *target) {
 	}
 }
 
-// predict asks the server what the apply would make of the target.
+// predict asks the server for the result of the apply.
 func (e *Engine) predict(ctx context.Context, t *target) error {
 	err := e.predictorOf(t).Ask(ctx, e.Server, &t.Prediction)
 	if conflict, ok := errors.AsType[*predict.ConflictError](err); ok {
@@ -227,7 +224,7 @@ func (e *Engine) predict(ctx context.Context, t *target) error {
 	return err
 }
 
-// guess reports what a client-side dry run knows: what would be sent.
+// guess reports a client-side dry run: the manifest that would be sent.
 func (e *Engine) guess(_ context.Context, t *target) {
 	did := event.Configured
 	if t.Live == nil {

@@ -9,19 +9,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// record is what became of the objects of a run so far, for those that need them. The
-// zero value is empty. It is safe for concurrent use.
+// record holds what became of the objects of a run. The zero value is empty. It is safe for
+// concurrent use.
 type record struct {
 	mu      sync.Mutex
 	outcome Outcome
-	// blocked: an object was refused by us, before anything of its phase was written.
+	// blocked: we refused an object before anything of its phase was written.
 	blocked bool
 	actions map[object.Key]event.Action
-	// aliases are the keys by which the plan knows objects that have another one now.
+	// aliases maps the keys of the plan to the keys that objects have now.
 	aliases map[object.Key]object.Key
 }
 
-// note records what became of an object.
 func (r *record) note(key object.Key, action event.Action) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,7 +36,7 @@ func (r *record) note(key object.Key, action event.Action) {
 	}
 }
 
-// refused counts an object that the server refused, or of which nothing can be said.
+// refused counts an object that the server refused, or whose outcome is unknown.
 func (r *record) refused(unknown bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,29 +47,28 @@ func (r *record) refused(unknown bool) {
 	}
 }
 
-// bar records that an object was refused by us.
 func (r *record) bar() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.blocked = true
 }
 
-// isBarred reports whether an object was refused by us.
+// isBarred reports whether we refused an object.
 func (r *record) isBarred() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.blocked
 }
 
-// counts returns what kept the run from doing all it was asked to.
+// counts returns how many objects kept the run from being complete.
 func (r *record) counts() Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.outcome
 }
 
-// alias makes what becomes of an object count for the key that the plan knows it
-// by: until its kind was known, its namespace was not.
+// alias maps an object's key in the plan to its real key: its namespace was unknown until its kind
+// was known.
 func (r *record) alias(key, planned object.Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +85,7 @@ func (r *record) action(key object.Key) event.Action {
 	return r.actions[key]
 }
 
-// there reports whether the object was applied, changed or not.
+// there reports whether the object was applied, whether it changed or not.
 func (r *record) there(key object.Key) bool {
 	switch r.action(key) { // All others were not applied.
 	case event.Created, event.Configured, event.Recreated, event.Shared, event.Unchanged:
@@ -97,7 +95,7 @@ func (r *record) there(key object.Key) bool {
 	}
 }
 
-// missing returns the first of what the item needs that this run did not get applied.
+// missing returns the first object that the item needs and that this run did not apply.
 func (r *record) missing(item plan.Item) (object.Key, event.Action) {
 	for _, need := range item.Needs {
 		switch action := r.action(need); action {
@@ -109,7 +107,7 @@ func (r *record) missing(item plan.Item) (object.Key, event.Action) {
 	return object.Key{}, ""
 }
 
-// created reports whether this run has created something that the item needs.
+// created reports whether this run created something that the item needs.
 func (r *record) created(item plan.Item) bool {
 	return slices.ContainsFunc(item.Needs, func(need object.Key) bool { return r.action(need) == event.Created })
 }

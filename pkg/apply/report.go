@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// finish reports the end of one object and remembers it for those that need it.
+// finish reports the end of one object and records it.
 func (e *Engine) finish(a event.Applied) {
 	a.DryRun = e.DryRun != object.DryRunNone
 	e.mu.Lock()
@@ -26,10 +26,9 @@ func (e *Engine) finish(a event.Applied) {
 	e.Emit(a)
 }
 
-// fail reports an object that was not applied.
 func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		// It was not refused: we stopped.
+		// The server did not refuse it: we stopped.
 		if mayBeWritten(err) {
 			err = fmt.Errorf("it was in progress, and may have been written: %w", err)
 		}
@@ -37,8 +36,7 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 		return
 	}
 	if _, missing := e.done.missing(item); e.looking && missing != "" {
-		// It says nothing: the object is only looked at, and something that it needs was
-		// not written.
+		// Only a look failed, and a prerequisite was not written anyway.
 		e.skip(item, errPhaseBefore)
 		return
 	}
@@ -52,8 +50,8 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 	})
 }
 
-// couldNotTell reports whether the server did not refuse the object: it could not
-// be asked, or not by us.
+// couldNotTell reports whether the outcome is unknown: the server could not be asked, or we may not
+// ask it.
 func couldNotTell(ctx context.Context, err error) bool {
 	var unreachable interface{ Unreachable() bool }
 	var denied *predict.DeniedError
@@ -84,8 +82,8 @@ func (e *Engine) conflict(t *target) {
 	})
 }
 
-// offersOf returns which choices settle the conflicts of a target; none if that cannot be found out,
-// since the conflict exists all the same.
+// offersOf returns the choices that settle the conflicts of a target. If it cannot find them, it
+// returns none, and the conflict is reported all the same.
 func offersOf(p predict.Predictor, t *target) predict.Offers {
 	offers, err := p.Offers(&t.Prediction)
 	if err != nil {
@@ -94,8 +92,8 @@ func offersOf(p predict.Predictor, t *target) predict.Offers {
 	return offers
 }
 
-// contest reports a conflict that a write met, unless it is to be decided once the other
-// writes are done: no question may hold those up.
+// contest reports a conflict that a write met. If the conflict can still be decided, it waits for
+// the other writes, which no question may delay.
 func (e *Engine) contest(t *target) {
 	if e.Decide == nil {
 		e.conflict(t)
@@ -124,9 +122,9 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 	e.finish(out)
 }
 
-// warnOfRewriting tells of fields that are not what was sent. It will be so at
-// every apply; that is no reason to fail or to try again, but people have to know
-// why their value never arrives (edge case 15).
+// warnOfRewriting warns of fields that the server stored with another value than was sent. Every
+// apply will find them so; it is not worth a failure or a retry, but users must know why their
+// value never arrives (edge case 15).
 func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) {
 	if text := predict.Contradiction(t.Item); text != "" {
 		e.emit(event.Warned{Ref: t.Item.Ref, Text: text})
@@ -141,7 +139,7 @@ func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) {
 	}
 }
 
-// text writes a scalar so that text and numbers look different.
+// text quotes a text, so that it differs from a number.
 func text(v any) string {
 	if s, ok := v.(string); ok {
 		return strconv.Quote(s)
@@ -149,9 +147,9 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// compare tells what an apply made of an object that was there. A write that
-// changed only the resource version, or made us a further owner of what is the
-// same, is no change (edge case 27); letting go of a field is.
+// compare reports what an apply changed on an existing object. A write that changed only the
+// resource version, or made us a further owner of an equal value, is no change (edge case 27);
+// releasing a field is one.
 func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *event.Applied) error {
 	view, err := e.Predictor.View(&t.Prediction, answer)
 	if err != nil {
@@ -190,8 +188,7 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 	return err
 }
 
-// sharing tells what an apply that changed no value made of who owns what; nil for
-// nothing.
+// sharing returns the changes of ownership by an apply that changed no value; nil for none.
 func (e *Engine) sharing(t *target, answer *unstructured.Unstructured) (*managedfields.Sharing, error) {
 	if managedfields.SameApplied(t.Live, answer, e.Predictor.Manager) {
 		return nil, nil
@@ -200,7 +197,7 @@ func (e *Engine) sharing(t *target, answer *unstructured.Unstructured) (*managed
 	return &sharing, err
 }
 
-// shown returns an object as it may be shown, where that was asked for.
+// shown returns the object, masked, for an event if Objects is set.
 func (e *Engine) shown(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if !e.Objects || u == nil {
 		return nil
@@ -216,7 +213,6 @@ func (e *Engine) emit(ev event.Event) {
 	e.Emit(ev)
 }
 
-// Why objects are skipped.
 var (
 	errPhaseBefore = errors.New("an earlier phase has conflicts")
 	errSamePhase   = errors.New("other objects of its phase have conflicts")
@@ -225,13 +221,13 @@ var (
 	errRefusedBeside = errors.New("other objects of its phase are owned by others")
 )
 
-// mayBeWritten reports whether a write failed for want of an answer.
+// mayBeWritten reports whether a write got no answer, so that it may have been accepted.
 func mayBeWritten(err error) bool {
 	var underway interface{ MayBeWritten() bool }
 	return errors.As(err, &underway) && underway.MayBeWritten()
 }
 
-// seen tells of an object that was evaluated.
+// seen passes an evaluated object to Seen.
 func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 	if e.Seen != nil && after != nil {
 		e.Seen(item, before, after, changes)
@@ -240,14 +236,12 @@ func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, 
 
 // Outcome counts what kept a run from doing all it was asked to.
 type Outcome struct {
-	// Conflicts, Rejected and Unknown are numbers of objects: contested, refused
-	// by the server, and those of which nothing can be said because the server
-	// could not be asked.
+	// Conflicts, Rejected and Unknown count the objects that are in conflict, were refused by the
+	// server, or have an unknown outcome because the server could not be asked.
 	Conflicts, Rejected, Unknown int
 }
 
-// IncompleteError says that not everything was applied. Events have reported what happened
-// to each object.
+// IncompleteError says that some objects were not applied. The events have reported each.
 type IncompleteError struct {
 	Outcome
 }

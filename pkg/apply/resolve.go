@@ -18,9 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// resolve settles the kind of each item, waiting for CRDs of the set to
-// be served, and leaves out items that cannot be applied because of what they
-// need.
+// resolve finds the kind of each item, waiting for CRDs of the set to be served, and drops items
+// whose prerequisites were not applied.
 func (e *Engine) resolve(ctx context.Context, items []plan.Item) []*plan.Item {
 	possible := make([]*plan.Item, 0, len(items))
 	for i := range items {
@@ -59,15 +58,14 @@ func (e *Engine) resolve(ctx context.Context, items []plan.Item) []*plan.Item {
 	return ready
 }
 
-// served is how the cluster serves a kind, or why it does not.
+// served is the kind, or the reason why it is not served.
 type served struct {
 	kind object.Kind
 	err  error
 }
 
-// serveAll asks for all kinds of the items that are not known, or known only from
-// before this run defined them, side by side: so many of them cost the patience
-// for one.
+// serveAll resolves the kinds of the items concurrently, if they are unknown or known only from
+// before this run defined them. All of them share one wait.
 func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.GroupVersionKind]served {
 	var (
 		mu    sync.Mutex
@@ -96,10 +94,9 @@ func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.Gr
 	return kinds
 }
 
-// serve waits for the kind of the item to be served where this run can have brought it: by
-// a CRD, by an aggregated API, or by an operator that installs its CRDs
-// itself (edge case 18); and where the user says that something else will. Elsewhere it
-// asks once.
+// serve waits for the kind of the item if something in the set may install it (a CRD, an
+// APIService, or an operator that installs its own CRDs; edge case 18), or if the user says that
+// something else will. Otherwise it asks once.
 func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error) {
 	if definition, defined := e.definition(item); defined && e.DryRun == object.DryRunNone {
 		return e.defined(ctx, item, definition)
@@ -127,9 +124,8 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 	return kind, e.unserved(ctx, item, err, time.Since(began))
 }
 
-// defined waits for a CRD of the set to be established, and for its kind to be
-// served: discovery may name a kind a moment before or after, and what was waited for is
-// given that moment.
+// defined waits until a CRD of the set is established and its kind is served. Discovery may list
+// the kind a moment earlier or later than that.
 func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.Key) (object.Kind, error) {
 	if item.Kind.Resource != "" { // Until the new CRD counts, the kind may be listed as it was.
 		if err := e.Server.Established(ctx, definition.Name); err != nil {
@@ -157,8 +153,8 @@ func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.
 	return kind, e.unserved(ctx, item, err, 0)
 }
 
-// unserved adds to the error that a kind is not served why that is, and what can be
-// done. It was waited for that long.
+// unserved adds to the error why the kind is not served and what to do. The run waited that long
+// for it.
 func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited time.Duration) error {
 	if !meta.IsNoMatchError(err) || errors.Unwrap(err) != nil {
 		return err // It says more than that there is no such kind.
@@ -184,8 +180,8 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 	return out
 }
 
-// definition returns the CRD of the set that this run applied and that brings
-// the kind of the item: the kind is not served yet, or known from before only.
+// definition returns the CRD that this run applied for the item's kind, if the kind is not served
+// yet or is known only from before.
 func (e *Engine) definition(item plan.Item) (object.Key, bool) {
 	for _, need := range item.Needs {
 		if need.Kind != definitionKind {
@@ -199,7 +195,7 @@ func (e *Engine) definition(item plan.Item) (object.Key, bool) {
 	return object.Key{}, false
 }
 
-// bringer returns what of the set may bring the kind of the item, and was applied.
+// bringer returns the applied object of the set that may install the item's kind.
 func (e *Engine) bringer(item plan.Item) (object.Key, bool) {
 	for _, key := range item.Bringers {
 		if e.done.there(key) {
@@ -211,8 +207,8 @@ func (e *Engine) bringer(item plan.Item) (object.Key, bool) {
 
 const definitionKind = "CustomResourceDefinition"
 
-// redefined reports whether the kind was known although this run had to create its
-// definition: then a cache remembers one that is gone.
+// redefined reports whether the kind was known although this run had to create its CRD: then a
+// cache remembers a former one.
 func (e *Engine) redefined(item plan.Item) bool {
 	if item.Kind.Resource == "" || e.DryRun != object.DryRunNone {
 		return false
@@ -222,11 +218,10 @@ func (e *Engine) redefined(item plan.Item) bool {
 	})
 }
 
-// errUnchecked: the server cannot be asked about an object whose kind or
-// namespace only this run would create.
+// errUnchecked: the server cannot check an object whose kind or namespace this run would create.
 var errUnchecked = errors.New("not checked by the server: its kind is defined by this set")
 
-// unchecked says why the server was not asked about the item.
+// unchecked returns why the server was not asked about the item.
 func unchecked(item plan.Item) string {
 	for _, need := range item.Needs {
 		return "not checked by the server: " + describe(need) + " is created by this set"
@@ -236,8 +231,7 @@ func unchecked(item plan.Item) string {
 
 func describe(key object.Key) string { return key.Ref().String() }
 
-// meant returns the kind that was probably meant by one that is not served; empty where
-// the cluster has none like it.
+// meant returns a served kind with a similar name; empty if there is none.
 func meant(err error) string {
 	var near interface{ Meant() string }
 	if errors.As(err, &near) {
@@ -246,8 +240,7 @@ func meant(err error) string {
 	return ""
 }
 
-// unservedError says that the cluster does not serve a kind that something may still
-// bring.
+// unservedError says that the cluster does not serve a kind, which something may still install.
 type unservedError struct {
 	err     error
 	kind    string
@@ -266,8 +259,8 @@ func (e *unservedError) Error() string {
 	}
 }
 
-// Hint says how to wait for the kind. It stands in the place of what the error below
-// would advise, which is why that is not unwrapped.
+// Hint says how to wait for the kind. It replaces the hint of the error below, which is why that is
+// not unwrapped.
 func (e *unservedError) Hint() string {
 	switch {
 	case e.waited > 0:
@@ -297,7 +290,6 @@ func (e *otherVersionError) Error() string {
 		e.gvk.Kind, e.gvk.Version, strings.Join(e.versions, ", "))
 }
 
-// Hint says what to write.
 func (e *otherVersionError) Hint() string {
 	return "change apiVersion to " + e.gvk.Group + "/" + e.versions[0]
 }

@@ -69,8 +69,8 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// phase applies the items of one phase. It returns false when they are
-// contested and nothing was written.
+// phase applies the items of one phase. It returns false if the phase is in conflict and nothing
+// was written.
 func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	f := e.read(ctx, e.resolve(ctx, ph.Items))
 	if e.DryRun == object.DryRunClient {
@@ -109,11 +109,11 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	return true
 }
 
-// side is how many objects are dealt with side by side. The server's client keeps the
-// pace, so the bound here only limits memory.
+// side is how many objects are processed at once. The client limits the rate; this bound only
+// limits memory.
 const side = 256
 
-// each runs do for all targets side by side.
+// each runs do for all targets concurrently.
 func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {
 	var g errgroup.Group
 	g.SetLimit(side)
@@ -126,10 +126,9 @@ func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Co
 	_ = g.Wait() // do reports by events, never by an error
 }
 
-// finishEach is each for the last that is done with the targets, and with the objects that
-// are not there yet, which become targets when their turn comes. It lets go of each as soon
-// as it is done, so that what is settled takes no memory while the rest is written. It
-// returns those that turned out to be in conflict and are to be decided.
+// finishEach is each for the last step: it also processes objects that do not exist yet. It drops
+// each object once it is done, so that finished objects take no memory while the rest is written,
+// and returns the targets whose write met a conflict that is still to be decided.
 func (e *Engine) finishEach(ctx context.Context, f found, do func(context.Context, *target)) (late []*target) {
 	var mu sync.Mutex
 	finish := func(t *target) {
@@ -162,7 +161,7 @@ func (e *Engine) finishEach(ctx context.Context, f found, do func(context.Contex
 	return late
 }
 
-// one runs do for a target, unless the run has ended.
+// one runs do for a target unless the run has ended.
 func (e *Engine) one(ctx context.Context, t *target, do func(context.Context, *target)) {
 	if ctx.Err() != nil {
 		t.done = true
@@ -202,7 +201,7 @@ func (e *Engine) try(ctx context.Context, t *target) {
 	}
 }
 
-// taking adds what an apply that the server was not asked about takes over.
+// taking adds the fields that an apply takes over, if the server was not asked.
 func (e *Engine) taking(t *target, out event.Applied) event.Applied {
 	out.Adopted = t.AdoptedFrom()
 	for _, c := range redact.Conflicts(t.Item.Ref, slices.Concat(t.Taken, t.Overwritten)) {

@@ -18,7 +18,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// write applies one target and reports what became of it.
 func (e *Engine) write(ctx context.Context, t *target) {
 	e.emit(event.Started{Ref: t.Item.Ref})
 	if t.anew != nil {
@@ -64,9 +63,8 @@ func (e *Engine) write(ctx context.Context, t *target) {
 	}
 }
 
-// next prepares another attempt at a target after another writer came in between, and reports
-// whether the target is done instead. The prediction decides what is contested, as it does for
-// diff.
+// next prepares another attempt at a target that another client has written, and reports whether
+// the target is done instead. Conflicts are judged by the prediction, as in diff.
 func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool) {
 	err := t.attempts.Again(ctx)
 	_, lost := errors.AsType[*retry.LostError](err)
@@ -92,9 +90,8 @@ func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool)
 	return false
 }
 
-// appeared looks at the object that came to be where the phase found none, so that it is
-// treated as one that was there: others have made it, unless an earlier try of ours did. It
-// reports whether the target is done.
+// appeared handles a create that found an object: it treats that as an existing one of others,
+// unless an earlier attempt of ours created it. It reports whether the target is done.
 func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool) {
 	if mayBeWritten(err) && e.arrived(ctx, t) {
 		return true
@@ -116,17 +113,16 @@ func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool)
 	return false
 }
 
-// lost finds out what became of a write to which no answer came: the object tells,
-// if it can be read. Where it is as the write would have made it, it arrived (edge
-// case 85).
+// lost finds out what became of a write that got no answer by reading the object. If the object is
+// as the write would have left it, the write arrived (edge case 85).
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	if !e.arrived(ctx, t) {
 		e.fail(ctx, t.Item, fmt.Errorf("it is unknown whether it was written: %w", err))
 	}
 }
 
-// arrived reports whether the object is as the write would have made it, and then reports
-// the target as written.
+// arrived reports whether the object is as the write would have left it, and if so reports the
+// target as written.
 func (e *Engine) arrived(ctx context.Context, t *target) bool {
 	live, err := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
 	if err != nil {
@@ -141,8 +137,8 @@ func (e *Engine) arrived(ctx context.Context, t *target) bool {
 	return true
 }
 
-// send writes the target once. Adopted fields become ours first, except for values that change: the
-// apply itself takes those, so that managed fields name their owner until it does.
+// send writes the target once. It transfers adopted fields first, except those whose values change:
+// the apply takes these, so that managed fields name their owner until then.
 func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
 	how := object.Write{
 		Manager: e.Predictor.Manager, Validation: e.Predictor.Validation,
@@ -168,8 +164,8 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 	return answer, err
 }
 
-// transfer makes the adopted fields ours as far as that comes before the apply, and
-// returns the object as it is then.
+// transfer moves those adopted fields to us that move before the apply, and returns the updated
+// object.
 func (e *Engine) transfer(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
 	fields, err := t.Adoption.Transfer()
 	if err != nil || fields == nil {
@@ -180,9 +176,8 @@ func (e *Engine) transfer(ctx context.Context, t *target) (*unstructured.Unstruc
 	return moved, err
 }
 
-// awaitsAccount reports whether the item is a pod in a namespace that this run has
-// created. It is refused until a controller has made the namespace's default
-// service account, which takes a moment (edge case 19).
+// awaitsAccount reports whether the item is a Pod in a namespace that this run created: the server
+// refuses it until a controller has created the default service account (edge case 19).
 func (e *Engine) awaitsAccount(item plan.Item) bool {
 	if item.GVK.Group != "" || item.GVK.Kind != "Pod" {
 		return false
@@ -190,7 +185,7 @@ func (e *Engine) awaitsAccount(item plan.Item) bool {
 	return e.done.action(object.Key{Kind: "Namespace", Name: item.Namespace}) == event.Created
 }
 
-// sendUntilAdmitted sends the target again for as long as the account may take.
+// sendUntilAdmitted retries the target as long as the service account may take.
 func (e *Engine) sendUntilAdmitted(ctx context.Context, t *target, err error) (*unstructured.Unstructured, error) {
 	e.emit(event.Waiting{Ref: t.Item.Ref, For: "the service account of its new namespace"})
 	var answer *unstructured.Unstructured
@@ -202,8 +197,7 @@ func (e *Engine) sendUntilAdmitted(ctx context.Context, t *target, err error) (*
 	return answer, err
 }
 
-// adoptFirst makes the adopted fields ours, and asks what could not be asked
-// before.
+// adoptFirst transfers the adopted fields, then sends the dry run that was not possible before.
 func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 	t.attempts = retry.At(t.Item.Ref)
 	for {
@@ -228,7 +222,7 @@ func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 	}
 }
 
-// again reads, evaluates and asks once more.
+// again reads, evaluates and asks again.
 func (e *Engine) again(ctx context.Context, t *target) error {
 	if err := e.predictorOf(t).Refresh(ctx, e.Server, &t.Prediction); err != nil {
 		return err
@@ -236,8 +230,8 @@ func (e *Engine) again(ctx context.Context, t *target) error {
 	return e.predict(ctx, t)
 }
 
-// mustRecreate reports whether a refused target is to be deleted and created anew: the
-// server says that a field cannot be changed, and the user said what to do then.
+// mustRecreate reports whether a refused target is to be recreated: the server says that a field is
+// immutable, and the user asked for --recreate.
 func (e *Engine) mustRecreate(ctx context.Context, t *target, refusal error) bool {
 	if e.Remove == nil {
 		return false
@@ -246,8 +240,8 @@ func (e *Engine) mustRecreate(ctx context.Context, t *target, refusal error) boo
 	return t.anew != nil
 }
 
-// recreate deletes the object that was found, waits until it is gone, and creates it from the
-// manifest. Another object that has the name by then is left alone.
+// recreate deletes the object, waits until it is gone, and creates it from the manifest. It leaves
+// another object alone that has the name by then.
 func (e *Engine) recreate(ctx context.Context, t *target) {
 	e.emit(event.Waiting{Ref: t.Item.Ref, For: "it to be deleted, as " + t.anew.Reason})
 	e.removed(t)
@@ -255,7 +249,7 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 		e.fail(ctx, t.Item, &recreateError{err: err, advice: "it was not created anew; once it is gone, apply again"})
 		return
 	}
-	// An object that is gone and not yet there again is worse than one of the two.
+	// Finish even if interrupted: the object is gone and has to come back.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), creationTime)
 	defer cancel()
 	err := e.predictorOf(t).Refresh(ctx, e.Server, &t.Prediction)
@@ -280,23 +274,21 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 	}
 }
 
-// creationTime is how long the second half of a recreation may take once the run was
-// interrupted.
+// creationTime bounds the second half of a recreation after an interrupt.
 const creationTime = 30 * time.Second
 
-// errNameTaken: another client created an object of the name that was to be recreated.
+// errNameTaken: another client has created an object of that name in between.
 var errNameTaken error = &object.HintedError{
 	Err:    errors.New("it was to be recreated, and another object has its name now, which was left alone"),
 	Advice: "find out who creates it; to change that one, apply again",
 }
 
-// recreateError says that an object was not recreated.
 type recreateError struct {
 	err    error
 	advice string
 }
 
-// goneError says that the object was deleted, and why it was not created.
+// goneError says that the object was deleted and not created, and why.
 func goneError(err error) error {
 	return &recreateError{
 		err:    fmt.Errorf("it was deleted to be recreated, and could not be created: %w", err),
@@ -308,7 +300,7 @@ func (e *recreateError) Error() string { return e.err.Error() }
 
 func (e *recreateError) Unwrap() error { return e.err }
 
-// Hint says what there is now, and what the error below advises.
+// Hint says what exists now, and repeats the hint of the error below.
 func (e *recreateError) Hint() string {
 	var hinted interface{ Hint() string }
 	if errors.As(e.err, &hinted) && hinted.Hint() != "" {

@@ -15,21 +15,20 @@ import (
 // Member is a live object that has the label of a set.
 type Member struct {
 	Ref object.Ref
-	// Kind is how the server serves it.
+	// Kind is how the server serves its kind.
 	Kind object.Kind
 	UID  types.UID
 
 	labels, annotations map[string]string
 	owners              []metav1.OwnerReference
-	// appliers have the label in their managed fields, of an object with owners.
+	// appliers are the managers whose managed fields hold the set's label.
 	appliers []string
 }
 
-// MemberOf returns the member that an object is. Its metadata suffices; nothing of the
-// object is kept but that.
+// MemberOf returns the object as a member. It needs and keeps only the metadata.
 func MemberOf(kind object.Kind, u *unstructured.Unstructured) Member {
 	ref := object.RefOf(u)
-	ref.GVK = kind.GVK // A list of metadata is of a kind of its own.
+	ref.GVK = kind.GVK // A list of metadata has a kind of its own.
 	m := Member{
 		Ref: ref, Kind: kind, UID: u.GetUID(),
 		labels: u.GetLabels(), annotations: u.GetAnnotations(), owners: u.GetOwnerReferences(),
@@ -43,8 +42,7 @@ func MemberOf(kind object.Kind, u *unstructured.Unstructured) Member {
 // byClient is plain kubectl apply's field manager. It updates.
 const byClient = "kubectl-client-side-apply"
 
-// appliersOf returns the managers that have applied the object with the label of a
-// member.
+// appliersOf returns the managers that applied the object with the label of a member.
 func appliersOf(u *unstructured.Unstructured) []string {
 	entries, _, _ := unstructured.NestedSlice(u.Object, "metadata", "managedFields")
 	var all []string
@@ -59,16 +57,16 @@ func appliersOf(u *unstructured.Unstructured) []string {
 	return all
 }
 
-// Set is the id of the set that the object claims to be part of; empty for none.
+// Set returns the id of the set that the object says it belongs to; empty for none.
 func (m Member) Set() string { return m.labels[PartOfLabel] }
 
-// Claims returns the claims on the object besides those of sets.
+// Claims returns the claims of other tools on the object.
 func (m Member) Claims() []Claim { return claims(m.labels, m.annotations) }
 
-// isCopy reports whether a controller made the object and copied the label to it from its
-// source object: Endpoints have the labels of their Service, an operator's Pods those of
-// the custom resource. The copy goes away with its source.
-// An object that was applied with the label is no copy, whoever owns it.
+// isCopy reports whether a controller made the object and copied the label from its source:
+// Endpoints have the labels of their Service, an operator's Pods those of the custom resource. A
+// copy is deleted with its source. An object that was applied with the label is no copy, whatever
+// its owner references say.
 func (m Member) isCopy(parent object.Ref, manager string) (by string, copied bool) {
 	if slices.ContainsFunc(m.appliers, func(a string) bool {
 		return a == manager || slices.Contains([]string{"k8sconnect", "kubectl", byClient}, a)
@@ -88,13 +86,13 @@ func (m Member) isCopy(parent object.Ref, manager string) (by string, copied boo
 	return "", false
 }
 
-// Claim is a tool's or another set's mark that an object is theirs.
+// Claim is a mark by which a tool or another set says that an object is theirs.
 type Claim struct {
-	// Of names what the object belongs to: "Helm release", "ApplySet".
+	// Of names the kind of owner: "Helm release", "ApplySet".
 	Of string
 	// Name is NAMESPACE/NAME, NAME, or an id.
 	Name string
-	// Mark is the label or annotation that says so.
+	// Mark is the key of the label or annotation.
 	Mark string
 }
 
@@ -112,8 +110,9 @@ func Claims(u *unstructured.Unstructured, id string) []Claim {
 	return append(all, claims(u.GetLabels(), u.GetAnnotations())...)
 }
 
-// Owned returns the claim of another tool or set on an object in a namespace or CRD, from the view
-// of the set with this id; empty if there is none. The parent of another set is that set's.
+// Owned returns the claim of another tool or set on an object in a namespace or of a CRD that is to
+// be deleted, seen from the set with this id; empty if there is none. A parent of another set
+// counts as that set's.
 func Owned(u *unstructured.Unstructured, id string) string {
 	if set := u.GetLabels()[IDLabel]; set != "" && set != id {
 		return "set " + set
@@ -124,7 +123,7 @@ func Owned(u *unstructured.Unstructured, id string) string {
 	return ""
 }
 
-// claims are those of other tools than sets.
+// claims returns those of tools other than sets.
 func claims(labels, annotations map[string]string) []Claim {
 	var all []Claim
 	for _, sign := range signs() {
@@ -151,13 +150,13 @@ func claims(labels, annotations map[string]string) []Claim {
 	return all
 }
 
-// sign is how a tool marks its objects.
+// sign describes how a tool marks its objects.
 type sign struct {
 	of string
 	// name and namespace are keys of annotations, or of labels.
 	name, namespace string
 	annotation      bool
-	// read turns the value into the name; nil uses it as it is.
+	// read turns the value into the name; nil uses the value.
 	read func(string) string
 }
 
@@ -171,9 +170,8 @@ func signs() []sign {
 	}
 }
 
-// application reads the name of an Application from a tracking id, which is
-// NAME:GROUP/KIND:NAMESPACE/NAME, or begins with the Application's namespace, as
-// NAMESPACE_NAME.
+// application returns the name of an Application from a tracking id, which is
+// NAME:GROUP/KIND:NAMESPACE/NAME or has NAMESPACE_NAME in place of NAME.
 func application(id string) string {
 	name, _, _ := strings.Cut(id, ":")
 	return strings.Replace(name, "_", "/", 1)
@@ -190,19 +188,19 @@ func groupKindOf(owner metav1.OwnerReference) schema.GroupKind {
 // PruneAnnotation on an object, with the value "disabled", keeps it from being pruned.
 const PruneAnnotation = "k8sconnect.io/prune"
 
-// keepMark is how users of a tool write on an object that its deletion spares the object.
+// keepMark is a mark by which users tell a tool to keep an object.
 type keepMark struct {
 	key    string
 	values []string
-	// says reports whether a text is the value, as the tool itself compares.
+	// says reports whether a text matches the value, compared as the tool does it.
 	says func(text, value string) bool
-	// labels, too: the tool reads labels as well as annotations.
+	// labels: the tool reads labels as well as annotations.
 	labels bool
-	// whole: the tool asks only when it deletes everything.
+	// whole: the tool reads it only when it deletes everything.
 	whole bool
 }
 
-// keepMarks are those of the tools that users come from. docs/design/sets.md has the source
+// keepMarks returns the marks of the tools that users come from. docs/design/sets.md has the source
 // of each row.
 func keepMarks() []keepMark {
 	const argo = "argocd.argoproj.io/sync-options"
@@ -228,8 +226,8 @@ func listed(text, value string) bool {
 	return slices.ContainsFunc(strings.Split(text, ","), func(one string) bool { return strings.TrimSpace(one) == value })
 }
 
-// keptBy returns the annotation or label that keeps a member, as "annotation KEY: VALUE";
-// empty for none. whole: the whole set is to go.
+// keptBy returns the annotation or label that keeps a member, as "annotation KEY: VALUE"; empty for
+// none. whole is set if the whole set is to be deleted.
 func (m Member) keptBy(whole bool) string {
 	for _, mark := range keepMarks() {
 		if mark.whole && !whole {

@@ -12,21 +12,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Input is an object of the input, which stays.
+// Input is an object of the input.
 type Input struct {
 	Ref object.Ref
 	// Resource is the plural of its kind; empty while the server does not serve it.
 	Resource string
 }
 
-// Set is what Decide needs to know of a set besides its members.
+// Set is the part of a set that Decide needs besides its members.
 type Set struct {
 	Parent object.Ref
-	// Manager applies the members; empty stands for the usual managers.
+	// Manager applies the members; empty means the default managers.
 	Manager string
-	// Input is what is applied; if empty, the whole set leaves.
+	// Input is the input; if empty, the whole set is deleted.
 	Input []Input
-	// Allow are protected kinds that may be pruned nonetheless. See [Protected].
+	// Allow are protected kinds that may be pruned. See [Protected].
 	Allow []schema.GroupKind
 }
 
@@ -34,10 +34,10 @@ type Set struct {
 type Decision struct {
 	// ID of the set.
 	ID string
-	// Doomed are to be deleted, Kept left the input and stay. Both are sorted.
+	// Doomed are to be deleted; Kept left the input and stay. Both are sorted.
 	Doomed []Member
 	Kept   []Kept
-	// Stay is how many members the input has, Inputs how much is in it.
+	// Stay counts the members in the input, Inputs its objects.
 	Stay, Inputs int
 
 	of Set
@@ -47,34 +47,34 @@ type Decision struct {
 type Kept struct {
 	Member
 	Reason Reason
-	// By names what the reason is about; empty if the reason needs none.
+	// By names the mark or owner behind the reason; empty if the reason needs none.
 	By string
 }
 
 // Reason is why a member that left the input is kept.
 type Reason string
 
-// The reasons.
 const (
-	// Disabled: an annotation or a label says so, which By names.
+	// Disabled: the annotation or label By forbids it.
 	Disabled Reason = "disabled"
-	// Claimed: another tool or set claims the object.
+	// Claimed: another tool or set owns the object.
 	Claimed Reason = "claimed"
-	// NotAllowed: deleting objects of this kind deletes others too, and that was not allowed.
+	// NotAllowed: deleting an object of this kind deletes others, and the user has not allowed
+	// that.
 	NotAllowed Reason = "not-allowed"
-	// Holds: deleting it would delete what stays.
+	// Holds: deleting it would delete an object that stays.
 	Holds Reason = "holds"
-	// Unseen: it holds other objects, and whose they are is unknown.
+	// Unseen: it holds other objects, and their owners are unknown.
 	Unseen Reason = "unseen"
-	// Copied: a controller made it, with the labels of its source.
+	// Copied: a controller made it with the labels of its source.
 	Copied Reason = "copied"
 	// Unshown: it was not shown before the run began.
 	Unshown Reason = "unshown"
-	// Gone: it is no member any more.
+	// Gone: it is no longer a member.
 	Gone Reason = "gone"
 )
 
-// Text says it to people.
+// Text returns the reason as a sentence.
 func (k Kept) Text() string {
 	switch k.Reason {
 	case Disabled:
@@ -97,8 +97,8 @@ func (k Kept) Text() string {
 	return string(k.Reason)
 }
 
-// Protected returns the kinds that are pruned only if allowed by name: what they hold
-// goes with them, and does not come back when they are applied again.
+// Protected returns the kinds that are pruned only if the user allows them by name: what they hold
+// is deleted with them and does not come back when they are applied again.
 func Protected() []schema.GroupKind {
 	return []schema.GroupKind{
 		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
@@ -107,8 +107,8 @@ func Protected() []schema.GroupKind {
 	}
 }
 
-// Decide decides which members of a set are pruned. An object of the input, in whatever
-// version, and an object that is claimed elsewhere are never among them.
+// Decide decides which members of a set to prune. It never prunes an object of the input, in any
+// version, or one that another owner claims.
 func Decide(set Set, members []Member) Decision {
 	d := Decision{ID: ID(set.Parent), Inputs: len(set.Input), of: set}
 	input := map[object.Key]bool{}
@@ -156,8 +156,8 @@ func (d *Decision) add(set Set, m Member) {
 	}
 }
 
-// keepHolders keeps namespaces and CRDs whose deletion would delete what stays:
-// objects of the input, members that are kept, the parent.
+// keepHolders keeps namespaces and CRDs whose deletion would delete objects that stay: those of the
+// input, kept members, the parent.
 func (d *Decision) keepHolders(set Set) {
 	inNamespace, ofKind := map[string]object.Ref{}, map[string]object.Ref{}
 	stays := func(ref object.Ref, resource string) {
@@ -193,7 +193,7 @@ func (d *Decision) keepHolders(set Set) {
 	})
 }
 
-// Holders returns the doomed members whose objects go with them, which may be others'.
+// Holders returns the doomed members whose deletion deletes other objects.
 func (d Decision) Holders() []Member {
 	var out []Member
 	for _, m := range d.Doomed {
@@ -205,8 +205,7 @@ func (d Decision) Holders() []Member {
 	return out
 }
 
-// Keep returns the decision with a doomed member kept, for a reason that its own labels do
-// not show.
+// Keep returns the decision with a doomed member kept for a reason that its own labels do not show.
 func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	d.Doomed = slices.DeleteFunc(slices.Clone(d.Doomed), func(other Member) bool { return other.Ref == m.Ref })
 	d.Kept = append(slices.Clone(d.Kept), Kept{m, reason, by})
@@ -214,8 +213,8 @@ func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	return d
 }
 
-// Within returns the decision, dooming only what was doomed when it was shown. An object that is
-// doomed only since then is kept.
+// Within returns the decision limited to what was doomed when it was shown. It keeps members that
+// are doomed only since then.
 func (d Decision) Within(shown Decision) Decision {
 	was := map[object.Key]bool{}
 	for _, m := range shown.Doomed {
@@ -234,8 +233,8 @@ func (d Decision) Within(shown Decision) Decision {
 	return d
 }
 
-// Again decides once more about a doomed member, as it is now, when these others turned out
-// to stay. It reports whether the member still goes; if not, why it is kept.
+// Again decides once more about a doomed member as it is now, after these others turned out to
+// stay. It reports whether the member is still deleted; if not, why it is kept.
 func (d Decision) Again(m Member, stayed []Kept) (why Kept, goes bool) {
 	if m.Set() != d.ID {
 		return Kept{m, Gone, ""}, false
@@ -249,8 +248,8 @@ func (d Decision) Again(m Member, stayed []Kept) (why Kept, goes bool) {
 	return again.Kept[len(again.Kept)-1], false
 }
 
-// Left is the promise that covers the members which stay although they left the input.
-// Together with that of the input, it is the parent's promise after the prune.
+// Left returns the promise that covers the kept members. Together with the promise of the input, it
+// is the parent's promise after the prune.
 func (d Decision) Left() Promise {
 	var refs []object.Ref
 	for _, k := range d.Kept {
@@ -259,8 +258,8 @@ func (d Decision) Left() Promise {
 	return PromiseOf(refs)
 }
 
-// ParseAllow parses a kind that may be pruned: one of the [Protected], by its kind,
-// resource or short name, with or without its group.
+// ParseAllow parses one of the [Protected] kinds by its kind, resource or short name, with or
+// without its group.
 func ParseAllow(text string) (schema.GroupKind, error) {
 	word, group, grouped := strings.Cut(strings.ToLower(strings.TrimSpace(text)), ".")
 	names := map[string][]string{
@@ -282,9 +281,9 @@ func ParseAllow(text string) (schema.GroupKind, error) {
 	}
 }
 
-// Doubt says why a prune looks like a mistake and has to be confirmed; empty if it does
-// not. Members that are pruned already do not add to it: a run that is repeated after it
-// was killed needs no confirmation that it did not need before.
+// Doubt returns why a prune looks like a mistake and needs confirmation; empty if it does not.
+// Members that were pruned already do not count, so that a run repeated after a kill needs no
+// confirmation that it did not need before.
 func (d Decision) Doubt() string {
 	all := d.Stay + len(d.Doomed)
 	for _, k := range d.Kept {

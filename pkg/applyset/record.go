@@ -19,31 +19,30 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Tooling is written into [ToolingAnnotation] of a new parent. kubectl applies to a set
-// only if it finds its own name there, and ignores the version; we keep to kubectl's form
-// of a set in every detail, being a plugin of kubectl. The managed fields show who really
-// wrote a parent.
+// Tooling is written into [ToolingAnnotation] of a new parent. kubectl applies to a set only if it
+// finds its own name there, and ignores the version. We keep to kubectl's format in every detail;
+// the managed fields show who wrote a parent.
 const Tooling = "kubectl/v1.36.0+k8sconnect"
 
 // Manager is the field manager of our writes to parents.
 const Manager = "k8sconnect-applyset"
 
-// Record is what a parent says of its set.
+// Record is the content of a parent object.
 type Record struct {
 	Parent object.Ref
-	// ID is the value of the parent's label; empty if it is not a parent yet.
+	// ID is the value of the parent's label; empty if there is none yet.
 	ID string
-	// Tooling as NAME/VERSION; empty if the set was not written yet.
+	// Tooling is NAME/VERSION; empty if no set was written yet.
 	Tooling string
 	Promise Promise
-	// Resources are promised by the deprecated annotation. A caller that can ask the
-	// server has to resolve them to kinds: see [Record.Resolve].
+	// Resources are those of the deprecated annotation. A caller that can ask the server turns them
+	// into kinds: see [Record.Resolve].
 	Resources []schema.GroupResource
-	// Told: the parent says which kinds there are, even if that is none.
+	// Told: the parent lists its kinds, even if the list is empty.
 	Told bool
 }
 
-// Read reads a parent. It does not judge: see [Record.Check].
+// Read reads a parent without validating it: see [Record.Check].
 func Read(u *unstructured.Unstructured) Record {
 	notes := u.GetAnnotations()
 	r := Record{Parent: object.RefOf(u), ID: u.GetLabels()[IDLabel], Tooling: notes[ToolingAnnotation]}
@@ -66,8 +65,7 @@ func Read(u *unstructured.Unstructured) Record {
 	return r
 }
 
-// words reads a list with commas. Blanks and empty words, which an editor leaves behind,
-// mean nothing.
+// words splits a list at its commas. It ignores blanks and empty words, which an editor may leave.
 func words(list string) []string {
 	var all []string
 	for word := range strings.SplitSeq(list, ",") {
@@ -78,7 +76,7 @@ func words(list string) []string {
 	return all
 }
 
-// Resolve returns the record with the kinds that its resources turned out to be.
+// Resolve returns the record with the kinds of its resources added.
 func (r Record) Resolve(kinds []schema.GroupKind) Record {
 	r.Promise = r.Promise.Union(Promise{Kinds: kinds})
 	r.Resources = nil
@@ -88,7 +86,7 @@ func (r Record) Resolve(kinds []schema.GroupKind) Record {
 // IsNew reports whether no set was written into the parent yet.
 func (r Record) IsNew() bool { return r.ID == "" && r.Tooling == "" }
 
-// Check reports why we must not change a set; nil if we may. Reading is always allowed.
+// Check returns an error if we may not change the set. Reading is always allowed.
 func (r Record) Check() error {
 	want := ID(r.Parent)
 	tool, _, _ := cutLast(r.Tooling, "/")
@@ -117,8 +115,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// Render returns the parent as it is applied, with this promise. A name in the promise that no annotation
-// can hold is an error, because it would be read as another name.
+// Render returns the parent to apply, with this promise. It refuses a name that the annotations
+// cannot hold, because it would be read as another name.
 func Render(r Record, p Promise) (*unstructured.Unstructured, error) {
 	var kinds []string
 	for _, gk := range p.Kinds {
@@ -160,13 +158,11 @@ func (e *BrokenError) Error() string { return fmt.Sprintf("%s is no sound set: %
 
 func (e *BrokenError) Unwrap() error { return e.Err }
 
-// Hint says what to do about it.
 func (e *BrokenError) Hint() string {
 	return "name another set, or put its labels and annotations right: nothing was changed"
 }
 
-// ForeignSetError says that a set is another tool's: that keeps records which we would
-// not.
+// ForeignSetError says that another tool manages the set: it keeps records that we would not.
 type ForeignSetError struct {
 	Parent object.Ref
 	Tool   string
@@ -176,48 +172,45 @@ func (e *ForeignSetError) Error() string {
 	return fmt.Sprintf("%s is a set of %s, and no other tool may write it", e.Parent, e.Tool)
 }
 
-// Hint says what to do about it.
 func (e *ForeignSetError) Hint() string { return "apply it with that tool, or name another set" }
 
-// NotASetError says that the object of a set's name is there for something else.
+// NotASetError says that an object with the set's name exists for something else.
 type NotASetError struct{ Parent object.Ref }
 
 func (e *NotASetError) Error() string {
 	return fmt.Sprintf("%s exists already and is not a set: it is used for something else", e.Parent)
 }
 
-// Hint says what to do about it.
 func (e *NotASetError) Hint() string {
 	return "name the set differently; --allow-join makes a set of that object all the same"
 }
 
-// The specification's labels and annotations.
 const (
 	// IDLabel makes an object a parent; PartOfLabel makes one a member.
 	IDLabel     = "applyset.kubernetes.io/id"
 	PartOfLabel = "applyset.kubernetes.io/part-of"
-	// ParentTypeLabel is on CRDs whose objects may be parents.
+	// ParentTypeLabel marks a CRD whose objects may be parents.
 	ParentTypeLabel = "applyset.kubernetes.io/is-parent-type"
 
-	// ToolingAnnotation says which tool writes the set, as NAME/VERSION.
+	// ToolingAnnotation is the tool that writes the set, as NAME/VERSION.
 	ToolingAnnotation = "applyset.kubernetes.io/tooling"
-	// KindsAnnotation and NamespacesAnnotation are the promise. The parent's own
-	// namespace is always part of it, and not written down.
+	// KindsAnnotation and NamespacesAnnotation hold the promise. The parent's own namespace is
+	// always part of it and is not listed.
 	KindsAnnotation      = "applyset.kubernetes.io/contains-group-kinds"
 	NamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces"
-	// resourcesAnnotation is the predecessor of KindsAnnotation: it is read, not written.
+	// resourcesAnnotation is the predecessor of KindsAnnotation, which is only read.
 	resourcesAnnotation = "applyset.kubernetes.io/contains-group-resources"
 )
 
-// ID returns the id of the set that has this parent. It is the parent's identity, so a
-// parent that was copied under another name is recognised.
+// ID returns the id of the set with this parent. It depends on the parent's name, so that a copy
+// under another name is detected.
 func ID(parent object.Ref) string {
-	// Label values begin and end with a letter or a digit, which base64 does not promise.
+	// base64 alone may begin or end with a character that a label value must not.
 	return "applyset-" + base64.RawURLEncoding.EncodeToString(sum(parent)) + "-v1"
 }
 
-// LeaseName returns the name of the Lease that locks the set, in the namespace of its
-// parent. It is made of the same sum as the id, which has letters that no name may have.
+// LeaseName returns the name of the Lease that locks the set, in the namespace of its parent. The
+// id itself has letters that no name may have.
 func LeaseName(parent object.Ref) string {
 	const enough = 16 // bytes: no two sets of a namespace meet
 	return "applyset-" + hex.EncodeToString(sum(parent)[:enough])
@@ -231,19 +224,18 @@ func sum(parent object.Ref) []byte {
 // Selector is the label selector of the members of a set.
 func Selector(id string) string { return PartOfLabel + "=" + id }
 
-// ParentKind is the parent's kind if none is named.
+// ParentKind is the default kind of a parent.
 func ParentKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 }
 
-// MayBeParent reports whether every server allows objects of the kind as parents. Any
-// other kind needs [ParentTypeLabel] on its CRD.
+// MayBeParent reports whether every server accepts objects of the kind as parents. Other kinds need
+// [ParentTypeLabel] on their CRD.
 func MayBeParent(gk schema.GroupKind) bool {
 	return gk.Group == "" && (gk.Kind == "Secret" || gk.Kind == "ConfigMap")
 }
 
-// ParseName reads how a set is named: NAME, or KIND[.GROUP]/NAME. kind is empty for
-// [ParentKind].
+// ParseName parses the name of a set: NAME, or KIND[.GROUP]/NAME. kind is empty for [ParentKind].
 func ParseName(text string) (kind, name string, err error) {
 	kind, name, typed := strings.Cut(text, "/")
 	if !typed {
@@ -261,8 +253,8 @@ func ParseName(text string) (kind, name string, err error) {
 	return kind, name, nil
 }
 
-// Promise says where members of a set may be: in these kinds and, where a kind has
-// namespaces, in these. Both are sorted, and have nothing twice.
+// Promise lists where members of a set may be: the kinds and, for namespaced kinds, the namespaces.
+// Both are sorted and without duplicates.
 type Promise struct {
 	Kinds      []schema.GroupKind
 	Namespaces []string
@@ -285,7 +277,6 @@ func (p Promise) Union(q Promise) Promise {
 	return Promise{Kinds: slices.Concat(p.Kinds, q.Kinds), Namespaces: slices.Concat(p.Namespaces, q.Namespaces)}.sorted()
 }
 
-// Equal reports whether both are the same promise.
 func (p Promise) Equal(q Promise) bool {
 	return slices.Equal(p.Kinds, q.Kinds) && slices.Equal(p.Namespaces, q.Namespaces)
 }

@@ -1,7 +1,5 @@
-// Package build reports what this program was built from: version, commit and date.
-//
-// A release is stamped by its linker. Without a stamp it is what the Go tool recorded:
-// the version of `go install …@version`, or the commit of a clone.
+// Package build reports the version, commit and date that this program was built from: the linker's
+// stamp of a release, or else what the Go tool recorded for `go install …@version` or a clone.
 package build
 
 import (
@@ -20,18 +18,18 @@ var (
 	date    string // of the commit, in UTC, as in RFC 3339
 )
 
-// Info says what a program was built from. A field is empty if it is unknown.
+// Info describes a build. Unknown fields are empty.
 type Info struct {
-	// Version is the tag, with a leading v; "(devel)" if it is unknown.
+	// Version is the tag with its leading v; "(devel)" if unknown.
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
-	// Date is the commit's, in UTC: it is the same for two builds of a commit.
+	// Date is the commit's, in UTC, so that it is the same for two builds of a commit.
 	Date     string `json:"date,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
-// This returns what the running program was built from.
+// This returns the build of the running program.
 func This() Info {
 	info := Info{Version: version, Commit: commit, Date: date}
 	if recorded, ok := debug.ReadBuildInfo(); ok && version == "" {
@@ -44,9 +42,8 @@ func This() Info {
 	return info
 }
 
-// fromGo reads what the Go tool recorded. The version that it makes up for a commit
-// without a tag ends in the time and the first letters of the commit, and an
-// installed program has no other trace of the two.
+// fromGo reads what the Go tool recorded. The pseudo-version of a commit without a tag ends in its
+// time and first digits, the only trace of them in a program installed by `go install`.
 func fromGo(recorded *debug.BuildInfo) Info {
 	info := Info{Version: recorded.Main.Version}
 	if found := regexp.MustCompile(`[-.](\d{14})-([0-9a-f]{12})(\+|$)`).FindStringSubmatch(info.Version); found != nil {
@@ -65,15 +62,15 @@ func fromGo(recorded *debug.BuildInfo) Info {
 	return info
 }
 
-// Pages is where the pages of this project are, for every version.
+// Pages is the address of the docs, for every version.
 const Pages = "https://github.com/k8sconnect/kubectl-k8sconnect/blob/"
 
-// Page returns the address of a page in docs, such as "webhook.md#install", at the
-// version of the running program: users of a released binary have no clone.
+// Page returns the address of a page of docs, such as "webhook.md#install", at the version of the
+// running program: users of a release have no clone.
 func Page(name string) string { return This().Page(name) }
 
-// Page returns the address of a page in docs at a version: at the tag of a release, at
-// the commit if there is no tag, or else the current one.
+// Page returns the address of a page of docs at a version: the tag of a release, the commit of
+// other builds, or else the main branch.
 func (i Info) Page(name string) string {
 	at := "main"
 	switch {

@@ -45,8 +45,7 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// work does the run and reports to the printer. ctx ends with the run's --timeout,
-// patient does not.
+// work carries out the run and reports to the printer. ctx ends with --timeout, patient does not.
 func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connection, connect func() (*client.Client, error)) error {
 	if o.set.Name != "" && o.dryRun == object.DryRunNone {
 		o.lock = sets.New(c, o.run, o.lockWithin, o.out.Print)
@@ -97,7 +96,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	return verb.Unfinished(back(ctx, run(ctx)))
 }
 
-// newEngine returns the engine of a run that has until the given time; zero means no end.
+// newEngine returns the engine of a run that has to end by the given time; zero means no end.
 func (o *applyOptions) newEngine(client *client.Client, p *plan.Plan, until time.Time) *apply.Engine {
 	engine := &apply.Engine{
 		Server: client, Predictor: o.predictor, Scope: o.input.Scope, Prefetched: o.input.Prefetched(),
@@ -111,8 +110,8 @@ func (o *applyOptions) newEngine(client *client.Client, p *plan.Plan, until time
 	return engine
 }
 
-// asked returns the reader for questions about what will not work. It is nil for a real
-// apply, which has work to do; findings that need only the set are reported anyway.
+// asked returns the reader for preflight questions. It is nil for a real apply, where only findings
+// that need nothing but the set are reported.
 func (o *applyOptions) asked(client *client.Client) diagnose.Reader {
 	if o.dryRun == object.DryRunServer {
 		return client.NoRetry()
@@ -120,25 +119,22 @@ func (o *applyOptions) asked(client *client.Client) diagnose.Reader {
 	return nil
 }
 
-// errNothingApplied: manifests were asked for without the word that nothing is to be
-// applied.
+// errNothingApplied: manifests were asked for without --dry-run.
 var errNothingApplied error = &object.HintedError{
 	Err:    errors.New("-o manifests prints manifests and applies nothing"),
 	Advice: "give --dry-run=client as well; -o objects prints what was applied",
 }
 
-// manifests are those of an input, in the order of their apply.
+// manifests prints the manifests of an input in the order in which they would be applied.
 type manifests struct {
 	input     *input.Options
 	predictor predict.Predictor
 	out       *printer.Printer
 }
 
-// print orders the manifests by what is known without a server and prints them, so the
-// same input gives the same output everywhere. closed ends the printing.
-//
-// It bypasses the stream that masks known values of Secrets, because the printed
-// manifests are there to be applied.
+// print orders the manifests without a server and prints them, so that the same input gives the
+// same output everywhere. closed ends the printing.
+// It bypasses the masking of Secrets, because these manifests are meant to be applied.
 func (o manifests) print(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) (err, closed error) {
 	p, err := o.input.Arrange(c, o.out.Print, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		return plan.BuiltinKinds(o.input.Manifests), nil
@@ -162,7 +158,7 @@ func (o manifests) print(ctx context.Context, c *connection.Connection, streams 
 	return nil, errors.Join(document.WriteManifests(connection.Bare(streams.Out), phases), o.out.Close(ctx))
 }
 
-// isSecret reports whether an item is a Secret that holds something.
+// isSecret reports whether an item is a Secret with data.
 func isSecret(item plan.Item) bool {
 	if item.GVK.Group != "" || item.GVK.Kind != "Secret" {
 		return false

@@ -51,38 +51,37 @@ type applyFlags struct {
 type applyOptions struct {
 	input  input.Options
 	strict verb.StrictFlags
-	// engine carries out the run, as newEngine makes it.
+	// engine comes from newEngine.
 	engine    *apply.Engine
 	predictor predict.Predictor
 	dryRun    object.DryRun
-	// continueOnConflict, awaitKinds and objects are for the engine.
+	// continueOnConflict, awaitKinds and objects are settings of the engine.
 	continueOnConflict bool
 	awaitKinds         time.Duration
 	objects            bool
 
 	awaited waitcmd.Awaited
 	rules   *config.Rules
-	// journal records what may have to be taken back; nil without --atomic.
+	// journal records writes for --atomic; nil without it.
 	journal *restore.Journal
-	// pruned is what the run deleted of its set, in the order in which it would be applied.
+	// pruned is what the run deleted from its set, in apply order.
 	pruned *plan.Plan
-	// history is how many runs of a set to keep; undone: this run was taken back.
+	// history is how many runs of a set to keep; undone: this run was rolled back.
 	history int
 	undone  bool
 	set     sets.Options
-	// ask asks the user whether to prune what looks like a mistake; nil if no user can
-	// answer.
+	// ask asks the user to confirm a prune that looks like a mistake; nil if no user can answer.
 	ask func(context.Context, applyset.Decision, string) (bool, error)
-	// approve is asked, once the set is locked and before the first write, whether what the
-	// run comes to may be done; nil if no one has to agree.
+	// approve is called with the plan of the run once the set is locked, before the first write; an
+	// error stops the run. Nil approves.
 	approve func(*review.Plan) error
 	// live asks about conflicts; nil if nothing may be asked.
 	live        *prompt.Terminal
 	concurrency int
-	// lock is the set's lock; nil if no set is changed.
+	// lock is the set's lock; nil if no set changes.
 	lock       *sets.Locking
 	lockWithin time.Duration
-	// printed: only put the manifests in order and print them.
+	// printed: only order the manifests and print them.
 	printed bool
 	run     string
 	out     *printer.Printer
@@ -137,7 +136,7 @@ shown with both values, its owners, and the flags that settle it.`,
 	flags.strict.Add(cmd.Flags())
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Upper bound on requests under way at once; the pace adapts to the server below it")
-	_ = cmd.Flags().MarkHidden("concurrency") // For a server behind a proxy that counts connections; other users do not need it.
+	_ = cmd.Flags().MarkHidden("concurrency") // For a server behind a proxy that counts connections.
 	verb.OutputFlag(cmd, &flags.output, "; or, of the objects themselves, "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" or "+
 		output.JSONPath+"=TEMPLATE; with --dry-run=client, "+output.Manifests+
 		": those of the input, in order, without a server")
@@ -145,7 +144,7 @@ shown with both values, its owners, and the flags that settle it.`,
 	return cmd
 }
 
-// addServerSide adds a flag that changes nothing, for scripts that were written for kubectl.
+// addServerSide adds a flag without effect, for scripts written for kubectl.
 func addServerSide(flags *pflag.FlagSet, on *bool) {
 	flags.BoolVar(on, "server-side", true, "Always on; accepted for compatibility with kubectl")
 	_ = flags.MarkHidden("server-side") // It fails only for an unknown flag.

@@ -24,9 +24,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
 )
 
-// applySet applies the plan as a set: its objects become members, and what left the set
-// is pruned once all of them are applied, as apply does it. back takes back what a run that
-// failed has done, if that is asked for.
+// applySet applies the plan as a set: its objects become members, and once all are applied, members
+// that left the input are pruned. back rolls back a failed run, if that was asked for.
 func (o *applyOptions) applySet(
 	ctx context.Context, c *connection.Connection, client *client.Client, p *plan.Plan,
 	apply func(context.Context) error, back func(context.Context, error) error,
@@ -71,7 +70,7 @@ func (o *applyOptions) applySet(
 	})
 }
 
-// approval finds out what the run comes to, as diff does, and asks whether that may be done.
+// approval predicts the run, as diff does, and asks whether to continue.
 func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run, d applyset.Decision) error {
 	var found review.Plan
 	engine := diff.Engine{Predictor: o.predictor, Server: client, Admit: run.Admit, Emit: found.See, Unmasked: found.SeeSecret}
@@ -83,8 +82,8 @@ func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *p
 	return o.approve(&found)
 }
 
-// noting records what a prune deletes, so that --atomic can take it back, and passes the events on.
-// An object counts even if it is not certain that it was deleted: the rollback checks what exists.
+// noting records what a prune deletes, for --atomic, and passes the events on. An object counts
+// even if its deletion is uncertain: the rollback checks what exists.
 func (o *applyOptions) noting(departing *sets.Leaving, emit func(event.Event)) func(event.Event) {
 	if o.journal == nil || o.dryRun != object.DryRunNone {
 		return emit
@@ -115,8 +114,7 @@ func members(p *plan.Plan) int {
 	return n
 }
 
-// runSet applies the members and prunes what left. ctx ends when the lock of the set is
-// lost.
+// runSet applies the members and prunes. ctx ends when the lock of the set is lost.
 func (o *applyOptions) runSet(
 	ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run,
 	apply func(context.Context) error, back func(context.Context, error) error,
@@ -132,7 +130,7 @@ func (o *applyOptions) runSet(
 	return err
 }
 
-// deleteMembers deletes members of a set by delete's engine, whose DryRun and Emit are set.
+// deleteMembers deletes members of a set with the engine of delete, whose DryRun and Emit are set.
 func deleteMembers(
 	ctx context.Context, c *connection.Connection, run string, client *client.Client, engine *deletion.Engine, phases []deletion.Phase,
 ) error {
@@ -147,7 +145,7 @@ func deleteMembers(
 	return engine.Run(ctx, phases)
 }
 
-// keeper keeps the history of the run's set; nil if nothing is written.
+// keeper writes the history of the run's set; nil if nothing is written.
 func (o *applyOptions) keeper(client *client.Client, set *sets.Set) *sets.Keeper {
 	if o.dryRun != object.DryRunNone {
 		return nil
@@ -158,8 +156,8 @@ func (o *applyOptions) keeper(client *client.Client, set *sets.Set) *sets.Keeper
 	}
 }
 
-// result returns what the history records for a run that ended with err. A run that left
-// out some of its input did not state the set, so it cannot be rolled back to.
+// result returns the result that the history records for a run that ended with err. A run that
+// skipped some of its input cannot be rolled back to.
 func (o *applyOptions) result(err error) history.Result {
 	switch {
 	case o.undone:
@@ -172,16 +170,14 @@ func (o *applyOptions) result(err error) history.Result {
 }
 
 const (
-	// rollbackTimeout bounds how long a run takes back what it wrote; hurriedBack does so for a
-	// run that was interrupted or out of time, since a user who stops a program waits
-	// only briefly.
+	// rollbackTimeout bounds how long a run takes to roll back; interruptedRollbackTimeout does so after an
+	// interrupt or a timeout, since a user who stops a program waits only briefly.
 	rollbackTimeout            = 10 * time.Minute
 	interruptedRollbackTimeout = time.Minute
 )
 
-// rollBack takes back what the run wrote, if the run failed and --atomic was given. It
-// returns the run's error if everything was restored, and a plain no if not: the report
-// has then said what remains.
+// rollBack rolls back a failed run if --atomic was given. It returns the run's error if everything
+// was restored, and a plain no if not: the report has said what remains.
 func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *plan.Plan, failed error) error {
 	if failed == nil || o.journal == nil {
 		return failed
@@ -202,8 +198,7 @@ func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *p
 		most = interruptedRollbackTimeout
 	}
 	o.out.Print(event.RollingBack{Err: failed, Objects: written, Within: most})
-	// The interrupt is the reason for taking back, so it must not end that: a second one
-	// ends the program.
+	// The interrupt caused the rollback and must not end it: a second one ends the program.
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), most, &backError{most})
 	defer cancel()
 	engine := restore.Engine{
@@ -217,7 +212,7 @@ func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *p
 	return failed
 }
 
-// backError says that the time for the way back is over.
+// backError says that the time for the rollback is over.
 type backError struct{ most time.Duration }
 
 func (e *backError) Error() string { return "the " + e.most.String() + " for taking it back are over" }

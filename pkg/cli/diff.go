@@ -33,7 +33,7 @@ type diffFlags struct {
 	strict  verb.StrictFlags
 	set     sets.Flags
 	output  string
-	// serverSide changes nothing.
+	// serverSide has no effect.
 	serverSide bool
 }
 
@@ -44,7 +44,7 @@ type diffOptions struct {
 	rules  *config.Rules
 	set    sets.Options
 	run    string
-	// tap receives the events as well; nil for none.
+	// tap receives the events as well; it may be nil.
 	tap func(event.Event)
 	out *printer.Printer
 }
@@ -104,7 +104,7 @@ func (f *diffFlags) toOptions(in verb.Invocation) (*diffOptions, error) {
 	return o, errors.Join(inErr, settingsErr, predictorErr, setErr, serverSideErr(f.serverSide), printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// externalDiff returns the user's own diff program, nil if there is none.
+// externalDiff returns the user's own diff program; nil if none is set.
 func externalDiff(streams genericiooptions.IOStreams) (*output.External, error) {
 	external, err := output.ParseExternal(os.Getenv("KUBECTL_EXTERNAL_DIFF"))
 	if err != nil || external == nil {
@@ -134,7 +134,7 @@ func (o *diffOptions) diff(ctx context.Context, in verb.Invocation) error {
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// emit hands an event of the comparison on.
+// emit passes on an event of the comparison.
 func (o *diffOptions) emit(e event.Event) {
 	if o.tap != nil {
 		o.tap(e)
@@ -142,7 +142,7 @@ func (o *diffOptions) emit(e event.Event) {
 	o.out.Print(e)
 }
 
-// work does the run and reports to the printer.
+// work carries out the run and reports to the printer.
 func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connect func() (*client.Client, error)) error {
 	client, err := connect()
 	if err != nil {
@@ -175,8 +175,7 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connec
 	return run(ctx)
 }
 
-// diffSet compares the plan as a set, using compare: it also shows what would leave the
-// set.
+// diffSet compares the plan as a set with compare, and shows which members would leave the set.
 func (o *diffOptions) diffSet(
 	ctx context.Context, c *connection.Connection, client *client.Client, p *plan.Plan, compare func(context.Context) error,
 ) error {

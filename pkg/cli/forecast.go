@@ -9,8 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// forecasting passes events on, and warns once if the run will not be done by end; a zero
-// time means no end.
+// forecasting passes events on and warns once if the run will not end by end; zero means no end.
 func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
 	if end.IsZero() {
 		return emit
@@ -28,39 +27,38 @@ func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
 
 // shortfall reports that the run will miss its deadline.
 type shortfall struct {
-	// Done is how many of Total objects will have been worked on by then.
+	// Done is how many of Total objects will be finished by then.
 	Done, Total int
-	// Left is when that is.
+	// Left is the time until then.
 	Left time.Duration
 }
 
-// forecast watches one run, and tells by its own pace whether it will meet its deadline.
+// forecast watches a run and judges from its pace whether it will meet its deadline.
 type forecast struct {
 	end time.Time
 
 	phases             []event.Phase
 	current            int
 	total, done, inner int
-	// open holds objects in progress. An object that ends without having begun took no
-	// time: reading it was enough.
+	// open holds objects in progress. An object that ends without having begun took no time.
 	open             map[object.Key]bool
 	written, settled int
-	// ends are the times at which work on objects ended, in time that the run has worked:
-	// its waits between phases say nothing about its pace.
+	// ends are the times at which objects were finished, in working time: waits between phases say
+	// nothing about the pace.
 	ends   []time.Duration
 	worked time.Duration
 	since  time.Time
-	// short is since when, by the same time, the run falls short; nil if it does not.
+	// short is since when, in working time, the run has been too slow; nil if it is not.
 	short *time.Duration
 	told  bool
 }
 
-// newForecast returns a forecast for a run that has to end then.
+// newForecast returns a forecast for a run that has to end by then.
 func newForecast(end time.Time) *forecast {
 	return &forecast{end: end, open: map[object.Key]bool{}}
 }
 
-// observe takes an event of the run. It reports, once, that the run will miss its deadline.
+// observe processes an event. It reports once that the run will miss its deadline.
 func (f *forecast) observe(now time.Time, e event.Event) (shortfall, bool) {
 	switch e := e.(type) {
 	case event.Planned:
@@ -80,14 +78,14 @@ func (f *forecast) observe(now time.Time, e event.Event) (shortfall, bool) {
 
 func (f *forecast) applied(now time.Time, e event.Applied) (shortfall, bool) {
 	const (
-		// least is for how long a run has to have worked, and to have fallen short, and enough
-		// how many objects; of a run that has little time, a twentieth of it.
+		// least and enough are the working time and the number of objects that a judgement needs;
+		// for a short deadline, a twentieth of it.
 		least  = 5 * time.Second
 		enough = 20
-		// recent is the shortest time from which a pace can be read.
+		// recent is the shortest time for which a pace is measured.
 		recent = 2 * time.Second
-		// tolerance is how far short a run has to fall, in percent of what is left to do,
-		// because a pace is not a promise.
+		// tolerance is how far short a run has to fall, in percent of the remaining objects, since
+		// the pace varies.
 		tolerance = 10
 	)
 	f.done++
@@ -124,16 +122,16 @@ func (f *forecast) applied(now time.Time, e event.Applied) (shortfall, bool) {
 	return shortfall{Done: f.done + int(remaining*possible/need), Total: f.total, Left: left}, true
 }
 
-// pace is how many objects a second were finished lately: in the last quarter of the work,
-// for a server gets busier, or a run finds its stride.
+// pace returns how many objects a second were finished in the last quarter of the work, because the
+// pace changes during a run.
 func (f *forecast) pace(shortest time.Duration) float64 {
 	window := min(f.worked, max(shortest, f.worked/4))
 	from, _ := slices.BinarySearch(f.ends, f.worked-window)
 	return float64(len(f.ends)-from) / window.Seconds()
 }
 
-// need is how many objects have to be worked on yet. All that is left of this phase was
-// looked at, and has to be; of later ones, as many as of those so far.
+// need estimates how many objects are left: the rest of this phase, which was inspected, and of
+// later ones as large a share as so far.
 func (f *forecast) need() float64 {
 	here := 0
 	if f.current >= 0 && f.current < len(f.phases) {

@@ -136,11 +136,11 @@ func (f *giveFlags) toOptions(in verb.Invocation) (*giveOptions, error) {
 	return o, errors.Join(targetsErr, pathErr, wishErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// scope is which objects the flags mean, and the field manager that applies those; empty where
-// that is not known.
+// scope returns the objects that the flags select and the field manager that applies them; empty if
+// unknown.
 func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string, error) {
 	others := len(names) > 0 || f.target.Selector != "" || f.target.Fields != "" || f.target.All || f.target.AllNamespaces
-	// Beside what lists objects, files say what is applied next.
+	// Besides an inventory, which lists the objects, files say what is applied next.
 	next := func() (target.Targets, error) {
 		if len(f.target.Filenames) == 0 && f.target.Kustomize == "" {
 			return target.Targets{}, nil
@@ -176,7 +176,7 @@ func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string
 	return giveScope{targets: targets}, "", err
 }
 
-// wish holds the flags' wishes for each object; receiver is the default receiver.
+// wish returns the requested transfers for each object; receiver is the default receiver.
 func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (transfer.Wish, error) {
 	w := transfer.Wish{Paths: paths, From: f.from, To: f.to, Mode: transfer.Move}
 	w.To = cmp.Or(w.To, receiver)
@@ -213,7 +213,7 @@ func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (transfer.Wish
 	return w, nil
 }
 
-// pathsAmong tells paths, which begin with a dot, from names.
+// pathsAmong separates paths, which begin with a dot, from names.
 func pathsAmong(args []string) (names []string, paths []fieldpath.Path, err error) {
 	for _, arg := range args {
 		if !strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "./") {
@@ -267,7 +267,7 @@ func (o *giveOptions) give(ctx context.Context, in verb.Invocation) error {
 	return err
 }
 
-// unseen says that what the tool of the inventory applies is not known, and how it would be.
+// unseen says that the tool's next input is unknown, and how to provide it.
 func (o *giveOptions) unseen() string {
 	said := fmt.Sprintf("what the next run of %s meets cannot be shown, because its manifests are not in the cluster", o.inventory)
 	if len(o.engine.Wish.Paths) == 0 {
@@ -276,7 +276,7 @@ func (o *giveOptions) unseen() string {
 	return said + ". Add -f - and pipe them in: " + o.inventory.Render()
 }
 
-// endOfGive turns the end of the engine and of the printer into the verb's.
+// endOfGive turns the errors of the engine and of the printer into the verb's.
 func endOfGive(ran, closed error) error {
 	incomplete, ok := errors.AsType[*give.IncompleteError](ran)
 	switch {

@@ -21,17 +21,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// giveScope is which objects are meant.
+// giveScope says which objects are selected.
 type giveScope struct {
 	targets target.Targets
-	// release is a Helm release whose objects are meant, and inventory is what lists them; nil
-	// for none. Files among the targets are then what is applied next.
+	// release is the Helm release whose objects are selected, and inventory lists them; both may be
+	// nil. Files among the targets then hold what is applied next.
 	release   *inventory.Release
 	inventory *inventory.Of
 }
 
-// resolve finds the objects that are meant, with what the receiver applies where that is
-// known.
+// resolve finds the selected objects, with what the receiver applies if that is known.
 func (o *giveScope) resolve(
 	ctx context.Context, c *connection.Connection, client *client.Client, emit func(event.Event),
 ) ([]give.Target, error) {
@@ -70,7 +69,7 @@ func (o *giveScope) resolve(
 	return all, nil
 }
 
-// selected are the objects that match, by their names alone.
+// selected returns the matching objects, by name only.
 func selected(ctx context.Context, client *client.Client, t target.Target) ([]give.Target, error) {
 	var all []give.Target
 	seen := map[object.Key]bool{}
@@ -84,7 +83,7 @@ func selected(ctx context.Context, client *client.Client, t target.Target) ([]gi
 	return all, err
 }
 
-// plannedTargets are the objects of manifests, as far as their kinds are served.
+// plannedTargets returns the objects of manifests whose kinds are served.
 func plannedTargets(ctx context.Context, client *client.Client, p *plan.Plan) ([]give.Target, error) {
 	var all []give.Target
 	var faults []error
@@ -100,8 +99,8 @@ func plannedTargets(ctx context.Context, client *client.Client, p *plan.Plan) ([
 	return all, errors.Join(faults...)
 }
 
-// listed are the objects of an inventory. One whose version is no longer served is found at the
-// one that is.
+// listed returns the objects of an inventory. An object whose version is no longer served is read
+// at one that is.
 func listed(
 	ctx context.Context, c *connection.Connection, server *client.Client, of inventory.Of, next nextRun, emit func(event.Event),
 ) ([]give.Target, error) {
@@ -150,7 +149,8 @@ func listed(
 	return next.stated(ctx, server, targets, of.String(), asIs, emit)
 }
 
-// released are the objects of a Helm release, as Helm applied them last, or is to apply them next.
+// released returns the objects of a Helm release, as Helm applied them last or will apply them
+// next.
 func released(
 	ctx context.Context, c *connection.Connection, client *client.Client, named inventory.Release, next nextRun, emit func(event.Event),
 ) ([]give.Target, error) {
@@ -204,14 +204,14 @@ func released(
 
 func asIs(u *unstructured.Unstructured) *unstructured.Unstructured { return u }
 
-// nextRun is what a tool is to apply next, as far as it is known.
+// nextRun is what a tool will apply next, as far as it is known.
 type nextRun struct {
 	known     bool
 	manifests []object.Manifest
 }
 
-// stated returns the listed targets as the manifests state them, and says what only one of the two
-// has; all as they are if the manifests are not known.
+// stated returns the listed targets with their manifests and reports objects that only one side
+// has. If the manifests are unknown, it returns the targets unchanged.
 func (n nextRun) stated(
 	ctx context.Context, client *client.Client, listed []give.Target, of string,
 	applied func(*unstructured.Unstructured) *unstructured.Unstructured, emit func(event.Event),

@@ -143,7 +143,7 @@ func (o *ownersOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return verb.Finish(err, o.out.Close(ctx))
 }
 
-// work reads, and reports to the printer.
+// work reads and reports to the printer.
 func (o *ownersOptions) work(ctx context.Context, c *connection.Connection) error {
 	const pace = 0 // as the server allows
 	client, err := c.Connect(ctx, o.run, pace, o.out.Print)

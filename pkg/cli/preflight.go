@@ -17,14 +17,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// preflightRun gathers what a run makes of its objects, and reports what of it will not work.
+// preflightRun collects the evaluated objects of a run and reports what will not work.
 type preflightRun struct {
 	emit func(event.Event)
-	// prunes: the run deletes objects that are not part of the set.
+	// prunes: the run deletes members that left the set.
 	prunes bool
 
-	// concerned: the plan has an object whose change can be a reason for a remark. Without
-	// one nothing is gathered, however many objects others could refer to.
+	// concerned: the plan has an object whose change can cause a finding. Without one nothing is
+	// collected, since others could refer to any object.
 	concerned bool
 
 	mu   sync.Mutex
@@ -32,7 +32,7 @@ type preflightRun struct {
 	// changes: one of those objects changes.
 	changes bool
 	told    map[event.Remarked]bool
-	// kept are unchanged objects that may lack a newly pushed image.
+	// kept are unchanged objects whose images may have been pushed again.
 	kept []preflight.Kept
 }
 
@@ -44,7 +44,7 @@ func newForesight(emit func(event.Event), prunes bool, p *plan.Plan) *preflightR
 	return f
 }
 
-// seeing passes each object that an engine evaluated to all of the functions.
+// seeing passes each evaluated object to all of the functions.
 func seeing(all ...func(plan.Item, *unstructured.Unstructured, *unstructured.Unstructured, bool)) func(plan.Item, *unstructured.Unstructured, *unstructured.Unstructured, bool) {
 	return func(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 		for _, see := range all {
@@ -53,7 +53,7 @@ func seeing(all ...func(plan.Item, *unstructured.Unstructured, *unstructured.Uns
 	}
 }
 
-// see takes in what an engine made of one object.
+// see collects an evaluated object.
 func (f *preflightRun) see(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,8 +72,8 @@ func (f *preflightRun) see(item plan.Item, before, after *unstructured.Unstructu
 	}
 }
 
-// made is what has to be kept of an object that was made from a manifest: the manifest,
-// which is kept anyway, where the object states nothing beside it.
+// made returns what to keep of an object: its manifest, which is in memory anyway, if the object
+// has nothing else.
 func made(item plan.Item, after *unstructured.Unstructured) *unstructured.Unstructured {
 	if item.Object != nil && reflect.DeepEqual(after.Object, item.Object.Object) {
 		return item.Object
@@ -81,8 +81,8 @@ func made(item plan.Item, after *unstructured.Unstructured) *unstructured.Unstru
 	return after
 }
 
-// stated is an object without what the server notes of it in its metadata, most of which is
-// its managed fields.
+// stated returns an object without the metadata that the server writes, which is mostly managed
+// fields.
 func stated(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if u == nil {
 		return nil
@@ -105,8 +105,8 @@ func unchanged(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return less
 }
 
-// report reports on the objects seen so far, each remark once. Without a reader, it asks
-// the cluster nothing.
+// report reports on the objects collected so far, each finding once. Without a reader it sends no
+// requests.
 func (f *preflightRun) report(ctx context.Context, p *plan.Plan, reader diagnose.Reader) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,7 +131,7 @@ func (f *preflightRun) report(ctx context.Context, p *plan.Plan, reader diagnose
 	}
 }
 
-// losses reports what the plan's objects still need of what a prune is about to delete.
+// losses reports objects of the plan that need what a prune is about to delete.
 func losses(p *plan.Plan, emit func(event.Event)) func(applyset.Decision) {
 	return func(d applyset.Decision) {
 		var objects []*unstructured.Unstructured
@@ -150,7 +150,7 @@ func losses(p *plan.Plan, emit func(event.Event)) func(applyset.Decision) {
 	}
 }
 
-// before reports what is known before the run waits for what it has applied.
+// before reports findings before the run waits.
 func (f *preflightRun) before(wait func(context.Context, []plan.Item) error, p *plan.Plan) func(context.Context, []plan.Item) error {
 	if wait == nil {
 		return nil
@@ -161,7 +161,7 @@ func (f *preflightRun) before(wait func(context.Context, []plan.Item) error, p *
 	}
 }
 
-// tellKept reports, once for a run, images that may have changed since the Pods got them.
+// tellKept reports, once a run, images that may have been pushed again since the Pods pulled them.
 func (f *preflightRun) tellKept(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

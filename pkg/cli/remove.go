@@ -19,20 +19,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// remover deletes single objects, as delete does, on behalf of another verb.
+// remover deletes single objects for another verb, as delete does.
 type remover struct {
 	client *client.Client
 	emit   func(event.Event)
 }
 
-// ofItem deletes the item's object with the UID, and returns when it is gone.
+// ofItem deletes the item's object with that UID and returns once it is gone.
 func (r remover) ofItem(ctx context.Context, item plan.Item, uid types.UID) error {
 	return r.remove(ctx, item.Kind, item.Ref, uid, nil)
 }
 
-// remove deletes the object with the UID, and returns when it is gone. While it waits, it
-// explains an object that hangs. Another object of that name is left alone, and one of which
-// stays says so; nil says nothing.
+// remove deletes the object with that UID and returns once it is gone. It explains an object that
+// is stuck. Another object of that name is left alone and reported with of; nil does not report it.
 func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error {
 	var end event.Deleted
 	began := time.Now()
@@ -42,7 +41,7 @@ func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, u
 		Explainer: &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: r.client.NoRetry(), Now: r.client.Now}},
 		Emit: func(e event.Event) {
 			switch e := e.(type) {
-			case event.Planned, event.PhaseStarted, event.Started: // The plan is that of the other verb.
+			case event.Planned, event.PhaseStarted, event.Started: // Only the other verb's plan is shown.
 			case event.Deleted:
 				end = e
 			default:
@@ -66,7 +65,8 @@ func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, u
 	}
 }
 
-// remainsError says that an object does not go, and why. The wait for it may have ended early.
+// remainsError says that an object was not deleted, and why. waited may be shorter than the
+// timeout.
 func remainsError(d event.Deleted, waited time.Duration) error {
 	err := fmt.Errorf("its deletion was accepted, and it is still there after %s", waited.Round(time.Second))
 	if len(d.Causes) == 0 {

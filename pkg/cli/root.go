@@ -1,6 +1,6 @@
 // Package cli has the verbs, a file each: flags hold the command line, toOptions parses it once,
-// Execute hands a client and a printer to an engine. Start with [Main]. Flags that several verbs
-// read are in packages of their own (input, target, waitcmd). It decides nothing about objects.
+// Execute hands a client and a printer to an engine. Start with [Main]. Flags of several verbs have
+// packages of their own (input, target, waitcmd). It decides nothing about objects.
 package cli
 
 import (
@@ -28,11 +28,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Main runs one call of the plugin and returns its exit status. args begins
-// with the program's name.
+// Main runs the plugin once and returns its exit status. args begins with the program's name.
 func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
-	// A reader that goes away ("… | head") must not end an apply half-way: with
-	// the signal taken, writing to it is an error like any other.
+	// A closed pipe ("… | head") must not end an apply half-way: with the signal caught, the write
+	// returns an error like any other.
 	closed := make(chan os.Signal, 1)
 	signal.Notify(closed, syscall.SIGPIPE)
 	defer signal.Stop(closed)
@@ -58,8 +57,8 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	return code
 }
 
-// called returns the arguments of a call. Under the name with which kubectl asks for the
-// completion of a plugin, they are those of cobra's own command for it.
+// called returns the arguments. Under the name with which kubectl asks for a plugin's completion,
+// they are those of cobra's completion command.
 func called(args []string) []string {
 	program := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	if program == completion.Program {
@@ -72,7 +71,7 @@ func called(args []string) []string {
 type root struct {
 	*cobra.Command
 	connection *connection.Connection
-	// started: the command line was understood, and a verb runs.
+	// started: the command line was valid, and a verb runs.
 	started bool
 }
 
@@ -120,7 +119,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 	return r
 }
 
-// misuse explains on one line what is wrong with a command line that was not understood.
+// misuse explains an invalid command line in one line.
 func (r *root) misuse(args []string, err error) error {
 	if hint := help.ForeignHint(err); hint != "" {
 		return &object.HintedError{Err: err, Advice: hint}

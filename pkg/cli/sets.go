@@ -31,7 +31,7 @@ type setsFlags struct {
 }
 
 type setsOptions struct {
-	// name of one set; empty for all.
+	// name of one set; empty lists all.
 	name       string
 	everywhere bool
 	run        string
@@ -87,7 +87,7 @@ func (o *setsOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return verb.Finish(err, o.out.Close(ctx))
 }
 
-// work lists, and reports to the printer.
+// work lists the sets and reports to the printer.
 func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error {
 	const pace = 0 // as the server allows
 	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
@@ -129,8 +129,7 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 	return errors.Join(faults...)
 }
 
-// tellOf finds out about a set: its members, whether they are ready, and which run holds
-// its lock.
+// tellOf describes a set: its members, their readiness, and the run that holds its lock.
 func tellOf(ctx context.Context, client *client.Client, set *sets.Set) event.Set {
 	r := set.Record
 	told := event.Set{Ref: r.Parent, ID: r.ID, Tooling: r.Tooling, Namespaces: r.Promise.Namespaces, Fault: r.Check()}
@@ -147,14 +146,14 @@ func tellOf(ctx context.Context, client *client.Client, set *sets.Set) event.Set
 	return told
 }
 
-// runsOf returns the runs of a set that are kept, as a rollback names them.
+// runsOf returns the kept runs of a set.
 func runsOf(ctx context.Context, client *client.Client, set *sets.Set) ([]event.SetRun, error) {
 	keeper := sets.Keeper{Server: client, Parent: set.Record.Parent, Emit: func(event.Event) {}}
 	kept, err := keeper.Known(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// How the last one ended may be written to the Lease alone. Without it, the history says most.
+	// Only the Lease may say how the last run ended; without it, the history says most.
 	if last, err := sets.LastStated(ctx, client, set.Record.Parent); err == nil {
 		kept.Last = last
 	}
@@ -165,7 +164,7 @@ func runsOf(ctx context.Context, client *client.Client, set *sets.Set) ([]event.
 	return runs, nil
 }
 
-// judge determines which members are ready. A member that may not be read is unknown.
+// judge determines which members are ready. A member that cannot be read is unknown.
 func judge(ctx context.Context, client *client.Client, members []applyset.Member) []event.Member {
 	judged := make([]event.Member, len(members))
 	groups := map[schema.GroupVersionKind][]int{}

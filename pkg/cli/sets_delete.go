@@ -41,7 +41,7 @@ type setsDeleteOptions struct {
 	name    string
 	allow   []schema.GroupKind
 	confirm sets.ConfirmFlags
-	// within is how long the lock of the set is waited for.
+	// within is how long to wait for the set's lock.
 	within time.Duration
 	dryRun object.DryRun
 	// endsFor: see [deletion.Engine].
@@ -100,7 +100,7 @@ func (o *setsDeleteOptions) Execute(ctx context.Context, in verb.Invocation) err
 	return verb.Finish(err, o.out.Close(ctx))
 }
 
-// work deletes the set, telling the printer of it.
+// work deletes the set and reports to the printer.
 func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) error {
 	var lock *sets.Locking
 	if o.dryRun == object.DryRunNone {
@@ -131,7 +131,7 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 			return err
 		}
 		defer lock.Release(ctx)
-		// Another run may have changed the set while this one waited for the lock; its promises say
+		// Another run may have changed the set while this one waited for the lock; its promise says
 		// where members are.
 		if set, err = sets.Must(ctx, client, o.name, namespace); err != nil {
 			return err
@@ -146,7 +146,7 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 	return o.forget(ctx, held, client, set.Record.Parent, lock)
 }
 
-// leftover removes what a run has left that was killed after it had deleted the parent.
+// leftover removes what a killed run left after it had deleted the parent.
 func (o *setsDeleteOptions) leftover(ctx context.Context, client *client.Client, gone *sets.AbsentError, lock *sets.Locking) error {
 	_, err := client.Get(ctx, sets.LeaseKind(), sets.LeaseOf(gone.Parent))
 	switch {
@@ -154,7 +154,7 @@ func (o *setsDeleteOptions) leftover(ctx context.Context, client *client.Client,
 		return gone
 	case err != nil:
 		return err
-	case lock == nil: // A dry run: nothing of it is an object of the set.
+	case lock == nil: // In a dry run.
 		return nil
 	}
 	held, err := lock.Hold(ctx, client, gone.Parent, nil)
@@ -162,7 +162,7 @@ func (o *setsDeleteOptions) leftover(ctx context.Context, client *client.Client,
 		return err
 	}
 	defer lock.Release(ctx)
-	// Another run may have begun the set anew while this one waited for the lock.
+	// Another run may have created the set again while this one waited for the lock.
 	if _, err := sets.Must(ctx, client, o.name, gone.Parent.Namespace); !errors.As(err, new(*sets.AbsentError)) {
 		return cmp.Or(err, fmt.Errorf("%s: %w", gone.Parent, errBegunAnew))
 	}
@@ -173,8 +173,8 @@ var errBegunAnew error = &object.HintedError{
 	Err: errors.New("the set was begun anew meanwhile"), Advice: "run it again, if that is to go, too",
 }
 
-// forget removes what is kept beside the parent of a set that is no more: its history and,
-// last, the Lease by which it is locked, so that a run which is killed here can be repeated.
+// forget removes what was kept beside the parent of a deleted set: its history and, last, the Lease
+// that locks it, so that a run killed here can be repeated.
 func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Client, parent object.Ref, lock *sets.Locking) error {
 	keeper := sets.Keeper{Server: client, Parent: parent, Emit: o.out.Print}
 	if _, err := keeper.Remove(held); err != nil {
@@ -182,7 +182,7 @@ func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Cli
 	}
 	lock.Release(ctx)
 	err := lock.Remove(ctx, client)
-	if apierrors.IsForbidden(err) { // It is small, and holds nothing.
+	if apierrors.IsForbidden(err) { // It is small and harmless.
 		o.out.Print(event.Warned{Ref: sets.LeaseOf(parent), Text: "stays, since it may not be deleted: " + err.Error()})
 		return nil
 	}
@@ -192,7 +192,7 @@ func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Cli
 	return nil
 }
 
-// delete deletes the members and then the parent, unless some of them are kept.
+// delete deletes the members and then the parent, unless members are kept.
 func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection, client *client.Client, set *sets.Set) error {
 	decision, err := set.Decide(ctx, applyset.Set{Parent: set.Record.Parent, Allow: o.allow})
 	if err != nil {
@@ -250,8 +250,7 @@ func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection
 	return nil
 }
 
-// parentStays says why the parent, as it is now, is not to be deleted when all members are
-// dealt with.
+// parentStays returns why the parent, as it is now, must not be deleted after the members.
 func parentStays(set *sets.Set, live *unstructured.Unstructured, stayed int) string {
 	switch {
 	case stayed > 0:

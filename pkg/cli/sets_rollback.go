@@ -47,18 +47,18 @@ type rollbackOptions struct {
 	name        string
 	parent      object.Ref // of the set, once it is found
 	to, confirm string
-	// number is that of the last run when the one to go back to was chosen.
+	// number is the last run's when the target was chosen.
 	number     int64
 	yes        bool
 	dryRun     bool
 	predictor  predict.Predictor
 	awaited    waitcmd.Awaited
 	lockWithin time.Duration
-	// journal is what may have to be taken back; nil without --atomic.
+	// journal records writes for --atomic; nil without it.
 	journal *restore.Journal
 }
 
-// newRollback is sets rollback.
+// newRollback returns the verb sets rollback.
 func newRollback(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var flags rollbackFlags
 	cmd := &cobra.Command{
@@ -127,7 +127,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	}
 	of := []string{o.name, run.ID, run.Input, o.predictor.Manager}
 	shown, err := o.show(ctx, in, text)
-	if !errors.Is(err, verb.ErrNo) { // Nothing would change, or it is unknown what would.
+	if !errors.Is(err, verb.ErrNo) { // Nothing would change, or the outcome is unknown.
 		if err != nil {
 			fmt.Fprintln(in.Streams.ErrOut, "nothing was changed")
 		}
@@ -163,7 +163,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	})
 }
 
-// show shows what would change, and returns it.
+// show prints what would change and returns it.
 func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []byte) (*review.Plan, error) {
 	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
 	if err != nil {
@@ -185,7 +185,7 @@ func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []b
 	return &found, compare.Execute(ctx, in)
 }
 
-// apply applies the earlier run, if what that comes to is approved of.
+// apply applies the earlier run if its plan is approved.
 func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(now *review.Plan, last history.Run) error) error {
 	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
 	if err != nil {
@@ -203,14 +203,14 @@ func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []
 	back.approve = func(now *review.Plan) error {
 		last, _, err := back.lock.Last()
 		if err != nil {
-			last = history.Run{} // By its contents alone, then.
+			last = history.Run{} // The contents decide alone.
 		}
 		return approve(now, last)
 	}
 	return back.Execute(ctx, in)
 }
 
-// earlier returns the run that is gone back to, and what it stated.
+// earlier returns the run to go back to, and its manifests.
 func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (history.Run, []*unstructured.Unstructured, error) {
 	width, _ := verb.Terminal(in.Streams.ErrOut)
 	tell := func(e event.Event) {
@@ -260,7 +260,7 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 	return to, manifests, err
 }
 
-// textOf writes manifests as input.
+// textOf encodes manifests as input.
 func textOf(manifests []*unstructured.Unstructured) ([]byte, error) {
 	var out bytes.Buffer
 	for _, u := range manifests {
@@ -273,7 +273,7 @@ func textOf(manifests []*unstructured.Unstructured) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// confirmed returns nil if what was shown, for which the digest stands, may be done.
+// confirmed returns nil if the plan that was shown, with this digest, may be carried out.
 func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooptions.IOStreams, digest string) error {
 	switch {
 	case o.confirm == digest, o.yes && o.confirm == "":
@@ -298,7 +298,7 @@ func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooption
 	return err
 }
 
-// unconfirmedError says that nothing was done because no user agreed to it.
+// unconfirmedError says that nothing was changed because no user confirmed it.
 type unconfirmedError struct {
 	of          object.Ref
 	why, advice string
@@ -306,8 +306,7 @@ type unconfirmedError struct {
 
 func (e *unconfirmedError) Error() string { return e.of.String() + ": nothing was done: " + e.why }
 
-// Unconfirmed marks it as a refusal of ours.
+// Unconfirmed marks the error as our refusal.
 func (e *unconfirmedError) Unconfirmed() bool { return true }
 
-// Hint says what to do about it.
 func (e *unconfirmedError) Hint() string { return e.advice }

@@ -31,16 +31,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// versions is the output of version.
 type versions struct {
 	Client build.Info `json:"client"`
-	// Server is absent when it was not asked or did not answer.
+	// Server is nil if it was not asked or did not answer.
 	Server *version.Info `json:"server,omitempty"`
-	// Webhook is absent when the server was not asked or did not answer.
+	// Webhook is nil if the server was not asked or did not answer.
 	Webhook *webhookVersion `json:"webhook,omitempty"`
 }
 
-// versionOptions are what the flags of version come to.
 type versionOptions struct {
 	clientOnly bool
 	output     string
@@ -78,7 +76,7 @@ func (o *versionOptions) Execute(ctx context.Context, in verb.Invocation) error 
 	return err
 }
 
-// clusterVersions asks the cluster for the versions of what runs there.
+// clusterVersions asks the cluster for its versions.
 func clusterVersions(ctx context.Context, c *connection.Connection) (*version.Info, *webhookVersion, error) {
 	client, err := c.Connect(ctx, c.NewRun(), 0, verb.Ignore)
 	if err != nil {
@@ -123,7 +121,7 @@ func (v versions) print(streams genericiooptions.IOStreams, output string) error
 	}
 }
 
-// The labels by which an installed webhook is found, and its version.
+// Labels of an installed webhook, and of its version.
 const (
 	webhookSelector     = "app.kubernetes.io/name=k8sconnect"
 	webhookVersionLabel = "app.kubernetes.io/version"
@@ -131,14 +129,14 @@ const (
 
 // webhookVersion describes the webhook in the cluster.
 type webhookVersion struct {
-	// Installed is absent where it is not known.
+	// Installed is nil if unknown.
 	Installed *bool  `json:"installed,omitempty"`
 	Version   string `json:"version,omitempty"`
-	// Unknown is why it is not known.
+	// Unknown is why it is unknown.
 	Unknown string `json:"unknown,omitempty"`
 }
 
-// webhookOf looks for the webhook. Not every user may look: that is not an error.
+// webhookOf looks for the webhook. A user without the right to look gets no error.
 func webhookOf(ctx context.Context, client *client.Client) *webhookVersion {
 	kind := schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration"}
 	var found *unstructured.Unstructured
@@ -156,7 +154,6 @@ func webhookOf(ctx context.Context, client *client.Client) *webhookVersion {
 	return &webhookVersion{Installed: &installed, Version: found.GetLabels()[webhookVersionLabel]}
 }
 
-// String says it in a few words.
 func (v *webhookVersion) String() string {
 	switch {
 	case v.Installed == nil:
@@ -168,14 +165,13 @@ func (v *webhookVersion) String() string {
 	}
 }
 
-// UntilStopped returns a context that ends when the program is asked to stop: by Ctrl-C,
-// by SIGTERM, or because its terminal was closed. A second Ctrl-C or SIGTERM ends the
-// program at once; a second SIGHUP does not, because shell and kernel each send one.
-// Signals that were ignored when the program began (nohup, a job in the background) stay
+// UntilStopped returns a context that ends on Ctrl-C, on SIGTERM, or when the terminal closes. A
+// second Ctrl-C or SIGTERM ends the program at once; a second SIGHUP does not, because shell and
+// kernel each send one. Signals that were ignored at the start (nohup, a background job) stay
 // ignored.
 func UntilStopped(ctx context.Context) context.Context {
 	stops := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
-	if len(stops) == 0 { // To be notified of none is to be notified of all.
+	if len(stops) == 0 { // Notify without signals would mean all.
 		return ctx
 	}
 	ctx, _ = signal.NotifyContext(ctx, stops...)

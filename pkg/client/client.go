@@ -1,6 +1,6 @@
-// Package client is the only door to the API server: served kinds, reads, server-side apply, and
-// for every request retry, availability, bounded width and warnings. Start with [New]. Calls may
-// run in parallel. It knows nothing of plans, owners or output.
+// Package client is the only access to the API server: served kinds, reads, server-side apply, and
+// for every request retries, availability, limited concurrency and warnings. Start with [New].
+// Calls may run concurrently. It knows nothing of plans, owners or output.
 package client
 
 import (
@@ -21,60 +21,55 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Options of a Client. REST is needed.
+// Options of a Client. REST is required.
 type Options struct {
-	// REST has the server's address and our credentials. It is copied.
+	// REST has the server's address and our credentials. New copies it.
 	REST *rest.Config
-	// CacheDir is the folder of kubectl's caches, its --cache-dir: what is known of the
-	// server's kinds is shared with kubectl. If empty, the cache is in memory.
+	// CacheDir is kubectl's --cache-dir: the cache of served kinds is shared with kubectl. If
+	// empty, the cache is in memory.
 	CacheDir string
-	// ServerTimeout is how long to keep trying while the server is away, or while it
-	// gives answers that may pass. 0 tries once.
+	// ServerTimeout is how long to retry while the server is unreachable or fails in a way that may
+	// pass. 0 tries once.
 	ServerTimeout time.Duration
-	// Outage is how long to do so, if that is longer, unless the server is well and only a
-	// webhook that it has to ask does not answer.
+	// Outage extends ServerTimeout, unless the server is well and only a webhook that it calls does
+	// not answer.
 	Outage time.Duration
-	// Concurrency bounds the parallel requests; 0 means 96.
+	// Concurrency bounds concurrent requests; 0 means 96.
 	Concurrency int
-	// Run is sent with each request, as the beginning of its Audit-ID, so that the
-	// server's audit log can be matched with the output of a run.
+	// Run begins the Audit-ID of each request, which links the server's audit log with the output
+	// of a run.
 	Run string
-	// Sent counts the requests of the run, if it has several clients; nil counts those of
-	// this one.
+	// Sent counts the requests of all clients of the run; nil counts only this one's.
 	Sent *atomic.Int64
-	// Guard decides whether a write may leave; nil lets all of them pass.
+	// Guard may refuse a write; nil refuses none.
 	Guard transport.Guard
-	// Opening is the run's first connection, if it has several clients, or was opened
-	// early; nil leaves it to the first request.
+	// Opening is the run's first connection, if it was opened early or is shared by clients; nil
+	// leaves it to the first request.
 	Opening *transport.Opening
-	// OnWarning receives the server's warnings, each text once for an object. The zero
-	// Ref stands for requests that concern no object.
+	// OnWarning receives the server's warnings, each text once for an object. The zero Ref means
+	// that the request concerns no object.
 	OnWarning func(object.Ref, string)
-	// OnRetry is called when a request is about to be retried: in is the pause before,
-	// left the remaining time to keep trying, 0 if that depends on the server. The Ref
-	// has no name if the request concerns a kind; the zero Ref stands for the server as a
-	// whole.
-	//
+	// OnRetry is called before a request is retried: in is the pause before, left the remaining
+	// time for retries, 0 if that depends on the server. The Ref has no name if the request
+	// concerns a kind; the zero Ref stands for the server as a whole.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
-	// OnStall is called, repeatedly, for a request that has been silent since then while
-	// the server answers others: within is how long it may take. The Ref is as that of
-	// OnRetry.
+	// OnStall is called, repeatedly, for a request that has been silent since then while the server
+	// answers others; within is how long it may take. The Ref is as in OnRetry.
 	//
 	// These functions are never called concurrently.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
-	// Credentials is the program that gives credentials without asking the user; empty for none.
-	// OnCredentials is called, repeatedly, while it has given none since then.
+	// Credentials is a credential program that does not ask the user; empty for none. OnCredentials
+	// is called, repeatedly, while it has given none since then.
 	Credentials   string
 	OnCredentials func(since time.Time)
-	// OnPolling is called, once for each kind and namespace, if objects are read again
-	// and again instead of watched, because we may not do what verb says.
+	// OnPolling is called, once for each kind and namespace, if objects are polled instead of
+	// watched because we lack the right to verb.
 	OnPolling func(kind object.Kind, namespace, verb string)
 }
 
-// Client talks to one API server on behalf of one run. It may be used from many
-// goroutines.
+// Client is the connection of one run to one API server. It is safe for concurrent use.
 type Client struct {
-	// Discovery says how the server serves kinds.
+	// Discovery knows how the server serves kinds.
 	*discovery.Discovery
 
 	rest     *rest.RESTClient
@@ -86,27 +81,27 @@ type Client struct {
 	held  held
 }
 
-// Now is the time as the server has it, which the times in its objects are compared with.
+// Now returns the server's time, for comparison with the times in its objects.
 func (c *Client) Now() time.Time { return c.clock.Now() }
 
-// The errors of the rooms below have the names under which callers of a Client know them.
+// Callers of a Client know the errors of its parts by these names.
 
-// UnreachableError says that the server was away for longer than we were to wait for it.
+// UnreachableError says that the server was unreachable for longer than ServerTimeout.
 type UnreachableError = transport.UnreachableError
 
 // NoKindError says that the server does not serve a kind.
 type NoKindError = discovery.NoKindError
 
-// NoTypeError says that the server serves nothing by the name of a type.
+// NoTypeError says that the server serves no type of that name.
 type NoTypeError = discovery.NoTypeError
 
 // UntoldError says that the server does not say what it serves.
 type UntoldError = discovery.UntoldError
 
-// UntoldKindError says that the server behind the API of a kind does not answer.
+// UntoldKindError says that the server behind a kind's API does not answer.
 type UntoldKindError = discovery.UntoldKindError
 
-// New returns a client. Nothing is sent yet.
+// New returns a client, and sends nothing yet.
 func New(o Options) (*Client, error) {
 	var telling sync.Mutex
 	clock := &transport.Clock{}
@@ -148,12 +143,12 @@ func onPolling(telling *sync.Mutex, tell func(object.Kind, string, string)) func
 	}
 }
 
-// Log is the end of a container's log.
+// Log identifies the end of a container's log.
 type Log struct {
 	Namespace, Pod, Container string
-	// Previous means the instance before the present one.
+	// Previous: the log of the previous instance.
 	Previous bool
-	// Lines are read at most, and Bytes of them.
+	// Lines and Bytes bound what is read.
 	Lines, Bytes int
 }
 
@@ -174,7 +169,7 @@ func (n *NoRetry) Log(ctx context.Context, l Log) (string, error) {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = body.Close() }() // It was read, or it failed before.
+		defer func() { _ = body.Close() }() // It was read, or failed before.
 		text, err = io.ReadAll(io.LimitReader(body, int64(l.Bytes)))
 		return err
 	})

@@ -24,15 +24,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// countFor bounds one count. A slow answer is not worth waiting for, since the count only
-// shows progress.
+// countFor bounds one count, which only shows progress and is not worth a long wait.
 const countFor = 10 * time.Second
 
-// Count counts what a terminating object holds that has to go first: for a namespace its
-// objects, for a definition its instances, for anything else nothing. For each kind it
-// asks the server for one object, and the answer says how many more there are; it does
-// not ask again for a kind that had none, since nothing can be created there any more. It
-// leaves out kinds that we may not list, and events, which come and go.
+// Count counts what has to go before a terminating object: the objects of a namespace, the
+// instances of a CRD, nothing for others. For each kind it requests a single object, whose answer
+// says how many more there are; it does not ask again for a kind without any, since nothing new can
+// be created there. It leaves out kinds that we may not list, and events, which expire.
 func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, countFor)
 	defer cancel()
@@ -64,11 +62,10 @@ func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (in
 	return total, nil
 }
 
-// Contents visits, for each object, the metadata of what it holds and what goes with it:
-// for a namespace the objects that can be deleted, for a definition the instances, for
-// anything else nothing. It leaves out events, which come and go. If some of it may not
-// be listed, it returns an error. An object that is served by two groups is visited
-// twice.
+// Contents visits the metadata of what is deleted with each object: the deletable objects of a
+// namespace, the instances of a CRD, nothing for others. It leaves out events, which expire. If
+// some of it may not be listed, it returns an error. It visits an object twice that two groups
+// serve.
 func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error {
 	kinds, namespace, err := c.holdings(ctx, live)
 	if err != nil {
@@ -78,7 +75,7 @@ func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, 
 	group, ctx := errgroup.WithContext(ctx)
 	for _, kind := range kinds {
 		if len(kind.Verbs) > 0 && !slices.Contains(kind.Verbs, "delete") {
-			continue // It is computed of something else, such as what Pods use.
+			continue // It is computed from others, such as the usage of Pods.
 		}
 		group.Go(func() error {
 			err := c.Metadata(ctx, kind, object.Selection{Namespace: namespace}, func(u *unstructured.Unstructured) {
@@ -96,7 +93,7 @@ func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, 
 	return group.Wait()
 }
 
-// holdings returns the kinds of objects that an object may hold, and where.
+// holdings returns the kinds that an object may hold, and where.
 func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) ([]object.Kind, string, error) {
 	switch kind := live.GroupVersionKind().GroupKind(); {
 	case kind == schema.GroupKind{Kind: "Namespace"}:
@@ -118,8 +115,8 @@ func (c *Client) namespacedKinds(ctx context.Context) ([]object.Kind, error) {
 	return slices.DeleteFunc(kinds, func(k object.Kind) bool { return !k.Namespaced || k.GVK.Kind == "Event" }), err
 }
 
-// instancesOf returns the kind that a definition defines, nil if it serves none: in the version
-// that its objects are stored in, or in another if that is not served.
+// instancesOf returns the kind that a CRD defines; nil if it serves none. The version is the stored
+// one, or another if that is not served.
 func instancesOf(definition *unstructured.Unstructured) []object.Kind {
 	text := func(path ...string) string {
 		value, _, _ := unstructured.NestedString(definition.Object, path...)
@@ -139,7 +136,7 @@ func instancesOf(definition *unstructured.Unstructured) []object.Kind {
 	return kinds
 }
 
-// countKind counts the objects of a kind, in all namespaces if that is empty.
+// countKind counts the objects of a kind in a namespace; if that is empty, in all.
 func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace string) (int, error) {
 	sel := object.Selection{Namespace: namespace}
 	r := transport.Request{Ref: object.Ref{GVK: kind.GVK, Namespace: namespace}, Bulk: true, Quiet: true}
@@ -168,7 +165,7 @@ func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace stri
 	return n, err
 }
 
-// held remembers which kinds are left in objects that hold some.
+// held remembers which kinds objects still hold.
 type held struct {
 	mu    sync.Mutex
 	kinds map[types.UID][]object.Kind
@@ -190,26 +187,25 @@ func (h *held) put(uid types.UID, kinds []object.Kind) {
 	h.kinds[uid] = kinds
 }
 
-// openFor bounds how long a deletion waits for the storage of a definition's instances. It
-// opens in a fraction of a second; without it, the definition goes as well, later.
+// openFor bounds how long a deletion waits for the storage of a CRD's instances, which opens in a
+// fraction of a second. Without it, the CRD is deleted too, but later.
 const openFor = 5 * time.Second
 
-// isDefinition reports whether objects of the kind define other kinds.
+// isDefinition reports whether the kind is that of CRDs.
 func isDefinition(kind schema.GroupKind) bool {
 	return kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 }
 
-// openStorage makes the server open the storage of a definition's instances before the
-// definition is deleted. The server opens it when the kind is asked for first, and its own
-// finalizer asks as well: it then fails with "storage is (re)initializing", and may forget the
-// definition for up to five minutes, after which it looks at all of them again
-// (docs/design/delete.md).
+// openStorage makes the server open the storage of a CRD's instances before the CRD is deleted. The
+// server opens it at the first request for the kind, and its own finalizer requests the kind as
+// well: it then fails with "storage is (re)initializing", and may forget the CRD for up to five
+// minutes (docs/design/delete.md).
 //
-// It goes as far as it can: whatever is wrong, the deletion follows and says it.
+// It ignores errors, which the deletion will report.
 func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.Ref) {
 	ctx, cancel := context.WithTimeout(ctx, openFor)
 	defer cancel()
-	ahead := transport.Request{Ref: ref, Quiet: true, Asked: make(chan struct{})} // It is not reported.
+	ahead := transport.Request{Ref: ref, Quiet: true, Asked: make(chan struct{})} // This request is not reported.
 	var definition *unstructured.Unstructured
 	err := c.requests.Once(ctx, ahead, func(ctx context.Context) error {
 		body, err := transport.Read(ctx, c.rest.Get().AbsPath(transport.ResourcePath(kind, ref.Namespace, ref.Name)...))
@@ -228,8 +224,8 @@ func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.R
 	pauses := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.5, Steps: 100, Cap: time.Second}
 	for {
 		err := c.requests.Once(ctx, ahead, func(ctx context.Context) error {
-			// No object has the label, so that the answer is short. A list with a limit would
-			// be read past what is to be opened, from etcd.
+			// No object has the label, so that the answer is short. A list with a limit would be
+			// read from etcd in more than one page.
 			list := listwatch.Collection(c.rest, kinds[0], object.Selection{Labels: "k8sconnect.io/storage=open"})
 			_, err := transport.Read(ctx, listwatch.MetadataOnly(list))
 			return err
@@ -240,20 +236,19 @@ func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.R
 	}
 }
 
-// FieldsPage is the objects of one page of a list, with their managed fields and nothing
-// else. It is valid during the call that it is handed to.
+// FieldsPage holds the objects of one page of a list, with only their managed fields. It is valid
+// only during the call.
 type FieldsPage []ObjectFields
 
-// ObjectFields is one of them.
+// ObjectFields is an object of a page.
 type ObjectFields struct {
 	Ref    object.Ref
 	Fields []metav1.ManagedFieldsEntry
 }
 
-// Fields lists what is selected of a kind, each request once, and hands over the managed
-// fields of the objects page by page. Nothing but metadata is sent, and no more than a page
-// is held. begin is called when the list begins, and again where it has to begin anew: what
-// was handed over until then comes again.
+// Fields lists the selected objects of a kind without retries and passes their managed fields to
+// visit, page by page. The server sends only metadata, and no more than a page is in memory. begin
+// is called at the beginning, and again if the list starts over.
 func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selection, begin func(), page func(FieldsPage)) error {
 	ref := object.Ref{GVK: kind.GVK, Namespace: sel.Namespace, Name: sel.Name}
 	var items FieldsPage
@@ -284,8 +279,7 @@ func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selec
 	return err
 }
 
-// fieldsOf reads the item of a list. It decodes what is needed: of all other metadata there
-// may be a lot.
+// fieldsOf decodes the needed part of a list's item, because there may be much other metadata.
 func fieldsOf(text []byte, kind object.Kind, namespace string) (ObjectFields, error) {
 	var item struct {
 		Metadata struct {

@@ -18,13 +18,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Delete deletes the object and returns it as it is then: nil if the server says that it
-// is gone. For some kinds the server says so only at the next read, and returns the
-// deleted object.
+// Delete deletes the object and returns it as it is then; nil if the server says that it is gone.
+// For some kinds the server returns the object although it is gone at the next read.
 //
-// The error is NotFound if there is no object of that name, and a conflict if there is
-// one that is not the one that how.UID means, or that has changed since
-// how.ResourceVersion.
+// The error is NotFound if no object has the name, and a conflict if it is not the object of
+// how.UID, or has changed since how.ResourceVersion.
 func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal(optionsOf(how))
 	if err != nil {
@@ -37,7 +35,7 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 	doubtful := false
 	send := func() *rest.Request {
 		r := c.rest.Delete().AbsPath(transport.ResourcePath(kind, ref.Namespace, ref.Name)...).Body(body)
-		if how.DryRun { // The server reads it in the body, people who look at requests in the address.
+		if how.DryRun { // The server reads it in the body, people see it in the address.
 			r = r.Param("dryRun", metav1.DryRunAll)
 		}
 		return r
@@ -56,9 +54,8 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 	return left, err
 }
 
-// deleted reads the answer to a deletion. A Status says that the object is gone; one that
-// does not name the object is doubtful, because a proxy may answer every request like
-// that.
+// deleted decodes the answer to a deletion. A Status says that the object is gone; a Status that
+// does not name the object is doubtful, because a proxy may answer every request like that.
 func deleted(body []byte, kind object.Kind, ref object.Ref, how object.Deletion) (left *unstructured.Unstructured, doubtful bool, err error) {
 	u, err := transport.Any(body)
 	if err != nil {
@@ -111,9 +108,8 @@ func optionsOf(how object.Deletion) metav1.DeleteOptions {
 	return o
 }
 
-// RemoveFinalizer removes one finalizer from the object, if it is still the same object
-// and version that was read; otherwise the error is a conflict. An object without the
-// finalizer is returned unchanged.
+// RemoveFinalizer removes one finalizer if the object is still the version that was read; otherwise
+// the error is a conflict. An object without the finalizer is returned unchanged.
 func (c *Client) RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error) {
 	q := transport.Request{Ref: object.RefOf(live), Guarded: true}
 	switch {
@@ -126,8 +122,8 @@ func (c *Client) RemoveFinalizer(ctx context.Context, kind object.Kind, live *un
 	return c.object(ctx, kind, q, func() *rest.Request { return c.removal(kind, live, finalizer) })
 }
 
-// finalization is the request that removes a finalizer from the spec of a namespace, which no patch
-// does. It sends the namespace as it was read, whose version and UID bind it.
+// finalization returns the request that removes a finalizer from the spec of a namespace, which a
+// patch cannot do. It sends the namespace as read, bound to its version and UID.
 func (c *Client) finalization(kind object.Kind, live *unstructured.Unstructured, finalizer string) *rest.Request {
 	sent := live.DeepCopy()
 	all, _, _ := unstructured.NestedStringSlice(sent.Object, "spec", "finalizers")
@@ -137,9 +133,8 @@ func (c *Client) finalization(kind object.Kind, live *unstructured.Unstructured,
 	return c.rest.Put().AbsPath(append(transport.ResourcePath(kind, "", live.GetName()), "finalize")...).Body(body)
 }
 
-// removal is the request that removes a finalizer. Because it is bound to the version, it
-// can replace the whole list: no finalizer was added in the meantime. "add" replaces what
-// is there.
+// removal returns the request that removes a finalizer. It is bound to the version, so it may
+// replace the whole list: no finalizer was added in between. "add" replaces an existing value.
 func (c *Client) removal(kind object.Kind, live *unstructured.Unstructured, finalizer string) *rest.Request {
 	left := slices.DeleteFunc(live.GetFinalizers(), func(f string) bool { return f == finalizer })
 	patch := []map[string]any{

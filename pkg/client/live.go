@@ -18,24 +18,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// worthList is the number of objects in one namespace from which on one list is read
-// instead of each object by itself: fewer are sent in parallel, and take no
-// longer.
+// worthList is how many objects of one namespace are read by a list instead of one by one: fewer
+// requests run concurrently and take no longer.
 const worthList = 6
 
-// apart is the number of definitions up to which each is read by a list of its own name. A
-// cluster has many that a set does not need, of up to half a megabyte each; and for such a
-// list the server takes what its cache has, while for a get it decodes what etcd has. So many
-// are sent in parallel, with room for what else a run reads, unless the user
-// allows few.
+// apart is how many CRDs are each read by a list of one name. A cluster has many CRDs that a set
+// does not need, of up to half a megabyte each; and such a list comes from the server's cache,
+// while a get decodes what is in etcd.
 const apart = 32
 
-// Live reads the objects of one kind and calls visit once for each of them, one call at a
-// time, in any order: with nil for an object that does not exist, with an error for one
-// that could not be read. It reads many objects of a namespace with one list, if we may
-// list and the namespace does not hold far more objects than that; definitions it reads each
-// by a list of one name, unless they are very many. visit may keep the objects; those that it
-// does not keep are freed. No object may be named twice.
+// Live reads objects of one kind and calls visit once for each, one call at a time and in any
+// order: with nil for an object that does not exist, with an error for one that could not be read.
+// It reads many objects of a namespace with one list if we may list and the namespace does not hold
+// far more; it reads CRDs with lists of one name, unless they are very many. visit may keep
+// objects; others are freed. refs must not have duplicates.
 func (c *Client) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	r := reading{client: c, kind: kind, refs: refs, visit: visit}
 	namespaces := map[string]map[string]int{}
@@ -68,7 +64,7 @@ func (r *reading) see(i int, live *unstructured.Unstructured, err error) {
 	r.visit(i, live, err)
 }
 
-// namespace reads the objects of one namespace, by name.
+// namespace reads the objects of one namespace.
 func (r *reading) namespace(ctx context.Context, namespace string, left map[string]int) {
 	few, definitions := len(left) < worthList, isDefinition(r.kind.GVK.GroupKind())
 	switch {
@@ -85,8 +81,8 @@ func (r *reading) namespace(ctx context.Context, namespace string, left map[stri
 	}
 }
 
-// together reads objects by a list of what sel selects, and one by one if it must not list,
-// or if there are far more others. It removes finished ones from left (name → index).
+// together reads objects by a list, and one by one if it must not list or if there are far more
+// others. It removes finished ones from left (name → index).
 func (r *reading) together(ctx context.Context, sel object.Selection, left map[string]int) {
 	whole, err := r.list(ctx, sel, left)
 	switch {
@@ -113,22 +109,20 @@ func (r *reading) each(ctx context.Context, left map[string]int) {
 			return nil
 		})
 	}
-	_ = g.Wait() // Errors are visited.
+	_ = g.Wait() // visit gets the errors.
 }
 
 const (
-	// pageSpare is how many more objects than we need one page may hold.
+	// pageSpare is how many more objects than needed one page may hold.
 	pageSpare = 500
-	// pageLimit is how many objects a page may hold in any case, because its text is in memory.
+	// pageLimit bounds the objects of a page, which is in memory.
 	pageLimit = 10_000
-	// farMore is how many objects we read past for one that we need, before reading each
-	// by itself is less work.
+	// farMore is how many objects are read for a needed one before single reads are less work.
 	farMore = 20
 )
 
-// list reads what is selected page by page, visits the wanted objects and removes them from
-// left. It returns false if the remaining ones are better read one by one. Most sets are
-// one page.
+// list reads page by page, visits the wanted objects and removes them from left. It returns false
+// if the rest is better read one by one. Most sets are one page.
 func (r *reading) list(ctx context.Context, sel object.Selection, left map[string]int) (whole bool, err error) {
 	whole = true
 	l := &listwatch.List{
@@ -158,7 +152,7 @@ func (r *reading) list(ctx context.Context, sel object.Selection, left map[strin
 	return whole && err == nil, err
 }
 
-// visitItem visits an item if it is wanted. Only the name of any other item is decoded.
+// visitItem visits an item if it is wanted. Of other items it decodes only the name.
 func (r *reading) visitItem(text []byte, namespace string, left map[string]int) error {
 	name, err := transport.NameOf(text)
 	if err != nil {
@@ -186,13 +180,12 @@ func (r *reading) refsOf(left map[string]int) []object.Ref {
 	return refs
 }
 
-// selectPage is how many objects one page of Select holds at most.
+// selectPage bounds the objects of a page of Select.
 const selectPage = 500
 
-// Select lists the selected objects of a kind, page by page, and calls visit for each of
-// them, one after the other. fields is a field selector as kubectl takes it; empty for
-// all. visit may keep the objects; those that it does not keep are freed. If a page is
-// too old to continue from, objects may be visited twice.
+// Select lists the selected objects of a kind, page by page, and calls visit for each, one after
+// the other. fields is a field selector as in kubectl; empty for all. visit may keep objects;
+// others are freed. If a page is too old to continue, objects may be visited twice.
 func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
 	kind, err := c.Kind(ctx, gvk)
 	if err != nil {
@@ -208,8 +201,8 @@ func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which 
 	return err
 }
 
-// Names returns the names of the selected objects, in the server's order; only the
-// metadata of the objects is sent.
+// Names returns the names of the selected objects in the server's order. The server sends only
+// metadata.
 func (c *Client) Names(ctx context.Context, kind object.Kind, sel object.Selection) ([]string, error) {
 	var names []string
 	err := c.each(ctx, query{
@@ -224,29 +217,29 @@ func (c *Client) Names(ctx context.Context, kind object.Kind, sel object.Selecti
 // sending sends a request once.
 type sending = func(context.Context) error
 
-// sender sends requests for many objects of a kind until they succeed.
+// sender returns a function that retries requests about objects of a kind.
 func (c *Client) sender(about object.Ref) func(context.Context, sending) error {
 	r := transport.Request{Ref: about, NewlyServed: c.NewlyServed(about.GVK), Bulk: true}
 	return func(ctx context.Context, send sending) error { return c.requests.Do(ctx, r, send) }
 }
 
-// query is a list whose objects are visited, page by page.
+// query is a list whose objects are visited page by page.
 type query struct {
 	kind   object.Kind
 	sel    object.Selection
 	fields string // in addition to those of the selection
-	// metadata: nothing else of the objects is sent.
+	// metadata: the server sends only metadata.
 	metadata bool
 	begin    func()
 	visit    func(*unstructured.Unstructured)
-	// do sends a request: once, or until it succeeds.
+	// do sends a request, with or without retries.
 	do func(context.Context, sending) error
 }
 
-// each visits all objects of a query. Without begin, objects may be visited twice if a
-// page is too old to continue from.
+// each visits all objects of a query. Without begin, objects may be visited twice if a page is too
+// old to continue.
 func (c *Client) each(ctx context.Context, q query) error {
-	var items []*unstructured.Unstructured // of one page, so that a page which breaks off is not visited twice
+	var items []*unstructured.Unstructured // A page that breaks off is not visited twice.
 	l := &listwatch.List{
 		Kind: q.kind, Size: selectPage, AnyTime: true,
 		Build: func() *rest.Request { return listwatch.Collection(c.rest, q.kind, q.sel, q.fields) },
@@ -275,7 +268,7 @@ func (c *Client) each(ctx context.Context, q query) error {
 	return err
 }
 
-// within is the namespace of all selected objects; empty for any.
+// within returns the namespace of all selected objects; empty for any.
 func within(kind object.Kind, sel object.Selection) string {
 	if !kind.Namespaced {
 		return ""
@@ -283,7 +276,7 @@ func within(kind object.Kind, sel object.Selection) string {
 	return sel.Namespace
 }
 
-// Read is Get for callers that know only the reference of the object.
+// Read is Get for callers that have only the reference.
 func (c *Client) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error) {
 	kind, err := c.Kind(ctx, ref.GVK)
 	if err != nil {
@@ -292,8 +285,8 @@ func (c *Client) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstru
 	return c.Get(ctx, kind, ref)
 }
 
-// Exists reports whether an object exists. It asks the server for metadata alone: no
-// value of a Secret is sent.
+// Exists reports whether an object exists. It requests only metadata, so that no value of a Secret
+// is sent.
 func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	kind, err := c.Kind(ctx, ref.GVK)
 	if surelyUnserved(err) {
@@ -310,21 +303,20 @@ func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	return err == nil, err
 }
 
-// surelyUnserved reports whether an error says, without a doubt, that a kind is not served.
+// surelyUnserved reports whether an error says for certain that a kind is not served.
 func surelyUnserved(err error) bool {
 	missing, ok := errors.AsType[*NoKindError](err)
 	return ok && missing.Err == nil
 }
 
-// existence asks for an object's metadata, and nothing else.
+// existence requests only an object's metadata.
 func (c *Client) existence(kind object.Kind, ref object.Ref) *rest.Request {
 	return c.rest.Get().AbsPath(transport.ResourcePath(kind, ref.Namespace, ref.Name)...).
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 }
 
-// Metadata lists the selected objects and calls visit for the metadata of each object;
-// the server sends nothing else. If a page is too old to continue from, objects may be
-// visited twice.
+// Metadata lists the selected objects and calls visit with the metadata of each; the server sends
+// nothing else. If a page is too old to continue, objects may be visited twice.
 func (c *Client) Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error {
 	return c.each(ctx, query{
 		kind: kind, sel: sel, metadata: true, visit: visit,
@@ -332,8 +324,8 @@ func (c *Client) Metadata(ctx context.Context, kind object.Kind, sel object.Sele
 	})
 }
 
-// Watch is [listwatch.Source.Watch], with an error that is a *NoKindError where the
-// server does not serve the kind (any more).
+// Watch is [listwatch.Source.Watch], with a *NoKindError if the server does not (or no longer)
+// serve the kind.
 func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
 	err := c.lists.Watch(ctx, kind, sel, tell)
 	if ctx.Err() == nil && transport.Unserved(err) {

@@ -17,10 +17,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// NoRetry reads without retrying: for a diagnosis of a cluster, a missing answer is an
-// answer. The server's warnings are dropped. If the server does not serve a kind, the
-// error is one for which [meta.IsNoMatchError] is true; if only the server behind a kind
-// does not answer, it is not.
+// NoRetry reads without retries: for the diagnosis of a cluster, a failure is an answer. It drops
+// the server's warnings. If the server does not serve a kind, [meta.IsNoMatchError] is true for the
+// error; if only the server behind the kind does not answer, it is false.
 type NoRetry struct {
 	client *Client
 
@@ -52,7 +51,7 @@ func (n *NoRetry) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return live, err
 }
 
-// Exists reports whether an object exists. None of its contents is sent.
+// Exists reports whether an object exists, without its contents.
 func (n *NoRetry) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	kind, err := n.kind(ctx, ref.GVK)
 	if err != nil {
@@ -71,7 +70,7 @@ func (n *NoRetry) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	return err == nil, err
 }
 
-// Select is [Client.Select], trying each request once.
+// Select is [Client.Select] without retries.
 func (n *NoRetry) Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
 	kind, err := n.kind(ctx, gvk)
 	if err != nil {
@@ -89,7 +88,7 @@ func (n *NoRetry) Select(ctx context.Context, gvk schema.GroupVersionKind, sel o
 	return err
 }
 
-// Metadata returns nothing but the metadata of the selected objects.
+// Metadata returns the metadata of the selected objects.
 func (n *NoRetry) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error) {
 	kind, err := n.kind(ctx, gvk)
 	if err != nil {
@@ -110,9 +109,9 @@ func (n *NoRetry) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel
 	return items, err
 }
 
-// Kinds returns the kinds that the server serves and that can be listed, each at one
-// version. Those of an API whose server is away are missing. It asks the server, because
-// a kind that a cache does not know yet may be the cause of the trouble.
+// Kinds returns the served kinds that can be listed, each at one version, without those of an API
+// whose server does not answer. It asks the server, because a kind that a cache lacks may be the
+// cause of the trouble.
 func (n *NoRetry) Kinds(ctx context.Context) ([]object.Kind, error) {
 	kinds, err := n.client.Listable(ctx)
 	n.mu.Lock()
@@ -123,8 +122,8 @@ func (n *NoRetry) Kinds(ctx context.Context) ([]object.Kind, error) {
 	return kinds, err
 }
 
-// DryRunRemoveFinalizer replays the removal of one finalizer, as a dry run, and
-// returns why it was refused.
+// DryRunRemoveFinalizer sends the removal of a finalizer as a dry run, and returns why it was
+// refused.
 func (n *NoRetry) DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error {
 	kind, err := n.kind(ctx, ref.GVK)
 	if err != nil {
@@ -136,8 +135,7 @@ func (n *NoRetry) DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, liv
 	return err
 }
 
-// Allowed asks whether a user may do what verb says with the object; with an empty
-// user, whether we may.
+// Allowed reports whether a user may do verb with the object; with an empty user, whether we may.
 func (n *NoRetry) Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error) {
 	kind, err := n.kind(ctx, ref.GVK)
 	if err != nil {
@@ -148,8 +146,8 @@ func (n *NoRetry) Allowed(ctx context.Context, user, verb string, ref object.Ref
 	})
 }
 
-// kind finds how a kind is served. If its server does not answer, that does not mean that
-// there is no such kind.
+// kind finds how a kind is served. A server that does not answer is no proof that the kind does not
+// exist.
 func (n *NoRetry) kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	n.mu.Lock()
 	kind, known := n.kinds[gvk]
@@ -164,7 +162,7 @@ func (n *NoRetry) kind(ctx context.Context, gvk schema.GroupVersionKind) (object
 	return kind, err
 }
 
-// object sends a request once whose answer is one object.
+// object sends a request for one object, once.
 func (n *NoRetry) object(ctx context.Context, kind object.Kind, ref object.Ref, build func() *rest.Request) (*unstructured.Unstructured, error) {
 	var live *unstructured.Unstructured
 	err := n.do(ctx, ref, func(ctx context.Context) error {

@@ -20,15 +20,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// SilentWebhookError says that a webhook has to admit the write, and does not answer.
+// SilentWebhookError says that a webhook which has to admit the write does not answer.
 type SilentWebhookError struct {
-	// Webhook is its name, Backend what it calls and what is wrong with that.
+	// Webhook is its name, Backend the service or URL that it calls, with the fault.
 	Webhook, Backend string
 	// Absent: nothing is behind the webhook.
 	Absent bool
 	// See is a command that shows the backend; it may be empty.
 	See string
-	// Objects is how many objects it keeps out.
+	// Objects is how many objects it refused.
 	Objects int
 	// Err is the API server's answer.
 	Err error
@@ -40,16 +40,15 @@ func (e *SilentWebhookError) Error() string {
 		what = fmt.Sprintf("%d objects", e.Objects)
 	}
 	text := fmt.Sprintf("webhook %s (%s) refuses %s", e.Webhook, e.Backend, what)
-	if !e.Absent { // Then the API server knows more than we do.
+	if !e.Absent { // The API server knows more than we do.
 		text += fmt.Sprintf(": %v", e.Err)
 	}
 	return text
 }
 
-// Unwrap returns the API server's answer.
 func (e *SilentWebhookError) Unwrap() error { return e.Err }
 
-// Of returns the same error for several objects.
+// Of returns the error for several objects.
 func (e *SilentWebhookError) Of(objects int) error {
 	all := *e
 	all.Objects = objects
@@ -64,9 +63,8 @@ func (e *SilentWebhookError) Hint() string {
 	return "try again once it answers; see: " + e.See
 }
 
-// ExplainRefusal finds the webhook behind a refusal of an object of the kind: an internal
-// error that names a webhook whose rules match the kind. It returns a
-// *SilentWebhookError, or err as it is.
+// ExplainRefusal finds the webhook behind an internal error about an object of the kind: one whose
+// name is in the error and whose rules match. It returns a *SilentWebhookError, or err unchanged.
 func (c *Client) ExplainRefusal(ctx context.Context, kind object.Kind, err error) error {
 	if !apierrors.IsInternalError(err) || errors.As(err, new(*SilentWebhookError)) {
 		return err
@@ -83,7 +81,7 @@ func (c *Client) ExplainRefusal(ctx context.Context, kind object.Kind, err error
 	return err
 }
 
-// admissionHooks reads the webhooks; without permission it returns none.
+// admissionHooks reads the webhook configurations; without permission it returns none.
 func (c *Client) admissionHooks(ctx context.Context) []admissionHook {
 	var validating admission.ValidatingWebhookConfigurationList
 	var mutating admission.MutatingWebhookConfigurationList
@@ -115,8 +113,8 @@ func (c *Client) fetch(ctx context.Context, into any, path ...string) error {
 	})
 }
 
-// backend says what a webhook calls and how to inspect it, and reports whether there is
-// certainly nothing behind it.
+// backend returns the service or URL of a webhook, a command to inspect it, and whether certainly
+// nothing is behind it.
 func (c *Client) backend(ctx context.Context, client admission.WebhookClientConfig) (state, see string, absent bool) {
 	if client.Service == nil {
 		return "outside the cluster", "", false
@@ -149,8 +147,7 @@ func anyReady(endpoints []discoveryv1.Endpoint) bool {
 	})
 }
 
-// admissionHooks are the webhooks of the cluster, read once, and only when something
-// was refused.
+// admissionHooks are the webhooks of the cluster, read once, after a first refusal.
 type admissionHooks struct {
 	once  sync.Once
 	hooks []admissionHook
@@ -162,8 +159,8 @@ type admissionHook struct {
 	rules  []admission.RuleWithOperations
 }
 
-// means reports whether the rules match writes of the kind. The version is ignored: a
-// webhook gets objects in the version that it wants.
+// means reports whether the rules match writes of the kind. It ignores the version: a webhook gets
+// objects in the version that it wants.
 func (h admissionHook) means(kind object.Kind) bool {
 	return slices.ContainsFunc(h.rules, func(rule admission.RuleWithOperations) bool {
 		groups := slices.Contains(rule.APIGroups, kind.GVK.Group) || slices.Contains(rule.APIGroups, "*")
@@ -173,17 +170,15 @@ func (h admissionHook) means(kind object.Kind) bool {
 	})
 }
 
-// Permitted asks whether we may do what verb says with the object. It separates a missing
-// permission from everything else that is answered as forbidden: a quota, an admission
-// plugin, a namespace that is terminating.
+// Permitted reports whether we may do verb with the object. It separates a missing permission from
+// other reasons for Forbidden: a quota, an admission plugin, a terminating namespace.
 func (c *Client) Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error) {
 	return c.permitted(ctx, kind, "", verb, ref, func(ctx context.Context, send sending) error {
 		return c.requests.Do(ctx, transport.Request{Ref: ref}, send)
 	})
 }
 
-// permitted asks whether a user may do what verb says with the object; with an empty
-// user, whether we may.
+// permitted reports whether a user may do verb with the object; with an empty user, whether we may.
 func (c *Client) permitted(ctx context.Context, kind object.Kind, user, verb string, ref object.Ref, do func(context.Context, sending) error) (bool, error) {
 	review := authorizationv1.SubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
@@ -215,7 +210,7 @@ func (c *Client) permitted(ctx context.Context, kind object.Kind, user, verb str
 	return allowed, err
 }
 
-// decision reads the answer to a question for a permission.
+// decision decodes the answer to an access review.
 func decision(body []byte, kind string) (allowed bool, err error) {
 	var review struct {
 		metav1.TypeMeta
@@ -230,8 +225,8 @@ func decision(body []byte, kind string) (allowed bool, err error) {
 	return *review.Status.Allowed, nil
 }
 
-// groupsOf returns the groups that the API server gives a user by its name: those
-// of service accounts.
+// groupsOf returns the groups that the API server derives from a user's name: those of service
+// accounts.
 func groupsOf(user string) []string {
 	const accounts = "system:serviceaccount:"
 	groups := []string{"system:authenticated"}

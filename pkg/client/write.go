@@ -18,13 +18,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// noVersion is a resource version that no object has: it is the revision of a store with
-// nothing in it. An apply that names it is a conflict with any object that is there. One
-// that creates does not look at it.
+// noVersion is the revision of an empty store, which no object has. An apply with it conflicts with
+// any existing object; an apply that creates ignores it.
 const noVersion = "1"
 
-// Apply applies the object by server-side apply and returns it as the server
-// has it then, or would have it after a dry run.
+// Apply applies the object with server-side apply and returns it as the server stores it, or would
+// after a dry run.
 func (c *Client) Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	if how.Create {
 		obj = object.AtVersion(obj, noVersion)
@@ -43,8 +42,7 @@ func (c *Client) Apply(ctx context.Context, kind object.Kind, obj *unstructured.
 	})
 }
 
-// Create creates the object, and returns a conflict (already exists) if there is one of
-// that name.
+// Create creates the object. It returns a conflict (already exists) if there is one of that name.
 func (c *Client) Create(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal(obj.Object)
 	if err != nil {
@@ -57,8 +55,8 @@ func (c *Client) Create(ctx context.Context, kind object.Kind, obj *unstructured
 	})
 }
 
-// Merge changes those fields of the object that the patch has. A patch with a resource
-// version is a conflict unless the object is at that version.
+// Merge changes the fields of the patch. A patch with a resource version is a conflict unless the
+// object has that version.
 func (c *Client) Merge(ctx context.Context, kind object.Kind, patch *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal(patch.Object)
 	if err != nil {
@@ -105,15 +103,15 @@ func withOptions(r *rest.Request, how object.Write) *rest.Request {
 	return r
 }
 
-// object sends a request whose answer is one object. build builds it anew for each try. A
-// kind that turns out to be no longer served is a *NoKindError.
+// object sends a request for one object. build builds it anew for each try. A kind that is no
+// longer served is a *NoKindError.
 func (c *Client) object(ctx context.Context, kind object.Kind, q transport.Request, build func() *rest.Request) (*unstructured.Unstructured, error) {
 	return c.answered(ctx, kind, q, build, func(body []byte) (*unstructured.Unstructured, error) {
 		return transport.Object(body, kind, q.Ref)
 	})
 }
 
-// answered is object for a request that decode understands the answer of.
+// answered is object with a decoder for the answer.
 func (c *Client) answered(
 	ctx context.Context, kind object.Kind, q transport.Request, build func() *rest.Request, decode func([]byte) (*unstructured.Unstructured, error),
 ) (*unstructured.Unstructured, error) {
@@ -136,17 +134,16 @@ func (c *Client) answered(
 	return out, err
 }
 
-// SetManagedFields replaces the managed fields of the object, if it still is the
-// version that was read; if not, the error is a conflict.
+// SetManagedFields replaces the managed fields if the object is still the version that was read;
+// otherwise the error is a conflict.
 func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error) {
 	return c.PutManagedFields(ctx, kind, live, fields, object.Write{})
 }
 
-// PutManagedFields is SetManagedFields as a manager, or as a dry run. It is sent by way of a
-// version of the kind at which the server changes nothing else, if there is one: what the server
-// changes becomes the manager's, which without a name is this program's. The answer is at the
-// version of the kind all the same. Where the object would be too large with them, the error is a
-// *[TooLargeError].
+// PutManagedFields is SetManagedFields under a manager's name, or as a dry run. It sends the write
+// at a version of the kind at which the server changes nothing else, if there is one, because such
+// changes would become the manager's. The answer has the requested version all the same. If the
+// object would become too large, the error is a *[TooLargeError].
 func (c *Client) PutManagedFields(
 	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
 ) (*unstructured.Unstructured, error) {
@@ -190,18 +187,18 @@ func (c *Client) sendManagedFields(
 	})
 }
 
-// uncredited returns the kind at the version by which managed fields are best written: the
-// requested one, unless the server would change the object itself there and credit the sender
-// with it. That is what happens to a default of one version that storage drops, because the
-// stored version does not have it: each write sets it anew. The stored version changes nothing,
-// and the server does not say which one that is, so dry runs have to show it.
+// uncredited returns the kind at the version at which to write managed fields: the requested one,
+// unless the server would change the object there and credit us with that. This happens to a
+// default of one version that the stored version lacks: each write sets it anew. A write at the
+// stored version changes nothing, but the server does not say which one that is, so dry runs find
+// it.
 func (c *Client) uncredited(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (object.Kind, error) {
-	if kind.GVK.Group == "" { // It has a single version.
+	if kind.GVK.Group == "" { // The core group has a single version.
 		return kind, nil
 	}
 	others, err := c.Elsewhere(ctx, kind.GVK)
 	if err != nil || len(others) == 0 {
-		return kind, ctx.Err() // The write itself tells what is wrong.
+		return kind, ctx.Err() // The write itself reports the error.
 	}
 	how.DryRun = true
 	at := kind
@@ -243,7 +240,7 @@ func credited(answer *unstructured.Unstructured, sent []any) bool {
 	return false
 }
 
-// exceeds reports whether fields have a path that others do not.
+// exceeds reports whether fields have a path that others lack.
 func exceeds(fields, others any) bool {
 	has, _ := fields.(map[string]any)
 	known, is := others.(map[string]any)
@@ -258,11 +255,12 @@ func exceeds(fields, others any) bool {
 	return false
 }
 
-// TooLargeError says that an object with the managed fields that were sent is larger than the API
-// server stores. It does not refuse that: it stores the object without any managed fields.
+// TooLargeError says that an object with the managed fields is larger than the API server stores.
+// The server does not refuse it: it stores the object without any managed fields.
 type TooLargeError struct {
 	Ref object.Ref
-	// Lost is why the former ones could not be put back; nil if they were, so that nothing changed.
+	// Lost is why the former managed fields could not be restored; nil if they were, so that
+	// nothing changed.
 	Lost error
 }
 
@@ -274,7 +272,6 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%sthe former ones could not be put back: %v", said, e.Lost)
 }
 
-// Hint says what to do.
 func (e *TooLargeError) Hint() string {
 	if e.Lost == nil {
 		return "the more managers own a field, the larger is the object: move fields rather than share them, or fewer of them"
@@ -284,7 +281,7 @@ func (e *TooLargeError) Hint() string {
 
 func (e *TooLargeError) Unwrap() error { return e.Lost }
 
-// Status makes it the refusal that it is, where nothing changed.
+// Status makes the error a refusal if nothing changed.
 func (e *TooLargeError) Status() metav1.Status {
 	if e.Lost != nil {
 		return metav1.Status{Status: metav1.StatusFailure}
@@ -297,16 +294,16 @@ func keptNone(answer *unstructured.Unstructured, sent []any) bool {
 	return len(sent) > 0 && len(answer.GetManagedFields()) == 0
 }
 
-// putBack writes the managed fields that live had to an object that has lost all. Whoever wrote in
-// between got none from the server, unless it applied: then the object has an owner again, and
-// nothing is put back beside that.
+// putBack restores the managed fields of an object that has lost all. A client that updated it in
+// between got none from the server. One that applied it is an owner again, and nothing is restored
+// beside that.
 func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *unstructured.Unstructured, how object.Write) error {
 	out := &TooLargeError{Ref: object.RefOf(live)}
 	before, _, _ := unstructured.NestedSlice(live.Object, "metadata", "managedFields")
 	if len(before) == 0 { // There is nothing to lose.
 		return out
 	}
-	ctx = context.WithoutCancel(ctx) // Until then the object has no owners, so an interrupt waits for it.
+	ctx = context.WithoutCancel(ctx) // Until then the object has no owners, so finish even if interrupted.
 	for attempts := retry.At(out.Ref); ; {
 		attempts.Saw(answer)
 		if !keptNone(answer, before) {

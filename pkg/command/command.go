@@ -1,5 +1,5 @@
-// Package command builds the commands that are printed for people to paste. [Kubectl] leaves a
-// slot behind the verb for the flags of the connection, and [Fill] fills it where text leaves the
+// Package command builds the commands that are printed for people to paste. [Kubectl] leaves a slot
+// after the verb for the flags of the connection, and [Fill] fills it where text leaves the
 // program. It runs nothing.
 package command
 
@@ -12,15 +12,15 @@ import (
 const (
 	// slot marks where the flags of the connection go.
 	slot = "\x1f"
-	// slotAs is the slot of a command that sets whom to impersonate itself.
+	// slotAs is the slot of a command with its own --as.
 	slotAs = "\x1e"
 	// slotOurs is the slot of a command of this plugin.
 	slotOurs = "\x1d"
-	// plugin is our name to kubectl.
+	// plugin is the plugin's name.
 	plugin = "k8sconnect"
 )
 
-// Kubectl begins a command: kubectl, the words of the verb, and the slot for flags.
+// Kubectl begins a command: kubectl, the words of the verb, and the slot.
 func Kubectl(verb ...string) string {
 	begun := "kubectl " + strings.Join(verb, " ")
 	if verb[0] == plugin {
@@ -29,20 +29,19 @@ func Kubectl(verb ...string) string {
 	return begun + slot
 }
 
-// KubectlAs is Kubectl for a command that has an --as of its own.
+// KubectlAs is Kubectl for a command with its own --as.
 func KubectlAs(verb ...string) string { return "kubectl " + strings.Join(verb, " ") + slotAs }
 
 // Flags choose the cluster and the user.
 type Flags struct {
-	// Cluster chooses the cluster and the credentials, As whom to impersonate. Each is a
-	// word, not quoted yet.
+	// Cluster chooses the cluster and credentials, As the user to impersonate. Each is a word, not
+	// quoted yet.
 	Cluster, As []string
-	// Guards are flags that only commands of this plugin know: which clusters they
-	// refuse.
+	// Guards are flags that only this plugin knows: the clusters that it refuses.
 	Guards []string
 }
 
-// Fill puts the flags into all commands of a text.
+// Fill fills the slots of all commands in a text.
 func Fill(text string, flags Flags) string {
 	if !strings.ContainsAny(text, slot+slotAs+slotOurs) {
 		return text

@@ -1,6 +1,6 @@
 // Package condition parses the conditions of a wait and evaluates them on one version of one
 // object. Call [Parse], then [Compile] once for a kind, then Evaluate on each object. It reads no
-// clock, asks no server and does not wait.
+// clock, sends nothing and does not wait.
 package condition
 
 import (
@@ -30,16 +30,14 @@ type Condition struct {
 
 // evaluator is one way to evaluate a condition.
 type evaluator interface {
-	// evaluate evaluates the condition on an object that exists.
 	evaluate(ctx context.Context, obj map[string]any, now time.Time) Verdict
-	// reads returns what the condition reads of an object.
+	// reads returns what the condition reads from an object.
 	reads() cel.Reads
 }
 
-// Compile types and compiles the specs for one kind. s is the OpenAPI v3 schema
-// of the kind with its references resolved; nil leaves everything dynamic. The
-// error joins a *CompileError for each spec that does not compile, and a *RuleError for
-// each formula of the rule that is stated of the kind.
+// Compile compiles the specs for one kind. s is the kind's OpenAPI v3 schema with its references
+// resolved; nil leaves everything untyped. The error joins a *CompileError for each spec that does
+// not compile, and a *RuleError for each formula of the kind's rule.
 func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Condition, error) {
 	var (
 		out  = make([]*Condition, len(specs))
@@ -69,12 +67,12 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 	return out, nil
 }
 
-// Spec returns what was compiled.
+// Spec returns the spec that was compiled.
 func (c *Condition) Spec() Spec { return c.spec }
 
-// EvaluateAt evaluates the condition on one version of one object; nil means that the
-// object does not exist. At a known time, what has lasted too long is Failed (a pod that
-// could not be scheduled, a crash loop); with a zero time, nothing fails for that.
+// EvaluateAt evaluates the condition on one version of one object; nil means that the object does
+// not exist. now lets it judge how long something has lasted: a Pod that could not be scheduled for
+// too long is Failed. With a zero time nothing fails for that.
 func (c *Condition) EvaluateAt(ctx context.Context, obj map[string]any, now time.Time) Verdict {
 	switch {
 	case c.spec.Kind == Delete && obj != nil:
@@ -104,18 +102,18 @@ func (existence) evaluate(context.Context, map[string]any, time.Time) Verdict {
 
 func (existence) reads() cel.Reads { return cel.Reads{} }
 
-// Kind is a way to say what is waited for.
+// Kind is the kind of a condition.
 type Kind string
 
-// The kinds of conditions, as --for names them.
+// The kinds of conditions, as in --for.
 const (
-	// Ready is the verdict on the object as a whole: docs/readiness.md.
+	// Ready judges the object as a whole: docs/readiness.md.
 	Ready Kind = "ready"
 	// CEL is an expression over self, the object.
 	CEL Kind = "cel"
 	// Status is condition=TYPE[=STATUS]: one of status.conditions.
 	Status Kind = "condition"
-	// JSONPath is jsonpath={…}[=VALUE], as kubectl means it.
+	// JSONPath is jsonpath={…}[=VALUE], as in kubectl.
 	JSONPath Kind = "jsonpath"
 	// Create is met when the object exists.
 	Create Kind = "create"
@@ -123,34 +121,34 @@ const (
 	Delete Kind = "delete"
 )
 
-// Spec is one --for or --fail-on as it was typed.
+// Spec is one --for or --fail-on.
 type Spec struct {
 	Kind Kind
-	// Text is what was typed, as a report shows it.
+	// Text is the condition as typed, for reports.
 	Text string
-	// Expression is what of Text is CEL or JSONPath.
+	// Expression is the part of Text that is CEL or JSONPath.
 	Expression string
 	// Type is the type of the status condition.
 	Type string
-	// Value is what the status condition, or what the JSONPath finds, has to be;
-	// for JSONPath only if HasValue.
+	// Value is the required value of the status condition or JSONPath; for JSONPath only if
+	// HasValue.
 	Value    string
 	HasValue bool
-	// Rules are what is stated of kinds, for Ready; nil is the table of the program alone.
+	// Rules are the rules for Ready; nil means the shipped table alone.
 	Rules *Set
 	// Once: there is one look and no wait, so Ready takes a lasting fault at face value.
 	Once bool
 }
 
-// specError is a text that says no condition.
+// specError says that a text is no condition.
 type specError struct{ text, message, hint string }
 
 func (e *specError) Error() string { return fmt.Sprintf("%q: %s", e.text, e.message) }
 
 func (e *specError) Hint() string { return e.hint }
 
-// NeedsSchema reports whether Compile can make use of the schema of a kind: where not, it need not
-// be read. Readiness is built in for many kinds.
+// NeedsSchema reports whether Compile uses the kind's schema. If not, it need not be read:
+// readiness is built in for many kinds.
 func (s Spec) NeedsSchema(gvk schema.GroupVersionKind) bool {
 	switch s.Kind {
 	case CEL, JSONPath:
@@ -180,7 +178,7 @@ func (c *inCEL) evaluate(ctx context.Context, obj map[string]any, _ time.Time) V
 
 func (c *inCEL) reads() cel.Reads { return c.expression.Read }
 
-// wrong says of an error in the expression where in the text that was typed it is.
+// wrong adds the place in the typed text to an error of the expression.
 func (s Spec) wrong(err error) error {
 	at, ok := errors.AsType[*cel.Error](err)
 	if !ok {
@@ -198,8 +196,7 @@ type conditionType struct {
 	wantType, want string
 }
 
-// newStatus refuses kinds of which the schema says that they have no conditions:
-// such a wait would never end.
+// newStatus refuses kinds without status.conditions in their schema: such a wait would never end.
 func newStatus(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*conditionType, error) {
 	if s != nil && !cel.IsOpen(s) {
 		if _, ok := s.Properties["status"]; !ok {
@@ -217,8 +214,8 @@ func (s *conditionType) reads() cel.Reads {
 	return cel.Reads{Paths: [][]string{{"status", "conditions"}, {"status", "observedGeneration"}}}
 }
 
-// evaluate compares as kubectl does, without regard to case. A statement about an earlier
-// generation counts for nothing (edge case 47).
+// evaluate compares as kubectl does, ignoring case. A condition of an earlier generation does not
+// count (edge case 47).
 func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verdict {
 	inner, _ := obj["status"].(map[string]any)
 	value := readiness.Value{Expr: "condition " + s.wantType}
@@ -231,7 +228,7 @@ func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.T
 	found := list[i]
 	value.Value = found.Status
 	out := Verdict{Met: strings.EqualFold(found.Status, s.want), Reason: cmp.Or(found.Reason, "Condition"), Message: found.Message, Values: []readiness.Value{value}}
-	// The condition's own generation counts before that of the status, as for kubectl.
+	// The condition's own generation precedes the status's, as in kubectl.
 	observed, says := found.ObservedGeneration, found.Observes
 	if !says {
 		observed, says = object.WholeNumber(inner["observedGeneration"])
@@ -243,8 +240,8 @@ func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.T
 	return out
 }
 
-// absence says that an object has no such condition now, and which one may have been meant.
-// It may still come: only the controller knows all that there will be.
+// absence says that the object lacks the condition now, and suggests a similar one. It may still
+// come: only the controller knows all its conditions.
 func (s *conditionType) absence(status map[string]any) string {
 	const most = 8
 	var has []string
@@ -266,18 +263,17 @@ func (s *conditionType) absence(status map[string]any) string {
 	return absent + "; there are " + strings.Join(has, ", ")
 }
 
-// CompileError says where and why the text of a condition is wrong.
+// CompileError says where and why a condition is wrong.
 type CompileError struct {
 	// Spec is the condition as typed.
 	Spec Spec
-	// Line and Column are the place in Spec.Text, both from 1; zero where the
-	// whole is wrong.
+	// Line and Column are the place in Spec.Text, from 1; zero if the whole is wrong.
 	Line, Column int
 	// Message is one line without the place.
 	Message string
-	// Meant is what was probably meant, such as the nearest name; may be empty.
+	// Meant is a suggestion, such as the nearest name; may be empty.
 	Meant string
-	// Advice is what to write where no name is near; may be empty.
+	// Advice is what to write if there is no suggestion; may be empty.
 	Advice string
 }
 
@@ -303,7 +299,7 @@ func brief(text string) string {
 	return text
 }
 
-// Hint returns what was probably meant, or what to write.
+// Hint returns the suggestion or the advice.
 func (e *CompileError) Hint() string {
 	if e.Meant == "" {
 		return e.Advice

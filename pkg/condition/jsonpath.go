@@ -21,13 +21,13 @@ import (
 type path struct {
 	spec   Spec
 	secret bool
-	// steps are the path, if names and positions are all there is to it.
+	// steps are the path if it consists of names and positions.
 	steps []any
-	// names are what it begins with.
+	// names are the names that it begins with.
 	names []string
 }
 
-// newPath refuses fields that the schema does not know, as in an expression.
+// newPath refuses fields that the schema lacks, as for expressions.
 func newPath(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*path, error) {
 	parsed, err := parsePath(one.Expression)
 	if err != nil {
@@ -46,7 +46,7 @@ func newPath(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*path, erro
 	return p, nil
 }
 
-// parsePath parses; what the library panics with on what a user typed is an error.
+// parsePath parses a path. The library panics at some inputs, which becomes an error.
 func parsePath(expression string) (parsed *jsonpath.Parser, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -56,8 +56,8 @@ func parsePath(expression string) (parsed *jsonpath.Parser, err error) {
 	return jsonpath.Parse("", expression)
 }
 
-// stepsOf returns the names and positions that the path begins with, and whether
-// they are all there is to it.
+// stepsOf returns the names and positions that the path begins with, and whether they are the whole
+// path.
 func stepsOf(parsed *jsonpath.Parser) (steps []any, whole bool) {
 	if len(parsed.Root.Nodes) != 1 {
 		return nil, false
@@ -69,7 +69,7 @@ func stepsOf(parsed *jsonpath.Parser) (steps []any, whole bool) {
 	for _, node := range list.Nodes {
 		switch node := node.(type) {
 		case *jsonpath.FieldNode:
-			if node.Value != "" { // {.} is the object as it is.
+			if node.Value != "" { // {.} is the object itself.
 				steps = append(steps, node.Value)
 			}
 		case *jsonpath.ArrayNode:
@@ -85,7 +85,7 @@ func stepsOf(parsed *jsonpath.Parser) (steps []any, whole bool) {
 	return steps, len(steps) > 0
 }
 
-// unknownField returns an error for the first name that the schema does not know.
+// unknownField returns an error for the first name that the schema lacks.
 func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps []any) error {
 	for i, step := range steps {
 		if cel.IsOpen(s) {
@@ -116,8 +116,7 @@ func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps [
 	return nil
 }
 
-// reads is what is below the names that the path begins with: nothing in a path
-// leads back from there.
+// reads returns what is below the names that the path begins with: a path does not lead back up.
 func (p *path) reads() cel.Reads {
 	if len(p.names) == 0 {
 		return cel.Reads{All: true}
@@ -156,7 +155,7 @@ func (p *path) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verd
 	return out
 }
 
-// visible returns what of the value of a Secret may be seen.
+// visible returns what may be shown of a value in a Secret.
 func (p *path) visible(obj map[string]any) any {
 	found, err := p.find(cel.Masked(obj))
 	if err != nil || len(found) == 0 {
@@ -165,7 +164,7 @@ func (p *path) visible(obj map[string]any) any {
 	return found[0]
 }
 
-// find returns the values that the path leads to; null is none.
+// find returns the values that the path leads to; none for null.
 func (p *path) find(obj map[string]any) ([]any, error) {
 	if p.steps == nil {
 		return p.search(obj)
@@ -177,9 +176,8 @@ func (p *path) find(obj map[string]any) ([]any, error) {
 	return []any{found}, nil
 }
 
-// search is for what is more than names and positions. A template keeps state while it
-// runs, so each run has its own; and it finds its way by reflection: a panic on one object
-// is no reason to stop evaluating.
+// search handles more than names and positions. A template keeps state, so each call has its own;
+// and it uses reflection: a panic about one object must not stop the evaluation.
 func (p *path) search(obj map[string]any) (found []any, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -6,8 +6,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Parse reads one --for or --fail-on. A text that none of the known words starts
-// is CEL. Errors have a Hint.
+// Parse parses one --for or --fail-on. A text without a known prefix is CEL. Errors have a Hint.
 func Parse(text string) (Spec, error) {
 	trimmed := strings.TrimSpace(text)
 	word, rest, valued := strings.Cut(trimmed, "=")
@@ -58,8 +57,7 @@ func parseStatus(text, trimmed, rest string) (Spec, error) {
 	return s, nil
 }
 
-// slip tells what a lone word was probably meant to be; empty for what may well be
-// CEL.
+// slip suggests what a single word was meant to be; empty if it may be CEL.
 func slip(typed string) string {
 	word, _, _ := strings.Cut(typed, "=")
 	if strings.ContainsAny(word, " .()[]!<>&|\"'") {
@@ -79,8 +77,8 @@ func slip(typed string) string {
 	}
 }
 
-// parseJSONPath reads what follows "jsonpath=": a template in braces, which may
-// hold "=" itself, or a path without them.
+// parseJSONPath parses what follows "jsonpath=": a template in braces, which may contain "=", or a
+// path without them.
 func parseJSONPath(typed, trimmed, rest string) (Spec, error) {
 	s := Spec{Kind: JSONPath, Text: trimmed}
 	hint := "such as --for=jsonpath='{.status.phase}'=Running"
@@ -103,8 +101,8 @@ func parseJSONPath(typed, trimmed, rest string) (Spec, error) {
 	return s, nil
 }
 
-// endOfPath returns where the path ends and its value begins; less than 0 where a
-// bracket or a quote is not closed.
+// endOfPath returns where the path ends and its value begins; negative if a bracket or a quote is
+// not closed.
 func endOfPath(text string) int {
 	var open []rune
 	var quote rune
@@ -135,7 +133,7 @@ func endOfPath(text string) int {
 	return len(text)
 }
 
-// unquoted takes off quotes that no shell has taken off.
+// unquoted removes quotes that no shell has removed.
 func unquoted(text string) string {
 	if len(text) > 1 && (text[0] == '\'' || text[0] == '"') && text[len(text)-1] == text[0] {
 		return text[1 : len(text)-1]
@@ -143,7 +141,7 @@ func unquoted(text string) string {
 	return text
 }
 
-// template completes a path as kubectl does: x.y, .x.y, {x.y} and {.x.y} are one.
+// template completes a path as kubectl does: x.y, .x.y, {x.y} and {.x.y} are equal.
 func template(path string) string {
 	inner := strings.TrimSpace(path)
 	if strings.HasPrefix(inner, "{") && strings.HasSuffix(inner, "}") {

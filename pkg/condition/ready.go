@@ -13,14 +13,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
-// ready evaluates ready by the rule that is stated of a kind, or else by the conventions.
+// ready evaluates readiness by the kind's rule, or else by the conventions.
 type ready struct {
 	conventions conventions
-	// stated is nil where no rule is.
+	// stated is nil without a rule.
 	stated *stated
 }
 
-// newReady looks for a rule that is stated of the kind.
+// newReady looks for a rule of the kind.
 func newReady(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*ready, error) {
 	out := &ready{conventions: conventions{rule: readiness.For(gvk)}}
 	if cel.HasNoStatus(s) {
@@ -56,11 +56,11 @@ func (r *ready) reads() cel.Reads {
 	return r.stated.read.And(r.conventions.reads())
 }
 
-// conventions evaluate ready by what a kind says of itself.
+// conventions evaluates readiness by the status that the object has.
 type conventions struct {
 	rule readiness.Rule
-	// began is when the first object was evaluated: what stood there before may have been
-	// mended just then. It is nil where no one waits.
+	// began is when the first object was evaluated: an earlier fault may have been mended just
+	// then. It is nil if nothing waits.
 	began *atomic.Pointer[time.Time]
 }
 
@@ -78,7 +78,7 @@ func verdictOf(v readiness.Verdict) Verdict {
 	return Verdict{Met: v.Ready, Failed: v.Failed, Reason: v.Reason, Message: v.Message, Values: v.Values, Recheck: v.Recheck}
 }
 
-// named is what names an object and its version.
+// named returns the fields that identify an object and its version.
 func named() [][]string {
 	return [][]string{
 		{"apiVersion"},
@@ -92,12 +92,12 @@ func named() [][]string {
 	}
 }
 
-// Trim returns a copy of the object that holds no more than the conditions read, and what names its
-// version: they say of it what they say of the object itself. Its contents are shared with obj, and
-// it is obj where a condition reads all of it.
+// Trim returns a copy of the object with only what the conditions read and what identifies its
+// version, on which they evaluate the same. It shares its contents with obj, and is obj if a
+// condition reads all of it.
 func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	if obj == nil {
-		return nil // And not an object that is empty: that one exists.
+		return nil // An empty object would exist.
 	}
 	total := cel.Reads{Paths: named()}
 	for _, c := range conds {
@@ -114,8 +114,8 @@ func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	return out
 }
 
-// specTimesOf returns managed fields without fields: what is left is when each
-// owner wrote, and whether it was the spec.
+// specTimesOf returns managed fields without fields: when each owner wrote, and whether it wrote
+// the spec.
 func specTimesOf(obj map[string]any) []any {
 	var out []any
 	entries, _ := cel.Meta(obj)["managedFields"].([]any)

@@ -2,7 +2,7 @@ package condition
 
 import (
 	"bytes"
-	_ "embed" // for the table of kinds
+	_ "embed" // the shipped table
 	"errors"
 	"fmt"
 	"io"
@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The annotations of a definition that say when its objects are ready or have failed, and
-// how to say what they lack.
+// The annotations of a CRD that define when its objects are ready or have failed, and how to say
+// what they lack.
 const (
 	ReadyAnnotation   = "k8sconnect.io/ready"
 	FailedAnnotation  = "k8sconnect.io/failed"
@@ -28,20 +28,19 @@ var shipped []byte
 
 const fromTable = "the table of kinds that is part of this program"
 
-// Formula is CEL over self, the object, and where it is written.
+// Formula is CEL over self, the object, with its place.
 type Formula struct {
 	Text string
-	// Source names a file or an annotation; Line is zero where there is no line.
+	// Source is a file or an annotation; Line is zero without a line.
 	Source string
 	Line   int
 }
 
-// Rule says when objects of a kind are ready, in CEL. Each of its formulas may be
-// empty: what it does not say, the conventions do.
+// Rule defines when objects of a kind are ready, in CEL. The conventions replace empty formulas.
 type Rule struct {
 	Group, Kind            string
 	Ready, Failed, Message Formula
-	// From says where it comes from.
+	// From is its source.
 	From string
 }
 
@@ -50,19 +49,19 @@ func (r Rule) IsZero() bool {
 	return r.Ready.Text == "" && r.Failed.Text == "" && r.Message.Text == ""
 }
 
-// Names reports whether a formula of the rule mentions a word, such as the type of a condition.
+// Names reports whether a formula of the rule contains a word, such as the type of a condition.
 func (r Rule) Names(word string) bool {
 	return strings.Contains(r.Ready.Text+r.Failed.Text, word)
 }
 
-// Shipped reports whether the rule is one of the table that is part of this program.
+// Shipped reports whether the rule is from the shipped table.
 func (r Rule) Shipped() bool { return r.From == fromTable }
 
-// Exists reports whether the rule is one of the shipped table that asks no more than that
-// the object is there and that nothing in its status is wrong.
+// Exists reports whether the rule is a shipped one that requires only that the object exists and
+// that nothing in its status is wrong.
 func (r Rule) Exists() bool { return r.From == fromTable && r.Ready.Text == "true" }
 
-// Error is about a formula of a file or of an annotation.
+// Error is a fault in a formula of a file or annotation.
 type Error struct {
 	Source string
 	Line   int
@@ -152,16 +151,16 @@ func readRule(source, from string, item *yaml.Node) (Rule, error) {
 	return rule, errors.Join(faults...)
 }
 
-// Shipped is the rule of a kind in the table that is part of the program.
+// Shipped returns the rule of a kind in the shipped table.
 func Shipped(gk schema.GroupKind) (Rule, bool) {
 	if !bytes.Contains(shipped, []byte("kind: "+gk.Kind)) {
-		return Rule{}, false // Most kinds, without reading it.
+		return Rule{}, false // The case of most kinds, without decoding the table.
 	}
 	rule, found := shippedTable()[gk]
 	return rule, found
 }
 
-// ShippedKinds are the kinds of that table.
+// ShippedKinds returns the kinds of that table.
 func ShippedKinds() []schema.GroupKind {
 	var all []schema.GroupKind
 	for gk := range shippedTable() {
@@ -173,20 +172,19 @@ func ShippedKinds() []schema.GroupKind {
 func shippedTable() map[schema.GroupKind]Rule {
 	table, err := readTable("kinds.yaml", fromTable, shipped)
 	if err != nil {
-		return nil // A test reads it, so that this is not possible.
+		return nil // A test decodes it.
 	}
 	return table
 }
 
-// Set is what is stated of kinds: in files of the user, in annotations of definitions,
-// and in the table that is shipped, in this order. It is safe for concurrent use. A nil
-// *Set has the table alone.
+// Set holds the rules of kinds: from the user's files, the annotations of CRDs and the shipped
+// table, in this order. It is safe for concurrent use. A nil *Set has the table alone.
 type Set struct {
 	mu             sync.Mutex
 	given, learned map[schema.GroupKind]Rule
 }
 
-// Read reads a table of kinds as a user states it. No formula is compiled.
+// Read parses a user's table without compiling its formulas.
 func Read(source string, data []byte) (*Set, error) {
 	table, err := readTable(source, "the file "+source, data)
 	if err != nil {
@@ -195,7 +193,7 @@ func Read(source string, data []byte) (*Set, error) {
 	return &Set{given: table}, nil
 }
 
-// Kinds are those of the user's file.
+// Kinds returns the kinds of the user's file.
 func (r *Set) Kinds() []schema.GroupKind { return slices.Collect(maps.Keys(r.given)) }
 
 // Of returns the rule of a kind.
@@ -212,7 +210,7 @@ func (r *Set) Of(gk schema.GroupKind) (Rule, bool) {
 	return Shipped(gk)
 }
 
-// Learn takes in what the definition of a kind states by its annotations.
+// Learn adds the rule in the annotations of a kind's CRD.
 func (r *Set) Learn(gk schema.GroupKind, definition string, annotations map[string]string) {
 	formula := func(name string) Formula {
 		return Formula{Text: annotations[name], Source: "customresourcedefinition " + definition + ", annotation " + name}

@@ -13,19 +13,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// stated evaluates ready by a rule that is stated in CEL; what that does not say, the
-// conventions do.
+// stated evaluates readiness by a rule in CEL, and by the conventions where the rule says nothing.
 type stated struct {
 	isReady, fail *placed
 	rule          Rule
-	// message makes the sentence for what is not ready; nil where the rule has none.
+	// message makes the sentence for an object that is not ready; nil if the rule has none.
 	message *cel.Message
 	secret  bool
 	read    cel.Reads
 }
 
-// compileRule compiles the formulas of a rule. They are not typed: a rule is for all
-// versions of a kind. Errors are *RuleError.
+// compileRule compiles the formulas of a rule, untyped, because a rule is for all versions of a
+// kind. Errors are *RuleError.
 func compileRule(gvk schema.GroupVersionKind, rule Rule) (*stated, error) {
 	l := cel.Language{GVK: gvk}
 	out := &stated{rule: rule, secret: cel.IsSecret(gvk), read: cel.Reads{SpecTimes: true}}
@@ -49,7 +48,7 @@ func compileRule(gvk schema.GroupVersionKind, rule Rule) (*stated, error) {
 	return out, errors.Join(readyErr, failedErr, messageErr)
 }
 
-// placed is a formula that says where it is written when it cannot be evaluated.
+// placed is a formula that adds its place to errors of the evaluation.
 type placed struct {
 	*inCEL
 	formula Formula
@@ -63,7 +62,7 @@ func (p *placed) evaluate(ctx context.Context, obj map[string]any, now time.Time
 	return v
 }
 
-// wrongIn says where the formula is that is wrong.
+// wrongIn adds the place of the formula to an error.
 func wrongIn(f Formula, err error) error {
 	line := f.Line
 	if at, ok := errors.AsType[*CompileError](err); ok && line > 0 && at.Line > 1 {
@@ -82,7 +81,7 @@ func (r *stated) compileMessage(l *cel.Language, f Formula) (*cel.Message, error
 	return m, nil
 }
 
-// evaluate asks the rule, once it is clear that the status is of the present generation.
+// evaluate applies the rule once the status is of the current generation.
 func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time, otherwise conventions) Verdict {
 	if v, decided := readiness.Common(obj, now); decided {
 		return verdictOf(v)
@@ -108,7 +107,7 @@ func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time
 	case v.Err != nil:
 		return v
 	}
-	if r.fail == nil { // The conventions decide the part that the rule leaves out.
+	if r.fail == nil { // The conventions replace what the rule lacks.
 		if v := byConventions(); v.Failed {
 			v.Message = r.say(ctx, obj, v.Message, byConventions)
 			return v
@@ -117,8 +116,8 @@ func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time
 	return Verdict{Reason: "InProgress", Message: r.say(ctx, obj, "the rule of its kind does not hold yet: "+text.OneLine(r.rule.Ready.Text), byConventions), Values: v.Values}
 }
 
-// failure returns a condition by which something plainly has failed and which the rule does
-// not name; nil if there is none.
+// failure returns a condition that plainly reports a failure and that the rule does not name; nil
+// if there is none.
 func (r *stated) failure(obj map[string]any) *readiness.Statement {
 	for _, one := range readiness.Read(obj) {
 		if one.Condition && one.Within == "" && one.Value == "True" && one.Complains() && !one.IsPositive() && !r.rule.Names(one.Name) {
@@ -128,8 +127,8 @@ func (r *stated) failure(obj map[string]any) *readiness.Statement {
 	return nil
 }
 
-// say is the rule's own message, or else what the status says by the conventions, or
-// else the sentence.
+// say returns the rule's own message, or else what the status says by the conventions, or else the
+// sentence.
 func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, byConventions func() Verdict) string {
 	if r.message != nil && !r.secret {
 		if said := r.message.Say(ctx, obj); said != "" {
@@ -142,8 +141,8 @@ func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, b
 	return sentence
 }
 
-// ParseRules reads a table of kinds. Each formula is compiled, so that a slip in one is an
-// error with the file and the line, whether its kind is waited for or not.
+// ParseRules parses a table and compiles each formula, so that every fault is found, with file and
+// line, whatever is waited for.
 func ParseRules(source string, data []byte) (*Set, error) {
 	read, err := Read(source, data)
 	if err != nil {
@@ -158,22 +157,21 @@ func ParseRules(source string, data []byte) (*Set, error) {
 	return read, errors.Join(faults...)
 }
 
-// Verdict is what a condition says of one version of one object.
+// Verdict is the result of a condition on one version of one object.
 type Verdict struct {
 	Met bool
-	// Failed is terminal: not met, and will not be until something is changed.
+	// Failed is terminal: not met, and it will not be until something is changed.
 	Failed bool
 	// Reason is short and stable: InProgress, StaleStatus, JobFailed, Absent.
 	Reason string
 	// Message is one sentence for people. It may quote the cluster.
 	Message string
-	// Values are what the condition read, in order of appearance. Those of Secrets are
-	// masked.
+	// Values are what the condition read, in order of appearance. Values of Secrets are masked.
 	Values []readiness.Value
-	// Err says why it could not be evaluated: neither met nor not.
+	// Err is why it could not be evaluated: neither met nor not.
 	Err error
-	// Recheck is the time after which the verdict may be another although the
-	// object is the same; zero where only a change of the object can change it.
+	// Recheck is the time after which the verdict may change although the object does not; zero if
+	// only a change of the object changes it.
 	Recheck time.Duration
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// ask asks for the deletion of a target.
+// ask requests the deletion of a target.
 func (e *Engine) ask(ctx context.Context, t *target) {
 	if !e.begin(t) {
 		return
@@ -65,7 +65,7 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 	}
 }
 
-// take returns the object as it was seen last, if its item asks about that.
+// take returns the object as it was last seen, if its item has a Stays function.
 func (e *Engine) take(t *target) *unstructured.Unstructured {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -75,7 +75,7 @@ func (e *Engine) take(t *target) *unstructured.Unstructured {
 }
 
 // goesAt reports whether the object is to be deleted as it is, and binds the deletion to that
-// version. If the object stays, it is reported.
+// version. It reports an object that stays.
 func (e *Engine) goesAt(t *target, live *unstructured.Unstructured, how *object.Deletion) bool {
 	if t.Stays == nil || live == nil {
 		return true
@@ -88,8 +88,7 @@ func (e *Engine) goesAt(t *target, live *unstructured.Unstructured, how *object.
 	return true
 }
 
-// lost finds out what became of a request to which no answer came: the object tells,
-// if it can be read.
+// lost reads the object to find out what became of a request without an answer.
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	live, readErr := e.Server.Get(ctx, *t.kind, t.Ref)
 	switch {
@@ -104,7 +103,7 @@ func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	}
 }
 
-// begin reports whether there is something to do about a target.
+// begin reports whether a target needs a request.
 func (e *Engine) begin(t *target) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -120,8 +119,7 @@ func (e *Engine) begin(t *target) bool {
 	return true
 }
 
-// still returns the object, if the one that has the name is the one that is meant.
-// If not, the target is reported.
+// still returns the object if it is the one that is meant. If not, it reports the target.
 func (e *Engine) still(ctx context.Context, t *target) *unstructured.Unstructured {
 	live, err := e.Server.Get(ctx, *t.kind, t.Ref)
 	switch {
@@ -137,7 +135,7 @@ func (e *Engine) still(ctx context.Context, t *target) *unstructured.Unstructure
 	return nil
 }
 
-// accepted takes note of an object whose deletion the server has accepted.
+// accepted records an object whose deletion the server has accepted.
 func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -153,15 +151,15 @@ func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 			e.see(t, live)
 		}
 	case live.GetDeletionTimestamp() == nil:
-		e.finish(t, event.Deleted{Action: event.Gone}) // Some kinds answer with the object that they have deleted.
+		e.finish(t, event.Deleted{Action: event.Gone}) // For some kinds, the answer is the object that was deleted.
 	default:
 		t.keep(live)
 		e.finish(t, event.Deleted{Action: event.Remains})
 	}
 }
 
-// each runs do for all targets side by side. The server's client keeps the pace,
-// so the bound here only limits memory.
+// each runs do for all targets concurrently. The client limits the rate; this bound only limits
+// memory.
 func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {
 	const side = 256
 	var g errgroup.Group
@@ -177,42 +175,40 @@ func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Co
 	_ = g.Wait() // do reports by events, never by an error
 }
 
-// otherNow says of an object that is gone what is there instead (edge case 68).
+// otherNow is the message for an object that was replaced (edge case 68).
 const otherNow = "it is gone; another object has its name now, and was left alone"
 
-// isUnserved tells that the kind went, and all its objects with it. An API whose
-// server does not answer is something else, and so is a kind that is served in
-// another version.
+// isUnserved reports whether the kind, and all its objects with it, is gone. That is not so for an
+// API whose server does not answer, or for a kind served at another version.
 func isUnserved(err error) bool {
 	return meta.IsNoMatchError(err) && errors.Unwrap(err) == nil
 }
 
-// mayBeWritten reports whether a request failed for want of an answer.
+// mayBeWritten reports whether a request got no answer.
 func mayBeWritten(err error) bool {
 	var underway interface{ MayBeWritten() bool }
 	return errors.As(err, &underway) && underway.MayBeWritten()
 }
 
-// inTrouble tells that the server failed, which is no answer.
+// inTrouble reports whether the server failed, which is no answer.
 func inTrouble(err error) bool {
 	return apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsTimeout(err) ||
 		apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)
 }
 
-// contents is what is known of what a target holds.
+// contents is what we know of a target's contents.
 type contents struct {
 	running bool
-	// left is how many objects it holds, most how many it held at first.
+	// left is how many objects it holds, most how many it held at most.
 	left, most int
-	// due is when to count again, zero before the first time, and pause what came
-	// before it.
+	// due is when to count again, zero before the first time; pause was the last interval.
 	due   time.Time
 	pause time.Duration
 }
 
 const (
-	// countAfter is when an object that is still there is counted first; then pauses
-	// grow from countFirst to countLast.
+	// countAfter is when the contents are first counted; then pauses grow from countFirst to
+	// countLast.
 	countAfter = 500 * time.Millisecond
 	countFirst = 2 * time.Second
 	countLast  = 10 * time.Second
@@ -225,7 +221,7 @@ func (c *contents) next(asked time.Time) time.Time {
 	return c.due
 }
 
-// holds reports whether objects of the kind go only after what they hold.
+// holds reports whether objects of the kind go only after their contents.
 func holds(kind object.Kind) bool {
 	switch kind.GVK.GroupKind().String() {
 	case "Namespace", "CustomResourceDefinition.apiextensions.k8s.io":

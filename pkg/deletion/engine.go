@@ -1,6 +1,6 @@
-// Package deletion deletes objects in reverse order and watches until they are gone, each bound to
-// the UID that was found. Start with [Reverse] and [Engine.Run]. An object that cannot be seen is
-// never reported as gone. It does not know why objects are stuck, and prints nothing.
+// Package deletion deletes objects in reverse order, each bound to its UID, and watches until they
+// are gone. Start with [Reverse] and [Engine.Run]. It never reports an object as gone that it
+// cannot see. It does not know why objects are stuck, and prints nothing.
 package deletion
 
 import (
@@ -18,75 +18,71 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// Server is what the engine needs of a cluster. Its calls retry what may pass and
-// keep the pace that the server allows.
+// Server is the part of the API client that the engine needs. Its calls retry and limit their own
+// rate.
 type Server interface {
 	watchset.Watcher
 	object.Getter
 	object.Deleter
-	// Permitted reports whether we may do what verb says with the object.
+	// Permitted reports whether we may do verb with the object.
 	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
-	// RemoveFinalizer removes one finalizer from the object at the version that was
-	// read.
+	// RemoveFinalizer removes one finalizer from the object at the version that was read.
 	RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error)
-	// ExplainRefusal names the webhook behind the refusal of an object of the kind, where
-	// there is one; it returns other errors as they are.
+	// ExplainRefusal names the webhook that refused an object of the kind; it returns other errors
+	// unchanged.
 	ExplainRefusal(ctx context.Context, kind object.Kind, err error) error
 }
 
-// Counter counts what an object holds that goes before it does: the contents of a
-// namespace, the instances of a CRD.
+// Counter counts the objects that have to go before an object: the contents of a namespace, the
+// instances of a CRD.
 type Counter interface {
 	Count(ctx context.Context, live *unstructured.Unstructured) (int, error)
 }
 
-// Explainer says why an object that is terminating does not go, the cause that matters most first.
-// Unreadable objects are part of the error; the causes that it has found nevertheless count.
+// Explainer returns why a terminating object does not go, the most important cause first. An error
+// about unreadable objects may come with causes that were found nevertheless.
 type Explainer interface {
 	Explain(ctx context.Context, kind object.Kind, live *unstructured.Unstructured) ([]event.Cause, error)
 }
 
 const (
-	// blindFor is how long there may be nothing but errors before an object counts as
-	// unknown.
+	// blindFor is how long reads may fail before an object counts as unknown.
 	blindFor = 5 * time.Minute
-	// glance is how long objects are looked for after an outage that was outlived for nothing.
+	// glance is how long objects are looked for once an outage has lasted too long.
 	glance = 2 * time.Second
-	// stuckAfter is how long nothing moves before the Explainer is asked why.
+	// stuckAfter is how long nothing moves before the Explainer is called.
 	stuckAfter = 15 * time.Second
 )
 
-// Engine deletes. Server and Emit are needed; one Engine is for one run.
+// Engine deletes in one run. Server and Emit are required.
 type Engine struct {
 	Server Server
-	// First is asked in the place of Server what there is, while there is no outage to
-	// outlive; nil asks Server.
+	// First lists the objects instead of Server while there is no outage to outlive; nil uses
+	// Server.
 	First watchset.Watcher
-	// Explainer is asked why objects do not go; nil explains nothing.
+	// Explainer explains stuck objects; nil explains nothing.
 	Explainer Explainer
-	// Counter counts what objects hold; nil counts nothing.
+	// Counter counts the contents of objects; nil counts nothing.
 	Counter Counter
 
-	// Propagation says what becomes of dependents; empty leaves it to the server.
+	// Propagation decides about dependents; empty leaves it to the server.
 	Propagation metav1.DeletionPropagation
-	// GracePeriod in seconds; nil is each object's own.
+	// GracePeriod is in seconds; nil means each object's own.
 	GracePeriod *int64
 	DryRun      object.DryRun
-	// Wait until everything is gone.
+	// Wait waits until everything is gone.
 	Wait bool
-	// IgnoreAbsent makes objects that are not there no failure.
+	// IgnoreAbsent makes a missing object no failure.
 	IgnoreAbsent bool
-	// Timeout is how long an object of the kind may take to go; nil, and 0, is as
-	// long as it takes.
+	// Timeout is how long an object of the kind may take to go; nil, or 0, sets no limit.
 	Timeout func(object.Kind) time.Duration
-	// StuckAfter is how long nothing moves before the Explainer is asked; 0 means
-	// 15 seconds.
+	// StuckAfter is how long nothing moves before the Explainer is called; 0 means 15 seconds.
 	StuckAfter time.Duration
-	// EndsFor returns how long a cause has to last, while nothing moves, before an object is no
-	// longer waited for; 0 if it never ends the wait. Nil ends no wait.
+	// EndsFor returns how long a cause has to last, while nothing moves, to end the wait for an
+	// object; 0 if it never does. Nil ends no wait.
 	EndsFor func(event.Cause) time.Duration
-	// Finalizer is removed from objects that are terminating, instead of deleting
-	// any. Confirm is asked before, once every object was explained.
+	// Finalizer is removed from terminating objects, instead of deleting any. Confirm is called
+	// first, once every object was explained.
 	Finalizer string
 	Confirm   func(ctx context.Context, finalizer string, refs []object.Ref) error
 	// Emit is called for each event, one at a time.
@@ -94,18 +90,18 @@ type Engine struct {
 
 	mu      sync.Mutex // guards everything below, the views and their targets
 	planned bool
-	// underway: a deletion was requested, and for its sake an outage is outlived. outlived:
-	// one has been, for nothing, and the server has answered nothing since.
+	// underway: a deletion was requested, so that outages are outlived. outlived: one lasted too
+	// long, and the server has not answered since.
 	underway, outlived bool
 	outcome            Outcome
 	// aggregates are the ClusterRoles with an aggregationRule that are gone.
 	aggregates []*target
-	// pending is how many targets of the phase are not done, explained how many were
+	// pending counts the targets of the phase that are not done, explained those that were
 	// explained.
 	pending, explained int
-	// passed: it was said that not all of them are explained.
+	// passed: it was reported that some are not explained.
 	passed bool
-	// woken tells the wait that there may be something to do.
+	// woken wakes the wait.
 	woken chan struct{}
 	turns chan struct{}  // of explanations
 	side  sync.WaitGroup // of counting and explaining
@@ -118,7 +114,7 @@ func (e *Engine) keepsWatch() bool { return e.Wait && e.DryRun == object.DryRunN
 func (e *Engine) wake() {
 	select {
 	case e.woken <- struct{}{}:
-	default: // It is going to.
+	default: // It will look.
 	}
 }
 
@@ -131,9 +127,8 @@ func (e *Engine) stuckAfter() time.Duration {
 
 var errPhaseBefore = errors.New("objects that have to be deleted first are still there")
 
-// Run deletes the objects of the phases, one phase after the other. It returns an
-// *IncompleteError when not all of them are gone, and ctx's error when it was
-// interrupted.
+// Run deletes the objects phase by phase. It returns an *IncompleteError if some are not gone, and
+// ctx's error if it was interrupted.
 func (e *Engine) Run(ctx context.Context, phases []Phase) error {
 	e.woken, e.turns = make(chan struct{}, 1), make(chan struct{}, explainSide)
 	if allNamed(phases) {
@@ -164,8 +159,8 @@ func (e *Engine) Run(ctx context.Context, phases []Phase) error {
 	return nil
 }
 
-// phase deletes the objects of one phase. It returns false if some of them are
-// there still, or may be.
+// phase deletes the objects of one phase. It returns false if some of them are, or may be, still
+// there.
 func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 	watching, stop := context.WithCancel(ctx)
 	var views []*view
@@ -200,8 +195,8 @@ func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 	return e.close(ctx, targets)
 }
 
-// isDark reports whether an outage has been outlived for nothing, and the server has answered
-// no view since. The engine is locked.
+// isDark reports whether an outage has lasted too long and the server has answered no view since.
+// The engine is locked.
 func (e *Engine) isDark(views []*view) bool {
 	dark := e.outlived
 	for _, v := range views {
@@ -213,15 +208,14 @@ func (e *Engine) isDark(views []*view) bool {
 	return dark
 }
 
-// Outcome counts what kept a run from its end.
+// Outcome counts the objects that were not deleted.
 type Outcome struct {
-	// Remaining, Refused and Unknown are numbers of objects: still there when their time
-	// was over, refused by the server, and of unknown fate.
+	// Remaining, Refused and Unknown count the objects that were still there after their time, were
+	// refused by the server, or have an unknown outcome.
 	Remaining, Refused, Unknown int
 }
 
-// IncompleteError says that not everything is gone. Events have reported what happened to
-// each object.
+// IncompleteError says that some objects are not gone. The events have reported each.
 type IncompleteError struct {
 	Outcome
 }
@@ -230,5 +224,5 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("not everything is gone: %d still there, %d refused, %d unknown", e.Remaining, e.Refused, e.Unknown)
 }
 
-// ErrDeclined is what Confirm returns when the user said no.
+// ErrDeclined is Confirm's error if the user said no.
 var ErrDeclined = errors.New("not confirmed")

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// explain has a target explained, beside the wait. The engine is locked.
+// explain starts the explanation of a target, beside the wait. The engine is locked.
 func (e *Engine) explain(ctx context.Context, t *target) {
 	t.goes()
 	x := &t.explanation
@@ -54,13 +54,13 @@ func (e *Engine) explain(ctx context.Context, t *target) {
 		if over != nil {
 			e.finish(t, event.Deleted{Action: event.Remains, Reason: fmt.Sprintf(
 				"no longer waited for: %s has lasted for %s, and does not pass by itself", over.Code, x.last.Sub(x.lasting[over.Code]).Round(time.Second))})
-		} else if !next.IsZero() { // An answer from then decides.
+		} else if !next.IsZero() { // Only an answer from then on decides.
 			x.pause = min(x.pause, next.Sub(x.last))
 		}
 	})
 }
 
-// passOver says, once a phase, how many objects are not explained.
+// passOver reports, once a phase, how many objects are not explained.
 func (e *Engine) passOver() {
 	if e.passed {
 		return
@@ -69,7 +69,7 @@ func (e *Engine) passOver() {
 	e.Emit(event.Warned{Text: fmt.Sprintf("%d objects are still there; the first %d of them are explained, %d are not", e.pending, e.explained, e.pending-e.explained)})
 }
 
-// reasons asks the explainer, when it is the target's turn.
+// reasons calls the explainer when it is the target's turn.
 func (e *Engine) reasons(ctx context.Context, t *target, live *unstructured.Unstructured) ([]event.Cause, error) {
 	select {
 	case e.turns <- struct{}{}:
@@ -87,31 +87,31 @@ const (
 	explainFor = 30 * time.Second
 	// explainMost bounds the pause between two explanations of one object.
 	explainMost = 2 * time.Minute
-	// explainMany is how many objects of a phase are explained: of a thousand that wait for
-	// the same thing, no one reads more.
+	// explainMany is how many objects of a phase are explained: a thousand of them usually wait for
+	// the same thing.
 	explainMany = 50
-	// explainSide is how many are explained side by side.
+	// explainSide is how many are explained concurrently.
 	explainSide = 8
 )
 
-// explanation is what is known of why a target does not go.
+// explanation is what we know about why a target does not go.
 type explanation struct {
 	running bool
-	// last is when it was explained; zero for never. pause comes before the next.
+	// last is when it was last explained; zero for never. pause precedes the next.
 	last  time.Time
 	pause time.Duration
 	// causes are the latest; told is what was reported of them.
 	causes []event.Cause
 	told   schedule.Told
-	// passed over, because there are too many.
+	// passed: not explained, because there are too many.
 	passed bool
-	// lasting is since when each cause was found again and again that may end the wait.
+	// lasting is since when each cause that may end the wait has been found again and again.
 	lasting map[string]time.Time
 }
 
-// endsFor takes in the latest causes, found at now while nothing had moved since moved. It
-// returns the cause that has lasted long enough to end the wait, and else when the first of
-// them will have; zero for never.
+// endsFor records the latest causes, found at now while nothing had moved since moved. It returns
+// the cause that has lasted long enough to end the wait, or else when the first of them will have;
+// zero for never.
 func (x *explanation) endsFor(ends func(event.Cause) time.Duration, moved, now time.Time) (over *event.Cause, next time.Time) {
 	before := x.lasting
 	x.lasting = map[string]time.Time{}
@@ -136,7 +136,7 @@ func (x *explanation) endsFor(ends func(event.Cause) time.Duration, moved, now t
 	return nil, next
 }
 
-// next is when to explain a target of which nothing moves since then.
+// next is when to explain a target in which nothing has moved since then.
 func (x *explanation) next(since time.Time, after time.Duration) time.Time {
 	at := since.Add(after)
 	if again := x.last.Add(x.pause); again.After(at) {
@@ -145,14 +145,14 @@ func (x *explanation) next(since time.Time, after time.Duration) time.Time {
 	return at
 }
 
-// over tells that there is nothing to be had from explaining it now, when its time
-// is over: it was explained since it last moved, or since then.
+// over reports whether another explanation is useless now that its time is over: it was explained
+// since it last moved, or since then.
 func (x *explanation) over(moved, due time.Time) bool {
 	known := !x.last.IsZero() && (!x.last.Before(moved) || !x.last.Before(due))
 	return !x.running && (x.passed || known)
 }
 
-// see takes in a new version of an object that is going. The engine is locked.
+// see records a new version of an object that is going. The engine is locked.
 func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	t.keep(u)
 	t.goes()
@@ -165,11 +165,11 @@ func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	}
 	text := t.mark.step(next)
 	if t.contents.most > 0 && len(t.mark.finalizers) == len(next.finalizers) {
-		text = "" // How much is left in it says more.
+		text = "" // The number of objects left in it says more.
 	}
 	t.mark = next
 	if t.marks[next.text()] {
-		return // Back and forth is no progress.
+		return // Flapping is no progress.
 	}
 	t.marks[next.text()] = true
 	t.moved = time.Now()
@@ -178,8 +178,8 @@ func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	}
 }
 
-// goes reports that something moved, at most once a second for an object. News that has to
-// wait is replaced by newer news. The engine is locked.
+// goes reports that something moved, at most once a second for an object. News that has to wait is
+// replaced by newer news. The engine is locked.
 func (e *Engine) goes(t *target, g event.Going) {
 	t.news = &g
 	if e.tellNews(t, time.Now()) > 0 {
@@ -187,7 +187,7 @@ func (e *Engine) goes(t *target, g event.Going) {
 	}
 }
 
-// tellNews tells what moved in an object, and returns how long that has to wait yet.
+// tellNews reports news of an object, and returns how long it still has to wait.
 func (e *Engine) tellNews(t *target, now time.Time) time.Duration {
 	if t.news == nil {
 		return 0
@@ -200,7 +200,7 @@ func (e *Engine) tellNews(t *target, now time.Time) time.Duration {
 	return left
 }
 
-// count counts what a target holds, beside the wait. The engine is locked.
+// count counts a target's contents, beside the wait. The engine is locked.
 func (e *Engine) count(ctx context.Context, t *target) {
 	c, live := &t.contents, t.live
 	c.running = true
@@ -213,7 +213,7 @@ func (e *Engine) count(ctx context.Context, t *target) {
 		c.due = time.Now().Add(c.pause)
 		defer e.wake()
 		if err != nil || t.done || ctx.Err() != nil {
-			return // Its conditions tell, later and less.
+			return // Its conditions say so, later and less.
 		}
 		before, known := c.left, c.most > 0
 		c.left, c.most = n, max(n, c.most)

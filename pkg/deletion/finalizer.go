@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// refuse says why the finalizer is not removed from an object; nil if it may be.
+// refuse returns why the finalizer must not be removed from an object; nil if it may be.
 func refuse(live *unstructured.Unstructured, finalizer string) error {
 	switch {
 	case live == nil || live.GetDeletionTimestamp() == nil:
@@ -39,8 +39,8 @@ func refuse(live *unstructured.Unstructured, finalizer string) error {
 	return nil
 }
 
-// release removes the finalizer from targets that are terminating, after each was explained
-// and the user has agreed (edge case 69).
+// release removes the finalizer from terminating targets, after each was explained and the user has
+// agreed (edge case 69).
 func (e *Engine) release(ctx context.Context, targets []*target) {
 	var eligible []*target
 	var refs []object.Ref
@@ -74,7 +74,7 @@ func (e *Engine) release(ctx context.Context, targets []*target) {
 	e.each(ctx, eligible, e.releaseOne)
 }
 
-// leave reports an object whose finalizer stays because the user did not agree.
+// leave reports an object that keeps its finalizer because the user did not agree.
 func (e *Engine) leave(t *target, why error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -84,8 +84,8 @@ func (e *Engine) leave(t *target, why error) {
 	}
 }
 
-// releaseOne removes the finalizer from the version that was seen, and from no
-// other without looking again.
+// releaseOne removes the finalizer from the version that was seen, and looks again before it tries
+// another.
 func (e *Engine) releaseOne(ctx context.Context, t *target) {
 	if !e.begin(t) {
 		return
@@ -99,7 +99,7 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 		switch err := refuse(live, e.Finalizer); {
 		case err == nil:
 		case again && live.GetDeletionTimestamp() != nil:
-			e.released(t, live) // It is gone already, perhaps by our own request whose answer was lost.
+			e.released(t, live) // It is gone, perhaps by our own request whose answer was lost.
 			return
 		default:
 			e.end(t, event.Deleted{Action: event.Failed, Err: err})
@@ -127,7 +127,7 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 	}
 }
 
-// released takes note of an object that has lost the finalizer.
+// released records an object that has lost the finalizer.
 func (e *Engine) released(t *target, left *unstructured.Unstructured) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -136,7 +136,7 @@ func (e *Engine) released(t *target, left *unstructured.Unstructured) {
 	}
 	e.Emit(event.Going{Ref: t.Ref, Text: "finalizer " + e.Finalizer + " was removed"})
 	t.goes()
-	t.explanation = explanation{} // It was about an object that had it.
+	t.explanation = explanation{} // It was about an object with the finalizer.
 	switch {
 	case e.Wait:
 		t.asked = time.Now()

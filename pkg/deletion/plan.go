@@ -15,42 +15,41 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Phase is objects that may be deleted side by side. The next one begins when all
-// of it is gone.
+// Phase holds objects that may be deleted concurrently. The next phase begins when all of them are
+// gone.
 type Phase struct {
 	Name string
 	Sets []Set
 }
 
-// Set is objects of one kind: those that Items name, or, if that is nil, all that
-// Selection selects.
+// Set selects objects of one kind: those in Items or, if that is nil, those that match Selection.
 type Set struct {
 	Kind      object.Kind
 	Selection object.Selection
 	Items     []Item
 }
 
-// Item is one object that is to be deleted.
+// Item is an object to delete.
 type Item struct {
 	Ref object.Ref
-	// Source is where it was written down, if it was.
+	// Source is its place in the input, if it has one.
 	Source object.Source
-	// Err is why nothing can be done about it; nil for most.
+	// Err is why it cannot be deleted; nil for most.
 	Err error
-	// Absent tells that there can be none, for the cluster does not serve its kind.
+	// Absent: it cannot exist, because the cluster does not serve its kind.
 	Absent bool
-	// UID is that of the object that is meant, where it was seen before. Another one that
-	// has its name by now is left alone. Empty means the object that is found.
+	// UID identifies the object if it was seen before: another one of its name is left alone. Empty
+	// means whichever object has the name.
 	UID types.UID
-	// Stays says why the object, as it is now, is not to be deleted after all; empty if it
-	// is. The deletion is bound to the version about which it was asked, and an object that
-	// has changed since is asked about once more. Nil lets the UID alone decide.
+	// Stays returns why the object, as it is now, is not deleted after all; empty if it is. The
+	// deletion is bound to the version that was judged; an object that has changed is judged again.
+	// Nil lets the UID alone decide.
 	Stays func(live *unstructured.Unstructured) string
 }
 
-// Reverse returns the phases of a plan, the last first. Two groups come before all others of their
-// phase: objects whose CRD is in the set, since controllers among the others clean up after
-// them, and aggregated ClusterRoles, which their controller would create anew when a part goes.
+// Reverse returns the phases of a plan, the last first. Two groups come before the rest of their
+// phase: objects whose CRD is in the set, since controllers in the rest clean up after them, and
+// aggregated ClusterRoles, which their controller would recreate when a part goes.
 func Reverse(p *plan.Plan) []Phase {
 	defined := map[object.Key]bool{}
 	for _, ph := range p.Phases {
@@ -84,7 +83,7 @@ func Reverse(p *plan.Plan) []Phase {
 	return phases
 }
 
-// split returns the items that match, and the others. A large set of which none matches is not copied.
+// split separates the matching items from the others. It does not copy a large set without a match.
 func split(items []plan.Item, match func(plan.Item) bool) (matching, others []plan.Item) {
 	if !slices.ContainsFunc(items, match) {
 		return nil, items
@@ -121,7 +120,7 @@ func setsOf(items []plan.Item) []Set {
 	return sets
 }
 
-// refs returns the objects that are named.
+// refs returns the named objects.
 func (ph Phase) refs() []object.Ref {
 	var refs []object.Ref
 	for _, s := range ph.Sets {
@@ -132,8 +131,7 @@ func (ph Phase) refs() []object.Ref {
 	return refs
 }
 
-// allNamed reports whether it is known which objects are meant, before anything is
-// read.
+// allNamed reports whether all objects are known before anything is read.
 func allNamed(phases []Phase) bool {
 	for _, ph := range phases {
 		if slices.ContainsFunc(ph.Sets, func(s Set) bool { return s.Items == nil }) {
@@ -147,7 +145,7 @@ func allNamed(phases []Phase) bool {
 // aggregated ClusterRoles.
 const aggregator = "clusterrole-aggregation-controller"
 
-// isAggregated reports whether the rules of u are written by kube-controller-manager.
+// isAggregated reports whether kube-controller-manager writes the rules of u.
 func isAggregated(u *unstructured.Unstructured) bool {
 	if u == nil || u.GetKind() != "ClusterRole" || u.GroupVersionKind().Group != "rbac.authorization.k8s.io" {
 		return false
@@ -156,8 +154,8 @@ func isAggregated(u *unstructured.Unstructured) bool {
 }
 
 // isRemnant reports whether u is an aggregated ClusterRole that came back after its deletion. The
-// controller applies the rules, by name and without a UID, to each role that its cache still holds;
-// if the role is gone by then, the server creates one that has nothing but rules.
+// controller applies the rules, by name and without a UID, to each role in its cache; if the role
+// is gone by then, the server creates one with nothing but rules.
 func isRemnant(u *unstructured.Unstructured) bool {
 	entries := u.GetManagedFields()
 	for _, entry := range entries {
@@ -168,8 +166,8 @@ func isRemnant(u *unstructured.Unstructured) bool {
 	return len(entries) > 0 && !isAggregated(u)
 }
 
-// sweep looks once more at the aggregated ClusterRoles that are gone, and deletes what its
-// controller created of one meanwhile.
+// sweep reads the aggregated ClusterRoles that are gone once more, and deletes what its controller
+// has created since.
 func (e *Engine) sweep(ctx context.Context) {
 	e.mu.Lock()
 	gone := e.aggregates

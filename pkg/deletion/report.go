@@ -62,7 +62,7 @@ func (e *Engine) end(t *target, d event.Deleted) {
 	e.finish(t, d)
 }
 
-// replaced reports a target whose name another object has by now.
+// replaced reports a target whose name another object has now.
 func (e *Engine) replaced(t *target) {
 	e.finish(t, event.Deleted{Action: event.Gone, Reason: otherNow})
 }
@@ -74,10 +74,10 @@ func (e *Engine) unreadable(v *view) {
 	e.Emit(event.Deleted{Ref: ref, Action: event.Unknown, Err: redact.Refusal(ref, v.ended)})
 }
 
-// fail reports a target that was not deleted: it was refused, or its fate is unknown.
+// fail reports a target that was not deleted: it was refused, or its outcome is unknown.
 func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		// It was not refused: we stopped.
+		// The server did not refuse it: we stopped.
 		if mayBeWritten(err) {
 			err = fmt.Errorf("it was in progress, and may have been accepted: %w", err)
 		}
@@ -92,7 +92,7 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	case e.couldNotTell(ctx, err):
 		action = event.Unknown
 	case apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		// Admission refuses with the same code as a lack of permission, so we ask which it was.
+		// Admission refuses with the same code as a missing permission, so ask which it was.
 		permitted, askErr := e.Server.Permitted(ctx, *t.kind, t.Ref, verb)
 		if askErr == nil && permitted {
 			break
@@ -105,8 +105,7 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	e.end(t, event.Deleted{Action: action, Err: err})
 }
 
-// denied adds to a refusal which right is missing: of what the server says about a Secret,
-// nothing is shown.
+// denied adds the missing right to a refusal. It shows nothing of the server's text about a Secret.
 func denied(t *target, verb string, err error) error {
 	words := []string{"see: " + command.Kubectl("auth", "can-i"), verb, t.kind.GVR().GroupResource().String()}
 	if t.Ref.Namespace != "" {
@@ -130,8 +129,8 @@ func (e *Engine) skipAll(ph Phase, why error) {
 	}
 }
 
-// close reports what has no result yet, because the run was interrupted, and tells
-// whether all of the phase is gone.
+// close reports targets without a result, because the run was interrupted, and returns whether all
+// of the phase is gone.
 func (e *Engine) close(ctx context.Context, targets []*target) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -147,9 +146,9 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 	return !slices.ContainsFunc(targets, e.inTheWay)
 }
 
-// inTheWay reports whether a target was seen and is still there, so that what goes after it
-// has to stay. A target that was never seen holds nothing back: one unknown object is no
-// reason to delete none. Nor does one that is meant to stay: who decides that knows what goes.
+// inTheWay reports whether a target was seen and still exists, so that later phases have to wait. A
+// target that was never seen delays nothing: one unknown object is no reason to delete none. Nor
+// does one that is kept on purpose: the caller has considered its dependents.
 func (e *Engine) inTheWay(t *target) bool {
 	switch t.result {
 	case event.Gone, event.Absent, event.Kept:
@@ -161,7 +160,7 @@ func (e *Engine) inTheWay(t *target) bool {
 	}
 }
 
-// plan says what is going to be deleted. For a selection, that is known once it was found.
+// plan reports what will be deleted. For a selection, that is known once it was listed.
 func (e *Engine) plan(phases []Phase) {
 	e.planned = true
 	planned := event.Planned{Phases: make([]event.Phase, len(phases))}

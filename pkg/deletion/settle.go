@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// settle makes targets of what was found, says what the phase is about, and reports
-// what is done already: what is not there, and what could not be looked for.
+// settle makes targets of what was found, reports what the phase is about, and finishes targets
+// that do not exist or could not be looked for.
 func (e *Engine) settle(index int, ph Phase, views []*view) []*target {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -37,7 +37,7 @@ func (e *Engine) settle(index int, ph Phase, views []*view) []*target {
 	return targets
 }
 
-// classify reports a target about which there is nothing to do.
+// classify finishes a target that needs no deletion.
 func (e *Engine) classify(t *target) {
 	switch {
 	case t.Err != nil:
@@ -55,20 +55,18 @@ func (e *Engine) classify(t *target) {
 		e.finish(t, event.Deleted{Action: event.Unknown, Err: t.view.ended})
 	case t.view.synced:
 		e.absent(t, "")
-	default: // interrupted; it is reported with the others
+	default: // interrupted: reported with the others
 	}
 }
 
-// mayAskUnseen reports whether a target that we may not look at can be deleted all the same: the
-// user named it, and the right to delete does not include the right to look. A precondition cannot
-// be checked.
+// mayAskUnseen reports whether to delete a target that we may not read: the user named it, and the
+// right to delete does not include the right to read. A precondition cannot be checked then.
 func (e *Engine) mayAskUnseen(t *target) bool {
 	return t.view.ended != nil && apierrors.IsForbidden(t.view.ended) && !t.view.open &&
 		t.Stays == nil && e.Finalizer == "" && e.DryRun != object.DryRunClient
 }
 
-// absent reports an object that is not there, which is what was wanted, or a slip
-// of the pen.
+// absent reports an object that does not exist, which is what was wanted, or a slip.
 func (e *Engine) absent(t *target, reason string) {
 	t.found = false
 	if e.IgnoreAbsent {
@@ -94,8 +92,8 @@ func itemsOf(targets []*target) []Item {
 	return items
 }
 
-// await waits until all targets are done. While it waits it has those explained of
-// which nothing moves, and gives up those whose time is over.
+// await waits until all targets are done. It has those explained in which nothing moves, and gives
+// up those whose time is over.
 func (e *Engine) await(ctx context.Context, targets []*target) {
 	left := targets
 	for {
@@ -114,15 +112,14 @@ func (e *Engine) await(ctx context.Context, targets []*target) {
 	}
 }
 
-// review looks after the targets that are left, and returns them with the time at
-// which to look again.
+// review examines the remaining targets, and returns them with the time of the next review.
 func (e *Engine) review(ctx context.Context, targets []*target) (left []*target, next time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := time.Now()
 	next = now.Add(time.Minute)
 	for _, t := range targets {
-		if t.done || t.asked.IsZero() { // Not asked: interrupted.
+		if t.done || t.asked.IsZero() { // Without a request: interrupted.
 			continue
 		}
 		if t.lost {
@@ -140,7 +137,7 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 		case e.Explainer == nil, t.explanation.over(t.moved, due):
 			e.finish(t, event.Deleted{Action: event.Remains, Overdue: true})
 			continue
-		default: // Before it is given up, it is explained as it is by then.
+		default: // Before it is given up, it is explained in its latest state.
 			e.explain(ctx, t)
 		}
 		if left := e.tellNews(t, now); left > 0 {
@@ -152,7 +149,7 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 	return left, next
 }
 
-// dueAt is when the time of a target is over; zero for never.
+// dueAt returns when the time of a target is over; zero for never.
 func (e *Engine) dueAt(t *target) time.Time {
 	if e.Timeout == nil {
 		return time.Time{}
@@ -164,8 +161,8 @@ func (e *Engine) dueAt(t *target) time.Time {
 	return t.asked.Add(timeout)
 }
 
-// examine has a target counted and explained when it is time for that, and returns
-// when it will be.
+// examine starts the counting or explanation of a target when that is due, and returns when it will
+// be next.
 func (e *Engine) examine(ctx context.Context, t *target, now time.Time) time.Time {
 	next := now.Add(time.Minute)
 	if t.live == nil || t.view.blind {
@@ -195,8 +192,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// seek looks for a target that its selector does not find any more. If it is still
-// there, it is watched by its name.
+// seek looks for a target that its selector no longer finds. If it still exists, it is watched by
+// name.
 func (e *Engine) seek(ctx context.Context, t *target) {
 	e.side.Go(func() {
 		if e.still(ctx, t) == nil {

@@ -19,28 +19,28 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// target is one object that is to go. It is guarded by the engine's lock.
+// target is one object to delete. The engine's lock guards it.
 type target struct {
 	Item
 	kind *object.Kind // that of its set
-	view *view        // nil where there is nothing to see
+	view *view        // nil without anything to watch
 
 	found bool
-	// accepted: the server took the request to delete it, though it was never seen.
+	// accepted: the server accepted its deletion, although it was never seen.
 	accepted bool
-	// unseen: we may not look at it. Its deletion is requested all the same, by its name.
+	// unseen: we may not read it. Its deletion is requested by name.
 	unseen bool
 	uid    types.UID
 	// aggregated: see [isAggregated].
 	aggregated bool
-	// live is the object as it was seen last, kept once it is terminating.
+	// live is the object as last seen, kept once it is terminating.
 	live *unstructured.Unstructured
-	// seen is the object as it was seen last, of an item that says whether it Stays, until
-	// its deletion is requested.
+	// seen is the object as last seen, until its deletion is requested, if its item has a Stays
+	// function.
 	seen *unstructured.Unstructured
-	// started: from now on, that it goes is the result.
+	// started: from now on, its deletion is the result.
 	started bool
-	// lost: it was seen no more by those who look for its labels.
+	// lost: its labels no longer match.
 	lost bool
 	// asked is when the deletion was accepted; zero before.
 	asked time.Time
@@ -48,20 +48,19 @@ type target struct {
 	// result of a target that is done.
 	result event.Action
 
-	// passage is nil until it begins to go, and again once the target is done: of a hundred
-	// thousand objects, few are on their way at a time.
+	// passage is nil until the deletion begins, and again once the target is done: of a hundred
+	// thousand objects, few are going at a time.
 	*passage
 }
 
-// passage is how a target goes.
+// passage is the course of a deletion.
 type passage struct {
-	// moved is when something was last seen to move; marks are what it was like, so
-	// far.
+	// moved is when something was last seen to move; marks are its states so far.
 	moved time.Time
 	mark  mark
 	marks map[string]bool
 
-	// news is the latest that moved and was not reported yet, held back by burst.
+	// news is the latest change that was held back by the limit on reports.
 	news  *event.Going
 	burst schedule.Burst
 
@@ -69,15 +68,14 @@ type passage struct {
 	explanation explanation
 }
 
-// goes begins the passage of a target, unless it has begun.
+// goes begins the passage of a target if it has not begun.
 func (t *target) goes() {
 	if t.passage == nil {
 		t.passage = &passage{}
 	}
 }
 
-// keep keeps an object that is terminating, or about which a question is left; of all others,
-// nothing more is asked.
+// keep keeps the object if it is terminating or Stays has to be asked; others are not needed again.
 func (t *target) keep(u *unstructured.Unstructured) {
 	t.aggregated = isAggregated(u)
 	if u.GetDeletionTimestamp() != nil {
@@ -88,7 +86,7 @@ func (t *target) keep(u *unstructured.Unstructured) {
 	}
 }
 
-// terminatingSince is when the object began to go, as the server has it.
+// terminatingSince is when its deletion began, by the server.
 func (t *target) terminatingSince() time.Time {
 	if t.live != nil {
 		return t.live.GetDeletionTimestamp().Time
@@ -96,8 +94,8 @@ func (t *target) terminatingSince() time.Time {
 	return time.Time{}
 }
 
-// quietSince is since when nothing moves. A pod has until the end of its grace
-// period, which is what its deletion timestamp says.
+// quietSince is since when nothing has moved. A Pod has until the end of its grace period, which is
+// its deletion timestamp.
 func (t *target) quietSince() time.Time {
 	if until := t.terminatingSince(); until.After(t.moved) {
 		return until
@@ -105,29 +103,27 @@ func (t *target) quietSince() time.Time {
 	return t.moved
 }
 
-// view is one watch, and the targets that it is about. It is guarded by the
-// engine's lock.
+// view is one watch and its targets. The engine's lock guards it.
 type view struct {
 	*watchset.View
 	engine *Engine
-	// open views take everything that they find for a target, until they are
-	// synced.
+	// open views make targets of everything that they find, until they are synced.
 	open    bool
 	targets map[types.NamespacedName]*target
 	order   []*target
 
-	// ready is closed, once, when it is known what is there, or that this cannot be known.
+	// ready is closed once it is known which objects exist, or that this cannot be known.
 	ready chan struct{}
 	once  sync.Once
-	// synced: the watch has listed what is there. kindGone: its kind is no longer served.
+	// synced: the watch has listed the objects. kindGone: the kind is no longer served.
 	synced, kindGone bool
-	// blind: nothing can be seen at present.
+	// blind: reads fail at present.
 	blind bool
-	// ended is why nothing will be seen any more.
+	// ended is why the watch has ended.
 	ended error
 }
 
-// needless reports whether there is nothing to see.
+// needless reports whether there is nothing to watch.
 func (v *view) needless() bool {
 	return len(v.order) == 1 && (v.order[0].Err != nil || v.order[0].Absent)
 }
@@ -142,18 +138,18 @@ func (v *view) wait(ctx context.Context) {
 
 func (v *view) isReady() { v.once.Do(func() { close(v.ready) }) }
 
-// isOther reports whether the object that was found is not the one that is meant.
+// isOther reports whether another object has the target's name.
 func (t *target) isOther() bool { return t.UID != "" && t.uid != t.UID }
 
-// mark is what moves in an object that is slow, and stands still in one that is
-// stuck. Messages of conditions are no part of it: some hold the time of day.
+// mark is the part of an object that changes while it makes progress, and stands still while it is
+// stuck. Messages of conditions do not count: some contain the time.
 type mark struct {
 	terminating bool
 	finalizers  []string
 	// conditions are type, status and reason, sorted; phase is the status's.
 	conditions []string
 	phase      string
-	// held is how many objects a namespace says that it holds; -1 if it does not.
+	// held is how many objects a namespace says it holds; -1 if it does not.
 	held int
 }
 
@@ -172,24 +168,22 @@ func markOf(u *unstructured.Unstructured) mark {
 	return m
 }
 
-// text tells marks apart.
+// text distinguishes marks.
 func (m mark) text() string { return fmt.Sprintf("%v", m) }
 
-// isCascades reports whether a finalizer is the server's own way to do what --cascade
-// says. It goes when the garbage collector comes to it.
+// isCascades reports whether a finalizer is the server's way to implement --cascade, which the
+// garbage collector removes.
 func isCascades(finalizer string) bool {
 	return finalizer == metav1.FinalizerOrphanDependents || finalizer == metav1.FinalizerDeleteDependents
 }
 
-// cascading reports whether the object waits for the garbage collector alone. Then whatever
-// else moves in it, such as the conditions of a workload that its controller still works
-// on, has nothing to do with its going.
+// cascading reports whether the object waits only for the garbage collector. Then other changes in
+// it, such as those of a workload's conditions, are no progress.
 func (m mark) cascading() bool {
 	return len(m.finalizers) > 0 && !slices.ContainsFunc(m.finalizers, func(f string) bool { return !isCascades(f) })
 }
 
-// step says in words what moved from one mark to the next; empty if nothing did that is
-// worth a word.
+// step describes the change from one mark to the next; empty if there is none worth a word.
 func (m mark) step(next mark) string {
 	if m.cascading() || next.cascading() && len(m.finalizers) <= len(next.finalizers) {
 		return ""
@@ -213,8 +207,8 @@ func (m mark) step(next mark) string {
 	return ""
 }
 
-// heldBy reads how many objects the namespace controller has found in a namespace.
-// It says so in the text of a condition and nowhere else.
+// heldBy parses how many objects the namespace controller has found in a namespace, which only the
+// text of a condition says.
 func heldBy(u *unstructured.Unstructured) int {
 	c := object.ConditionOf(u, "NamespaceContentRemaining")
 	if c.Status != "True" {

@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// few is up to how many objects of a set are watched each by itself, rather than
-// with all else of their kind that the namespace holds.
+// few is how many objects of a set are watched one by one, rather than with all others of their
+// kind in the namespace.
 const few = 6
 
 // viewsOf returns the views that show a set.
@@ -42,7 +42,7 @@ func (e *Engine) viewsOf(s Set) []*view {
 	return views
 }
 
-// viewOf returns a view of targets that have names.
+// viewOf returns a view of named targets.
 func (e *Engine) viewOf(kind object.Kind, sel object.Selection, targets ...*target) *view {
 	sight := &watchset.View{Kind: kind, Selection: sel}
 	for _, t := range targets {
@@ -53,7 +53,7 @@ func (e *Engine) viewOf(kind object.Kind, sel object.Selection, targets ...*targ
 
 func (e *Engine) newView(sight *watchset.View, targets ...*target) *view {
 	sight.Server, sight.Patience = e.Server, blindFor
-	if e.underway && e.Timeout != nil { // An object that may take that long to go may be searched for as long.
+	if e.underway && e.Timeout != nil { // The search may take as long as the object.
 		sight.Search = max(0, e.Timeout(sight.Kind))
 	}
 	if !e.underway || e.outlived {
@@ -74,7 +74,7 @@ func (e *Engine) newView(sight *watchset.View, targets ...*target) *view {
 	return v
 }
 
-// follow watches until ctx is done, or nothing is to be seen any more.
+// follow watches until ctx is done or nothing is left to see.
 func (v *view) follow(ctx context.Context) {
 	defer v.isReady()
 	switch {
@@ -99,7 +99,7 @@ func (v *view) follow(ctx context.Context) {
 	}
 }
 
-// oneByOne follows the parts of a view, one for each of its targets.
+// oneByOne follows the parts of a view, one for each target.
 func (v *view) oneByOne(ctx context.Context, parts []*watchset.View) {
 	views := make([]*view, len(parts))
 	v.engine.mu.Lock()
@@ -118,7 +118,7 @@ func (v *view) oneByOne(ctx context.Context, parts []*watchset.View) {
 	followers.Wait()
 }
 
-// receive receives what the watch tells.
+// receive handles a change from the watch.
 func (v *view) receive(change object.Change) {
 	e := v.engine
 	e.mu.Lock()
@@ -144,7 +144,7 @@ func (v *view) present(u *unstructured.Unstructured) {
 	t, wanted := v.targets[key]
 	if !wanted {
 		if !v.open || v.synced {
-			return // It came later, and is not meant.
+			return // It came later, and is not ours.
 		}
 		ref := object.Ref{GVK: v.Kind.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}
 		t = &target{Item: Item{Ref: ref}, kind: &v.Kind, view: v}
@@ -175,7 +175,7 @@ func (v *view) gone(u *unstructured.Unstructured) {
 	case !t.started:
 		t.found, t.uid, t.live = false, "", nil
 	case v.Selection.Narrowed():
-		t.lost = true // It may only have changed, and not match any more.
+		t.lost = true // It may only have changed its labels.
 		v.engine.wake()
 	default:
 		v.engine.finish(t, event.Deleted{Action: event.Gone})
@@ -190,13 +190,13 @@ func (v *view) sees() {
 	v.blind = false
 	for _, t := range v.order {
 		if t.passage != nil {
-			t.moved = time.Now() // It may have moved unseen meanwhile.
+			t.moved = time.Now() // It may have moved unseen.
 		}
 	}
 }
 
-// blinded notes that nothing can be seen. The engine reports the beginning; after that, the
-// client that sends the requests reports.
+// blinded records that reads fail. The engine reports the beginning; after that, the client
+// reports.
 func (v *view) blinded(err error) {
 	if !v.blind {
 		v.blind = true
@@ -205,7 +205,7 @@ func (v *view) blinded(err error) {
 	}
 }
 
-// end notes that nothing will be seen any more.
+// end records that the watch has ended.
 func (v *view) end(err error) {
 	v.engine.mu.Lock()
 	v.ended = err
@@ -214,7 +214,7 @@ func (v *view) end(err error) {
 	v.engine.wake()
 }
 
-// kindIsGone: a CRD goes when the last of its objects is gone.
+// kindIsGone handles the end of a CRD, which goes with the last of its objects.
 func (v *view) kindIsGone() {
 	e := v.engine
 	e.mu.Lock()
@@ -234,9 +234,9 @@ func (v *view) kindIsGone() {
 // acceptedUnseen is the message for an object that still waits for a finalizer.
 const acceptedUnseen = "its deletion was accepted; whether it is gone cannot be seen without the permission to get it"
 
-// askUnseen asks for the deletion of a target that we may not look at. Unless its UID is
-// known, none binds it, and the object of that name goes. The answer has the UID; by a
-// dry run that is bound to it, the server reports whether that object is still there.
+// askUnseen requests the deletion of a target that we may not read. Without a known UID, whichever
+// object has the name is deleted. The answer has the UID; a dry run bound to it shows whether that
+// object still exists.
 func (e *Engine) askUnseen(ctx context.Context, t *target) {
 	how := object.Deletion{UID: t.UID, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer}
 	live, err := e.Server.Delete(ctx, *t.kind, t.Ref, how)

@@ -12,13 +12,13 @@ import (
 
 // Definition is the relevant part of a CustomResourceDefinition.
 type Definition struct {
-	// Name is the definition's own, such as helmrepositories.source.toolkit.fluxcd.io.
+	// Name is the CRD's own, such as helmrepositories.source.toolkit.fluxcd.io.
 	Name     string
 	Kind     schema.GroupKind
 	Versions []DefinedVersion
 }
 
-// DefinedVersion is an item of a definition's spec.versions.
+// DefinedVersion is an item of a CRD's spec.versions.
 type DefinedVersion struct {
 	Name               string
 	Served, Deprecated bool
@@ -26,8 +26,8 @@ type DefinedVersion struct {
 	Warning string
 }
 
-// ParseDefinition reads a CustomResourceDefinition of apiextensions.k8s.io/v1. Its
-// kind is the one that the API server has accepted, and empty until it has.
+// ParseDefinition parses a CustomResourceDefinition of apiextensions.k8s.io/v1. The kind is the one
+// that the API server has accepted; empty until then.
 func ParseDefinition(crd *unstructured.Unstructured) Definition {
 	d := Definition{Name: crd.GetName()}
 	d.Kind.Group, _, _ = unstructured.NestedString(crd.Object, "spec", "group")
@@ -46,9 +46,8 @@ func ParseDefinition(crd *unstructured.Unstructured) Definition {
 	return d
 }
 
-// Notices returns one for each version that is deprecated and served, by the name of
-// the version. It advises the version that Kubernetes prefers among those that are
-// served and not deprecated.
+// Notices returns a notice for each deprecated served version, by its name. It advises the version
+// that Kubernetes prefers among those that are served and not deprecated.
 func (d Definition) Notices() map[string]Notice {
 	var use schema.GroupVersionKind
 	for _, v := range d.Versions {
@@ -65,15 +64,13 @@ func (d Definition) Notices() map[string]Notice {
 	return notices
 }
 
-// Custom remembers which versions of custom resources are deprecated. The watcher of
-// the definitions updates it; it may be used concurrently. The zero value remembers
-// none.
+// Custom remembers deprecated versions of custom resources, as the watcher of CRDs reports them.
+// The zero value is empty. It is safe for concurrent use.
 type Custom struct {
 	mu sync.RWMutex
-	// definitions are those with a deprecated version, by their name.
+	// definitions are the CRDs with a deprecated version, by name.
 	definitions map[string]definition
-	// kinds lists the definitions of a kind: more than one for a moment, when one
-	// replaces another.
+	// kinds lists the CRDs of a kind: more than one for a moment, when one replaces another.
 	kinds map[schema.GroupKind][]string
 }
 
@@ -82,7 +79,7 @@ type definition struct {
 	notices map[string]Notice
 }
 
-// Set adds a definition that is new or changed.
+// Set adds or updates a CRD.
 func (c *Custom) Set(d Definition) {
 	notices := d.Notices()
 	c.mu.Lock()
@@ -99,7 +96,7 @@ func (c *Custom) Set(d Definition) {
 	c.kinds[d.Kind] = append(c.kinds[d.Kind], d.Name)
 }
 
-// Delete forgets the definition of that name.
+// Delete forgets the CRD of that name.
 func (c *Custom) Delete(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,14 +115,13 @@ func (c *Custom) Lookup(gvk schema.GroupVersionKind) (Notice, bool) {
 	return Notice{}, false
 }
 
-// Resources returns the deprecated versions of all custom resources that it knows,
-// sorted.
+// Resources returns the deprecated versions of all custom resources, sorted.
 func (c *Custom) Resources() []schema.GroupVersionResource {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var out []schema.GroupVersionResource
 	for name, d := range c.definitions {
-		plural, _, _ := strings.Cut(name, ".") // The API server names no definition otherwise.
+		plural, _, _ := strings.Cut(name, ".") // The API server requires this form of a CRD's name.
 		for version := range d.notices {
 			out = append(out, schema.GroupVersionResource{Group: d.kind.Group, Version: version, Resource: plural})
 		}

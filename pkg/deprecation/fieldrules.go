@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Sources other than a field of k8s.io/api: kube-apiserver's own warnings, and the file
-// of its code that has them.
+// Sources other than a field of k8s.io/api: kube-apiserver's own warnings, and the file that has
+// them.
 const (
 	serverPods     = "kube-apiserver: pkg/api/pod/warnings.go"
 	serverServices = "kube-apiserver: pkg/api/service/warnings.go"
@@ -15,10 +15,10 @@ const (
 	serverIngress  = "kube-apiserver: pkg/registry/networking/ingress/strategy.go"
 )
 
-// v1 returns a release 1.minor.
+// v1 returns the release 1.minor.
 func v1(minor int) Release { return Release{Major: 1, Minor: minor} }
 
-// objectRules are those for kinds without a pod.
+// objectRules returns the rules for a kind without Pods.
 func objectRules(kind schema.GroupKind) []rule {
 	switch kind {
 	case schema.GroupKind{Kind: "Service"}:
@@ -67,7 +67,7 @@ func serviceRules() []rule {
 	}
 }
 
-// claimRule is that for a claim, or for a template of one at a path.
+// claimRule returns the rule for a claim, or for a template of one at a path.
 func claimRule(path string, serverWarns bool) rule {
 	return rule{
 		path: path + "metadata.annotations", key: "volume.beta.kubernetes.io/storage-class",
@@ -96,8 +96,8 @@ func volumeRules() []rule {
 	return append(rules, labelRules(true, "spec.nodeAffinity.required.nodeSelectorTerms[].matchExpressions[].key")...)
 }
 
-// pluginRules are those for the volume plugins that were part of Kubernetes. The
-// releases are those of kube-apiserver's own warnings, and where it has none, of
+// pluginRules returns the rules for volume plugins that were part of Kubernetes. The releases are
+// from kube-apiserver's own warnings, or else from
 // https://kubernetes.io/docs/concepts/storage/persistent-volumes/#types-of-persistent-volumes.
 func pluginRules(path, source string) []rule {
 	plugin := func(field string, since, gone int, use string) rule {
@@ -129,8 +129,8 @@ func pluginRules(path, source string) []rule {
 	}
 }
 
-// labelRules are those for places where the labels of nodes are named: as keys of a
-// map, or as the text at a path.
+// labelRules returns the rules for places that name labels of nodes: as keys of a map, or as the
+// text at a path.
 func labelRules(serverWarns bool, paths ...string) []rule {
 	rules := make([]rule, len(paths))
 	for i, path := range paths {
@@ -146,8 +146,8 @@ type nodeLabel struct {
 	use   string
 }
 
-// nodeLabels returns those that nodes once had. The release of the last is that of
-// KEP-2067, the others are those of kube-apiserver's own warnings.
+// nodeLabels returns the deprecated labels of nodes. The release of the last is from KEP-2067, the
+// others are from kube-apiserver's own warnings.
 func nodeLabels() [6]nodeLabel {
 	return [...]nodeLabel{
 		{"beta.kubernetes.io/arch", v1(14), "kubernetes.io/arch"},
@@ -159,29 +159,28 @@ func nodeLabels() [6]nodeLabel {
 	}
 }
 
-// rule is a deprecated field, and how to recognize it.
+// rule describes a deprecated field.
 type rule struct {
-	// path leads to it from the root of its rules; [] stands for each item of a list.
+	// path is its path from the root of its rules; [] stands for each item of a list.
 	path string
 	// key is a key of the map at path; a trailing * stands for any rest.
 	key string
-	// value is the deprecated one; any, if empty.
+	// value is the deprecated value; empty for any.
 	value string
-	// labels: look for the deprecated labels of nodes, with their own releases and
-	// replacements.
+	// labels: look for deprecated labels of nodes, with their own releases and replacements.
 	labels bool
-	// unless are paths to its replacement: if one is set, the field is not reported,
-	// since the API server may have filled it in.
+	// unless are paths of its replacement: if one is set, the field is not reported, since the API
+	// server may have filled it in.
 	unless      []string
 	since, gone Release
 	use         string
-	// source names where it was deprecated: a field of k8s.io/api, or another source.
+	// source is where it was deprecated: a field of k8s.io/api, or another source.
 	source string
 	// serverWarns is [FieldNotice.ServerWarns].
 	serverWarns bool
 }
 
-// ruleSet is the rules for what lies below a path.
+// ruleSet holds the rules below a path.
 type ruleSet struct {
 	base  string
 	rules []rule

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Fields returns the deprecated fields that an object of Kubernetes has set, for a
-// server of the given release: none that it has not deprecated yet, and only those
-// without a date if its release is not known.
+// Fields returns the deprecated fields that an object of Kubernetes has set, for a server of the
+// given release: not those that it has not deprecated yet. If its release is unknown, it returns
+// only those without a date.
 func Fields(u *unstructured.Unstructured, server Release) []FieldNotice {
 	if u == nil {
 		return nil
@@ -31,12 +31,11 @@ func Fields(u *unstructured.Unstructured, server Release) []FieldNotice {
 	return s.found
 }
 
-// NewFields returns what [Fields] returns for the new version of an object, without
-// what the old one had set already.
+// NewFields returns the [Fields] of the new version of an object that the old one had not set.
 func NewFields(old, updated *unstructured.Unstructured, server Release) []FieldNotice {
 	found := Fields(updated, server)
 	if len(found) == 0 {
-		return nil // Most objects have none: the old one need not be looked at.
+		return nil // The case of most objects.
 	}
 	had := map[string]bool{}
 	for _, n := range Fields(old, server) {
@@ -51,14 +50,14 @@ func NewFields(old, updated *unstructured.Unstructured, server Release) []FieldN
 	return found
 }
 
-// warnsOnUpdate reports whether the API server warns of the new fields of an updated object
-// as it does when one is created: not of Pods and Ingresses, and of a ReplicationController
-// it examines the old template.
+// warnsOnUpdate reports whether the API server warns of new fields at an update as it does at
+// creation: not for Pods and Ingresses, and for a ReplicationController it examines the old
+// template.
 func warnsOnUpdate(kind schema.GroupKind) bool {
 	return kind != schema.GroupKind{Kind: "Pod"} && kind != schema.GroupKind{Kind: "ReplicationController"} && kind.Kind != "Ingress"
 }
 
-// rulesFor returns what to look for in a kind, at any of its versions.
+// rulesFor returns the rules for a kind, at any of its versions.
 func rulesFor(kind schema.GroupKind) []ruleSet {
 	switch kind {
 	case schema.GroupKind{Kind: "Pod"}:

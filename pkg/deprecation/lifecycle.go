@@ -1,7 +1,7 @@
 package deprecation
 
 import (
-	_ "embed" // The table is a text, so that a change of it can be reviewed.
+	_ "embed" // The table is text, so that a change of it can be reviewed.
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,17 +14,16 @@ import (
 //go:embed builtin.txt
 var table string
 
-// Lifecycle says in which releases a kind is served at a version. Releases that are
-// unknown, or not planned, are zero.
+// Lifecycle has the releases of a kind's version. Releases that are unknown, or not planned, are
+// zero.
 type Lifecycle struct {
 	Introduced, Deprecated, Removed Release
-	// Replacement is the one that the type itself names, which may be deprecated as well
-	// by now; empty if it names none.
+	// Replacement is the type's own advice, which may itself be deprecated by now; empty if there
+	// is none.
 	Replacement schema.GroupVersionKind
 }
 
-// Builtin returns the lifecycle of a kind of Kubernetes at a version, and false for
-// any other, or unknown, kind.
+// Builtin returns the lifecycle of a kind of Kubernetes at a version; false for any other kind.
 func Builtin(gvk schema.GroupVersionKind) (Lifecycle, bool) {
 	for _, r := range rowsOf(gvk.GroupKind()) {
 		if r.version == gvk.Version {
@@ -68,8 +67,8 @@ func rowsOf(kind schema.GroupKind) []row {
 // none stands for an empty cell of the table, and for the core group.
 const none = "-"
 
-// parseRow reads what follows group and kind. The generator wrote it, and a test
-// reads all of it, so no error can occur.
+// parseRow parses the cells after group and kind. The generator wrote them, and a test parses the
+// whole table, so no error can occur.
 func parseRow(cells []string) row {
 	if len(cells) != 5 {
 		return row{}
@@ -82,7 +81,7 @@ func parseRow(cells []string) row {
 	return r
 }
 
-// parseGVK reads group/version/Kind.
+// parseGVK parses group/version/Kind.
 func parseGVK(s string) schema.GroupVersionKind {
 	part := strings.Split(s, "/")
 	if len(part) != 3 {

@@ -9,27 +9,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Notice says that a kind is deprecated at the version in which it was written, from
-// the point of view of one server.
+// Notice says that a kind's version is deprecated on one server.
 type Notice struct {
-	// Kind is the kind that was written.
+	// Kind is the kind as it was written.
 	Kind schema.GroupVersionKind
 	// Since and Removed are zero if unknown.
 	Since, Removed Release
-	// Gone reports whether the server is of the release Removed, or newer: it no
-	// longer serves the version, or only because it is configured to.
+	// Gone reports whether the server's release is Removed or newer: it no longer serves the
+	// version, or only because of its configuration.
 	Gone bool
-	// Use is what to write instead, and is served already; empty if there is
-	// nothing.
+	// Use is the served replacement; empty if there is none.
 	Use schema.GroupVersionKind
-	// Words are those of a custom resource's author, as they stand in its
-	// definition: show them by String only.
+	// Words are the text of a custom resource's author, as in the CRD: show them only by String.
 	Words string
 }
 
-// Check returns the notice for a kind of Kubernetes at a version that is sent to a
-// server of the given release. There is none if the server has not deprecated it
-// yet, or if the release of the server is unknown.
+// Check returns the notice for a kind of Kubernetes at a version on a server of the given release;
+// false if the server has not deprecated it yet, or if the release is unknown.
 func Check(gvk schema.GroupVersionKind, server Release) (Notice, bool) {
 	lc, ok := Builtin(gvk)
 	if !ok || !server.reached(lc.Deprecated) {
@@ -44,9 +40,8 @@ func Check(gvk schema.GroupVersionKind, server Release) (Notice, bool) {
 	}, true
 }
 
-// successor returns what to use on a server: what the type names, if that is served
-// and not itself deprecated by now, or the preferred version that is, or at least
-// one that is served.
+// successor returns what to use on a server: the type's own advice if that is served and not
+// deprecated, else the preferred such version, or at least one that is served.
 func successor(gvk schema.GroupVersionKind, lc Lifecycle, server Release) schema.GroupVersionKind {
 	named := lc.Replacement
 	kind := gvk.GroupKind()
@@ -80,7 +75,7 @@ func (lc Lifecycle) servedBy(server Release) bool {
 //
 //	flowcontrol.apiserver.k8s.io/v1beta3 is deprecated since 1.29, to be removed in 1.32; use v1
 //
-// The name of the object is for the caller to put before it.
+// The caller puts the name of the object before it.
 func (n Notice) String() string {
 	var b strings.Builder
 	b.WriteString(n.subject())
@@ -108,7 +103,7 @@ func (n Notice) String() string {
 	return line(b.String())
 }
 
-// subject names the version; where it has no group, many kinds share it.
+// subject names the version, with the kind if it has no group.
 func (n Notice) subject() string {
 	if n.Kind.Group == "" {
 		return n.Kind.Version + " " + n.Kind.Kind
@@ -116,7 +111,7 @@ func (n Notice) subject() string {
 	return n.Kind.GroupVersion().String()
 }
 
-// advice names what to use as briefly as is clear.
+// advice names the replacement briefly.
 func (n Notice) advice() string {
 	switch {
 	case n.Use.Empty():
@@ -129,24 +124,23 @@ func (n Notice) advice() string {
 	return n.Use.Version
 }
 
-// FieldNotice says that an object has a field that is deprecated.
+// FieldNotice says that an object has a deprecated field.
 type FieldNotice struct {
-	// Path is where, in the notation of field ownership; items of lists without a
-	// name are numbered. It holds names, and no value.
+	// Path is its path in the notation of field ownership; items of lists without a name are
+	// numbered. It holds names, and no value.
 	Path string
-	// Value is what is deprecated at the path, if it is not the field itself: a term of
-	// Kubernetes, such as the name of a label, never a user's own.
+	// Value is the deprecated value, if it is not the field itself: a term of Kubernetes, such as
+	// the name of a label, never a user's own.
 	Value string
-	// Since and Gone are the releases in which the field was deprecated and in which
-	// it lost its function; zero if unknown, or still to come.
+	// Since is the release that deprecated the field, Gone the one in which it lost its function;
+	// zero if unknown or yet to come.
 	Since, Gone Release
-	// Use is what to do instead, to be read after "use"; empty if there is nothing.
+	// Use is the advice, to be read after "use"; empty if there is none.
 	Use string
-	// ServerWarns reports whether the API server's answer to the same write warns of it as
-	// well, by its path and without the object's name.
+	// ServerWarns reports whether the API server warns of it too, by its path and without the
+	// object's name.
 	ServerWarns bool
-	// spot is Path without numbers, and Value: the position in a list does not make
-	// it new.
+	// spot is Path without numbers, and Value: another position in a list is not new.
 	spot string
 }
 
@@ -173,17 +167,16 @@ func (n FieldNotice) String() string {
 	return line(shorten(n.Path, MaxText-b.Len()) + b.String())
 }
 
-// MaxText is the longest that a text of this package is, in bytes. The API server cuts
-// warnings to 256 bytes once there are many, and the name of the object comes before
-// it.
+// MaxText bounds a text of this package, in bytes. The API server cuts warnings to 256 bytes once
+// there are many, and the name of the object precedes it.
 const MaxText = 200
 
-// line makes one line of an untrusted text, of a length that fits a warning.
+// line makes one line of an untrusted text, short enough for a warning.
 func line(s string) string {
 	return text.Truncate(text.OneLine(s), MaxText)
 }
 
-// shorten removes the excess over that many bytes from the middle of a text.
+// shorten removes the excess over most bytes from the middle of a text.
 func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -197,7 +190,7 @@ func shorten(s string, most int) string {
 	return begin + text.Ellipsis + rest
 }
 
-// head returns at most that many bytes of a longer text, without splitting a character.
+// head returns at most so many bytes of a text, without splitting a character.
 func head(s string, most int) string {
 	for most > 0 && !utf8.RuneStart(s[most]) {
 		most--

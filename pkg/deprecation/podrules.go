@@ -1,6 +1,6 @@
 package deprecation
 
-// podRules are those for a pod, or for a template of one.
+// podRules returns the rules for a Pod or a template of one.
 func podRules() []rule {
 	rules := []rule{
 		{
@@ -27,8 +27,8 @@ func podRules() []rule {
 	return append(rules, podLabelRules()...)
 }
 
-// annotationRules are those for annotations that became fields. If the field is
-// set, the annotation may be there for older clients, or be the API server's own.
+// annotationRules returns the rules for annotations that became fields. If the field is set, the
+// annotation may be for older clients, or be the API server's own.
 func annotationRules() []rule {
 	annotation := func(key string, since, gone int, use string, unless ...string) rule {
 		r := rule{path: "metadata.annotations", key: key, use: use, unless: unless, source: serverPods, serverWarns: true}
@@ -52,7 +52,7 @@ func annotationRules() []rule {
 	}
 }
 
-// podLabelRules are those for the places where a pod names labels of nodes.
+// podLabelRules returns the rules for places where a Pod names labels of nodes.
 func podLabelRules() []rule {
 	const (
 		node   = "spec.affinity.nodeAffinity."

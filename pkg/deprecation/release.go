@@ -9,14 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// Release is a minor release of Kubernetes, such as 1.29. The zero value stands for
-// an unknown one, or for none.
+// Release is a minor release of Kubernetes, such as 1.29. Zero is unknown, or none.
 type Release struct {
 	Major, Minor int
 }
 
-// ParseRelease reads the release off a version, as a server or a provider writes
-// it: "1.29", "v1.35.2-gke.100", "1.36+".
+// ParseRelease parses the release from a version, as a server or provider writes it: "1.29",
+// "v1.35.2-gke.100", "1.36+".
 func ParseRelease(s string) (Release, error) {
 	major, rest, ok := strings.Cut(strings.TrimPrefix(s, "v"), ".")
 	r := Release{Major: number(major), Minor: number(digits(rest))}
@@ -26,8 +25,8 @@ func ParseRelease(s string) (Release, error) {
 	return r, nil
 }
 
-// Server returns the release whose APIs a server serves: the one that it emulates,
-// if it does (KEP-4330), else its own.
+// Server returns the release whose APIs a server serves: the one that it emulates (KEP-4330), else
+// its own.
 func Server(info version.Info) (Release, error) {
 	if info.EmulationMajor != "" && info.EmulationMinor != "" {
 		return ParseRelease(info.EmulationMajor + "." + info.EmulationMinor)
@@ -38,7 +37,7 @@ func Server(info version.Info) (Release, error) {
 	return ParseRelease(info.GitVersion)
 }
 
-// String returns the form "1.29", and nothing for the zero value.
+// String returns "1.29"; empty for the zero value.
 func (r Release) String() string {
 	if r.IsZero() {
 		return ""
@@ -54,13 +53,12 @@ func (r Release) Compare(other Release) int {
 	return cmp.Or(cmp.Compare(r.Major, other.Major), cmp.Compare(r.Minor, other.Minor))
 }
 
-// reached reports whether a server of release r has reached an event of another
-// release.
+// reached reports whether a server of release r is at least at the other release.
 func (r Release) reached(other Release) bool {
 	return !r.IsZero() && !other.IsZero() && r.Compare(other) >= 0
 }
 
-// digits returns the digits that a text begins with: providers append to a minor.
+// digits returns the leading digits: providers append to a minor.
 func digits(s string) string {
 	if end := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
 		return s[:end]
@@ -68,7 +66,7 @@ func digits(s string) string {
 	return s
 }
 
-// number returns a number without a sign, or -1.
+// number parses a number without a sign; -1 for anything else.
 func number(s string) int {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil {

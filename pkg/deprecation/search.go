@@ -38,7 +38,7 @@ type step struct {
 	index int
 }
 
-// search looks for one rule after the other.
+// search applies rules to an object.
 type search struct {
 	server Release
 	rule   rule
@@ -108,7 +108,7 @@ func (s *search) label(node any, at []step) {
 	}
 }
 
-// matching returns the keys of a map that a pattern means, in order.
+// matching returns the keys of a map that match a pattern, in order.
 func matching(m map[string]any, pattern string) []string {
 	prefix, wild := strings.CutSuffix(pattern, "*")
 	if !wild {
@@ -148,7 +148,7 @@ func (s *search) add(at []step, r rule) {
 	s.found = append(s.found, n)
 }
 
-// place writes a path, with or without the numbers of items.
+// place formats a path, with or without the numbers of items.
 func place(at []step, numbered bool) string {
 	var b []byte
 	for _, s := range at {

@@ -40,19 +40,18 @@ type Candidate struct {
 	Workload
 	// Why lists the reasons, one on each line.
 	Why []string
-	// Lease that one of its pods holds, or held.
+	// Lease is one that a Pod of the workload holds or held.
 	Lease *Lease
 
 	score int
 }
 
-// Likely reports whether anything beyond the right to write the object points to the
-// workload.
+// Likely reports whether anything beyond the right to write the object points to the workload.
 func (c Candidate) Likely() bool { return c.score >= worthGrant }
 
-// The weights of clues. A known name of the finalizer's owner counts most. The right to
-// update counts little, because many accounts have it. A webhook that checks a kind need
-// not belong to its controller: it may enforce a policy.
+// The weights of clues. A known name of the finalizer's owner counts most. The right to update
+// counts little, because many accounts have it. A webhook for a kind need not belong to its
+// controller: it may enforce a policy.
 const (
 	worthName  = 4
 	worthLease = 3
@@ -62,12 +61,11 @@ const (
 	worthLabel = 1
 )
 
-// Controller finds the workload of an object's controller by everything that ties the
-// two together: the writer of its status and the setters of its finalizers, names of
-// well-known operators, leases, webhooks for the kind, rights on it, and labels shared
-// with its definition. If a finalizer is given, this is the controller that removes it;
-// otherwise it is the controller of the object's kind. The two are the same if the
-// finalizer belongs to the kind.
+// Controller finds the workload of an object's controller by all that links them: the writer of its
+// status and the setters of its finalizers, names of well-known operators, leases, webhooks for the
+// kind, rights on it, and labels shared with its CRD. With a finalizer, it finds the controller
+// that removes it; otherwise that of the object's kind. Both are the same if the finalizer belongs
+// to the kind.
 func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search {
 	t := r.traitsOf(u, finalizer)
 	s := Search{Operator: t.operator, Sure: true}
@@ -94,7 +92,7 @@ func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search 
 			found = append(found, c)
 		}
 	}
-	if len(found) == 0 { // The controller may be a pod on its own, or one of a Job or a custom kind.
+	if len(found) == 0 { // The controller may be a Pod on its own, or one of a Job or custom kind.
 		pods, sure := r.podsAs(accounts)
 		s.Sure = s.Sure && sure
 		for _, w := range pods {
@@ -107,7 +105,7 @@ func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search 
 	if len(s.Workloads) > 0 {
 		return s
 	}
-	if s.Sure { // An unread object is not known to be absent.
+	if s.Sure { // An unread object may exist.
 		s.Evidence = notFound(t, accounts, hooks)
 	}
 	if l := leaseFor(leases, t); l != nil && l.Stale(r.Now) {
@@ -157,7 +155,7 @@ func (c *Candidate) byLease(leases []Lease, t traits) {
 	}
 }
 
-// byLabel uses the first of the labels that the definition has.
+// byLabel scores the first label that the CRD shares.
 func (c *Candidate) byLabel(definition *unstructured.Unstructured) {
 	if definition == nil {
 		return
@@ -201,7 +199,7 @@ func (c *Candidate) clue(worth int, why string) {
 	c.Why = append(c.Why, why)
 }
 
-// of reports whether the lease is named after a controller with these traits.
+// of reports whether the Lease is named after a controller with these traits.
 func (l Lease) of(t traits) bool {
 	if slices.ContainsFunc(t.names, func(n managerName) bool { return n.name == l.Ref.Name }) {
 		return true
@@ -250,12 +248,11 @@ func called(names []managerName) string {
 	return " is called " + strings.Join(quotedNames, " or ")
 }
 
-// Suspect is a workload that may be the finalizer's controller, but only its right to
-// write the object points to it.
+// Suspect is a workload that only its right to write the object connects with the finalizer.
 type Suspect struct {
 	Workload
-	// role gives it the right; named is set if one of its containers has the name under
-	// which the finalizer was set.
+	// role gives it the right; named is set if a container has the name under which the finalizer
+	// was set.
 	role  string
 	named bool
 }
@@ -268,7 +265,7 @@ func (s Suspect) String() string {
 	return text
 }
 
-// suspects returns the workloads that may write the object, the likelier ones first.
+// suspects returns the workloads that may write the object, likelier ones first.
 func (r *Run) suspects(u *unstructured.Unstructured, finalizer string) []Suspect {
 	writers := r.writers(u)
 	workloads, _ := r.Workloads()
@@ -286,8 +283,8 @@ func (r *Run) suspects(u *unstructured.Unstructured, finalizer string) []Suspect
 	return found
 }
 
-// writers returns the service accounts that may write objects of the kind by any rule,
-// including those that may do everything.
+// writers returns the service accounts that may write objects of the kind by any rule, even one for
+// everything.
 func (r *Run) writers(u *unstructured.Unstructured) []account {
 	kind := u.GroupVersionKind().GroupKind()
 	served, _ := r.Kinds()
@@ -307,8 +304,8 @@ func (r *Run) writers(u *unstructured.Unstructured) []account {
 	return made.items
 }
 
-// alive returns a sign of life: the setter of the finalizer has written to the
-// object since its deletion was requested. Interactive tools give none.
+// alive returns a sign of life: the setter of the finalizer has written to the object since its
+// deletion was requested. Interactive tools give none.
 func (r *Run) alive(u *unstructured.Unstructured, finalizer string) string {
 	entries, err := managedfields.Entries(u)
 	if err != nil {

@@ -32,33 +32,31 @@ const (
 	rounds = 12
 )
 
-// Gatherer reads what the rules ask for, and nothing else. Reader is required. It is safe
-// for concurrent use.
+// Gatherer reads only what the rules ask for. Reader is required. It is safe for concurrent use.
 type Gatherer struct {
 	Reader Reader
 	// Now returns the time; nil means the clock.
 	Now func() time.Time
 	// ReadTimeout is the limit for one read; 0 means 4 seconds.
 	ReadTimeout time.Duration
-	// Budget is the number of requests for one explanation; 0 means 600. Questions
-	// beyond it are reported as not read.
+	// Budget bounds the requests for one explanation; 0 means 600. Questions beyond it are reported
+	// as not read.
 	Budget int
-	// WorthList is the number of objects of a kind and namespace from which one list
-	// is read instead of each object; 0 means 4.
+	// WorthList is how many objects of a kind and namespace are read by a list instead of one by
+	// one; 0 means 4.
 	WorthList int
 
 	mu   sync.Mutex
 	sent int
 }
 
-// Requests is the number of requests sent so far.
+// Requests returns the number of requests so far.
 func (g *Gatherer) Requests() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.sent
 }
 
-// Time is the current time.
 func (g *Gatherer) Time() time.Time {
 	if g.Now == nil {
 		return time.Now()
@@ -66,8 +64,8 @@ func (g *Gatherer) Time() time.Time {
 	return g.Now()
 }
 
-// Fill runs the rules and reads what they ask for, until they ask for nothing more. Unreadable
-// facts are marked; an error means that ctx ended.
+// Fill runs the rules and reads what they ask for, until they ask nothing more. Unreadable facts
+// are marked; an error means that ctx ended.
 func (g *Gatherer) Fill(ctx context.Context, f *Facts, rules func(*Run)) error {
 	left := cmp.Or(g.Budget, budget)
 	for round := 0; ; round++ {
@@ -99,7 +97,7 @@ func (g *Gatherer) Fill(ctx context.Context, f *Facts, rules func(*Run)) error {
 	}
 }
 
-// AskAll asks questions in parallel.
+// AskAll asks questions concurrently.
 func (g *Gatherer) AskAll(ctx context.Context, f *Facts, questions []Question) error {
 	return g.askAll(ctx, f, questions, nil)
 }
@@ -153,8 +151,8 @@ func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func
 	return a
 }
 
-// list reads objects page by page, each object once: a reader may start over when a
-// page is too old to continue from.
+// list reads objects page by page, without duplicates: a reader may start over when a page is too
+// old to continue.
 func (g *Gatherer) list(ctx context.Context, q Question, sel object.Selection, collector func() Collector) ([]*unstructured.Unstructured, int, error) {
 	var keep Collector = &everything{}
 	if collector != nil {
@@ -184,7 +182,7 @@ func (e *everything) Add(u *unstructured.Unstructured) { e.objects = append(e.ob
 
 func (e *everything) Collected() ([]*unstructured.Unstructured, int) { return e.objects, 0 }
 
-// replay tries to remove a finalizer from the object as it was read.
+// replay tries, as a dry run, to remove a finalizer from the object as it was read.
 func (g *Gatherer) replay(ctx context.Context, f *Facts, ref object.Ref, finalizer string) error {
 	live := f.object(ref)
 	if live == nil {
@@ -205,7 +203,7 @@ func pointers(items []unstructured.Unstructured, gvk schema.GroupVersionKind) []
 var (
 	// ErrSlow says that a read was not answered in time.
 	ErrSlow error = slowError{}
-	// ErrNotAsked stands for a question beyond the budget, which was not asked.
+	// ErrNotAsked is the error of a question beyond the budget.
 	ErrNotAsked = errors.New("not read: the limit of requests for one explanation is reached")
 
 	errGone = errors.New("it no longer exists")
@@ -218,7 +216,7 @@ func (slowError) Error() string { return "no answer in time" }
 // Unreachable marks errors that say nothing about the object.
 func (slowError) Unreachable() bool { return true }
 
-// Slow reports whether the only thing known is that no answer came in time.
+// Slow reports whether the error says only that no answer came in time.
 func Slow(err error) bool { return errors.Is(err, ErrSlow) }
 
 // Denied reports whether we lacked permission to read.
@@ -235,16 +233,14 @@ func Troubled(err error) bool {
 }
 
 const (
-	// worthList is the number of objects in a namespace from which one list is read
-	// instead of each object.
+	// worthList is how many objects in a namespace are read by a list.
 	worthList = 4
-	// worthAll is the number of namespaces from which one list of the whole cluster is
-	// read.
+	// worthAll is for how many namespaces one list of the whole cluster is read.
 	worthAll = 8
 )
 
-// batches combines questions that one list can answer, in order. If that list was refused,
-// each question is asked on its own.
+// batches combines questions that one list can answer, in order. If that list was refused, each
+// question is asked on its own.
 func batches(f *Facts, asked map[Question]func() Collector, worth int) []Question {
 	lists := map[Question]int{}
 	for q := range asked {
@@ -282,11 +278,11 @@ func batches(f *Facts, asked map[Question]func() Collector, worth int) []Questio
 // secret reports whether objects of the kind must not be read in bulk.
 func secret(gvk schema.GroupVersionKind) bool { return gvk.Group == "" && gvk.Kind == "Secret" }
 
-// Reader reads the cluster. A failed read is itself a fact, which the error describes. It
-// has to be safe for concurrent use.
+// Reader reads the cluster. A failed read is itself a fact, which the error describes. It must be
+// safe for concurrent use.
 //
-// A forbidden error (apierrors) makes a fact unknown. An error for which
-// [meta.IsNoMatchError] holds says that the server does not serve the kind.
+// A forbidden error (apierrors) makes a fact unknown. If [meta.IsNoMatchError] is true for an
+// error, the server does not serve the kind.
 type Reader interface {
 	// Get reads one object; nil, nil if it does not exist.
 	Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
@@ -300,16 +296,14 @@ type Reader interface {
 	// Kinds returns all kinds that the server serves and that can be listed, each at one
 	// version. Kinds of an aggregated API whose server is down are missing.
 	Kinds(ctx context.Context) ([]object.Kind, error)
-	// DryRunRemoveFinalizer replays the update that removes one finalizer, as a dry
-	// run, and returns the server's refusal.
+	// DryRunRemoveFinalizer sends the update that removes one finalizer as a dry run, and returns
+	// the server's refusal.
 	DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error
-	// Allowed reports whether a user may use the verb on the object. An empty user means
-	// us.
+	// Allowed reports whether a user may use the verb on the object. An empty user means us.
 	Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error)
 }
 
-// ExclusiveMode returns the access mode of a claim if it is for one node or one Pod, and ""
-// otherwise.
+// ExclusiveMode returns the access mode of a claim if it is for one node or one Pod; "" otherwise.
 func ExclusiveMode(claim *corev1.PersistentVolumeClaim) corev1.PersistentVolumeAccessMode {
 	for _, mode := range claim.Spec.AccessModes {
 		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod {

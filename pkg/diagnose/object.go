@@ -15,12 +15,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// KindOf names a kind.
+// KindOf returns a kind.
 func KindOf(apiVersion, kind string) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }
 
-// RefOf names an object.
+// RefOf returns a reference to an object.
 func RefOf(apiVersion, kind, namespace, name string) object.Ref {
 	return object.Ref{GVK: KindOf(apiVersion, kind), Namespace: namespace, Name: name}
 }
@@ -30,8 +30,8 @@ func IsKind(u *unstructured.Unstructured, group, kind string) bool {
 	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Group: group, Kind: kind}
 }
 
-// As converts an object to its type. It is false if there is no object, or if it has
-// another shape because some other API has taken the name.
+// As converts an object to its type. It is false if there is no object, or if it has another shape
+// because another API has taken the name.
 func As[T any](u *unstructured.Unstructured) (T, bool) {
 	var typed T
 	if u == nil {
@@ -41,7 +41,7 @@ func As[T any](u *unstructured.Unstructured) (T, bool) {
 	return typed, err == nil
 }
 
-// All is [As] for many objects; those of another shape are left out.
+// All is [As] for many objects, without those of another shape.
 func All[T any](objects []*unstructured.Unstructured) []T {
 	var typed []T
 	for _, u := range objects {
@@ -61,7 +61,7 @@ func Text(u *unstructured.Unstructured, path ...string) string {
 	return s
 }
 
-// Items reads a list of maps; other items are left out.
+// Items reads a list of maps, ignoring other items.
 func Items(u *unstructured.Unstructured, path ...string) []map[string]any {
 	if u == nil {
 		return nil
@@ -80,8 +80,8 @@ func Items(u *unstructured.Unstructured, path ...string) []map[string]any {
 // Terminating reports whether the deletion of an object was requested.
 func Terminating(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }
 
-// Since is the time at which deletion was requested. The server stores the end of the
-// grace period instead, which is later for pods.
+// Since returns when deletion was requested. The server stores the end of the grace period, which
+// is later for Pods.
 func Since(u *unstructured.Unstructured) time.Time {
 	at := u.GetDeletionTimestamp()
 	if at == nil {
@@ -94,7 +94,7 @@ func Since(u *unstructured.Unstructured) time.Time {
 	return at.Add(-time.Duration(*grace) * time.Second)
 }
 
-// Setters are the owners that state the finalizer.
+// Setters returns the owners that state the finalizer.
 func Setters(u *unstructured.Unstructured, finalizer string) []managedfields.Owner {
 	entries, err := managedfields.Entries(u)
 	if err != nil {
@@ -111,7 +111,7 @@ func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// Name writes an object in a sentence, in kubectl's notation.
+// Name returns an object for a sentence, in kubectl's notation.
 func Name(ref object.Ref) string {
 	if ref.Namespace == "" {
 		return text.Excerpt(ref.Resource())
@@ -119,7 +119,7 @@ func Name(ref object.Ref) string {
 	return text.Excerpt(ref.Resource() + " -n " + ref.Namespace)
 }
 
-// On writes the object at the end of a command: TYPE/NAME -n NAMESPACE.
+// On returns the object for the end of a command: TYPE/NAME -n NAMESPACE.
 func On(ref object.Ref) string {
 	if ref.Namespace == "" {
 		return text.ShellQuote(ref.Resource())
@@ -127,7 +127,7 @@ func On(ref object.Ref) string {
 	return text.ShellQuote(ref.Resource()) + " -n " + text.ShellQuote(ref.Namespace)
 }
 
-// Ago formats how long ago something was, in the largest useful unit.
+// Ago formats a duration in the largest useful unit.
 func Ago(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:

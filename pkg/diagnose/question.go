@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Question is one thing that can be asked of a cluster.
+// Question is a question that can be put to a cluster.
 type Question struct {
 	Verb            Verb
 	GVK             schema.GroupVersionKind
@@ -26,11 +26,10 @@ type Question struct {
 	Detail, User string
 }
 
-// Verb is how a question is asked.
+// Verb is the kind of a question.
 type Verb string
 
-// The verbs, in the order in which they are asked: answers on which others depend come
-// first.
+// The verbs in the order in which they are asked: answers on which others depend come first.
 const (
 	Kinds    Verb = "kinds"
 	Get      Verb = "get"
@@ -51,14 +50,13 @@ type Answer struct {
 	Yes   bool
 	Err   error
 
-	// given is set if the answer was known from the start, not read.
+	// given: the answer was known from the start.
 	given bool
 	// at is the time at which it was asked.
 	at time.Time
 }
 
-// Collector keeps the relevant objects of a list that may be far longer than what there is
-// to say about it.
+// Collector keeps the relevant objects of a list that may be far longer than the explanation needs.
 type Collector interface {
 	// Add is called for each object, one after the other.
 	Add(u *unstructured.Unstructured)
@@ -66,8 +64,8 @@ type Collector interface {
 	Collected() (kept []*unstructured.Unstructured, more int)
 }
 
-// Matching returns a maker of Collectors that keep the matching objects, without their
-// managed fields and last-applied configuration.
+// Matching returns a function that makes Collectors of the matching objects, without their managed
+// fields and last-applied configuration.
 func Matching(meant func(*unstructured.Unstructured) bool) func() Collector {
 	return func() Collector { return &matching{meant: meant} }
 }
@@ -95,8 +93,7 @@ func Slim(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return u
 }
 
-// String returns the question in kubectl's words: "list leases.coordination.k8s.io -n
-// prod".
+// String returns the question in kubectl's words: "list leases.coordination.k8s.io -n prod".
 func (q Question) String() string {
 	said := string(q.Verb)
 	switch q.Verb {
@@ -117,7 +114,7 @@ func (q Question) String() string {
 	return text.Excerpt(said)
 }
 
-// compare puts questions on whose answers others depend first.
+// compare orders questions by dependency.
 func (q Question) compare(other Question) int {
 	return cmp.Or(
 		cmp.Compare(q.Verb.order(), other.Verb.order()),

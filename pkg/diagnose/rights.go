@@ -20,14 +20,14 @@ type account struct {
 	namespace, name string
 	// role is the role that gives it the right.
 	role string
-	// granted is set if it may also write the kind's finalizers or status, which normally
-	// only its controller may.
+	// granted: it may also write the kind's finalizers or status, as normally only its controller
+	// may.
 	granted bool
 }
 
-// accounts returns the service accounts whose rights name one of the groups: an account
-// that may do everything need not be involved. The rights need not be on the object's kind
-// itself: a controller of custom kinds also puts finalizers on Kubernetes' own objects.
+// accounts returns the service accounts whose rights name one of the groups, because an account
+// that may do everything need not be involved. The rights need not be on the object's kind: a
+// controller of custom kinds also puts finalizers on Kubernetes' own objects.
 func (r *Run) accounts(groups []string) ([]account, bool) {
 	made := Once(r, "accounts "+strings.Join(groups, " "), func() result[account] {
 		return r.readAccounts(func(rule rbacv1.PolicyRule) right { return rightOf(rule, groups) }, func(string) bool { return true })
@@ -35,8 +35,8 @@ func (r *Run) accounts(groups []string) ([]account, bool) {
 	return made.items, made.sure
 }
 
-// readAccounts follows rules to service accounts. It follows a namespace's bindings only
-// if counts is true for the namespace.
+// readAccounts follows rules to service accounts. It follows a namespace's bindings only if counts
+// is true for it.
 func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(namespace string) bool) result[account] {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	roles, sure := r.List(KindOf(rbac, "ClusterRole"), "")
@@ -142,7 +142,7 @@ type Lease struct {
 	lasts   time.Duration
 }
 
-// LeaseOf reads a lease. It is false for a lease that was never held.
+// LeaseOf parses a Lease; false if it was never held.
 func LeaseOf(u *unstructured.Unstructured) (Lease, bool) {
 	typed, ok := As[coordinationv1.Lease](u)
 	if !ok || typed.Spec.RenewTime == nil {
@@ -158,7 +158,7 @@ func LeaseOf(u *unstructured.Unstructured) (Lease, bool) {
 	return l, true
 }
 
-// grace is how long beyond its duration a lease may be unrenewed: clocks differ.
+// grace is how long after its duration a Lease counts as held, because clocks differ.
 const grace = 30 * time.Second
 
 // Stale reports whether the holder has let the lease expire.
@@ -166,7 +166,7 @@ func (l Lease) Stale(now time.Time) bool {
 	return l.Holder == "" || now.Sub(l.renewed) > l.lasts+grace
 }
 
-// String is the lease as evidence.
+// String returns the Lease as evidence.
 func (l Lease) String(now time.Time) string {
 	if l.Holder == "" {
 		return fmt.Sprintf("%s: it has no holder", Name(l.Ref))
@@ -174,7 +174,7 @@ func (l Lease) String(now time.Time) string {
 	return fmt.Sprintf("%s: held by %s, last renewed %s ago", Name(l.Ref), text.Excerpt(l.Holder), Ago(now.Sub(l.renewed)))
 }
 
-// Leases returns the leases except those of nodes, and reports whether all could be read.
+// Leases returns the Leases except those of nodes, and whether all could be read.
 func (r *Run) Leases() ([]Lease, bool) {
 	made := Once(r, "leases", r.readLeases)
 	return made.items, made.sure

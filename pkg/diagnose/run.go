@@ -15,27 +15,26 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Run is one run of the rules over the known facts. A question whose answer is not known
-// yet is noted, and the rules run again once it is. So the rules decide what is read.
+// Run is one run of the rules over the known facts. A question without an answer is noted, and the
+// rules run again once it has one. So the rules decide what is read.
 type Run struct {
 	// Now is the time of the run.
 	Now   time.Time
 	Facts *Facts
 
-	// asked holds the questions without a known answer; misses counts how often they were
-	// asked.
+	// asked holds the questions without an answer; misses counts how often they were asked.
 	asked  map[Question]func() Collector
 	misses int
-	// unanswered are the questions without an answer, order has them as they were asked,
+	// unanswered are the failed questions, order has them in the order in which they were asked,
 	// and excused are those that a cause accounts for.
 	unanswered map[Question]error
 	order      []Question
 	excused    map[Question]bool
-	// made caches what was computed from lists that many objects need.
+	// made caches results from lists that many objects need.
 	made map[string]any
 }
 
-// NewRun returns a run over facts. With nil facts, nothing is known.
+// NewRun returns a run over facts; nil means that nothing is known.
 func NewRun(now time.Time, facts *Facts) *Run {
 	if facts == nil {
 		facts = NewFacts()
@@ -46,7 +45,7 @@ func NewRun(now time.Time, facts *Facts) *Run {
 	}
 }
 
-// Once computes the value that is called what from the facts, once in a run.
+// Once computes a named value from the facts, once a run.
 func Once[T any](r *Run, what string, read func() T) T {
 	if made, ok := r.made[what].(T); ok {
 		return made
@@ -56,12 +55,11 @@ func Once[T any](r *Run, what string, read func() T) T {
 	return made
 }
 
-// Ask answers a question if the answer is known. It is false if there is no answer yet, or
-// none at all.
+// Ask answers a question. It is false if there is no answer yet, or none at all.
 func (r *Run) Ask(q Question) (Answer, bool) { return r.Collect(q, nil) }
 
-// Collect is [Run.Ask] for a list of which only a part is kept. [Question.Kept]
-// distinguishes such questions.
+// Collect is [Run.Ask] for a list of which only a part is kept. [Question.Kept] distinguishes such
+// questions.
 func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 	a, ok := r.Facts.Find(q)
 	if !ok {
@@ -79,7 +77,7 @@ func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 	return a, true
 }
 
-// IsAsked reports whether a question was asked before: it is answered, or will be.
+// IsAsked reports whether a question was asked before.
 func (r *Run) IsAsked(q Question) bool {
 	if _, ok := r.Facts.Find(q); ok {
 		return true
@@ -88,11 +86,10 @@ func (r *Run) IsAsked(q Question) bool {
 	return ok
 }
 
-// Misses returns how often a question without a known answer was asked.
+// Misses returns how often a question without an answer was asked.
 func (r *Run) Misses() int { return r.misses }
 
-// Unanswered returns the questions that got no answer, and why, in the order in which
-// they were asked.
+// Unanswered returns the failed questions and their errors, in the order in which they were asked.
 func (r *Run) Unanswered() iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		for _, q := range r.order {
@@ -103,14 +100,14 @@ func (r *Run) Unanswered() iter.Seq2[Question, error] {
 	}
 }
 
-// Excuse says that a cause accounts for a question without an answer.
+// Excuse marks an unanswered question that a cause accounts for.
 func (r *Run) Excuse(q Question) {
 	r.excused[q] = true
 	delete(r.unanswered, q)
 }
 
-// Get reads one object. It is nil if the object was not found; sure then says whether it
-// is known not to exist.
+// Get reads one object; nil if it was not found. sure then says whether it certainly does not
+// exist.
 func (r *Run) Get(gvk schema.GroupVersionKind, namespace, name string) (u *unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: Get, GVK: gvk, Namespace: namespace, Name: name})
 	return a.Object, ok
@@ -128,13 +125,13 @@ func (r *Run) List(gvk schema.GroupVersionKind, namespace string) (objects []*un
 	return a.Objects, ok
 }
 
-// Metadata is [Run.List] for the objects' metadata alone.
+// Metadata is [Run.List] for metadata alone.
 func (r *Run) Metadata(gvk schema.GroupVersionKind, namespace string) (objects []*unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: Metadata, GVK: gvk, Namespace: namespace})
 	return a.Objects, ok
 }
 
-// Kinds are the kinds that the server serves.
+// Kinds returns the served kinds.
 func (r *Run) Kinds() ([]object.Kind, bool) {
 	a, ok := r.Ask(Question{Verb: Kinds})
 	return a.Kinds, ok
@@ -165,14 +162,14 @@ func (r *Run) Whole(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return live
 }
 
-// result is computed from lists; sure is set if all of them were read.
+// result is computed from lists; sure: all of them were read.
 type result[T any] struct {
 	items []T
 	sure  bool
 }
 
-// Facts holds questions and their answers. It can serve the explanations of many objects:
-// what holds up two hundred of them is read once. It is safe for concurrent use.
+// Facts holds questions and their answers, also for many objects: what blocks two hundred of them
+// is read once. It is safe for concurrent use.
 type Facts struct {
 	mu      sync.RWMutex
 	answers map[Question]Answer
@@ -203,8 +200,8 @@ func (f *Facts) put(q Question, a Answer) {
 	f.answers[q] = a
 }
 
-// Find answers a question, if need be from the answer to a wider one. It is false if
-// neither was asked.
+// Find answers a question, if need be from the answer to a wider one. It is false if neither was
+// asked.
 func (f *Facts) Find(q Question) (Answer, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -226,13 +223,12 @@ func (f *Facts) Find(q Question) (Answer, bool) {
 	return Answer{}, false
 }
 
-// Forget drops the answers that old reports as too old, and errors that may pass, so that
-// they are asked for again. Old gets the time of each answer; it is not called for answers
-// that were given.
+// Forget drops answers for which old returns true, and errors that may pass, so that they are asked
+// for again. It does not call old for answers that were given.
 func (f *Facts) Forget(old func(q Question, at time.Time) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	clear(f.typed) // It would keep the objects that go.
+	clear(f.typed) // It would keep dropped objects.
 	for q, a := range f.answers {
 		if !a.given && (a.Err != nil && !apierrors.IsForbidden(a.Err) || old(q, a.at)) {
 			delete(f.answers, q)
@@ -240,8 +236,8 @@ func (f *Facts) Forget(old func(q Question, at time.Time) bool) {
 	}
 }
 
-// Typed is [As] for an object among the facts. It converts the object once, although the
-// rules run again and again; so nothing may change what it returns.
+// Typed is [As] for an object among the facts. It converts the object once, so the result must not
+// be changed.
 func Typed[T any](f *Facts, u *unstructured.Unstructured) (*T, bool) {
 	key := typedKey{u, reflect.TypeFor[T]()}
 	f.mu.RLock()
@@ -276,7 +272,7 @@ func (f *Facts) Since(at time.Time) []Question {
 	return asked
 }
 
-// widen returns a question, followed by wider ones whose answers contain its own.
+// widen returns a question, then wider ones whose answers contain its own.
 func widen(q Question) []Question {
 	here := Question{Verb: List, GVK: q.GVK, Namespace: q.Namespace}
 	all := Question{Verb: List, GVK: q.GVK}
@@ -314,7 +310,7 @@ func within(objects []*unstructured.Unstructured, namespace string) []*unstructu
 	return out
 }
 
-// has reports whether this very question was asked, even without an answer.
+// has reports whether this question was asked, even without an answer.
 func (f *Facts) has(q Question) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -331,8 +327,7 @@ func (f *Facts) object(ref object.Ref) *unstructured.Unstructured {
 	return named(a.Objects, ref.Namespace, ref.Name)
 }
 
-// AnswersElse reports whether the server answered any question that is not about these
-// groups.
+// AnswersElse reports whether the server answered any question that is not about these groups.
 func (f *Facts) AnswersElse(groups map[string]bool) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -344,8 +339,8 @@ func (f *Facts) AnswersElse(groups map[string]bool) bool {
 	return false
 }
 
-// allTroubled reports whether the server failed at every one of the questions. A
-// refused update says nothing about reading.
+// allTroubled reports whether the server failed at each of the questions. A refused update says
+// nothing about reading.
 func (f *Facts) allTroubled(questions []Question) bool {
 	troubled := false
 	for _, q := range questions {
@@ -360,12 +355,11 @@ func (f *Facts) allTroubled(questions []Question) bool {
 	return troubled
 }
 
-// Lasting says whether it makes sense to wait for a cause to pass.
+// Lasting says whether it is worth waiting for a cause to pass.
 type Lasting struct {
-	// Ends is set if the cause stays until something is changed, so that a wait may end.
+	// Ends: the cause stays until something is changed, so that a wait may end.
 	Ends bool
-	// After is how long the cause has to last, without any other change in the object,
-	// before a wait ends. For a cause that may pass by itself, it serves users who do not
-	// want to wait for that.
+	// After is how long the cause has to last, while nothing else changes in the object, before a
+	// wait ends. For a cause that may pass by itself, it is for users who do not want to wait.
 	After time.Duration
 }

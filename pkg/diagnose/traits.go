@@ -10,24 +10,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// traits are what identifies the controller of an object.
+// traits identify the controller of an object.
 type traits struct {
 	// operator is the known owner of the finalizer; empty if there is none.
 	operator string
-	// names are those that it may have.
+	// names are its possible names.
 	names []managerName
-	// domains are those after which its lease may be named; groups are those on whose
-	// kinds it has rights.
+	// domains are possible names of its Lease; groups are those on whose kinds it has rights.
 	domains, groups []string
-	// definition is that of its own kind; nil if there is none, or it is not known yet.
+	// definition is the CRD of its own kind; nil if there is none, or it is not known yet.
 	definition *unstructured.Unstructured
 }
 
 // managerName is a possible name of a controller, and why.
 type managerName struct{ name, whose string }
 
-// traitsOf collects the traits of the controller that removes a finalizer, or of the
-// kind's controller if no finalizer is named.
+// traitsOf collects the traits of the controller that removes a finalizer, or of the kind's
+// controller if there is no finalizer.
 func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 	group := u.GroupVersionKind().Group
 	t := traits{domains: []string{group}, groups: []string{group}}
@@ -64,16 +63,16 @@ func isCustom(group string) bool {
 	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }
 
-// ownFinalizers returns the finalizers that the controller of the object's kind sets,
-// judging by their names.
+// ownFinalizers returns the finalizers that the controller of the object's kind sets, judging by
+// their names.
 func ownFinalizers(u *unstructured.Unstructured) []string {
 	return slices.DeleteFunc(slices.Clone(u.GetFinalizers()), func(f string) bool {
 		return !related(domainOf(f), u.GroupVersionKind().Group)
 	})
 }
 
-// managers returns the managers that set the finalizer and whose name identifies them:
-// neither a tool with which people write manifests, nor a name that many controllers use.
+// managers returns the managers that set the finalizer and whose names identify them: no tool with
+// which people write manifests, no name that many controllers use.
 func managers(u *unstructured.Unstructured, finalizer string) []string {
 	var names []string
 	for _, o := range Setters(u, finalizer) {
@@ -114,8 +113,8 @@ func related(a, b string) bool {
 	return a == b || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a)
 }
 
-// Definition returns the definition of the object's kind; nil if there is none, or it is
-// unknown. A definition is named after the kind's plural, which mostly is the usual one.
+// Definition returns the CRD of the object's kind; nil if there is none, or it is unknown. A CRD is
+// named after the kind's plural, which mostly is the usual one.
 func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructured {
 	gvk := u.GroupVersionKind()
 	definitions := KindOf("apiextensions.k8s.io/v1", "CustomResourceDefinition")
@@ -144,8 +143,8 @@ func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructure
 	return a.Objects[0]
 }
 
-// tool reports whether a manager is a tool with which people write manifests: such a tool
-// removes no finalizers on its own.
+// tool reports whether a manager is a tool with which people write manifests, which removes no
+// finalizers on its own.
 func tool(manager string) bool {
 	switch manager {
 	case "", "unknown", "before-first-apply", "helm", "k8sconnect", "Terraform", "pulumi-kubernetes", "node-fetch", "Mozilla", "curl":
@@ -167,14 +166,13 @@ func generic(manager string) bool {
 type operator struct {
 	// name is its usual name.
 	name string
-	// workloads are the names under which it runs: of a Deployment, StatefulSet or
-	// DaemonSet, or of its label app.kubernetes.io/name.
+	// workloads are the names under which it runs: of a Deployment, StatefulSet or DaemonSet, or of
+	// its label app.kubernetes.io/name.
 	workloads []string
 }
 
-// operatorOf returns the operator that owns a well-known finalizer. Such a list is needed
-// because some finalizers' names do not identify their owner, and nothing else does once
-// the operator is gone.
+// operatorOf returns the operator that owns a well-known finalizer. Some finalizers' names do not
+// identify their owner, and nothing else does once the operator is gone.
 func operatorOf(finalizer string) operator {
 	for _, known := range []struct {
 		finalizer string // whole, or a beginning or end if it has an asterisk there

@@ -20,11 +20,11 @@ type Hook struct {
 	Index  int
 	Name   string
 
-	Service *Service // nil where it is called by URL
+	Service *Service // nil if it is called by URL
 	URL     string
-	// Strict is set if an update is refused when the webhook cannot be called.
+	// Strict: an update is refused if the webhook cannot be called.
 	Strict bool
-	// Conditional is set if it has match conditions, which only the server evaluates.
+	// Conditional: it has match conditions, which only the server evaluates.
 	Conditional bool
 
 	rules       []admissionv1.RuleWithOperations
@@ -33,7 +33,7 @@ type Hook struct {
 	ofObject    *metav1.LabelSelector
 }
 
-// Service is where a webhook or an API is served.
+// Service is the address of a webhook or an API.
 type Service struct {
 	Namespace, Name string
 }
@@ -70,8 +70,7 @@ func WebhookKind(kind string) schema.GroupVersionKind {
 	return KindOf("admissionregistration.k8s.io/v1", kind)
 }
 
-// with sets what validating and mutating webhooks have in common, with the server's
-// defaults.
+// with sets what validating and mutating webhooks share, with the server's defaults.
 func (h Hook) with(c admissionv1.WebhookClientConfig, f *admissionv1.FailurePolicyType, m *admissionv1.MatchPolicyType, conditions []admissionv1.MatchCondition) Hook {
 	if c.Service != nil {
 		h.Service = &Service{Namespace: c.Service.Namespace, Name: c.Service.Name}
@@ -85,8 +84,8 @@ func (h Hook) with(c admissionv1.WebhookClientConfig, f *admissionv1.FailurePoli
 	return h
 }
 
-// HooksFor returns the webhooks that the server calls for an operation on the object, by
-// their rules and selectors (edge case 61).
+// HooksFor returns the webhooks that the server calls for an operation on the object, by their
+// rules and selectors (edge case 61).
 func (r *Run) HooksFor(u *unstructured.Unstructured, operation admissionv1.OperationType) []Hook {
 	hooks, _ := r.Hooks()
 	if len(hooks) == 0 {
@@ -105,7 +104,7 @@ func (r *Run) HooksFor(u *unstructured.Unstructured, operation admissionv1.Opera
 	return matching
 }
 
-// hooksOf returns the webhooks that name the object's group: its authors serve them.
+// hooksOf returns the webhooks that name the object's group, which its authors serve.
 func (r *Run) hooksOf(u *unstructured.Unstructured) []Hook {
 	group := u.GroupVersionKind().Group
 	hooks, _ := r.Hooks()

@@ -18,18 +18,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Workload is what a Deployment, a StatefulSet, a DaemonSet and a pod on its own have in
-// common.
+// Workload is a Deployment, a StatefulSet, a DaemonSet or a single Pod.
 type Workload struct {
 	Ref object.Ref
-	// Names are those by which it is known: its own, those of its containers, that of its
-	// application.
+	// Names are its own, those of its containers, and that of its application.
 	Names []string
-	// programs are what its containers run, if they state it.
+	// programs are the programs of its containers, if stated.
 	programs []string
 	// Account is the service account that its pods run as, in its namespace.
 	Account string
-	// own are its own labels, labels those of its pods.
+	// own are its labels, labels those of its Pods.
 	own, labels labels.Set
 	selector    *metav1.LabelSelector
 	// Wanted and Ready are numbers of pods.
@@ -39,8 +37,7 @@ type Workload struct {
 // Called reports whether the workload is known by a name.
 func (w Workload) Called(name string) bool { return slices.Contains(w.Names, name) }
 
-// Workloads returns the workloads, any of which may be a controller, and reports whether
-// all could be read.
+// Workloads returns all workloads, any of which may be a controller, and whether all could be read.
 func (r *Run) Workloads() ([]Workload, bool) {
 	made := Once(r, "workloads", r.readWorkloads)
 	return made.items, made.sure
@@ -59,7 +56,7 @@ func (r *Run) readWorkloads() result[Workload] {
 	return result[Workload]{found, sure && sureOfSets && sureOfDaemons}
 }
 
-// podController is what a Deployment, a StatefulSet and a DaemonSet have in common.
+// podController is the common part of a Deployment, StatefulSet or DaemonSet.
 type podController struct {
 	Spec struct {
 		Replicas *int32                 `json:"replicas"`
@@ -100,7 +97,7 @@ func workloadOf(u *unstructured.Unstructured) (Workload, bool) {
 	return w, true
 }
 
-// program is what a container runs: usually the name of its image.
+// program returns the program of a container: usually the name of its image.
 func program(c corev1.Container) string {
 	if len(c.Command) > 0 {
 		return path.Base(c.Command[0])
@@ -118,7 +115,7 @@ func deref(n *int32) int32 {
 	return *n
 }
 
-// Health is the state of a workload.
+// Health is the health of a workload.
 type Health int
 
 // A workload runs if one of its pods is ready.
@@ -132,14 +129,14 @@ const (
 // State is the state of a workload, with the evidence.
 type State struct {
 	Health
-	// How describes the state in words that follow the workload's name.
+	// How describes the state, to follow the workload's name.
 	How      string
 	Evidence []string
-	// Next is the command that cures it.
+	// Next is the command that mends it.
 	Next string
 }
 
-// State finds out whether the workload runs.
+// State returns whether the workload runs.
 func (r *Run) State(w Workload) State {
 	switch {
 	case w.Wanted == 0 && w.Ref.GVK.Kind == "DaemonSet":
@@ -163,7 +160,7 @@ func (r *Run) State(w Workload) State {
 	return s
 }
 
-// podsAs returns the pods that run as one of the accounts, each as a workload.
+// podsAs returns the Pods that run as one of the accounts, each as a workload.
 func (r *Run) podsAs(accounts []account) (found []Workload, sure bool) {
 	sure = true
 	for _, a := range accounts {
@@ -224,16 +221,16 @@ func (r *Run) fault(s *State, p corev1.Pod) {
 	s.Evidence = Some(s.Evidence, 4)
 }
 
-// Backend is the state of what serves a service.
+// Backend is the state of a Service's Pods.
 type Backend struct {
-	// Dead is set if nothing can answer there. If it is not set, it may still be dead.
+	// Dead: certainly nothing answers.
 	Dead     bool
 	Evidence []string
-	// Next is the command that cures it; empty if no cure is known.
+	// Next is the command that mends it; empty if none is known.
 	Next string
 }
 
-// Backend finds out whether anything serves a service.
+// Backend returns whether anything serves a Service.
 func (r *Run) Backend(s Service) Backend {
 	ref := RefOf("v1", "Service", s.Namespace, s.Name)
 	u, sure := r.Get(ref.GVK, s.Namespace, s.Name)

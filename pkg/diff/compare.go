@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// compare describes what an apply would make of one object, by the server's
-// answer to the dry run. Values of Secrets are not masked.
+// compare describes the effect of an apply on one object, by the server's answer to the dry run.
+// Values of Secrets are not masked.
 func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
 	out := event.Compared{Ref: p.Item.Ref, Source: p.Item.Source, Action: event.None, Reason: p.Unchecked, Yielded: p.Yielded, Left: p.Left}
 	view, err := e.Predictor.View(p, p.Answer)
@@ -61,8 +61,8 @@ func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
 	return out, err
 }
 
-// contestedBesides returns the conflicts that none of the changes shows, such as one
-// between two spellings of one value: apply stops there as well (edge case 84).
+// contestedBesides returns the conflicts that no change shows, such as one between two spellings of
+// a value: apply stops there as well (edge case 84).
 func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []managedfields.Change {
 	var out []managedfields.Change
 	for _, c := range p.Conflicts {
@@ -75,8 +75,8 @@ func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []m
 	return out
 }
 
-// attribute says whose the changed paths are, and which of them are contested or taken. Fields that
-// are adopted with the apply count as ours. Owners that the live object does not name
+// attribute adds owners to the changed paths, and marks those that are in conflict or taken. Fields
+// that are adopted with the apply count as ours. Owners that the live object lacks
 // (before-first-apply) come from the conflict.
 func attribute(changes []managedfields.Change, p *predict.Prediction, taken []managedfields.Conflict) {
 	adopted := func(o managedfields.Owner) bool { return slices.Contains(p.Adoption.Adopted, o) }
@@ -98,7 +98,7 @@ func attribute(changes []managedfields.Change, p *predict.Prediction, taken []ma
 	}
 }
 
-// touch reports whether a change is at the path of a conflict, above it or below it. The order of a
+// touch reports whether a change is at, above or below the path of a conflict. A changed order of a
 // list has nothing to do with a conflict about one of its items.
 func touch(change managedfields.Change, c managedfields.Conflict) bool {
 	return change.Path.HasPrefix(c.Path) || !change.Order && c.Path.HasPrefix(change.Path)
@@ -110,8 +110,7 @@ func union(a, b []managedfields.Owner) []managedfields.Owner {
 	return slices.Compact(all)
 }
 
-// named adds to the fields of an object that would be created what it is called. It has no
-// owner, so no projection has it, but it is part of a new object.
+// named adds the name of a new object to its fields: it has no owner, so no projection has it.
 func named(ref object.Ref, fields map[string]any) map[string]any {
 	u := unstructured.Unstructured{Object: maps.Clone(fields)}
 	if meta, ok := fields["metadata"].(map[string]any); ok {
@@ -123,8 +122,8 @@ func named(ref object.Ref, fields map[string]any) map[string]any {
 	return u.Object
 }
 
-// contestedOnly describes an object of which the server reported only the conflicts, since
-// it would refuse the object if all of them were taken.
+// contestedOnly describes an object for which the server reported only the conflicts, since it
+// would refuse the object if all of them were taken.
 func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 	out := event.Compared{
 		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Update, Yielded: p.Yielded, Left: p.Left,
@@ -136,8 +135,8 @@ func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 	return out
 }
 
-// recreation reports an object that would be deleted and created anew. Its two sides are
-// what we own of the object that goes, and of the one that comes.
+// recreation reports an object that would be recreated. Its two sides are what we own of the old
+// object and of the new one.
 func (e *Engine) recreation(ctx context.Context, p *predict.Prediction, anew *predict.Recreation) {
 	view, err := e.Predictor.View(p, anew.Answer)
 	if err != nil {

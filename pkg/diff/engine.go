@@ -24,21 +24,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Server is what the engine needs of a cluster.
+// Server is the part of the API client that the engine needs.
 type Server interface {
 	predict.Server
 	predict.Permissions
 	object.LiveReader
-	// Kind tells how the cluster serves a kind, or why it does not.
+	// Kind returns how the cluster serves a kind, or why it does not.
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
-	// Unserved tells why the cluster does not serve a kind.
+	// Unserved returns why the cluster does not serve a kind.
 	Unserved(ctx context.Context, gvk schema.GroupVersionKind) error
 }
 
 // ErrDiffers says that something would change.
 var ErrDiffers = errors.New("something would change")
 
-// UnknownError counts the objects of which nothing could be said. Events have reported why.
+// UnknownError counts the objects with an unknown outcome. The events have reported why.
 type UnknownError struct {
 	Objects int
 }
@@ -47,21 +47,19 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("the result is unknown for %d objects", e.Objects)
 }
 
-// Engine compares plans. Server and Emit are needed; one Engine is for one run.
+// Engine compares one plan. Server and Emit are required.
 type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
-	// Admit is what an apply asks about each object that exists; what it refuses is warned
-	// of. Nil admits all.
+	// Admit is apply's check of each existing object; a refusal becomes a warning. Nil admits all.
 	Admit func(item plan.Item, live *unstructured.Unstructured) error
-	// Seen receives each object that was compared: how it is, nil where it is not there,
-	// how it would be, and whether that changes it. It may be called from many goroutines;
-	// nil if it is not needed.
+	// Seen receives each compared object: as it is (nil if it does not exist), as it would be, and
+	// whether that changes it. It is called concurrently and may be nil.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
-	// Unmasked receives the result of each Secret before its values are masked. It may be called
-	// from many goroutines; nil if it is not needed.
+	// Unmasked receives the result of each Secret before its values are masked. It is called
+	// concurrently and may be nil.
 	Unmasked func(event.Compared)
-	// Prefetched reads for the phases, if that has begun before Run; Run closes it.
+	// Prefetched is a reader that was started before Run; Run closes it.
 	Prefetched *prefetch.Reader
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
@@ -73,13 +71,12 @@ type Engine struct {
 	unknown int
 	known   map[object.Key]bool // whether the object exists
 
-	// unservedKinds are those that were asked about, by the goroutine of Run alone.
+	// unservedKinds caches answers; only the goroutine of Run uses it.
 	unservedKinds map[schema.GroupVersionKind]error
 }
 
-// Run compares all objects of the plan. It returns nil when nothing would change,
-// ErrDiffers when something would, an *UnknownError when something is unknown, and ctx's
-// error when it was interrupted.
+// Run compares all objects of the plan. It returns nil if nothing would change, ErrDiffers if
+// something would, an *UnknownError if something is unknown, and ctx's error if it was interrupted.
 func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	e.known, e.unservedKinds = map[object.Key]bool{}, map[schema.GroupVersionKind]error{}
 	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
@@ -91,8 +88,7 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 		e.reads = prefetch.Start(ctx, e.Server, p)
 	}
 	defer e.reads.Close()
-	// Nothing is written, so nothing has to wait, but for whether an object that
-	// others need is there already.
+	// Nothing is written, so phases wait only to learn whether objects that others need exist.
 	for i, ph := range p.Phases {
 		e.emit(event.PhaseStarted{Index: i})
 		e.phase(ctx, ph)
@@ -135,11 +131,11 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 		})
 	}
 	reads.Wait()
-	_ = asks.Wait() // results are events
+	_ = asks.Wait() // Results are events.
 }
 
-// evaluate deals with one object that was read: what is settled is done, and what
-// is not is asked about while the reading goes on.
+// evaluate handles one object that was read. If the object alone does not decide, it asks the
+// server while the reading goes on.
 func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.Item, live *unstructured.Unstructured, err error) {
 	if err != nil {
 		e.cannotTell(ctx, item, predict.DeniedRead(item, err))
@@ -213,14 +209,14 @@ func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, 
 	}
 }
 
-// nearMisses tells of choices that were meant for a conflict and do not reach it.
+// nearMisses warns of choices that were meant for a conflict and do not match it.
 func (e *Engine) nearMisses(p *predict.Prediction) {
 	for _, miss := range e.Predictor.NearMisses(p) {
 		e.emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
 	}
 }
 
-// absent tells which object that the item needs does not exist yet.
+// absent returns an object that the item needs and that does not exist yet.
 func (e *Engine) absent(item plan.Item) (object.Key, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -232,8 +228,8 @@ func (e *Engine) absent(item plan.Item) (object.Key, bool) {
 	return object.Key{}, false
 }
 
-// unserved deals with an item of a kind that the cluster does not serve: defined
-// by this set, or not at all.
+// unserved handles an item whose kind the cluster does not serve: this set defines it, or nothing
+// does.
 func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	if need, ok := e.absent(item); ok {
 		e.uncheckedCreate(item, need.Ref().String()+" is created by this set")
@@ -242,7 +238,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	err := e.whyUnserved(ctx, item.GVK)
 	for _, need := range item.Needs {
 		if need.Kind == "CustomResourceDefinition" && slices.Contains(item.Bringers, need) {
-			// It is there, and this set changes it: the object may exist at another version.
+			// This set changes the CRD: the object may exist at another version.
 			err = fmt.Errorf("%s is served only when %s of this set is applied",
 				item.GVK.GroupVersion(), need.Ref())
 		}
@@ -266,8 +262,8 @@ func (e *Engine) whyUnserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	return err
 }
 
-// uncheckedCreate reports an object that would be created, but of which the
-// server cannot be asked (edge case 38).
+// uncheckedCreate reports an object that would be created and that the server cannot check (edge
+// case 38).
 func (e *Engine) uncheckedCreate(item plan.Item, why string) {
 	e.seen(item, nil, item.Object, true)
 	e.compared(event.Compared{

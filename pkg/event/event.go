@@ -1,6 +1,6 @@
-// Package event has the events that an engine emits while it works, and printers consume: a sealed
-// set of small structs. An event is final when it is emitted, and values of Secrets are masked in
-// it. It holds no client and does no work.
+// Package event has the events that engines emit and printers consume: a sealed set of small
+// structs. An event does not change once it is emitted, and holds no values of Secrets. It does no
+// work.
 package event
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Event is one thing an engine reports. The set is sealed.
+// Event is a report of an engine. The set is sealed.
 type Event interface{ event() }
 
-// Action is what became of one object of the input.
+// Action is the outcome for one object of the input.
 type Action string
 
 // Actions of apply.
@@ -27,12 +27,11 @@ const (
 	InConflict Action = "conflict"
 	Failed     Action = "failed"
 	Skipped    Action = "skipped"
-	// Pruned members of a set left the input, and are deleted; those that left it and stay
-	// are Kept.
+	// Pruned members left the input and were deleted; those that left it and stay are Kept.
 	Pruned Action = "pruned"
-	// Recreated objects were deleted, and created anew from the manifest.
+	// Recreated objects were deleted and created from the manifest.
 	Recreated Action = "recreated"
-	// Shared objects have the values that they had; fields of others became ours, or ours too.
+	// Shared objects keep their values; fields of others became ours too.
 	Shared Action = "shared"
 )
 
@@ -43,27 +42,26 @@ const (
 	Delete  Action = "delete"
 	None    Action = "none"
 	Unknown Action = "unknown"
-	// Recreate: the object would be deleted, and created anew.
+	// Recreate: the object would be deleted and created.
 	Recreate Action = "recreate"
-	// Share: no value would change, and fields that others own would become ours too.
+	// Share: no value would change, and fields of others would become ours too.
 	Share Action = "share"
 )
 
-// Preparing says what the run does before it has a plan, such as asking the API
-// server which kinds it serves.
+// Preparing says what the run does before it has a plan, such as asking the API server for kinds.
 type Preparing struct {
 	Text string
 }
 
-// Planned comes once, before any result: the objects to work through.
+// Planned lists the objects of the run, once, before any result.
 type Planned struct {
 	Phases []Phase
-	// Within is the longest that the run waits for all of it; 0 if it does not wait,
-	// or waits without limit.
+	// Within is the longest that the run waits for all of it; 0 if it does not wait or waits
+	// without limit.
 	Within time.Duration
 }
 
-// Phase is one group of objects that are worked on in parallel.
+// Phase is a group of objects that are processed concurrently.
 type Phase struct {
 	Name  string
 	Total int
@@ -76,11 +74,10 @@ type PhaseStarted struct {
 	Index int
 }
 
-// Started says that work on the object has begun. One Applied or Compared for the
-// same object follows.
+// Started says that work on the object has begun. One Applied or Compared for it follows.
 type Started struct {
 	Ref object.Ref
-	// Within is how long it may take; 0 without a limit.
+	// Within is how long it may take; 0 means no limit.
 	Within time.Duration
 }
 
@@ -91,52 +88,49 @@ type Applied struct {
 	Action Action
 	// DryRun: nothing was persisted.
 	DryRun bool
-	// Err is set with Failed; with Skipped it says why, and with InConflict, if set,
-	// why taking everything would not help.
+	// Err is set with Failed; with Skipped it says why, and with InConflict, if set, why taking
+	// everything would not help.
 	Err error
-	// Reason says what was not checked, such as an object in a namespace that the
-	// same dry run would create; with Recreated, which fields could not be changed.
+	// Reason says what was not checked, such as an object in a namespace that the same dry run
+	// would create; with Recreated, which fields are immutable.
 	Reason string
-	// Conflicts are all contested paths, with InConflict. Unleavable are those that no yield
-	// names, and AdoptFrom is the manager whose adoption settles all of them; empty for none.
+	// Conflicts are all paths in conflict, with InConflict. Unleavable are those that no yield can
+	// name, and AdoptFrom is the manager whose adoption settles all of them; empty for none.
 	Conflicts  []managedfields.Conflict
 	Unleavable []fieldpath.Path
 	AdoptFrom  string
-	// Released are paths that left the manifest but stay because others own them, or, without
-	// owners, because they are yielded;
-	// Removed are those that left the object.
+	// Released are paths that left the manifest but stay, because others own them or, without
+	// owners, because they are yielded. Removed are those that left the object.
 	Released, Removed []managedfields.Change
-	// Taken are paths whose value was another owner's and is set to the manifest's:
-	// contested ones that the user chose to take, and those of adopted managers.
+	// Taken are paths of other owners that now have the manifest's value: conflicts that the user
+	// chose to take, and fields of adopted managers.
 	Taken []managedfields.Change
-	// Yielded are paths that the user left to their owners; Left are values that
-	// something in the cluster is meant to set, and that differ from the manifest's.
+	// Yielded are paths that the user left to their owners; Left are values that differ from the
+	// manifest's because something in the cluster sets them.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
-	// Adopted are the managers whose fields became ours in this run; with OnlyOwners
-	// nothing else changed in the object.
+	// Adopted are the managers whose fields became ours in this run; with OnlyOwners nothing else
+	// changed in the object.
 	Adopted    []string
 	OnlyOwners bool
-	// Object is the object as the server then has it, or would have it, without its
-	// managed fields and with the values of a Secret masked. Nil if it was not asked
-	// for, or not applied.
+	// Object is the object as the server has it then, or would have it, without managed fields and
+	// with masked values of a Secret. Nil if it was not asked for, or not applied.
 	Object *unstructured.Unstructured
 	// Sharing is set with Shared.
 	Sharing *managedfields.Sharing
-	// Departed: the object is not in the input, but is a member of the set that left it.
-	// Causes say why it does not go although it was deleted.
+	// Departed: the object is a member that left the set. Causes say why it still exists although
+	// it was deleted.
 	Departed bool
 	Causes   []Cause
-	// Joined is set if the object existed before, and became part of a set in this run.
+	// Joined is set if an existing object became a member in this run.
 	Joined *Joined
 }
 
 // Joined says that an existing object became part of a set.
 type Joined struct {
-	// Set is its name: secret/shop.
+	// Set is the set's name, such as secret/shop.
 	Set string `json:"set"`
-	// From are those who said until then that the object is theirs: "Helm release
-	// prod/web".
+	// From are its former claims: "Helm release prod/web".
 	From []string `json:"from,omitempty"`
 }
 
@@ -145,115 +139,107 @@ type Compared struct {
 	Ref    object.Ref
 	Source object.Source
 	Action Action
-	// Departed: the object is not in the input, but is a member of the set that left it.
+	// Departed: the object is a member that left the set.
 	Departed bool
 	// Reason says why the action is Unknown or Recreate, or what was not checked.
 	Reason string
 	Err    error
-	// Yielded are paths that the user left to their owners; Left are values that
-	// something in the cluster is meant to set, and that differ from the manifest's.
+	// Yielded are paths that the user left to their owners; Left are values that differ from the
+	// manifest's because something in the cluster sets them.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
 	// Changes of the managed projection, sorted by path.
 	Changes []managedfields.Change
-	// Adopted are the managers whose fields would become ours; with OnlyOwners
-	// nothing else would change in the object.
+	// Adopted are the managers whose fields would become ours; with OnlyOwners nothing else would
+	// change in the object.
 	Adopted    []string
 	OnlyOwners bool
 	// Sharing is set with Share.
 	Sharing *managedfields.Sharing
-	// Before and After are the projection now and as the server would make it; Before
-	// is nil for Create, After for Delete.
+	// Before and After are the projection now and as the server would make it; Before is nil for
+	// Create, After for Delete.
 	Before, After map[string]any
 }
 
-// Warned is a warning, the server's or ours, about one object. The zero Ref stands
-// for the run as a whole.
+// Warned is a warning, the server's or ours, about one object. The zero Ref means the whole run.
 type Warned struct {
 	Ref  object.Ref
 	Text string
-	// Detail ends the text and is about this object alone: warnings that differ only in it and in
-	// the object become one line.
+	// Detail ends the text and concerns only this object: warnings that differ only in Detail and
+	// object become one line.
 	Detail string
 }
 
-// String is the whole text.
 func (w Warned) String() string { return w.Text + w.Detail }
 
-// Remarked says what will not work, as far as that can be told beforehand, or what is not as
-// it may seem. The zero Ref stands for the run as a whole.
+// Remarked says what will not work, as far as that is known beforehand, or what may mislead. The
+// zero Ref means the whole run.
 type Remarked struct {
 	Ref object.Ref `json:"-"`
-	// Code is stable, and for machines: SecretMissing.
+	// Code is stable, for machines: SecretMissing.
 	Code string `json:"code"`
-	// Path is the field that it is about; may be empty.
+	// Path is the field in question; may be empty.
 	Path string `json:"path,omitempty"`
 	// Text is one sentence for people, Hint what to do.
 	Text string `json:"message"`
 	Hint string `json:"hint,omitempty"`
 }
 
-// Decided says what decided about paths of an object, where that was asked: flags, an annotation,
-// rules of a file.
+// Decided says which choice decided which paths of an object, if that was asked for.
 type Decided struct {
 	Ref       object.Ref
 	Decisions []Decision
 }
 
-// Decision is what became of one path, and why.
+// Decision is the decision about one path, and why.
 type Decision struct {
 	Path fieldpath.Path
 	// Outcome is yielded, taken, left or overruled.
 	Outcome string
-	// By is a flag, the annotation, or a place in a file; empty for the built-in table. Choice is
-	// what it says.
+	// By is the source: a flag, the annotation, or a place in a file; empty for the built-in table.
+	// Choice is its text.
 	By, Choice string
 }
 
-// LeftOut says that something in the input was left out because it is at fault. Err
-// says what, where it is written, and why.
+// LeftOut says that a faulty part of the input was left out. Err says what, where, and why.
 type LeftOut struct {
 	Err error
 }
 
-// HooksLeftOut lists the Helm hooks in the input that were left out. That is no
-// fault.
+// HooksLeftOut lists the Helm hooks in the input that were left out, which is no fault.
 type HooksLeftOut struct {
 	Hooks []Hook
-	// Hint says how they could be applied; empty where they cannot.
+	// Hint says how to apply them; empty if that is impossible.
 	Hint string
 }
 
-// Hook is one of Helm's hooks: an object for certain moments in the life of a
-// release.
+// Hook is a Helm hook: an object for certain moments in the life of a release.
 type Hook struct {
 	Ref    object.Ref
 	Source object.Source
-	// On are those moments, such as pre-install.
+	// On are these moments, such as pre-install.
 	On []string
 }
 
 // Retrying says that a request failed for a transient reason.
 type Retrying struct {
-	// Ref of the object concerned; zero if the server as a whole is unavailable.
+	// Ref is the object of the request; zero if the server as a whole is unavailable.
 	Ref object.Ref
 	Err error
-	// In is the pause before the next try; Left is what remains of the time to
-	// keep trying.
+	// In is the pause before the next try; Left is the remaining time for retries.
 	In, Left time.Duration
-	// Of is the total time of which Left remains; 0 if unknown.
+	// Of is the total time for retries; 0 if unknown.
 	Of time.Duration
 }
 
-// Waiting says that nothing can be done before something else has happened, such as a
-// definition being served.
+// Waiting says that nothing can be done until something else happens, such as a CRD being served.
 type Waiting struct {
 	Ref object.Ref
 	For string
 	// Kind is the kind that has to be served first, if the wait is for one; such waits become one
 	// line.
 	Kind string
-	// Since is when that began; zero means now.
+	// Since is when the wait began; zero means now.
 	Since time.Time
 	// Within is the longest wait; 0 if unknown.
 	Within time.Duration

@@ -14,15 +14,15 @@ import (
 // Owned is one object with the owners of its fields: the result of owners.
 type Owned struct {
 	Ref object.Ref
-	// Path is the part of the object that was asked for; nil is all of it.
+	// Path is the selected part of the object; nil means all of it.
 	Path fieldpath.Path
-	// Fields of the object, with their values, and fields that have an owner although
-	// the object does not have them.
+	// Fields are the object's fields with their values, Absent are fields with an owner that the
+	// object lacks.
 	Fields, Absent []managedfields.Node
-	// Holdings are how much of the whole object each owner has, the largest first; the
-	// zero Owner stands for fields without an owner.
+	// Holdings are how much of the whole object each owner has, the largest first; the zero Owner
+	// means fields without an owner.
 	Holdings []Holding
-	// StatusHidden: the object has a status that is left out of Fields.
+	// StatusHidden: Fields leaves out the status.
 	StatusHidden bool
 	// Unmanaged: the object has no managed fields.
 	Unmanaged bool
@@ -36,14 +36,13 @@ type Holding struct {
 	Fields int
 }
 
-// History is the paths of an object that changed owners, as far as the webhook recorded
-// it.
+// History lists the paths of an object that changed owners, as recorded by the webhook.
 type History struct {
-	// Transitions, by when each last happened.
+	// Transitions are sorted by when each last happened.
 	Transitions []Transition
 	// Dropped is how many older ones were not kept.
 	Dropped int
-	// Lost is how many are missing because the webhook could not write them.
+	// Lost is how many the webhook could not write.
 	Lost int
 	// Err is why the history is unknown.
 	Err error
@@ -53,20 +52,19 @@ type History struct {
 
 // Coverage is when the webhook watched.
 type Coverage struct {
-	// Since when objects of this kind and namespace are watched; zero if that is
-	// unknown or they are not, and Unknown says why.
+	// Since is when the watch of this kind and namespace began; zero if that is unknown or there is
+	// none, and Unknown says why.
 	Since   time.Time
 	Unknown string
-	// Until is when the webhook last wrote down its progress, which it does every
-	// minute; zero if it never did.
+	// Until is when the webhook last recorded its progress, as it does every minute; zero if it
+	// never did.
 	Until time.Time
-	// Stale is set if that is so long ago that the webhook does not seem to run.
+	// Stale: that is so long ago that the webhook does not seem to run.
 	Stale bool
-	// Gaps are the periods since then in which changes may be missing.
+	// Gaps are later periods in which changes may be missing.
 	Gaps []Gap
-	// Behind is how many changes of owners the webhook had seen but not recorded at
-	// Until, in the whole cluster, and BehindSince is since when the oldest of them
-	// waited.
+	// Behind is how many changes in the whole cluster the webhook had seen and not recorded at
+	// Until, and BehindSince when the oldest of them was seen.
 	Behind      int
 	BehindSince time.Time
 }
@@ -80,31 +78,28 @@ func (c Coverage) From(since time.Time) Coverage {
 	return c.For(since)
 }
 
-// For returns the coverage of an object that was created at a time: a gap that ended before
-// is none of its history.
+// For returns the coverage of an object that was created at a time, without earlier gaps.
 func (c Coverage) For(created time.Time) Coverage {
 	c.Gaps = slices.DeleteFunc(slices.Clone(c.Gaps), func(g Gap) bool { return !g.To.After(created) })
 	return c
 }
 
-// Gap is a period in which changes may be missing: nothing was watching, or there was
-// more than could be recorded.
+// Gap is a period in which changes may be missing: the webhook did not run, or could not record
+// all.
 type Gap struct{ From, To time.Time }
 
-// Transition is one path changing owners, or going back and forth between the
-// same ones.
+// Transition is a path that changed owners, perhaps back and forth between the same ones.
 type Transition struct {
-	// Path is its text, which may be cut.
+	// Path is its text, possibly cut.
 	Path string
 	// Kind is how it last happened: taken, released or lost.
 	Kind     string
 	From, To []managedfields.Owner
-	// Cut is set if there were more owners than From and To have.
+	// Cut: there were more owners than From and To have.
 	Cut bool
-	// Forced is set if force was used when it last happened, Gap if one of the times
-	// was not watched.
+	// Forced: force was used when it last happened. Gap: one of the times was not watched.
 	Forced, Gap bool
-	// User who sent the request; empty if unknown.
+	// User sent the request; empty if unknown.
 	User string
 	// Count is how often it happened, the First time and the Last.
 	Count       int
@@ -113,61 +108,60 @@ type Transition struct {
 
 func (Owned) event() {}
 
-// Surveyed is who owns what of many objects, counted: the result of owners where no object
-// is named.
+// Surveyed counts who owns what in many objects: the result of owners if no object is named.
 //
-// A field counts as shared if another manager holds it, or something below it. All others
-// are the manager's alone: if it let go of them, nothing would own them.
+// A field is shared if another manager holds it or something below it. All others are the manager's
+// alone: if it released them, they would have no owner.
 type Surveyed struct {
-	// Where says which objects were meant, as a part of a sentence.
+	// Where describes the selection, as a part of a sentence.
 	Where string
-	// Objects is how many were looked at, Unmanaged how many of them have no managed fields.
+	// Objects is how many were read, Unmanaged how many of them have no managed fields.
 	Objects, Unmanaged int
 	// Managers has one row for each manager, Holdings one for each owner and kind.
 	Managers []ManagerHolding
 	Holdings []KindHolding
-	// Unexpected is what was not expected, object by object: fields outside the status.
-	// Expecting: it was said who is expected.
+	// Unexpected are, by object, the fields outside the status of managers that --expect does not
+	// name. Expecting: --expect was given.
 	Unexpected []ObjectHolding
 	Expecting  bool
-	// Leaving is what the managers hold that were asked about, object by object.
+	// Leaving is what the managers in From hold, by object.
 	Leaving []ObjectHolding
-	// From are these managers.
+	// From are the managers in question.
 	From []string
 	// Unserved is what is held at API versions that the server does not serve.
 	Unserved []VersionHolding
-	// Seen are all managers that own anything, asked about or not.
+	// Seen are all managers that own anything.
 	Seen []string
-	// Unread is what could not be looked at.
+	// Unread is what could not be read.
 	Unread []Unread
 }
 
 // Fields counts paths of managed fields.
 type Fields struct {
-	// All includes Shared, and what is left is the manager's alone.
+	// All includes Shared; the rest is the manager's alone.
 	All, Shared int
 }
 
-// Sole is how many of the fields have no other owner.
+// Sole returns how many of the fields have no other owner.
 func (f Fields) Sole() int { return f.All - f.Shared }
 
-// Plus adds up two counts.
+// Plus returns the sum of two counts.
 func (f Fields) Plus(other Fields) Fields {
 	return Fields{All: f.All + other.All, Shared: f.Shared + other.Shared}
 }
 
-// ManagerHolding is what one manager holds, in whatever way.
+// ManagerHolding is what one manager holds, by any operation.
 type ManagerHolding struct {
 	Manager string
-	// Kinds and Objects are how many of them it holds fields of.
+	// Kinds and Objects count those of which it holds fields.
 	Kinds, Objects int
 	Fields         Fields
-	// Expected is set if it was, or if it was not said who is.
+	// Expected: --expect names it, or was not given.
 	Expected bool
 }
 
-// KindHolding is what one owner holds in objects of one kind. The owner has neither a time
-// nor an API version.
+// KindHolding is what one owner holds in objects of one kind. The owner has no time and no API
+// version.
 type KindHolding struct {
 	Owner   managedfields.Owner
 	Kind    schema.GroupKind
@@ -183,8 +177,8 @@ type ObjectHolding struct {
 	Ref     object.Ref
 	Manager string
 	Fields  Fields
-	// Paths are those that have no other owner, where it was asked what the manager's leaving
-	// would mean; and all of them, where it was not expected.
+	// Paths are those without another owner, if the question is what the manager's leaving would
+	// mean; all of them, if the manager was not expected.
 	Paths []FieldName
 }
 
@@ -203,29 +197,28 @@ type Unread struct {
 
 func (Surveyed) event() {}
 
-// Migrated is what became of the owners of one object whose fields are of versions that the
-// server does not serve.
+// Migrated is the result for the owners of one object whose fields are at versions that the server
+// does not serve.
 type Migrated struct {
 	Ref object.Ref
 	// To is the version at which the rewritten ones are now, or would be.
 	To string
-	// Rewritten owners are named as they were. Left are those that cannot be rewritten.
+	// Rewritten owners are named as before. Left are those that cannot be rewritten.
 	Rewritten []managedfields.Owner
 	Left      []LeftOwner
-	// Err is why nothing is known of it, or nothing was written.
+	// Err is why nothing is known, or nothing was written.
 	Err error
 }
 
 // LeftOwner is an owner that stays at its version.
 type LeftOwner struct {
 	Owner managedfields.Owner
-	// Unknown are the paths that the served version does not have; empty if its schema is
-	// not known.
+	// Unknown are the paths that the served version lacks; empty if its schema is unknown.
 	Unknown []FieldName
 }
 
-// MigrationEnded says that all was looked at that could be: what is not in a Migrated has no
-// such owner, but for what is unread.
+// MigrationEnded says that everything readable was read: objects without a Migrated have no such
+// owner.
 type MigrationEnded struct {
 	Unread []Unread
 }
@@ -233,7 +226,7 @@ type MigrationEnded struct {
 func (Migrated) event()       {}
 func (MigrationEnded) event() {}
 
-// Handed is an object of whose fields the owners changed, and nothing else.
+// Handed objects changed owners of fields, and nothing else.
 const Handed Action = "given"
 
 // Given is the result of one object of a give.
@@ -243,13 +236,13 @@ type Given struct {
 	Action Action
 	// DryRun: nothing was written.
 	DryRun bool
-	// Moves are what changed owners, by who had it.
+	// Moves are the fields that changed owners, by former owner.
 	Moves []Move
-	// Left are fields that were meant and stay as they are.
+	// Left are selected fields that stay as they are.
 	Left []Withheld
-	// Next is what the receiver's next apply meets; nil if its manifest is not known.
+	// Next is the outlook for the receiver's next apply; nil if its manifest is unknown.
 	Next *NextApply
-	// Reason is a remark: why it is Unchanged.
+	// Reason is a remark, such as why it is Unchanged.
 	Reason string
 	// Err is set with Failed and Unknown.
 	Err error
@@ -261,7 +254,7 @@ type Move struct {
 	From  managedfields.Owner
 	// To is the zero Owner if they were released.
 	To managedfields.Owner
-	// Shared: From has them still.
+	// Shared: From still has them.
 	Shared bool
 }
 
@@ -269,26 +262,25 @@ type Move struct {
 type Withheld struct {
 	Paths []fieldpath.Path
 	Owner managedfields.Owner
-	// Why is why, in a few words.
+	// Why is the reason in a few words.
 	Why string
-	// Unstated: the receiver's manifest leaves them out, so that it wants to be without.
+	// Unstated: the receiver's manifest does not have them, so it would remove them.
 	Unstated bool
 }
 
-// NextApply is what the next apply of a manager meets, by the manifest that it applied
-// last.
+// NextApply is the outlook for a manager's next apply, by the manifest that it applied last.
 type NextApply struct {
 	Manager string
-	// Before and After are its conflicts with the owners of before and of now.
+	// Before and After are its conflicts before and after the transfer.
 	Before, After []managedfields.Conflict
-	// Guarded and StillGuarded are how many fields that it states others own, before and now:
-	// it cannot change those without a conflict.
+	// Guarded and StillGuarded count fields in its manifest that others own, before and after: it
+	// cannot change those without a conflict.
 	Guarded, StillGuarded int
 	// Overwrites are values that it replaces, now that no owner is in its way.
 	Overwrites []managedfields.Change
-	// Removes are fields that it owns now and does not state.
+	// Removes are fields that it owns now and its manifest lacks.
 	Removes []fieldpath.Path
-	// Err is why that is not known.
+	// Err is why that is unknown.
 	Err error
 }
 

@@ -12,30 +12,30 @@ type Set struct {
 	// Ref is its parent.
 	Ref object.Ref
 	ID  string
-	// Tooling is who writes it, as NAME/VERSION.
+	// Tooling is the tool that writes it, as NAME/VERSION.
 	Tooling string
 	// Kinds and Namespaces are where its members may be.
 	Kinds, Namespaces []string
-	// Members that it has; nil if they were not asked for, or Err says why that is unknown.
+	// Members are nil if they were not asked for, or if Err says why they are unknown.
 	Members []Member
 	Err     error
 	// Fault is why we cannot apply to it; nil if we can.
 	Fault error
-	// Lock is who holds it; nil if it is free.
+	// Lock is its holder; nil if the set is not locked.
 	Lock *Lock
-	// LastRun is the run that held the lock last, or holds it; nil if that is unknown, as
-	// with a set that only kubectl has written.
+	// LastRun is the run that holds or last held the lock; nil if unknown, as for a set that only
+	// kubectl has written.
 	LastRun *SetRun
-	// Runs are those that are kept, the newest first; nil if they were not asked for.
+	// Runs are the kept ones, the newest first; nil if they were not asked for.
 	Runs []SetRun
 }
 
-// SetBegun says that a set did not exist and was created. Parent is where it lives from now on.
+// SetBegun says that a set was created. Parent is where it is stored.
 type SetBegun struct{ Parent object.Ref }
 
-// NoSets says that sets were looked for, and that there are none.
+// NoSets says that there are no sets.
 type NoSets struct {
-	// Namespace that was looked into; empty for all.
+	// Namespace is the one that was searched; empty for all.
 	Namespace string
 }
 
@@ -43,28 +43,29 @@ type NoSets struct {
 type SetRun struct {
 	ID  string `json:"id,omitempty"`
 	Who string `json:"who,omitempty"`
-	// Result is how it ended: applied, failed, rolledBack; running if it has not, and
-	// unfinished if it never will: it was killed.
+	// Result is how it ended: applied, failed, rolledBack; running if it has not, and unfinished if
+	// it was killed.
 	Result string `json:"result"`
 	// Started and Ended are by the clock of the run; zero if unknown.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// Line is how a run is listed that is kept: with its id, when it began, and who ran it.
+	// Line lists a kept run: its id, its start, and its user.
 	Line string `json:"-"`
 }
 
 // Member is a member of a set.
 type Member struct {
 	Ref object.Ref
-	// Ready is set if Judged is; Reason says why it is not, or why that is unknown.
+	// Ready is valid if Judged is set; Reason says why it is not ready, or why that is unknown.
 	Ready, Judged bool
 	Reason        string
 }
 
-// Lock is who holds the lock of a set.
+// Lock is the holder of a set's lock.
 type Lock struct {
 	Holder string `json:"holder"`
-	// Since it is held, and Renewed last, by the holder's clock; zero if unknown.
+	// Since is when it was acquired, Renewed when it was last renewed, by the holder's clock; zero
+	// if unknown.
 	Since   time.Time `json:"since,omitzero"`
 	Renewed time.Time `json:"renewed,omitzero"`
 }
@@ -74,15 +75,15 @@ func (SetBegun) event() {}
 
 func (NoSets) event() {}
 
-// Actions of a rollback, besides Failed, and Gone for what the run had created.
+// Actions of a rollback, besides Failed, and Gone for objects that the run had created.
 const (
-	// Restored objects have the values and the owners back that they had.
+	// Restored objects have their former values and owners again.
 	Restored Action = "restored"
-	// Kept objects are left as they are: the Reason says why. A prune keeps some, too.
+	// Kept objects stay as they are: the Reason says why. A prune keeps some too.
 	Kept Action = "kept"
 )
 
-// RollingBack says that the run takes back what it wrote, and why.
+// RollingBack says that the run is being rolled back, and why.
 type RollingBack struct {
 	Err error
 	// Objects is how many it wrote.
@@ -91,23 +92,23 @@ type RollingBack struct {
 	Within time.Duration
 }
 
-// RolledBack is what became of one object on the way back.
+// RolledBack is the result of the rollback for one object.
 type RolledBack struct {
 	Ref    object.Ref
 	Action Action
-	// Left are paths that others have changed since the run wrote them: they keep them.
+	// Left are paths that others have changed since the run wrote them, and that keep their values.
 	Left []fieldpath.Path
-	// Unreturned are paths that the run had taken and that their owner does not own again.
+	// Unreturned are taken paths that their former owner does not own again.
 	Unreturned []Unreturned
-	// Reason says why the object was Kept, what Restored could not bring back, or what state a
-	// Failed one is in now.
+	// Reason says why the object was Kept, what Restored could not restore, or in what state a
+	// Failed one is.
 	Reason string
 	// Err is why it Failed.
 	Err error
 }
 
-// Unreturned are paths that have no owner, although Manager owned them before the run: it has
-// applied at another version of the API since.
+// Unreturned are paths without an owner that Manager owned before the run: it has applied at
+// another API version since.
 type Unreturned struct {
 	Manager string
 	Paths   []fieldpath.Path

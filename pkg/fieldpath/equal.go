@@ -2,10 +2,9 @@ package fieldpath
 
 import "encoding/json"
 
-// Equal compares two JSON values as the API server does when it looks for
-// conflicts: numbers by value regardless of their Go type, lists in order, and
-// null, absent and empty as three different things. Strings are compared as
-// strings: a quantity spelled differently is another value.
+// Equal compares two JSON values as the API server does to find conflicts: numbers by value
+// regardless of their Go type, lists in order, and null, absent and empty as three different
+// values. Strings are compared as strings: a quantity spelled differently is another value.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case string:
@@ -72,7 +71,7 @@ func asInt(v any) (int64, bool) {
 	return 0, false
 }
 
-// AsFloat returns a number of any of the types that JSON is decoded to.
+// AsFloat converts a number of any type that JSON is decoded to.
 func AsFloat(v any) (float64, bool) {
 	if i, ok := asInt(v); ok {
 		return float64(i), true

@@ -2,8 +2,8 @@ package fieldpath
 
 import "slices"
 
-// Get returns the value at the path in an object, and whether there is one. It finds a list
-// item that leaves part of its key to the server's defaults if no other item can be meant.
+// Get returns the value at the path in an object, and whether there is one. It finds a list item
+// that leaves part of its key to the server's defaults if no other item fits.
 func (p Path) Get(object map[string]any) (any, bool) { return p.GetBy(object, Find) }
 
 // GetBy is [Path.Get] with another way to find the list item that an element names.
@@ -59,13 +59,13 @@ func SameField(object map[string]any, a, b Path) bool {
 	return true
 }
 
-// Same reports whether two objects have the same value at the path, or both have none. Where
-// a live list has items of one key, as one that was created or updated may, all of them count.
+// Same reports whether two objects have the same value at the path, or both have none. Where a live
+// list has several items with one key, as after a create or update, all of them count.
 func (p Path) Same(a, b map[string]any) bool {
 	return slices.EqualFunc(p.all(a), p.all(b), Equal)
 }
 
-// all returns the values at the path: one, or one of each list item that the key names.
+// all returns the values at the path: one, or one for each list item with the key.
 func (p Path) all(object any) []any {
 	if len(p) == 0 {
 		return []any{object}
@@ -98,8 +98,8 @@ func (p Path) all(object any) []any {
 	return nil
 }
 
-// Delete removes one path from a value and returns the new value: a list that lost
-// an item is another slice.
+// Delete removes a path from a value and returns the new value: a list without the item is another
+// slice.
 func Delete(v any, p Path) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -7,27 +7,27 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Items identifies the items of one list by the elements that field sets have for them. All
-// code that has to know which item a path means asks Items.
+// Items identifies the items of one list by the elements of field sets. All code that has to find
+// the item of a path uses Items.
 type Items struct {
 	elements []Element // sorted
 	names    []string
 }
 
-// ItemsOf returns the items of a list that has these sets below it; nil is an empty set.
+// ItemsOf returns the Items of a list with these sets below it; nil is an empty set.
 func ItemsOf(sets ...*Set) Items {
 	els := Elements(sets...)
 	return Items{elements: els, names: keyNames(els)}
 }
 
-// ItemsNamed returns the items of a list of which only one element is known.
+// ItemsNamed returns the Items of a list with one known element.
 func ItemsNamed(pe Element) Items {
 	one := []Element{pe}
 	return Items{elements: one, names: keyNames(one)}
 }
 
-// keyNames returns the names of the fields that make up the keys of a list. A key may lack
-// a name: the item had no such field, and it has no default.
+// keyNames returns the names of the key fields of a list. A key may lack a name: the item had no
+// such field, and it has no default.
 func keyNames(elements []Element) []string {
 	var names []string
 	for _, pe := range elements {
@@ -44,9 +44,9 @@ func keyNames(elements []Element) []string {
 	return names
 }
 
-// Element returns the element of a list item as far as the item states it, and whether it
-// states the whole key. An item that states none of its key, since all of it is defaulted,
-// has an element without a key. If no key is known, no map has an element.
+// Element returns the element of a list item as far as the item states it, and whether it states
+// the whole key. An item that states none of its key, since all of it is defaulted, has an element
+// without a key. Without a known key, no map has an element.
 func (x Items) Element(item any) (pe Element, complete, ok bool) {
 	m, isMap := item.(map[string]any)
 	if !isMap {
@@ -64,19 +64,19 @@ func (x Items) Element(item any) (pe Element, complete, ok bool) {
 	return Element{Key: &key}, len(key) == len(x.names), len(x.names) > 0
 }
 
-// Match says how well a list item matches an element.
+// Match is how well a list item matches an element.
 type Match int
 
 const (
-	// NoMatch says that it is another item.
+	// NoMatch: it is another item.
 	NoMatch Match = iota
-	// Bare says that the item states none of the key, and all of it may be the server's defaults
-	// (edge case 88).
+	// Bare: the item states none of the key, and all of it may be the server's defaults (edge case
+	// 88).
 	Bare
-	// Partial says that everything the item states of the key matches, and the server's default may
-	// supply the rest (edge case 3).
+	// Partial: all that the item states of the key matches, and the server's default may supply the
+	// rest (edge case 3).
 	Partial
-	// Exact says that the item states the whole key, and it matches.
+	// Exact: the item states the whole key, and it matches.
 	Exact
 )
 
@@ -117,7 +117,7 @@ func (x Items) Match(item any, pe Element) Match {
 	return result
 }
 
-// Possible returns the elements to which the server's defaults may complete an item.
+// Possible returns the elements that the server's defaults may turn an item into.
 func (x Items) Possible(item any) []Element {
 	var out []Element
 	for _, pe := range x.elements {
@@ -128,8 +128,8 @@ func (x Items) Possible(item any) []Element {
 	return out
 }
 
-// Identify returns the element by which the sets refer to an item: the one that the item
-// states itself, or the only acceptable one to which the server's defaults may complete it.
+// Identify returns the element by which the sets refer to an item: the item's own, or the only
+// acceptable one that the server's defaults may turn it into.
 func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 	pe, complete, ok := x.Element(item)
 	if !ok {
@@ -148,17 +148,16 @@ func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 	return possible[0], true
 }
 
-// Held is [Items.Identify] for an item of a list of which nothing else is known: an element
-// that another item matches exactly belongs to that item.
+// Held is [Items.Identify] for a list of which nothing else is known: an element that another item
+// matches exactly belongs to that item.
 func (x Items) Held(item any, list []any) (Element, bool) {
 	return x.Identify(item, func(pe Element) bool {
 		return !slices.ContainsFunc(list, func(other any) bool { return x.Match(other, pe) == Exact })
 	})
 }
 
-// Unproven returns the fields of an element's key that a list item does not state and that
-// a set of paths below the element holds. Their holder stated them, so nothing proves that
-// they are the server's defaults.
+// Unproven returns the key fields of an element that a list item lacks and that a set below the
+// element holds. Their holder stated them, so they may not be the server's defaults.
 func Unproven(item any, pe Element, below *Set) []string {
 	m, _ := item.(map[string]any)
 	return slices.DeleteFunc(KeyNames(pe), func(name string) bool {
@@ -184,9 +183,8 @@ func KeyField(pe Element, name string) (any, bool) {
 	return nil, false
 }
 
-// Find returns the position of the one item that an element names, or -1. Exact matches win over
-// possible ones, and those over items that state nothing; unless exact, the best match must be the
-// only one.
+// Find returns the position of the only item with an element, or -1. Exact matches precede partial
+// ones, and those precede bare ones; unless exact, the best match must be unique.
 func (x Items) Find(list []any, pe Element) int {
 	best, at, several := NoMatch, -1, false
 	for i, item := range list {
@@ -206,8 +204,7 @@ func (x Items) Find(list []any, pe Element) int {
 	return at
 }
 
-// Find returns the position of the value at one element of a path, in a list of which only
-// that element is known.
+// Find returns the position of an element's item in a list of which only that element is known.
 func Find(list []any, pe Element) int {
 	switch {
 	case pe.Index != nil:
@@ -230,8 +227,7 @@ func KeyOf(pe Element) map[string]any {
 	return key
 }
 
-// KeyNames returns the names of the fields of an element's key, in its order; none if it
-// has no key.
+// KeyNames returns the names of an element's key fields, in order; none without a key.
 func KeyNames(pe Element) []string {
 	if pe.Key == nil {
 		return nil
@@ -310,7 +306,7 @@ func (x Index) Pair(other Index) (pairs [][2]int, gone, come []int) {
 	return pairs, gone, come
 }
 
-// Keys returns elements as values: a set item as itself, a keyed one as its key.
+// Keys converts elements to values: a set item to itself, a keyed one to its key.
 func Keys(els []Element) []any {
 	out := make([]any, len(els))
 	for i, pe := range els {
@@ -343,8 +339,8 @@ func (x Items) Distinct(list []any) bool {
 	return ok && index.isDistinct()
 }
 
-// textKeys returns the keys of a list whose items are each identified by one string, as
-// in most long lists.
+// textKeys returns the keys of a list whose items have a single string as key, as in most long
+// lists.
 func textKeys(list []any, names []string) ([]string, bool) {
 	if len(names) != 1 {
 		return nil, false

@@ -13,10 +13,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// ParsePath reads the text form of a path. It forgives what people type and what a shell
-// removes: the first dot may be missing, quotes may be single ones, and brackets may lack
-// quotes where nothing is ambiguous ([name=app], [app.kubernetes.io/name]). The error
-// names the column, from 1, at which the text stops making sense.
+// ParsePath parses a path. It accepts what people type and what a shell leaves: the first dot may
+// be missing, quotes may be single, and brackets may lack quotes where nothing is ambiguous
+// ([name=app], [app.kubernetes.io/name]). The error names the column, from 1, at which the text is
+// wrong.
 func ParsePath(s string) (Path, error) {
 	p := parser{text: s}
 	path, err := p.path()
@@ -26,14 +26,13 @@ func ParsePath(s string) (Path, error) {
 	return path, nil
 }
 
-// fault says at which column the text stops making sense.
+// fault adds the column to an error.
 func (p *parser) fault(err error) error {
 	column := utf8.RuneCountInString(p.given[:min(p.pos, len(p.given))]) + 1
 	return fmt.Errorf("path %q, column %d: %w", p.given, column, err)
 }
 
-// ParseItem reads the element of a list item at the beginning of a text, and returns what
-// follows it.
+// ParseItem parses the element of a list item at the beginning of a text, and returns the rest.
 func ParseItem(text string) (pe Element, rest string, ok bool) {
 	p := parser{text: text}
 	if !p.accept('[') {
@@ -44,14 +43,14 @@ func ParseItem(text string) (pe Element, rest string, ok bool) {
 }
 
 type parser struct {
-	// given is the whole text, and text what is read of it.
+	// given is the whole text, and text the rest of it.
 	given, text string
 	pos         int
 	// wild: elements may be left open.
 	wild bool
 }
 
-// syntaxError says what is wrong at the parser's position.
+// syntaxError describes a fault at the parser's position.
 type syntaxError string
 
 func (e syntaxError) Error() string { return string(e) }
@@ -113,7 +112,7 @@ func (p *parser) element(first bool) (Element, error) {
 	return FieldElement(name), nil
 }
 
-// bracket reads what follows "[": a quoted field, a key, a value or an index.
+// bracket parses what follows "[": a quoted field, a key, a value or an index.
 func (p *parser) bracket() (Element, error) {
 	p.space()
 	if p.accept('=') {
@@ -152,7 +151,7 @@ func (p *parser) bracket() (Element, error) {
 	return FieldElement(name), nil
 }
 
-// key reads the rest of a key whose first name has been read.
+// key parses the rest of a key after its first name.
 func (p *parser) key(name string) (Element, error) {
 	var fields value.FieldList
 	for {
@@ -181,7 +180,7 @@ func (p *parser) key(name string) (Element, error) {
 	}
 }
 
-// name reads a name inside brackets, quoted or up to one of stop.
+// name parses a name inside brackets, quoted or up to one of stop.
 func (p *parser) name(stop string) (name string, quoted bool, err error) {
 	name, quoted, err = p.quoted()
 	if err == nil && !quoted {
@@ -193,8 +192,8 @@ func (p *parser) name(stop string) (name string, quoted bool, err error) {
 	return name, quoted, err
 }
 
-// value reads a scalar up to one of stop. A value that is neither quoted, nor a number, a
-// boolean or null is a string whose quotes the shell removed.
+// value parses a scalar up to one of stop. If it is not quoted and no number, boolean or null, it
+// is a string whose quotes the shell removed.
 func (p *parser) value(stop string) (any, error) {
 	p.space()
 	if s, ok, err := p.quoted(); ok || err != nil {
@@ -230,8 +229,8 @@ func (p *parser) value(stop string) (any, error) {
 	return number, nil
 }
 
-// quoted reads a quoted text, if one comes next. Double quotes take Go's escapes; between
-// single quotes only \' and \\ are escapes.
+// quoted parses a quoted text, if one comes next. Double quotes take Go's escapes; between single
+// quotes only \' and \\ are escapes.
 func (p *parser) quoted() (s string, ok bool, err error) {
 	switch {
 	case p.peek('"'):
@@ -300,14 +299,14 @@ func (p *parser) until(stop string) string {
 	return p.text[start:p.pos]
 }
 
-// NotFoundError says that an object has no such path, and that the path has no owner either.
+// NotFoundError says that an object has no such path, and that the path has no owner.
 type NotFoundError struct {
 	Path Path
-	// Nearest is the path that may have been meant; empty if none is near.
+	// Nearest is a similar path; empty if there is none.
 	Nearest Path
 }
 
-// NewNotFoundError returns the error, with the nearest of the paths that there are.
+// NewNotFoundError returns the error, with the nearest candidate.
 func NewNotFoundError(p Path, candidates []Path) *NotFoundError {
 	nearest, _ := p.Nearest(candidates)
 	return &NotFoundError{Path: p, Nearest: nearest}
@@ -315,7 +314,7 @@ func NewNotFoundError(p Path, candidates []Path) *NotFoundError {
 
 func (e *NotFoundError) Error() string { return fmt.Sprintf("there is no %s", e.Path) }
 
-// Hint names the path that may have been meant.
+// Hint names the similar path.
 func (e *NotFoundError) Hint() string {
 	if len(e.Nearest) == 0 {
 		return ""
@@ -323,11 +322,10 @@ func (e *NotFoundError) Hint() string {
 	return fmt.Sprintf("did you mean %s?", e.Nearest)
 }
 
-// Nearest returns the candidate that the author of p most likely meant, and whether
-// any is near: p with another key, with elements left out, or with a typing error.
-// A parent of p is not near.
+// Nearest returns the candidate that the author of p most likely meant, and whether there is one: p
+// with another key, with skipped elements, or with a typing error. A parent of p is no candidate.
 func (p Path) Nearest(candidates []Path) (Path, bool) {
-	const step, far = 100, 1 << 20 // an element left out costs more than any difference in text
+	const step, far = 100, 1 << 20 // A skipped element costs more than any difference in text.
 	best, least := Path(nil), far
 	written := p.String()
 	for _, c := range candidates {
@@ -348,8 +346,8 @@ func (p Path) Nearest(candidates []Path) (Path, bool) {
 	return best, least < far
 }
 
-// skips returns how many elements of c were left out in p, ignoring the keys of
-// list items, or -1 if that alone does not turn c into p.
+// skips returns how many elements of c are missing in p, ignoring the keys of list items, or -1 if
+// other elements differ.
 func (p Path) skips(c Path) int {
 	at := 0
 	for _, pe := range p {

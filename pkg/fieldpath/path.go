@@ -1,6 +1,6 @@
 // Package fieldpath names fields as their owners do, list items by key and never by position. A
-// [Path] is one field, a [Set] the paths of an owner; [Items] alone decides which item of a list
-// an element means. It needs no schema and asks no server.
+// [Path] is one field, a [Set] the paths of an owner; [Items] alone decides which item of a list an
+// element means. It needs no schema and sends no requests.
 package fieldpath
 
 import (
@@ -46,8 +46,8 @@ func (p Path) String() string {
 	return string(b)
 }
 
-// Unquoted returns the API server's notation for paths: it has no quotes, so several
-// paths may have the same text.
+// Unquoted returns the API server's notation, which has no quotes, so that several paths may have
+// the same text.
 func (p Path) Unquoted() string { return smd.Path(p).String() }
 
 // Equal reports whether both paths name the same field; numbers in keys are
@@ -128,7 +128,7 @@ func appendScalar(b []byte, v any) []byte {
 		return strconv.AppendFloat(b, v, 'g', -1, 64)
 	}
 	text, err := json.Marshal(v)
-	if err != nil { // Not from JSON, so not from an API server either.
+	if err != nil { // Neither JSON nor an API server can produce it.
 		return append(b, '?')
 	}
 	return append(b, text...)
@@ -158,8 +158,8 @@ func IsUnowned(name string) bool {
 	return false
 }
 
-// IsIdentity reports whether a path belongs to the identity of the object, which
-// has no owner and which every manifest states.
+// IsIdentity reports whether a path belongs to the identity of the object, which has no owner and
+// is in every manifest.
 func IsIdentity(p Path) bool {
 	if len(p) == 0 || p[0].FieldName == nil {
 		return true
@@ -182,15 +182,14 @@ func IsKeyField(p Path) bool {
 	return is
 }
 
-// Positional reports whether the path names a list item by its position, which no
-// owner does (edge case 4).
+// Positional reports whether the path names a list item by its position, which no owner does (edge
+// case 4).
 func (p Path) Positional() bool {
 	return slices.ContainsFunc(p, func(pe Element) bool { return pe.Index != nil })
 }
 
-// ByKey returns a positional path with the keys of the items at its positions in an
-// object, and whether they have keys. Without a schema, it assumes the key that
-// such an item has in Kubernetes' own kinds.
+// ByKey replaces positions in a path by the keys of the items at these positions in an object, and
+// reports whether they have keys. Without a schema, it assumes the keys of Kubernetes' own kinds.
 func (p Path) ByKey(object map[string]any) (Path, bool) {
 	var v any = object
 	var out Path
@@ -221,8 +220,7 @@ func (p Path) GetIn(v any) (any, bool) {
 	return append(Field(field), p...).Get(map[string]any{field: v})
 }
 
-// likelyElement returns the element by which an owner would hold a list item, as
-// far as that can be guessed without a schema.
+// likelyElement guesses, without a schema, the element by which an owner would hold a list item.
 func likelyElement(item any) Element {
 	m, ok := item.(map[string]any)
 	if !ok {

@@ -13,8 +13,7 @@ import (
 //	.metadata.annotations[*]
 type Pattern []Element
 
-// ParsePattern reads the text form of a pattern, as [ParsePath] reads that of a path. It
-// takes .* for [*].
+// ParsePattern parses a pattern as [ParsePath] parses a path. It accepts .* for [*].
 func ParsePattern(s string) (Pattern, error) {
 	p := parser{text: s, wild: true}
 	path, err := p.path()
@@ -29,7 +28,7 @@ func isOpen(pe Element) bool {
 	return pe.FieldName == nil && pe.Key == nil && pe.Value == nil && pe.Index == nil
 }
 
-// Path returns the path that a pattern is, and whether it leaves nothing open.
+// Path returns the pattern as a path, if it leaves nothing open.
 func (p Pattern) Path() (Path, bool) {
 	return Path(p), !slices.ContainsFunc(p, isOpen)
 }
@@ -47,12 +46,12 @@ func (p Pattern) String() string {
 	return string(b)
 }
 
-// Covers reports whether a path is one that the pattern names, or lies below one.
+// Covers reports whether the pattern names the path, or a path above it.
 func (p Pattern) Covers(path Path) bool {
 	return len(path) >= len(p) && p.Matches(path[:len(p)])
 }
 
-// Matches reports whether a path is one that the pattern names.
+// Matches reports whether the pattern names the path.
 func (p Pattern) Matches(path Path) bool {
 	if len(p) != len(path) {
 		return false
@@ -136,14 +135,14 @@ func elementsOf(list []any, items Items) []Element {
 	return out
 }
 
-// StatedPaths returns the paths of everything that an object states, parents first,
-// with keys as [Path.ByKey] has them, without the object's identity.
+// StatedPaths returns all paths that an object states, parents first, with keys as in [Path.ByKey],
+// without the object's identity.
 func StatedPaths(object map[string]any) []Path {
 	return StatedPathsWithin(object, func(Path) bool { return true })
 }
 
-// StatedPathsWithin is StatedPaths of a part of the object: of the paths that within
-// leaves out, and of what is below them, it returns none.
+// StatedPathsWithin is StatedPaths without the paths that within excludes, and without those below
+// them.
 func StatedPathsWithin(object map[string]any, within func(Path) bool) []Path {
 	var out []Path
 	var walk func(p Path, v any)
@@ -170,8 +169,8 @@ func StatedPathsWithin(object map[string]any, within func(Path) bool) []Path {
 	return out
 }
 
-// EmptyLists returns the paths at which an object states an empty list. A list that is
-// owned item by item leaves no trace of that in any field set.
+// EmptyLists returns the paths of empty lists in an object. A list that is owned item by item
+// leaves no trace of them in any field set.
 func EmptyLists(object map[string]any) *Set {
 	out := NewSet()
 	for _, p := range StatedPaths(object) {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Set is the paths that an owner holds.
+// Set holds the paths of an owner.
 type Set = smd.Set
 
 // NewSet returns the set of these paths.
@@ -76,8 +76,7 @@ func Holds(set *Set, p Path) bool {
 	return len(p) > 0 && !set.Empty()
 }
 
-// BelowEach returns what the sets hold below an element, leaving out those that hold
-// nothing there.
+// BelowEach returns the parts of the sets below an element, without empty ones.
 func BelowEach(sets []*Set, pe Element) []*Set {
 	var out []*Set
 	for _, set := range sets {
@@ -88,7 +87,7 @@ func BelowEach(sets []*Set, pe Element) []*Set {
 	return out
 }
 
-// Optional is a value or its absence: nil is a value, too.
+// Optional is a value or its absence: nil is a value too.
 type Optional struct {
 	Value any
 	Has   bool
@@ -104,11 +103,11 @@ func FieldOf(v any, name string) Optional {
 	return Optional{Value: below, Has: has}
 }
 
-// Shape is what the elements directly below a path reveal about the value there.
+// Shape is the kind of value that the elements below a path imply.
 type Shape int
 
 const (
-	// Leaf has nothing below: an atomic value, a scalar, or what was empty or null when its
+	// Leaf has nothing below: an atomic value, a scalar, or a value that was empty or null when its
 	// owner wrote it.
 	Leaf Shape = iota
 	// Fields is a map whose fields have owners of their own.
@@ -117,8 +116,7 @@ const (
 	Keyed
 	// Values is a list whose items are identified by their value.
 	Values
-	// Odd has list positions below it, or elements of several sorts. No API server writes
-	// it.
+	// Odd has list positions below it, or elements of several kinds. No API server writes it.
 	Odd
 )
 
@@ -166,8 +164,8 @@ func Elements(sets ...*Set) []Element {
 	return out
 }
 
-// merge merges two sorted lists of elements. Comparing keys dominates the cost of sets, so
-// merge compares as few as it can.
+// merge merges two sorted lists of elements with as few comparisons as possible, which dominate the
+// cost of sets.
 func merge(a, b []Element) []Element {
 	if len(a) == 0 {
 		return b
@@ -189,14 +187,13 @@ func merge(a, b []Element) []Element {
 	return append(append(out, a...), b...)
 }
 
-// FromTree reads a fieldsV1 in the form of untyped clients, with the result that [FromJSON]
-// has for its text.
+// FromTree decodes a fieldsV1 in the form of untyped clients, with the same result as [FromJSON].
 func FromTree(tree map[string]any) (*Set, error) {
 	set := smd.NewSet()
 	return set, decodeFields(set, tree)
 }
 
-// FromJSON reads the text of a fieldsV1, as the API server does.
+// FromJSON decodes the text of a fieldsV1, as the API server does.
 func FromJSON(text io.Reader) (*Set, error) {
 	set := smd.NewSet()
 	if err := set.FromJSON(text); err != nil {
@@ -215,9 +212,8 @@ func ToTree(set *Set) (map[string]any, error) {
 	return tree, json.Unmarshal(text, &tree)
 }
 
-// decodeFields fills a set from the tree of one fieldsV1, as the API server does from its
-// text: it skips keys of an unknown sort, and an element with nothing known below it is
-// held itself.
+// decodeFields fills a set from the tree of one fieldsV1, as the API server does from its text: it
+// skips unknown keys, and holds an element itself if nothing known is below it.
 func decodeFields(set *Set, tree map[string]any) error {
 	keys := make([]string, 0, len(tree))
 	for key := range tree {
@@ -254,8 +250,8 @@ func decodeFields(set *Set, tree map[string]any) error {
 	return nil
 }
 
-// decodeElement reads one key of a fieldsV1. Most are names of fields, and most keys of
-// list items are one plain string, which needs no JSON reader.
+// decodeElement decodes one key of a fieldsV1. Most are names of fields, and most keys of list
+// items are one plain string, which needs no JSON reader.
 func decodeElement(key string) (Element, error) {
 	if name, ok := strings.CutPrefix(key, "f:"); ok {
 		return Element{FieldName: &name}, nil

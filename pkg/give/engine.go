@@ -20,14 +20,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// atOnce is how many objects are worked on at the same time.
+// atOnce is how many objects are processed concurrently.
 const atOnce = 8
 
-// Server is what the engine needs of a cluster.
+// Server is the part of the API client that the engine needs.
 type Server interface {
-	object.Applier // Apply is asked by dry runs alone.
-	// PutManagedFields replaces the managed fields of the object, if it still is the version
-	// that was read; if not, the error is a conflict.
+	object.Applier // Apply is used for dry runs only.
+	// PutManagedFields replaces the managed fields if the object is still the version that was
+	// read; otherwise the error is a conflict.
 	PutManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (*unstructured.Unstructured, error)
 }
 
@@ -35,31 +35,28 @@ type Server interface {
 type Target struct {
 	Kind object.Kind
 	Ref  object.Ref
-	// Stated is what the receiver applies; nil if that is not known.
+	// Stated is the receiver's manifest; nil if unknown.
 	Stated *unstructured.Unstructured
 }
 
-// Engine hands fields over. Server and Emit are needed.
+// Engine transfers fields. Server and Emit are required.
 type Engine struct {
 	Server Server
-	// Wish is what is to become of each object. Its Stated is set from the target's.
+	// Wish is the requested transfer. Its Stated is set from the target's.
 	Wish   transfer.Wish
 	DryRun object.DryRun
-	// Lenient: an object of which the giver owns nothing is none of our business, as among
-	// many that were selected.
+	// Lenient: ignore objects of which the giver owns nothing, as among many selected ones.
 	Lenient bool
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 }
 
-// IncompleteError counts the objects with which it did not go as was wished. Events have
-// reported why.
+// IncompleteError counts the objects whose transfer failed. The events have reported why.
 type IncompleteError struct {
-	// Refused cannot be given as was wished, or only a part of it, Unknown could not be read or
-	// written.
+	// Refused could not be given, at least in part; Unknown could not be read or written.
 	Refused, Unknown int
-	// Strangers were to give fields away, own nothing of any object, and are not known to have
-	// given it away before.
+	// Strangers are givers that own nothing of any object, and are not known to have given it away
+	// before.
 	Strangers int
 }
 
@@ -67,8 +64,8 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("%d objects were refused, %d are unknown, and %d managers own nothing", e.Refused, e.Unknown, e.Strangers)
 }
 
-// Run hands the fields of all targets over. It returns an *IncompleteError if that is not
-// so of some of them, and ctx's error when it was interrupted.
+// Run transfers the fields of all targets. It returns an *IncompleteError if some transfers failed,
+// and ctx's error if it was interrupted.
 func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	refs := make([]object.Ref, len(targets))
 	for i, t := range targets {
@@ -100,7 +97,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 			return nil
 		})
 	}
-	_ = work.Wait() // results are events
+	_ = work.Wait() // Results are events.
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -118,7 +115,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	return nil
 }
 
-// one hands over what is wished of one object, and returns its owners as they were.
+// one transfers the fields of one object, and returns its previous owners.
 func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfields.Entry) {
 	out := event.Given{Ref: t.Ref, DryRun: e.DryRun != object.DryRunNone}
 	for attempts := retry.At(t.Ref); ; {
@@ -155,7 +152,7 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 	}
 }
 
-// wish works out what is wished of an object as it is, and returns its owners as well.
+// wish applies the wish to an object's managed fields, and returns these as well.
 func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Target) (transfer.Wish, transfer.Outcome, []managedfields.Entry, error) {
 	w := e.Wish
 	entries, err := managedfields.Entries(live)
@@ -178,14 +175,13 @@ func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Ta
 	}
 	done, err := transfer.Give(entries, w)
 	if rest, _ := withoutUs(done.Entries); len(rest) > 0 {
-		done.Entries = rest // Strays that an earlier run could not release, or that it left because it was killed.
+		done.Entries = rest // Strays of an earlier run that was killed or could not release them.
 	}
 	return w, done, entries, err
 }
 
-// first returns the managed fields that an object without any has at the receiver's next
-// apply: the API server takes all that is there for another manager's, before-first-apply, and
-// refuses what differs.
+// first returns the managed fields that an object without any gets at the receiver's next apply:
+// the API server attributes all fields to the manager before-first-apply, and refuses what differs.
 func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, error) {
 	answer, err := e.Server.Apply(ctx, t.Kind, t.Stated, object.Write{
 		Manager: e.Wish.To, Force: true, DryRun: true, Validation: metav1.FieldValidationIgnore,
@@ -196,8 +192,8 @@ func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, er
 	return managedfields.Entries(answer)
 }
 
-// send writes the entries for the version that was read, and returns what else came of that: a
-// remark, or nothing.
+// send writes the entries for the version that was read, and returns a remark about side effects;
+// empty for none.
 func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstructured, entries []managedfields.Entry) (string, error) {
 	if e.DryRun == object.DryRunClient {
 		return "", nil
@@ -216,17 +212,16 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 		return remark(changed, nil), nil
 	}
 	var stray *fieldpath.Set
-	for attempts := retry.At(t.Ref); err == nil && answer != nil; { // An error ends it: what was wished is done.
+	for attempts := retry.At(t.Ref); err == nil && answer != nil; { // The transfer itself is done: an error ends the loop.
 		stray, answer, err = e.passOn(ctx, t, answer, attempts)
 	}
 	return remark(changed, stray), nil
 }
 
-// passOn lets go of what the API server credited to us for the write that it answered: a default
-// that storage drops is set anew by every write. The manager whose write removes it is credited
-// with it in turn, so the write is sent as the manager that received the fields; without a receiver
-// it stays, and is returned. If another writer came in between, it returns the object as it is when
-// it is time for the next attempt.
+// passOn releases what the API server credited to us for the write that it answered: every write
+// sets anew a default that storage drops. The manager whose write removes it is credited in turn,
+// so the write is sent as the receiver; without a receiver the default stays ours, and is returned.
+// If another client wrote in between, passOn returns the object as it is for the next attempt.
 func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unstructured, attempts *retry.Attempts) (*fieldpath.Set, *unstructured.Unstructured, error) {
 	attempts.Saw(answer)
 	now, err := managedfields.Entries(answer)
@@ -255,8 +250,8 @@ func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unst
 	return stray, answer, err
 }
 
-// withoutUs are entries without what the API server credited to this verb, whose manager means to
-// own nothing, and that.
+// withoutUs separates what the API server credited to this verb, whose manager never means to own
+// anything.
 func withoutUs(entries []managedfields.Entry) ([]managedfields.Entry, *fieldpath.Set) {
 	stray := fieldpath.NewSet()
 	var rest []managedfields.Entry
@@ -271,20 +266,19 @@ func withoutUs(entries []managedfields.Entry) ([]managedfields.Entry, *fieldpath
 }
 
 // blocked reports whether fields stay that the receiver was to have, whether others were given or
-// not: a second run finds just those. Fields that the receiver does not state are not among them,
-// because it would not want them.
+// not: a second run finds just those. Fields that the receiver's manifest lacks do not count.
 func blocked(left []event.Withheld) bool {
 	return slices.ContainsFunc(left, func(w event.Withheld) bool { return !w.Unstated })
 }
 
-// unknown is the result where the server's answer cannot be known.
+// unknown returns the result for an unknown answer of the server.
 func (e *Engine) unknown(out event.Given, err error) event.Given {
 	out.Action, out.Err = event.Unknown, err
 	out.Moves, out.Left, out.Next = nil, nil, nil
 	return out
 }
 
-// refused is the result where the wish cannot be fulfilled, or was before.
+// refused returns the result for a wish that cannot be fulfilled, or was fulfilled before.
 func (e *Engine) refused(out event.Given, err error, entries []managedfields.Entry) event.Given {
 	none := e.Lenient && (transfer.Missing(err) || errors.Is(err, transfer.ErrUnmanaged) || errors.As(err, new(*fieldpath.NotFoundError)))
 	if none || repetition(e.Wish, err, entries) {

@@ -22,8 +22,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// foresee tells what the receiver's next apply meets: the server is asked what it meets now,
-// and of that, whoever has given a field away is no longer in the way.
+// foresee predicts the receiver's next apply: the server reports its conflicts now, and managers
+// that have given a field away are removed from them.
 func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstructured, w transfer.Wish, entries []managedfields.Entry, done transfer.Outcome) *event.NextApply {
 	if t.Stated == nil || w.Mode == transfer.Release {
 		return nil
@@ -53,8 +53,9 @@ func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstr
 	return next
 }
 
-// changed returns whether an apply that takes all conflicts would change the value at a path: the
-// manifest may only spell it otherwise, or leave out its defaults. All are, if the server refuses that.
+// changed reports whether an apply that takes all conflicts would change the value at a path: the
+// manifest may only spell it differently, or leave out its defaults. If the server refuses that
+// apply, it returns true.
 func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstructured, how object.Write, conflicts []managedfields.Conflict) func(fieldpath.Path) bool {
 	always := func(fieldpath.Path) bool { return true }
 	if len(conflicts) == 0 {
@@ -68,8 +69,8 @@ func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstr
 	return func(p fieldpath.Path) bool { return !p.Same(live.Object, answer.Object) }
 }
 
-// guarded counts the fields that the receiver states and others own: to change one of them
-// is a conflict, even if it has that value now.
+// guarded counts the receiver's fields that others own too: to change one of them is a conflict,
+// even if it has that value now.
 func guarded(w transfer.Wish, entries []managedfields.Entry) int {
 	set := fieldpath.NewSet()
 	for _, e := range managedfields.Others(entries, w.To) {
@@ -82,7 +83,7 @@ func guarded(w transfer.Wish, entries []managedfields.Entry) int {
 	return set.Size()
 }
 
-// unstated returns what the receiver owns from now on, alone, and does not state.
+// unstated returns the fields that the receiver now owns alone and its manifest lacks.
 func unstated(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
 	var out []fieldpath.Path
 	for _, g := range done.Given {
@@ -96,24 +97,24 @@ func unstated(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
 	return out
 }
 
-// Next is what a tool is to apply next, held against the objects that it lists.
+// Next compares what a tool will apply next with the objects that it lists.
 type Next struct {
-	// Targets are the listed objects that the manifests have, as those state them.
+	// Targets are the listed objects that the manifests have, as stated there.
 	Targets []Target
-	// Gone are listed and not in the manifests: the next run deletes them rather than owns them.
+	// Gone are listed and not in the manifests: the next run deletes them.
 	Gone []object.Ref
-	// Beyond is how many objects of the manifests are not listed.
+	// Beyond counts objects of the manifests that are not listed.
 	Beyond int
 }
 
-// Meet puts the manifests of a tool's next run to the objects that it lists. One without a
-// namespace is the listed one of its kind and name. kindOf says how a kind is served at a version,
-// and applied makes what is applied of what was rendered.
+// Meet matches the manifests of a tool's next run with the objects that it lists. A manifest
+// without a namespace matches the listed object of its kind and name. kindOf says how a kind is
+// served at a version, and applied turns a rendered manifest into the applied one.
 func Meet(
 	listed []Target, manifests []object.Manifest,
 	kindOf func(schema.GroupVersionKind) (object.Kind, error), applied func(*unstructured.Unstructured) *unstructured.Unstructured,
 ) (Next, error) {
-	// identity is what an object is called at any version.
+	// identity identifies an object at any version.
 	type identity struct {
 		kind            schema.GroupKind
 		namespace, name string
@@ -150,15 +151,15 @@ func Meet(
 	return next, errors.Join(faults...)
 }
 
-// census is who owns anything of the objects of a run. It tells a giver who owns nothing of any of
-// them because of a slip from one who has given everything away already.
+// census records the owners in the objects of a run. It distinguishes a giver that owns nothing
+// because of a slip from one that has given everything away before.
 type census struct {
 	wish   transfer.Wish
 	owners map[string]bool
 	// given: the receiver got something in this run.
 	given bool
-	// silent: nothing is known of givers, because an object could not be read, a result has
-	// reported it, or a path is where it should be.
+	// silent: say nothing about givers, because an object could not be read, a result has reported
+	// it, or a path is where it should be.
 	silent bool
 }
 
@@ -172,7 +173,8 @@ func (c *census) add(out event.Given, entries []managedfields.Entry) {
 	c.silent = c.silent || out.Action == event.Unknown || done || transfer.Missing(out.Err)
 }
 
-// strangers are the givers who own nothing: slips, and those who may have given all away before.
+// strangers returns the givers that own nothing: slips, and those that may have given all away
+// before.
 func (c *census) strangers() (slips, done []string) {
 	if c.silent {
 		return nil, nil
@@ -190,12 +192,12 @@ func (c *census) strangers() (slips, done []string) {
 	return slips, done
 }
 
-// text says who owns nothing.
+// text says which givers own nothing.
 func (c *census) text(strangers []string, objects int) string {
 	return fmt.Sprintf("--from: %s owns nothing of the %s", strings.Join(strangers, " or "), text.Count(objects, "object"))
 }
 
-// slip says who was perhaps meant.
+// slip suggests similar names.
 func (c *census) slip(slips []string, objects int) string {
 	owners := slices.Sorted(maps.Keys(c.owners))
 	said := c.text(text.AllWithMeant(slips, owners), objects)
@@ -205,32 +207,31 @@ func (c *census) slip(slips []string, objects int) string {
 	return said + "; managers that own something: " + strings.Join(owners, ", ")
 }
 
-// repetition says that there is nothing to give, and names the owners, should it be a slip after
-// all.
+// repetition says that there is nothing to give, and names the owners, in case it was a slip.
 func (c *census) repetition(done []string, objects int) string {
 	return c.text(done, objects) + ", so there is nothing to give: all of it was given before, or the name is wrong; " +
 		"managers that own something: " + strings.Join(slices.Sorted(maps.Keys(c.owners)), ", ")
 }
 
-// repeated reports whether a giver who owns nothing has given all away before, as far as owners
-// tell: what was wished holds, and no owner has a name for which the giver's may be a slip. received
-// says that the receiver owns something although it is not among the owners yet.
+// repeated reports whether a giver that owns nothing has given all away before, as far as the
+// owners show: the wish is fulfilled, and no owner has a similar name. received: the receiver owns
+// something, although it is not among the owners yet.
 func repeated(w transfer.Wish, giver string, owners []string, received bool) bool {
 	switch {
-	case w.Mode == transfer.Share, len(w.Paths) > 0: // A manager that shares keeps it; the owners of a path tell.
+	case w.Mode == transfer.Share, len(w.Paths) > 0: // A manager that shares keeps it; the owners of a path decide.
 		return false
 	case len(owners) == 0, w.Mode != transfer.Release && !received && !slices.Contains(owners, w.To):
 		return false
 	}
-	// Neither the receiver nor another giver was meant.
+	// A slip is for neither the receiver nor another giver.
 	others := slices.DeleteFunc(slices.Clone(owners), func(name string) bool {
 		return name == w.To || slices.Contains(w.From, name)
 	})
 	return text.Nearest(giver, others) == ""
 }
 
-// repetition reports whether an error about an object says no more than that all givers have given
-// all of it away before.
+// repetition reports whether an error about an object says only that all givers have given all of
+// it away before.
 func repetition(w transfer.Wish, err error, entries []managedfields.Entry) bool {
 	if _, nothing := errors.AsType[*transfer.NothingError](err); !nothing {
 		return false

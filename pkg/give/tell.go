@@ -13,8 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// movesOf gathers fields that went the same way. A path that only holds others is left out: it
-// goes along with what it holds.
+// movesOf groups fields that moved the same way. It leaves out a path that only holds others.
 func movesOf(given []transfer.Given) []event.Move {
 	var out []event.Move
 	for _, inner := range []bool{false, true} {
@@ -23,7 +22,7 @@ func movesOf(given []transfer.Given) []event.Move {
 				out = add(out, g)
 			}
 		}
-		if len(out) > 0 { // Else all there is only holds others.
+		if len(out) > 0 { // All others only hold others.
 			break
 		}
 	}
@@ -40,7 +39,7 @@ func add(out []event.Move, g transfer.Given) []event.Move {
 	return append(out, event.Move{Paths: []fieldpath.Path{g.Path}, From: g.From, To: g.To, Shared: g.Shared})
 }
 
-// keptOf gathers fields that stay for the same reason.
+// keptOf groups fields that stay for the same reason.
 func keptOf(left []transfer.Left) []event.Withheld {
 	var out []event.Withheld
 next:
@@ -64,7 +63,7 @@ func whyKept(l transfer.Left) string {
 	return "the receiver does not state it, and would remove it"
 }
 
-// remaining are those of a conflict who remain once fields were given away.
+// remaining returns the owners in a conflict that are left after the transfer.
 func remaining(c managedfields.Conflict, entries []managedfields.Entry, to string) []managedfields.Owner {
 	var out []managedfields.Owner
 	for _, o := range managedfields.HoldersOf(entries, c.Path) {
@@ -75,8 +74,8 @@ func remaining(c managedfields.Conflict, entries []managedfields.Entry, to strin
 	return out
 }
 
-// rewritten are the paths of values that changed although managed fields alone were sent: what an
-// admission webhook or a policy sets at each write. Their owners stay as they are.
+// rewritten returns the paths of values that changed although only managed fields were sent: an
+// admission webhook or a policy sets them at each write. Their owners stay as they are.
 func rewritten(before, after map[string]any) []string {
 	var out []string
 	var compare func(at fieldpath.Path, before, after any)
@@ -106,15 +105,15 @@ func rewritten(before, after map[string]any) []string {
 	return out
 }
 
-// bookkeeping reports whether the API server itself changes a path with each write.
+// bookkeeping reports whether the API server changes a path with each write.
 func bookkeeping(p fieldpath.Path) bool {
 	return slices.ContainsFunc([]string{"managedFields", "resourceVersion", "generation"}, func(name string) bool {
 		return p.Equal(fieldpath.Field("metadata", name))
 	})
 }
 
-// remark says what came of a write beside what was wished: what was rewritten as it was sent, and what
-// became ours and stays so; empty if nothing did.
+// remark describes the side effects of a write: values that were rewritten, and fields that became
+// ours and stay so; empty for none.
 func remark(changed []string, stray *fieldpath.Set) string {
 	const some = 3
 	var said []string

@@ -6,16 +6,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Conflict is a contested path: an apply would change the value that its present
-// owners set.
+// Conflict is a path in conflict: an apply would change the value that its owners set.
 type Conflict struct {
 	Path fieldpath.Path
 	// Yours is the manifest's value, Live the object's; nil is null or absent, which
 	// HasLive distinguishes.
 	Yours, Live any
 	HasLive     bool
-	// SameValue is set if taking the path would change its owner and not its value:
-	// yours and the live one are two spellings of it.
+	// SameValue: taking the path would change its owner and not its value, because both are
+	// spellings of it.
 	SameValue bool
 	// Owners are all owners of the path, or of a path above or below it, sorted.
 	Owners []Owner
@@ -26,8 +25,8 @@ func (c Conflict) Change() Change {
 	return Change{Path: c.Path, From: c.Live, To: c.Yours, Kind: Contested, SameValue: c.SameValue, Owners: c.Owners}
 }
 
-// IsStill reports whether a conflict is the same as when it was seen: of the same path, with the
-// same live value and the same owners, whenever those last wrote.
+// IsStill reports whether a conflict is the same as before: path, live value and owners, whenever
+// those last wrote.
 func (c Conflict) IsStill(now Conflict) bool {
 	return c.Path.Equal(now.Path) && c.HasLive == now.HasLive && fieldpath.Equal(c.Live, now.Live) &&
 		slices.EqualFunc(c.Owners, now.Owners, func(a, b Owner) bool {
@@ -35,10 +34,9 @@ func (c Conflict) IsStill(now Conflict) bool {
 		})
 }
 
-// ChangeKind says what happens to a path.
+// ChangeKind is what happens to a path.
 type ChangeKind string
 
-// The kinds of changes.
 const (
 	Added     ChangeKind = "added"
 	Removed   ChangeKind = "removed"
@@ -46,8 +44,7 @@ const (
 	Contested ChangeKind = "contested"
 	// TakenOver: others set the value; we change it and become its owner.
 	TakenOver ChangeKind = "taken"
-	// Released: we stop owning the path, and it stays: others own it, or it is left without an
-	// owner.
+	// Released: we stop owning the path, and it stays: others own it, or it has no owner then.
 	Released ChangeKind = "released"
 )
 
@@ -58,12 +55,12 @@ type Change struct {
 	Kind     ChangeKind
 	// Owners of the path other than us, in the live object.
 	Owners []Owner
-	// SameValue is set with Contested where both sides are spellings of one value.
+	// SameValue is set with Contested if both sides are spellings of one value.
 	SameValue bool
-	// Atomic is set if the value is one path with everything in it.
+	// Atomic: the value is one path with everything in it.
 	Atomic bool
-	// Order is set if only items of a keyed list or set have changed places. That takes nothing from
-	// an owner: items have owners, their order has none.
+	// Order: only items of a keyed list or set have changed places. That takes nothing from an
+	// owner: items have owners, their order has none.
 	Order bool
 }
 
@@ -72,14 +69,13 @@ func SortConflicts(conflicts []Conflict) {
 	slices.SortFunc(conflicts, func(a, b Conflict) int { return a.Path.Compare(b.Path) })
 }
 
-// Compare returns the differences between two projections of an object by the same
-// field set, sorted by path. It matches items of keyed lists and sets by their
-// identity, never by position; reports an atomic value as one path, labelled so; treats
-// null, absent and empty as three things; and compares numbers by value. An item that
-// is new or gone is one change with everything in it. If items that both sides have
-// changed places, their list is one change with the keys in both orders.
+// Compare returns the differences between two projections of an object by the same field set,
+// sorted by path. It matches items of keyed lists and sets by identity, never by position; reports
+// an atomic value as one path; treats null, absent and empty as different; and compares numbers by
+// value. An item that is new or gone is one change with everything in it. If items on both sides
+// have changed places, their list is one change with the keys in both orders.
 //
-// Owners are not filled in: see [WithOwners]. Either side may be nil.
+// It sets no owners: see [WithOwners]. Either side may be nil.
 func Compare(before, after map[string]any, set *fieldpath.Set) []Change {
 	c := comparer{}
 	c.maps(nil, before, after, set)
@@ -87,8 +83,8 @@ func Compare(before, after map[string]any, set *fieldpath.Set) []Change {
 	return c.changes
 }
 
-// WithOwners returns the changes with the owners that each path has in entries,
-// except for what the manager itself has applied.
+// WithOwners returns the changes with the owners of each path in entries, except for the manager's
+// own apply.
 func WithOwners(changes []Change, entries []Entry, manager string) []Change {
 	others := Others(entries, manager)
 	out := slices.Clone(changes)
@@ -141,8 +137,8 @@ func (c *comparer) child(path fieldpath.Path, pe fieldpath.Element, before, afte
 	c.changes = append(c.changes, change)
 }
 
-// inside compares what lies below a path, and reports whether that covers every
-// difference at the path.
+// inside compares what is below a path, and reports whether that covers every difference at the
+// path.
 func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional, below *fieldpath.Set, shape fieldpath.Shape) bool {
 	b, bMap := before.Value.(map[string]any)
 	a, aMap := after.Value.(map[string]any)
@@ -165,8 +161,8 @@ func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional,
 }
 
 // lists compares lists by element. If an item has no element, it gives up, and the lists are
-// compared as one value. Items of one element, which a list that was created or updated may
-// have, are compared in their order, and each that goes is a change of its own.
+// compared as one value. Several items with one element, as after a create or update, are compared
+// in order, and each removed one is a change of its own.
 func (c *comparer) lists(path fieldpath.Path, before, after []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	b, ok := x.Index(before)

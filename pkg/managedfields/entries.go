@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Entries reads metadata.managedFields. An object without managed fields has no entries;
-// an entry may have no time. The error names the manager whose entry cannot be read. A
-// Secret's stringData is read as data, where its values are stored.
+// Entries decodes metadata.managedFields. An object without managed fields has no entries; an entry
+// may have no time. The error names the manager whose entry is invalid. A Secret's stringData is
+// read as data, where its values are stored.
 func Entries(u *unstructured.Unstructured) ([]Entry, error) {
 	raw := rawEntries(u)
 	if len(raw) == 0 {
@@ -80,7 +80,7 @@ func Managed(entries []Entry, manager string) *fieldpath.Set {
 	return heldWhere(entries, func(e Entry) bool { return e.Is(manager) })
 }
 
-// heldWhere returns the union of the matching entries; it is never nil.
+// heldWhere returns the union of the matching entries, never nil.
 func heldWhere(entries []Entry, of func(Entry) bool) *fieldpath.Set {
 	set := fieldpath.NewSet()
 	for _, e := range entries {
@@ -100,7 +100,7 @@ func HeldBy(entries []Entry, owner Owner) *fieldpath.Set {
 	return heldWhere(entries, func(e Entry) bool { return e.Equal(owner) })
 }
 
-// AppliedBy returns the entry that a manager's apply of the main resource has.
+// AppliedBy returns the entry of a manager's apply of the main resource.
 func AppliedBy(entries []Entry, manager string) (Entry, bool) {
 	for _, e := range entries {
 		if e.Is(manager) {
@@ -110,9 +110,9 @@ func AppliedBy(entries []Entry, manager string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Others returns all entries except a manager's Apply entry. They include what the
-// same manager holds by updates or through a subresource: to the API server these
-// are other owners, which keep their fields when we apply.
+// Others returns all entries except a manager's Apply entry. They include the same manager's
+// updates and subresources: to the API server these are other owners, which keep their fields when
+// we apply.
 func Others(entries []Entry, manager string) []Entry {
 	out := make([]Entry, 0, len(entries))
 	for _, e := range entries {
@@ -123,11 +123,10 @@ func Others(entries []Entry, manager string) []Entry {
 	return out
 }
 
-// Owners returns, sorted, all owners of a path, of an atomic value around it, or of
-// something below it: equal values are shared, so there may be many. It includes
-// entries of another version than the path's; their APIVersion says so. A path by position,
-// such as .spec.containers[0], is an error: owners know list items by their key, see
-// [fieldpath.Path.ByKey].
+// Owners returns, sorted, all owners of a path, of an atomic value around it, or of something below
+// it: equal values are shared, so there may be many. It includes entries of other versions than the
+// path's; their APIVersion says so. A path by position, such as .spec.containers[0], is an error,
+// because owners know list items by key: see [fieldpath.Path.ByKey].
 func Owners(entries []Entry, p fieldpath.Path) ([]Owner, error) {
 	if p.Positional() {
 		return nil, fmt.Errorf("%s names a list item by its position: owners know it by its key", p)
@@ -142,10 +141,9 @@ func Owners(entries []Entry, p fieldpath.Path) ([]Owner, error) {
 	return owners, nil
 }
 
-// HoldersOf returns, sorted, all owners of the path itself or of something below it. It is
-// for paths that have an owner. Such paths do not lead into atomic values, so an owner of
-// a path above has stated an empty parent ("labels: {}"), and nothing that others put into
-// it.
+// HoldersOf returns, sorted, all owners of the path itself or of something below it, for paths with
+// an owner. Such paths do not lead into atomic values, so an owner of a path above has stated an
+// empty parent ("labels: {}"), and nothing that others put into it.
 func HoldersOf(entries []Entry, p fieldpath.Path) []Owner {
 	var owners []Owner
 	for _, e := range entries {
@@ -196,7 +194,7 @@ func fieldsOf(m map[string]any) (*fieldpath.Set, error) {
 	return fieldpath.FromTree(tree)
 }
 
-// Encode writes entries in the form of metadata.managedFields.
+// Encode encodes entries as metadata.managedFields.
 func Encode(entries []Entry) ([]any, error) {
 	out := make([]any, 0, len(entries))
 	for _, e := range entries {
@@ -219,8 +217,8 @@ func Encode(entries []Entry) ([]any, error) {
 	return out, nil
 }
 
-// SameApplied reports whether a manager has applied the same paths, at the same version, in both
-// objects, whatever others did in between. It is false for objects whose entries cannot be read.
+// SameApplied reports whether a manager's apply has the same paths, at the same version, in both
+// objects. It is false if entries cannot be read.
 func SameApplied(a, b *unstructured.Unstructured, manager string) bool {
 	left, err := Entries(a)
 	if err != nil {
@@ -238,9 +236,8 @@ func SameApplied(a, b *unstructured.Unstructured, manager string) bool {
 	return l.APIVersion == r.APIVersion && l.Fields.Equals(r.Fields)
 }
 
-// SameOwners reports whether the same owners hold the same paths in both objects,
-// regardless of when they last changed them. It is false for objects whose entries
-// cannot be read.
+// SameOwners reports whether the same owners hold the same paths in both objects, regardless of
+// times. It is false if entries cannot be read.
 func SameOwners(a, b *unstructured.Unstructured) bool {
 	left, err := Entries(a)
 	if err != nil {
@@ -265,18 +262,18 @@ func SameOwners(a, b *unstructured.Unstructured) bool {
 	return true
 }
 
-// A Secret's stringData is write-only: the server stores its values in data, but records an
-// apply under the name that was sent. An entry's f:stringData.X therefore stands for
-// f:data.X. The server itself does not know that: it lets another manager overwrite data.X
-// without a conflict, and leaves data.X when its applier no longer states it (edge case 12).
+// A Secret's stringData is write-only: the server stores its values in data, but records an apply
+// under the name that was sent. An entry's f:stringData.X therefore stands for f:data.X. The server
+// itself does not consider that: it lets another manager overwrite data.X without a conflict, and
+// keeps data.X when its applier no longer states it (edge case 12).
 
 const (
 	writeOnly = "stringData"
 	storedAs  = "data"
 )
 
-// stored returns the entry with the paths at which the server stores what it records under a
-// write-only name. In the core group, only a Secret has a field of that name.
+// stored returns the entry with stored paths in place of write-only ones. In the core group, only a
+// Secret has a field of that name.
 func stored(e Entry) Entry {
 	pe := fieldpath.FieldElement(writeOnly)
 	if e.APIVersion != "v1" || !fieldpath.Touches(e.Fields, fieldpath.Path{pe}) {
@@ -297,8 +294,8 @@ func stored(e Entry) Entry {
 	return e
 }
 
-// present returns the entry of a Secret without write-only paths whose value has left the
-// object: the server does not notice that, as it does for other paths.
+// present returns the entry of a Secret without write-only paths whose value has left the object:
+// the server does not remove those, as it does other paths.
 func present(e Entry, u *unstructured.Unstructured) Entry {
 	if e.WriteOnly == nil || u.GetKind() != "Secret" {
 		return e
@@ -313,8 +310,7 @@ func present(e Entry, u *unstructured.Unstructured) Entry {
 	return e
 }
 
-// Stored returns the path at which the server stores what an object's manifest states at a
-// write-only path, and any other path as it is.
+// Stored returns the stored path of a write-only path, and any other path unchanged.
 func Stored(p fieldpath.Path, live *unstructured.Unstructured) fieldpath.Path {
 	if live == nil || len(p) == 0 || p[0].FieldName == nil || *p[0].FieldName != writeOnly ||
 		live.GetKind() != "Secret" || live.GetAPIVersion() != "v1" {

@@ -14,33 +14,31 @@ const (
 	Update = "Update"
 )
 
-// BeforeFirstApply is the manager to which the API server assigns everything in an
-// object without managed fields when it is first applied.
+// BeforeFirstApply is the manager to which the API server attributes everything in an object
+// without managed fields at its first apply.
 const BeforeFirstApply = "before-first-apply"
 
-// Owner holds paths of an object: one entry of metadata.managedFields. Two
-// entries of one manager that differ in operation or subresource are two
-// owners (KEP-555).
+// Owner is the owner of paths of an object: one entry of metadata.managedFields. Two entries of one
+// manager that differ in operation or subresource are two owners (KEP-555).
 type Owner struct {
 	Manager     string `json:"manager"`
 	Operation   string `json:"operation"`
 	Subresource string `json:"subresource,omitempty"`
-	// APIVersion is the version at which the owner's paths are written. Paths of
-	// two versions cannot be compared.
+	// APIVersion is the version of the owner's paths. Paths of two versions cannot be compared.
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Time of the owner's last change; zero if the entry has none, such as the
+	// Time is when the owner last changed its fields; zero if the entry has none, such as the
 	// horizontal pod autoscaler's through /scale.
 	Time time.Time `json:"time,omitzero"`
 }
 
-// String returns the manager with what distinguishes its entries: the subresource
-// if there is one, or the operation.
+// String returns the manager with what distinguishes its entries: the subresource, or else the
+// operation.
 func (o Owner) String() string {
 	return o.Manager + " (" + cmp.Or(o.Subresource, o.Operation) + ")"
 }
 
-// Is reports whether the owner is what a manager holds by applying the main
-// resource. A manager's updates and its subresources are owners of their own.
+// Is reports whether the owner is a manager's apply of the main resource. The manager's updates and
+// subresources are owners of their own.
 func (o Owner) Is(manager string) bool {
 	return o.Manager == manager && o.Operation == Apply && o.Subresource == ""
 }
@@ -56,15 +54,15 @@ func (o Owner) Compare(other Owner) int {
 	)
 }
 
-// SameEntry reports whether both are one entry in two versions of an object. An
-// applier keeps its entry when it moves to another version, an updater does not:
-// this is how the API server identifies them.
+// SameEntry reports whether both are one entry in two versions of an object. Like the API server,
+// it takes an applier that moves to another version for the same owner, and an updater that does so
+// for another.
 func (o Owner) SameEntry(other Owner) bool {
 	return o.Manager == other.Manager && o.Operation == other.Operation && o.Subresource == other.Subresource &&
 		(o.Operation == Apply || o.APIVersion == other.APIVersion)
 }
 
-// Equal reports whether both are one owner, regardless of when they last wrote.
+// Equal reports whether both are one owner, regardless of their times.
 func (o Owner) Equal(other Owner) bool {
 	return o.Manager == other.Manager && o.Operation == other.Operation &&
 		o.Subresource == other.Subresource && o.APIVersion == other.APIVersion
@@ -74,21 +72,21 @@ func (o Owner) Equal(other Owner) bool {
 type Entry struct {
 	Owner
 	Fields *fieldpath.Set
-	// WriteOnly is the part of Fields that the server records only under a write-only name,
-	// by which it neither protects nor removes them; nil for nothing.
+	// WriteOnly is the part of Fields that the server records under a write-only name, and
+	// therefore neither protects nor removes; nil for nothing.
 	WriteOnly *fieldpath.Set
 }
 
-// Giver is the manager under which the verb give sends managed fields. It owns nothing;
-// the webhook distinguishes by it a hand-over that a user asked for from other edits of
-// managed fields.
+// Giver is the manager under which the verb give sends managed fields. It owns nothing; by its
+// name, the webhook distinguishes transfers that a user asked for from other edits of managed
+// fields.
 const Giver = "k8sconnect-give"
 
 // ClientSideApply is the manager under which kubectl's client-side apply writes.
 const ClientSideApply = "kubectl-client-side-apply"
 
-// IsPerson reports whether a manager is a person at kubectl, such as kubectl-edit, kubectl-set and
-// kubectl-patch: what one has written is a hotfix, and no tool's set of fields to adopt.
+// IsPerson reports whether a manager is a person with kubectl, such as kubectl-edit, kubectl-set
+// and kubectl-patch, whose fields are hotfixes and no tool's set to adopt.
 func IsPerson(manager string) bool {
 	return strings.HasPrefix(manager, "kubectl-") && manager != ClientSideApply
 }
@@ -96,8 +94,7 @@ func IsPerson(manager string) bool {
 // LastAppliedAnnotation holds what client-side apply last applied.
 const LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 
-// LastApplied returns the annotation in which client-side apply keeps its last
-// configuration, or "".
+// LastApplied returns the annotation with client-side apply's last configuration, or "".
 func LastApplied(object map[string]any) string {
 	meta, _ := object["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)

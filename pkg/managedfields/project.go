@@ -4,20 +4,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Project returns the part of an object that a field set holds. Atomic values come whole;
-// lists keep the order of the object; list items keep the fields of their key, so that
-// they can be told apart. A key that the object leaves to the server's defaults is
-// recognized if only one item can be meant. Project is idempotent.
+// Project returns the part of an object that a field set holds. Atomic values come whole; lists
+// keep the order of the object; list items keep their key fields, so that they can be
+// distinguished. A key that the object leaves to the server's defaults is recognized if only one
+// item fits. Project is idempotent.
 //
-// The result has its own maps and lists down to what is held, and shares the rest with the
-// object: do not change it in place.
+// The result has its own maps and lists down to what is held, and shares the rest with the object:
+// do not change it in place.
 func Project(object map[string]any, set *fieldpath.Set) map[string]any {
 	out, _ := projectMap(object, set)
 	return out
 }
 
-// project cuts a value down to what lies below it in the set. It reports whether any of it
-// is held.
+// project reduces a value to what the set holds below it, and reports whether that is anything.
 func project(v any, set *fieldpath.Set) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -39,7 +38,7 @@ func projectMap(m map[string]any, set *fieldpath.Set) (map[string]any, bool) {
 	return out, len(out) > 0
 }
 
-// projectChild cuts down the value at one element of a set.
+// projectChild reduces the value at one element of a set.
 func projectChild(v any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
 	member := set.Members.Has(pe)
 	below, ok := set.Children.Get(pe)
@@ -55,7 +54,7 @@ func projectChild(v any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
 
 func projectList(list []any, set *fieldpath.Set) ([]any, bool) {
 	if fieldpath.ShapeOf(set) == fieldpath.Odd {
-		return list, true // Positions mean nothing once an item is left out.
+		return list, true // Positions mean nothing once an item is missing.
 	}
 	x := fieldpath.ItemsOf(set)
 	out := make([]any, 0, len(list))
@@ -71,9 +70,8 @@ func projectList(list []any, set *fieldpath.Set) ([]any, bool) {
 	return out, len(out) > 0
 }
 
-// ProjectItem returns the part of a list item that a set holds, with the fields of the
-// item's key, and whether it holds any of it. The element says which item it is in the
-// set.
+// ProjectItem returns the part of a list item that a set holds, with its key fields, and whether
+// that is anything. The element identifies the item in the set.
 func ProjectItem(item any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
 	cut, held := projectChild(item, pe, set)
 	if !held {

@@ -11,26 +11,24 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Sharing says how an apply changes the owners of fields whose values stay as they
-// are.
+// Sharing says how an apply changes the owners of fields whose values stay the same.
 type Sharing struct {
-	// With counts the fields that become ours as well, by the manager that owns
-	// them.
+	// With counts the fields that become ours too, by their other owner.
 	With []Shared `json:"with,omitempty"`
-	// Claimed is how many fields without an owner become ours, Dropped how many are
-	// no longer ours.
+	// Claimed counts fields without an owner that become ours, Dropped those that are no longer
+	// ours.
 	Claimed int `json:"claimed,omitempty"`
 	Dropped int `json:"dropped,omitempty"`
 }
 
-// Shared is the number of fields shared with a manager.
+// Shared counts the fields shared with a manager.
 type Shared struct {
 	Manager string `json:"manager"`
 	Fields  int    `json:"fields"`
 }
 
-// SharingOf returns how the manager's ownership differs between the live object and
-// the server's answer to an apply.
+// SharingOf returns how the manager's ownership differs between the live object and the server's
+// answer to an apply.
 func SharingOf(live, answer *unstructured.Unstructured, manager string) (Sharing, error) {
 	before, err := Entries(live)
 	if err != nil {
@@ -41,7 +39,7 @@ func SharingOf(live, answer *unstructured.Unstructured, manager string) (Sharing
 		return Sharing{}, err
 	}
 	was, is, others := Managed(before, manager), Managed(after, manager), Others(before, manager)
-	if len(before) == 0 { // The server assigns what is there to before-first-apply.
+	if len(before) == 0 { // The server attributes everything to before-first-apply.
 		others = Others(after, manager)
 	}
 	if mine, has := AppliedBy(before, manager); has && mine.APIVersion != answer.GetAPIVersion() {

@@ -9,11 +9,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Tree returns all fields of an object with their owners, except managedFields
-// itself, in reading order: the object's identity first, in each list item its key,
-// and the status last. Every path in an entry is the path of exactly one node;
-// those that the object does not have come separately, as absent. Paths of another
-// API version than the object's are looked up as if they were of that version.
+// Tree returns all fields of an object with their owners, except managedFields, in reading order:
+// the object's identity first, in each list item its key, and the status last. Every path of an
+// entry is the path of exactly one node; paths that the object lacks are returned apart, as absent.
+// Paths of another API version are looked up as if they were of the object's.
 func Tree(object map[string]any, entries []Entry) (fields, absent []Node) {
 	b := &treeBuilder{}
 	held := make([]holding, len(entries))
@@ -35,7 +34,7 @@ func rank(n Node) int {
 	return slices.Index(order, "")
 }
 
-// holding is what an owner holds below some path.
+// holding is what an owner holds below a path.
 type holding struct {
 	owner Owner
 	set   *fieldpath.Set
@@ -64,8 +63,7 @@ func (b *treeBuilder) fields(p fieldpath.Path, m map[string]any, held []holding)
 	return nodes
 }
 
-// items returns the nodes of a list, with the items identified as its owners
-// identify them.
+// items returns the nodes of a list, with items identified as their owners do.
 func (b *treeBuilder) items(p fieldpath.Path, list []any, held []holding) []Node {
 	all := fieldpath.NewSet()
 	for _, h := range held {
@@ -128,8 +126,7 @@ func (b *treeBuilder) node(p fieldpath.Path, pe fieldpath.Element, v any, held [
 	return n
 }
 
-// missing records the paths that are held below p at elements that the object does
-// not have.
+// missing records the paths that are held below p and that the object lacks.
 func (b *treeBuilder) missing(p fieldpath.Path, held []holding, has func(fieldpath.Element) bool) {
 	sets := make([]*fieldpath.Set, len(held))
 	for i, h := range held {
@@ -175,19 +172,17 @@ func heldBelow(held []holding, pe fieldpath.Element) []holding {
 type Node struct {
 	Path  fieldpath.Path
 	Value any
-	// Owners hold the path itself, sorted; fields below have owners of their own.
+	// Owners hold the path itself, sorted; fields below it have their own.
 	Owners []Owner
-	// Below holds the parts of the value if they have owners of their own. If it is empty,
-	// the value is owned as one: a scalar, an atomic list or map, an empty value, or one
-	// without owners anywhere in it.
+	// Below holds the parts of the value if they have their own owners. If it is empty, the value
+	// is owned as one: a scalar, an atomic list or map, an empty value, or one without owners.
 	Below []Node
-	// Absent is set if the path has an owner, but the object does not have it at this API
-	// version.
+	// Absent: the path has an owner, but the object does not have it at this API version.
 	Absent bool
 }
 
-// Ownable reports whether the node's path can have an owner. The object's identity cannot,
-// and neither can what the API server keeps for itself, such as the resource version.
+// Ownable reports whether the node's path can have an owner. The object's identity cannot, and
+// neither can fields of the API server, such as the resource version.
 func (n Node) Ownable() bool { return !fieldpath.IsIdentity(n.Path) }
 
 // Walk calls visit for the nodes and for all below them, parents first.
@@ -198,9 +193,8 @@ func Walk(nodes []Node, visit func(Node)) {
 	}
 }
 
-// At returns the node at a path. If the path leads into a value that is owned as one, At
-// returns the node of that value. A list item may be named as [fieldpath.Path.Get] allows,
-// and by its position as well.
+// At returns the node at a path. If the path leads into a value that is owned as one, it returns
+// that value's node. A list item may be named as in [fieldpath.Path.Get], or by its position.
 func At(nodes []Node, p fieldpath.Path) (Node, bool) {
 	var at Node
 	for i, pe := range p {
@@ -237,7 +231,7 @@ func childAt(nodes []Node, pe fieldpath.Element) int {
 			}
 			return -1
 		}
-		pe = fieldpath.FieldElement(strconv.Itoa(*i)) // a key that looks like a number
+		pe = fieldpath.FieldElement(strconv.Itoa(*i)) // A key that looks like a number.
 	}
 	if i := slices.IndexFunc(nodes, func(n Node) bool { return n.last().Equals(pe) }); i >= 0 || pe.Key == nil {
 		return i
@@ -251,8 +245,7 @@ func childAt(nodes []Node, pe fieldpath.Element) int {
 
 func (n Node) last() fieldpath.Element { return n.Path[len(n.Path)-1] }
 
-// FieldName returns the name of the node if it is a field of a map; otherwise it is an
-// item of a list.
+// FieldName returns the name of the node if it is a field of a map, and false if it is a list item.
 func (n Node) FieldName() (string, bool) {
 	if name := n.last().FieldName; name != nil {
 		return *name, true

@@ -13,8 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// check finds the faults that no kind allows. Everything else is left to the API
-// server, which knows the kind.
+// check finds faults that no kind allows. The API server, which knows the kind, finds the others.
 func (r *reader) check(fields map[string]any, path []any) {
 	r.subject = subject(fields)
 	apiVersion := r.text(fields, path, "apiVersion")
@@ -41,8 +40,7 @@ func (r *reader) check(fields map[string]any, path []any) {
 	r.texts(metadata, path, "annotations")
 }
 
-// subject names the object as precisely as its fields allow: kind and name, the
-// kind alone, or nothing.
+// subject names the object as far as its fields allow: kind and name, the kind alone, or nothing.
 func subject(fields map[string]any) string {
 	kind, _ := fields["kind"].(string)
 	metadata, _ := fields["metadata"].(map[string]any)
@@ -55,7 +53,7 @@ func subject(fields map[string]any) string {
 	return object.Ref{GVK: schema.FromAPIVersionAndKind(apiVersion, kind), Namespace: namespace, Name: name}.String()
 }
 
-// text returns a field that must be present and be a string.
+// text returns a required string field.
 func (r *reader) text(fields map[string]any, path []any, key string) string {
 	text, ok := fields[key].(string)
 	if !ok || text == "" {
@@ -64,8 +62,8 @@ func (r *reader) text(fields map[string]any, path []any, key string) string {
 	return text
 }
 
-// segment checks a text that becomes a segment of a URL's path: with a slash in it,
-// or as "..", it would address something else.
+// segment checks a text that becomes a segment of a URL's path: with a slash, or as "..", it would
+// address something else.
 func (r *reader) segment(fields map[string]any, path []any, key string) {
 	text := r.text(fields, path, key)
 	for _, problem := range content.IsPathSegmentName(text) {
@@ -73,8 +71,7 @@ func (r *reader) segment(fields map[string]any, path []any, key string) {
 	}
 }
 
-// texts checks a map that may be missing but may hold only strings. Null is
-// accepted, as the API server accepts it.
+// texts checks an optional map of strings. Like the API server, it accepts null.
 func (r *reader) texts(fields map[string]any, path []any, key string) {
 	path = under(path, key)
 	values, ok := fields[key].(map[string]any)
@@ -113,34 +110,31 @@ func (r *reader) notText(path []any, value any, want string) {
 	}
 }
 
-// lastApplied is where client-side apply keeps a copy of the manifest.
+// lastApplied is the annotation with client-side apply's copy of the manifest.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// withoutServerFields removes from an object what only a server can have written,
-// which is present when the object was copied from a cluster. It returns a warning
-// that names what was removed, or nothing.
+// withoutServerFields removes fields from an object that only a server can have written, which are
+// there if the object was copied from a cluster. It returns a warning that names them, or nothing.
 //
 // In a server-side apply, the API server (1.36) treats them as follows:
 //   - managedFields, even empty: the request is refused (KEP-555).
 //   - uid: refused unless the object exists and has this very uid.
-//   - resourceVersion: refused unless the object is still at this version; an
-//     object that does not exist is accepted.
+//   - resourceVersion: refused unless the object is still at this version, or does
+//     not exist.
 //   - deletionTimestamp, deletionGracePeriodSeconds: refused as immutable.
 //   - creationTimestamp, generation, selfLink: ignored.
 //   - the last-applied annotation: owned as it was at the time of the copy; it
 //     misleads the next client-side apply, and shows what a Secret once held.
 //
-// An author can mean uid and resourceVersion as preconditions. In a file that is
-// kept and applied again they hold at most once, so they are taken for a copy's.
+// An author can mean uid and resourceVersion as preconditions. In a file that is kept and applied
+// again they hold at most once, so they count as copied.
 //
-// status is harder. Where it is a subresource, the server ignores it. In a custom
-// kind without that subresource it is a field like any other, which the author may
-// mean and whose applier owns it. So it is left out only where something else shows
-// that the object is a copy: then it is an old state, and applying it would take it
-// from its controller. Otherwise it is kept, unless it is null, or empty in a built-in
-// kind, whose status the server ignores: Go programs write "status: {}" and
-// "creationTimestamp: null" where they mean nothing, and those are removed without a
-// warning.
+// status is harder. The server ignores it if it is a subresource. In a custom kind without that
+// subresource it is a field like any other, which its applier owns. So it is left out only if other
+// fields show that the object is a copy: then it is an old state, and applying it would take it
+// from its controller. Otherwise it is kept, unless it is null, or empty in a built-in kind: Go
+// programs write "status: {}" and "creationTimestamp: null" without meaning anything, and those are
+// removed without a warning.
 func withoutServerFields(fields map[string]any) string {
 	metadata, _ := fields["metadata"].(map[string]any)
 	var out []string

@@ -19,8 +19,8 @@ import (
 // stdin is the name that stands for standard input.
 const stdin = "-"
 
-// expand turns the names that the user gave into inputs, in their order; the files
-// of a folder or a pattern come in lexical order.
+// expand turns the user's names into inputs, in order; the files of a folder or a pattern come in
+// lexical order.
 func expand(o Options) ([]input, error) {
 	if o.Kustomize != "" {
 		if len(o.Filenames) > 0 || o.Recursive {
@@ -57,8 +57,7 @@ type expansion struct {
 	seen      map[string]bool
 }
 
-// add appends an input unless it is there already: naming a file and its folder is
-// no mistake.
+// add appends an input unless it is there: naming a file and its folder is no mistake.
 func (e *expansion) add(in input) {
 	key := in.name
 	if in.name != stdin {
@@ -92,7 +91,7 @@ func (e *expansion) addStdin(r io.Reader) error {
 func (e *expansion) addPath(name string) error {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		// As kubectl does: expand a pattern that the shell did not expand.
+		// As kubectl does, expand a pattern that the shell did not expand.
 		if matches, globErr := filepath.Glob(name); globErr == nil && len(matches) > 0 {
 			var faults []error
 			for _, match := range matches {
@@ -113,8 +112,8 @@ func (e *expansion) addPath(name string) error {
 	return nil
 }
 
-// addFolder adds the manifests of a folder. It ignores files with other extensions;
-// a folder without manifests is a fault.
+// addFolder adds the manifests of a folder, ignoring other extensions; a folder without manifests
+// is a fault.
 func (e *expansion) addFolder(root string) error {
 	var faults []error
 	found, deeper := false, false
@@ -129,8 +128,7 @@ func (e *expansion) addFolder(root string) error {
 				return nil
 			}
 			deeper = true
-			// A mounted ConfigMap keeps its files in a folder called "..<time>" and
-			// links to them from its parent.
+			// A mounted ConfigMap keeps its files in a folder "..<time>", with links in its parent.
 			if !e.recursive || strings.HasPrefix(d.Name(), "..") {
 				return fs.SkipDir
 			}
@@ -181,11 +179,11 @@ func (e *expansion) localFile(name string, info fs.FileInfo) input {
 	return in
 }
 
-// kustomization builds a folder (or a URL, for which kustomize calls git) with the options
-// of kubectl's -k. Its output is decoded like any file, so values are what kubectl makes of
-// them, but its line numbers refer to no file.
+// kustomization builds a folder (or a URL, for which kustomize calls git) with the options of
+// kubectl's -k. Its output is decoded like any file, so values are as in kubectl, but its line
+// numbers refer to no file.
 //
-// An error of kustomize may quote all that it read: mask the values of Secrets in it.
+// An error of kustomize may quote all that it read, so the values of Secrets in it must be masked.
 func kustomization(o Options) input {
 	path := o.Kustomize
 	build := func(context.Context, *heard) ([]byte, error) {
@@ -209,9 +207,9 @@ func kustomization(o Options) input {
 	}}
 }
 
-// fault explains why a kustomization cannot be built. Values are masked before lines are
-// joined and again after, because a value may span several lines. URLs, of the argument and of
-// resources, may hold a password or a token.
+// fault explains why a kustomization cannot be built. It masks values before lines are joined and
+// again after, because a value may span several lines. URLs, of the argument and of resources, may
+// contain a password or a token.
 func (r *recorder) fault(path string, err error, secrets Secrets) error {
 	r.learn(secrets)
 	said := secrets.Text(text.OneLine(secrets.Text(err.Error())))

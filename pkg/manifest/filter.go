@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// filter collects the objects that were asked for.
+// filter collects the selected objects.
 type filter struct {
 	Result
 	skip  bool
@@ -30,10 +30,9 @@ func (s *filter) add(file []*outcome) []error {
 	}
 	if len(foreign) > 0 && !holdsObject {
 		if isConfig(foreign[0].source.File) {
-			return nil // It is beside the manifests, and no slip.
+			return nil // It is beside the manifests, which is no slip.
 		}
-		// The file is something else altogether: report one line, not one for each
-		// document.
+		// It is another kind of file: report one line, not one for each document.
 		if s.skip {
 			s.Skipped = append(s.Skipped, Skipped{Source: foreign[0].source, Reason: foreign[0].foreign})
 			return nil
@@ -72,8 +71,8 @@ func (s *filter) keep(f found) error {
 	return nil
 }
 
-// sift reports whether to keep an object, by the choice for hooks; h is nil if it is none.
-// The error is the fault of a hook where none is allowed.
+// sift reports whether to keep an object, by the choice for hooks; h is nil if it is none. The
+// error is the fault of a hook if hooks are errors.
 func (s *filter) sift(h *Hook) (keep bool, fault error) {
 	switch {
 	case h == nil, s.hooks == HooksApply && h.Applicable():
@@ -87,8 +86,7 @@ func (s *filter) sift(h *Hook) (keep bool, fault error) {
 	}
 }
 
-// labelsOf returns the labels of an object; null reads as empty, as the API
-// server reads it.
+// labelsOf returns the labels of an object; null reads as empty, as in the API server.
 func labelsOf(u *unstructured.Unstructured) labels.Set {
 	set := labels.Set{}
 	metadata, _ := u.Object["metadata"].(map[string]any)
@@ -99,11 +97,10 @@ func labelsOf(u *unstructured.Unstructured) labels.Set {
 	return set
 }
 
-// Hooks says what to do with Helm's hooks in the input: objects that a chart's author
-// meant Helm to create at a certain moment, most of them to run once.
+// Hooks says what to do with Helm hooks in the input: objects that Helm would create at certain
+// moments, most of them to run once.
 type Hooks string
 
-// The choices for Helm's hooks.
 const (
 	// HooksSkip leaves them out and lists them in [Result].Hooks.
 	HooksSkip Hooks = ""
@@ -114,7 +111,7 @@ const (
 	HooksError Hooks = "error"
 )
 
-// Hook is one of Helm's hooks that was left out.
+// Hook is a Helm hook that was left out.
 type Hook struct {
 	Ref    object.Ref
 	Source object.Source
@@ -131,9 +128,8 @@ func (h Hook) Applicable() bool {
 
 const hookAnnotation = "helm.sh/hook"
 
-// hookOf returns the hook that an object is, or false. Helm 2 marked a chart's
-// definitions as crd-install: they belong to the chart, and Helm 3 no longer knows the
-// mark.
+// hookOf returns the hook that an object is, or false. Helm 2 marked a chart's CRDs as crd-install;
+// they belong to the chart, and Helm 3 no longer knows that mark.
 func hookOf(m object.Manifest) (Hook, bool) {
 	moments, marked, _ := unstructured.NestedString(m.Object.Object, "metadata", "annotations", hookAnnotation)
 	if !marked {
@@ -149,7 +145,7 @@ func hookOf(m object.Manifest) (Hook, bool) {
 	return h, !definition
 }
 
-// onlyHooks is the fault of an input that holds nothing but hooks.
+// onlyHooks is the fault of an input with nothing but hooks.
 func onlyHooks(hooks []Hook) error {
 	fault := &inputError{text: "the input holds only Helm hooks, which were left out"}
 	if slices.ContainsFunc(hooks, Hook.Applicable) {

@@ -22,20 +22,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
-// maxBytes bounds one file, URL or stream. The largest object that an API server
-// accepts is 1.5 MB, and one file does not hold hundreds of those.
+// maxBytes bounds one file, URL or stream. The largest object that an API server accepts is 1.5 MB,
+// and one file does not hold hundreds of those.
 const maxBytes = 256 << 20
 
 // input is one text to read.
 type input struct {
 	name string
-	// generated: the text was not written by hand, and its lines mean nothing to
-	// the user.
+	// generated: the text was not written by hand, so its lines mean nothing to the user.
 	generated bool
 	open      func(context.Context) ([]byte, error)
 }
 
-// documents reads the input and cuts it into its documents.
+// documents reads the input and splits it into documents.
 func (in input) documents(ctx context.Context) ([]*yamldoc.Document, error) {
 	text, err := in.text(ctx)
 	if err != nil {
@@ -50,8 +49,8 @@ func (in input) documents(ctx context.Context) ([]*yamldoc.Document, error) {
 	return docs, nil
 }
 
-// text returns the input as UTF-8. It ends with a newline, as kubectl has it end: a block text
-// in its last line has one too.
+// text returns the input as UTF-8. As in kubectl, it ends with a newline, also in a block text in
+// the last line.
 func (in input) text(ctx context.Context) ([]byte, error) {
 	text, err := in.open(ctx)
 	if err != nil {
@@ -84,8 +83,7 @@ func readAll(name string, r io.Reader, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// toUTF8 removes a byte order mark and converts UTF-16, such as Windows PowerShell
-// writes, to UTF-8.
+// toUTF8 removes a byte order mark and converts UTF-16, which Windows PowerShell writes.
 func toUTF8(name string, text []byte) ([]byte, error) {
 	if isUTF32(text) {
 		return nil, &inputError{where: name, text: "UTF-32 text, which no reader of YAML or JSON accepts", hint: "save it as UTF-8"}
@@ -114,9 +112,9 @@ func toUTF8(name string, text []byte) ([]byte, error) {
 	return nil, &inputError{where: fmt.Sprintf("%s:%d", name, line), text: "not UTF-8 text"}
 }
 
-// utf16Of returns a decoder for UTF-16 text; nil for any other. Without a mark, the first
-// character decides, which is ASCII in YAML and JSON alike: half of it is a zero byte,
-// which no UTF-8 text may contain (YAML 1.2, 5.2).
+// utf16Of returns a decoder for UTF-16 text; nil for any other. Without a mark, the first character
+// decides, which is ASCII in YAML and JSON alike: half of it is a zero byte, which UTF-8 text may
+// not contain (YAML 1.2, 5.2).
 func utf16Of(text []byte) transform.Transformer {
 	if len(text) < 2 {
 		return nil
@@ -132,8 +130,7 @@ func utf16Of(text []byte) transform.Transformer {
 	return unicode.UTF16(order, unicode.IgnoreBOM).NewDecoder()
 }
 
-// isUTF32 reports whether a text begins with the mark of UTF-32, or with an ASCII
-// character in it.
+// isUTF32 reports whether a text begins with the mark of UTF-32, or with an ASCII character in it.
 func isUTF32(text []byte) bool {
 	if len(text) < 4 {
 		return false
@@ -188,7 +185,7 @@ func fetchOnce(ctx context.Context, client *http.Client, url string, h *heard) (
 	return text, true, err
 }
 
-// unreachable drops the method and the URL that net/http puts before the cause.
+// unreachable removes the method and the URL that net/http puts before the cause.
 func unreachable(name string, err error) error {
 	if onURL, ok := errors.AsType[*neturl.Error](err); ok {
 		err = onURL.Err
@@ -196,9 +193,8 @@ func unreachable(name string, err error) error {
 	return &inputError{where: name, err: err}
 }
 
-// publicURL is a URL that is safe to show: what stands before its host or after its path
-// may be a password or a signature. The URL is cut as text, since one that cannot be
-// parsed may hold a password as well.
+// publicURL returns a URL without what may be a password or a signature: the part before its host
+// and the part after its path. It cuts the text, because an invalid URL may contain a password too.
 func publicURL(url string) string {
 	shown, _, _ := strings.Cut(withoutUsers(url), "#")
 	path, query, _ := strings.Cut(shown, "?")
@@ -221,8 +217,8 @@ func publicURLs(text string) string {
 const (
 	// moment is the silence after which the wait is reported.
 	moment = time.Second
-	// longestSilence is the silence after which reading fails: of standard input or
-	// a pipe since its last byte, of a kustomization until it is built.
+	// longestSilence is the silence after which reading fails: of standard input or a pipe since
+	// its last byte, of a kustomization until it is built.
 	longestSilence = 5 * time.Minute
 )
 
@@ -247,15 +243,15 @@ func (r hearing) Read(p []byte) (int, error) {
 
 // patience says how to wait for an input that may block.
 type patience struct {
-	// name is what errors call the input, what is what sentences call it.
+	// name is the input's name in errors, what its name in sentences.
 	name, what string
 	most       time.Duration
 	tell       func(what string, since time.Time, within time.Duration)
 }
 
-// await calls read and waits until it returns, ctx ends, or the input has been
-// silent for too long. It reports silence after a moment. Only ctx can stop read
-// itself: otherwise it runs until it returns or the process ends.
+// await calls read and waits until it returns, ctx ends, or the input has been silent for too long.
+// It reports silence after a moment. Only ctx can stop read itself; otherwise it runs until it
+// returns or the process ends.
 func (p patience) await(ctx context.Context, read func(context.Context, *heard) ([]byte, error)) ([]byte, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

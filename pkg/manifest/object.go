@@ -17,9 +17,9 @@ import (
 // outcome is the result of decoding one document.
 type outcome struct {
 	source object.Source
-	// foreign says what the document is if it is not a Kubernetes object.
+	// foreign describes the document if it is no Kubernetes object.
 	foreign string
-	// holdsObject: the document has an object, sound or broken.
+	// holdsObject: the document has an object, valid or not.
 	holdsObject bool
 	objects     []found
 	faults      []error
@@ -53,9 +53,8 @@ func outcomeOf(d *yamldoc.Document, how *reading) outcome {
 	return o
 }
 
-// isTemplate reports whether template braces keep the text from being YAML: they are
-// where the fault is, or at the very beginning. Braces elsewhere prove nothing;
-// alerting rules, for one, are full of them.
+// isTemplate reports whether template braces keep the text from being YAML: they are at the fault,
+// or at the very beginning. Braces elsewhere prove nothing: alerting rules are full of them.
 func isTemplate(d *yamldoc.Document, faults []error) bool {
 	braces := []byte("{{")
 	if bytes.HasPrefix(d.Text, braces) {
@@ -67,8 +66,7 @@ func isTemplate(d *yamldoc.Document, faults []error) bool {
 		if !errors.As(f, &fault) {
 			continue
 		}
-		// YAML breaks lines at more characters than we do, so the fault may be below
-		// our last line.
+		// YAML breaks lines at more characters than we do, so the fault may be below our last line.
 		here := max(0, min(fault.Source.Line-d.Line, len(lines)-1))
 		if bytes.Contains(lines[here], braces) || here > 0 && bytes.Contains(lines[here-1], braces) {
 			return true
@@ -77,10 +75,9 @@ func isTemplate(d *yamldoc.Document, faults []error) bool {
 	return false
 }
 
-// foreign describes a value that was not meant for the API server; empty if it was.
-// An object has an apiVersion, a kind and metadata; an author who wrote two of them
-// meant to write all three, and needs to hear that the third is missing. A
-// kustomization can be recognized by its file name alone.
+// foreign describes a value that was not meant for the API server; empty if it was. An object has
+// an apiVersion, a kind and metadata; an author who wrote two of them meant to write all three, and
+// needs to know that one is missing. A kustomization is recognized by its file name alone.
 func foreign(value any, file string) string {
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -108,10 +105,9 @@ func foreign(value any, file string) string {
 	}
 }
 
-// isConfiguration reports whether a document is written like an object, with an
-// apiVersion and a kind, but configures a program: a component of Kubernetes, whose
-// group by convention ends so, or a tool that creates clusters. No API server serves
-// these groups. Sources: KEP-115 (component configuration),
+// isConfiguration reports whether a document has an apiVersion and a kind, but configures a
+// program: a component of Kubernetes, whose group by convention ends so, or a tool that creates
+// clusters. No API server serves these groups. Sources: KEP-115 (component configuration),
 // https://kind.sigs.k8s.io/docs/user/configuration/,
 // https://kubernetes.io/docs/reference/config-api/.
 func isConfiguration(fields map[string]any) bool {
@@ -127,18 +123,18 @@ func isConfiguration(fields map[string]any) bool {
 // ConfigFile is the name of the file with our own settings.
 const ConfigFile = "k8sconnect.yaml"
 
-// isConfig reports whether a file holds our own settings, by its name; an object may have a
-// file of that name as well.
+// isConfig reports whether a file has the name of our settings; a manifest may have that name as
+// well.
 func isConfig(file string) bool { return filepath.Base(file) == ConfigFile }
 
 // kustomizationFile describes a file that kustomize reads.
 const kustomizationFile = "a kustomization, which -k reads"
 
-// group is what the items of a typed list inherit when they leave it out.
+// group is what items of a typed list inherit.
 type group struct{ apiVersion, kind string }
 
-// read extracts an object, or every object of a list, however deeply nested. path
-// leads to it from the top of the document.
+// read extracts an object, or every object of a list, however deeply nested. path leads to it from
+// the top of the document.
 func (r *reader) read(fields map[string]any, path []any, parent group) {
 	if _, ok := fields["apiVersion"]; !ok && parent.apiVersion != "" {
 		fields["apiVersion"] = parent.apiVersion
@@ -173,8 +169,8 @@ func (r *reader) read(fields map[string]any, path []any, parent group) {
 	}
 }
 
-// isList reports whether this is a list of objects. Any kind whose name ends in List is
-// one if it has items and no name: a custom kind may have such a name too.
+// isList reports whether this is a list of objects: a kind whose name ends in List, with items and
+// without a name. A custom kind may have such a name too.
 func isList(fields map[string]any) bool {
 	kind, _ := fields["kind"].(string)
 	_, has := fields["items"]
@@ -182,10 +178,10 @@ func isList(fields map[string]any) bool {
 	return has && strings.HasSuffix(kind, "List") && metadata["name"] == nil && metadata["generateName"] == nil
 }
 
-// object accepts one object that check found to be whole.
+// object accepts an object that passed check.
 func (r *reader) object(fields map[string]any, path []any) {
 	before := len(r.faults)
-	r.secrets.Learn(fields) // before the fields below are left out
+	r.secrets.Learn(fields) // before fields are removed
 	r.check(fields, path)
 	if len(r.faults) > before {
 		return

@@ -15,21 +15,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// reading is how the documents of an input are read.
+// reading is how an input is read.
 type reading struct {
 	secrets  Secrets
 	selector labels.Selector
-	// asIs: what a server wrote stays.
+	// asIs: keep what a server wrote.
 	asIs bool
 }
 
-// found is an object with its warning, and what its labels and annotations say.
+// found is an object with its warning, and how filters see it.
 type found struct {
 	object.Manifest
 	warning string
 	// unmatched: the selector does not match it.
 	unmatched bool
-	// hook is the hook that it is; nil if it is none.
+	// hook is set if it is a hook.
 	hook *Hook
 }
 
@@ -37,7 +37,7 @@ type found struct {
 type reader struct {
 	*yamldoc.Document
 	*reading
-	// subject is the current object, as far as its name is known.
+	// subject names the current object, as far as its name is known.
 	subject string
 	found   []found
 	faults  []error
@@ -47,7 +47,7 @@ func (r *reader) fault(path []any, text, hint string) {
 	r.faults = append(r.faults, &object.FaultError{Source: r.SourceOf(path), Subject: r.subject, Text: text, Advice: hint})
 }
 
-// under returns the path one step further down, in an array of its own.
+// under returns the path extended by steps, in an array of its own.
 func under(path []any, steps ...any) []any {
 	return append(slices.Clip(path), steps...)
 }
@@ -69,10 +69,9 @@ func typeName(value any) string {
 	return "a mapping"
 }
 
-// Locate finds a field of an object in the file that the object was read from: its place
-// and, for an unquoted scalar, its spelling there. steps are keys and positions from the
-// top of the object. If the file is gone, or the input has no lines, Locate returns the
-// source as it was.
+// Locate finds a field of an object in its file: the place and, for an unquoted scalar, its
+// spelling. steps are keys and positions from the top of the object. If the file is gone, or the
+// input has no lines, Locate returns the source unchanged.
 func Locate(at object.Source, steps []any) (object.Source, string) {
 	info, err := os.Stat(at.File)
 	if at.Line == 0 || err != nil || !info.Mode().IsRegular() {
@@ -100,15 +99,14 @@ func Locate(at object.Source, steps []any) (object.Source, string) {
 
 // Read reads everything that the options name.
 //
-// The error joins one error of one line for each fault: first those of names that
-// cannot be read, then those of the content, in order. Many have a Hint() string. With
-// an error, Objects holds the sound objects, for callers that look for further faults
-// in them; Skipped and Warnings may be shown. An input without a single object is an
-// error too, unless it may be empty.
+// The error joins one error of one line for each fault: first names that cannot be read, then
+// faults of the content, in order. Many have a Hint() string. With an error, Objects holds the
+// valid objects, for callers that look for further faults; Skipped and Warnings may be shown. An
+// input without objects is an error too, unless Empty is set.
 //
-// When ctx ends, Read returns at once, even while standard input or a kustomization is
-// silent; the goroutine that reads it ends with the process. Otherwise it waits three
-// minutes for a URL, and until five minutes of silence for the other inputs.
+// When ctx ends, Read returns at once, even while standard input or a kustomization is silent; the
+// goroutine that reads it ends with the process. Otherwise it waits three minutes for a URL, and
+// until five minutes of silence for other inputs.
 func Read(ctx context.Context, o Options) (Result, error) {
 	selector, err := labels.Parse(o.Selector)
 	if err != nil {
@@ -148,8 +146,8 @@ func Read(ctx context.Context, o Options) (Result, error) {
 	return s.Result, nil
 }
 
-// decode reads the inputs one after the other and decodes their documents in parallel.
-// It returns the outcomes of each input, in order.
+// decode reads the inputs one after the other and decodes their documents concurrently. It returns
+// the outcomes of each input, in order.
 func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, error) {
 	var (
 		files   = make([][]*outcome, 0, len(inputs))
@@ -157,8 +155,8 @@ func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, er
 		workers errgroup.Group
 		aliases = &yamldoc.Aliases{}
 	)
-	// The limit also keeps reading from running ahead of decoding, which bounds how
-	// many texts are held.
+	// The limit also keeps reading from running ahead of decoding, which bounds the texts in
+	// memory.
 	workers.SetLimit(runtime.GOMAXPROCS(0))
 	for i, in := range inputs {
 		if ctx.Err() != nil {
@@ -166,7 +164,7 @@ func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, er
 		}
 		how.secrets.File(in.name)
 		docs, err := in.documents(ctx)
-		inputs[i] = input{} // Its text goes with its documents.
+		inputs[i] = input{} // Its documents have the text.
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -186,8 +184,8 @@ func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, er
 	return files, errors.Join(errors.Join(faults...), workers.Wait())
 }
 
-// inputError is one fault of an input as a whole: which it is, what is wrong with it, and how
-// to correct it. Faults of places in it are of package yamldoc.
+// inputError is a fault of a whole input: which one, what is wrong, and the remedy. Faults at
+// places in it are of package yamldoc.
 type inputError struct {
 	where string
 	text  string
@@ -206,13 +204,12 @@ func (e *inputError) Error() string {
 	return e.where + ": " + text
 }
 
-// Hint says what to do about it; it may be empty.
 func (e *inputError) Hint() string { return e.hint }
 
 func (e *inputError) Unwrap() error { return e.err }
 
-// unreadable is the fault of a whole input. The operating system's error names the
-// file a second time, so only its cause is kept.
+// unreadable is the fault of a whole input. The operating system's error repeats the file, so only
+// its cause is kept.
 func unreadable(name string, err error) error {
 	if onPath, ok := errors.AsType[*fs.PathError](err); ok {
 		err = onPath.Err

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
-// recorder is a file system that remembers what was read from it. When kustomize fails,
-// its error may quote anything it has read so far.
+// recorder is a file system that records what is read from it, because an error of kustomize may
+// quote any of it.
 type recorder struct {
 	filesys.FileSystem
 	aliases yamldoc.Aliases
@@ -26,8 +26,8 @@ func newRecorder() *recorder {
 	return &recorder{FileSystem: filesys.MakeFsOnDisk(), files: map[string][]byte{}}
 }
 
-// ReadFile implements filesys.FileSystem. It rejects a manifest whose aliases expand to
-// too much, because kustomize would follow them.
+// ReadFile implements filesys.FileSystem. It rejects a manifest whose aliases expand too much,
+// because kustomize would follow them.
 func (r *recorder) ReadFile(path string) ([]byte, error) {
 	text, err := r.FileSystem.ReadFile(path)
 	if err == nil && (isManifestName(path) || slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path))) {
@@ -43,7 +43,7 @@ func (r *recorder) ReadFile(path string) ([]byte, error) {
 	return text, err
 }
 
-// has reports whether a kustomization that was read has a field.
+// has reports whether a kustomization has the field.
 func (r *recorder) has(field string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,9 +57,9 @@ func (r *recorder) has(field string) bool {
 	return false
 }
 
-// learn collects what may be the value of a Secret from the files that were read. Masking
-// too much of an error is better than too little: in a file that cannot be understood and
-// mentions Secrets, everything but the keys is secret.
+// learn collects possible values of Secrets from the files. Masking too much of an error is better
+// than too little: in a file that cannot be parsed and mentions Secrets, everything but the keys is
+// secret.
 func (r *recorder) learn(secrets Secrets) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +147,7 @@ func (l *learner) generator(g map[string]any) {
 	}
 }
 
-// source is a file that becomes the value of a Secret, or one value for each line.
+// source adds a file that becomes the value of a Secret, or one value for each line.
 func (l *learner) source(text string) {
 	l.secrets.Add(text)
 	for line := range strings.Lines(text) {
@@ -174,8 +174,7 @@ func (l *learner) all(value any) {
 	}
 }
 
-// words adds the values of a text of unknown format: what follows the keys, whole and
-// word by word.
+// words adds the values of a text of unknown format: what follows the keys, whole and word by word.
 func (l *learner) words(text string) {
 	if !strings.Contains(strings.ToLower(text), "secret") && !strings.Contains(text, "stringData") {
 		return

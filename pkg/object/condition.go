@@ -10,18 +10,18 @@ import (
 // Condition is one of .status.conditions, in any kind.
 type Condition struct {
 	Type, Status, Reason, Message string
-	// Severity is Error, Warning or Info where a kind tells (Knative, Cluster API).
+	// Severity is Error, Warning or Info in kinds that have it (Knative, Cluster API).
 	Severity string
-	// ObservedGeneration is the generation that it was written for. Observes reports
-	// whether it states one.
+	// ObservedGeneration is the generation that it was written for. Observes reports whether there
+	// is one.
 	ObservedGeneration int64
 	Observes           bool
-	// Changed is when Status last changed, Updated when the condition was last written,
-	// which few kinds state; zero if unknown.
+	// Changed is when Status last changed, Updated when the condition was last written, which few
+	// kinds state; zero if unknown.
 	Changed, Updated time.Time
 }
 
-// Conditions reads the conditions of an object and ignores what is not one.
+// Conditions reads the conditions of an object and ignores other items.
 func Conditions(u *unstructured.Unstructured) []Condition {
 	status, _ := u.Object["status"].(map[string]any)
 	return ConditionsIn(status["conditions"])
@@ -36,8 +36,8 @@ func ConditionOf(u *unstructured.Unstructured, kind string) Condition {
 	return Condition{}
 }
 
-// ConditionsIn reads a JSON list of conditions from anywhere in an object: a Gateway
-// has one for each listener, a route one for each parent.
+// ConditionsIn reads a JSON list of conditions from anywhere in an object: a Gateway has one for
+// each listener, a route one for each parent.
 func ConditionsIn(list any) []Condition {
 	items, _ := list.([]any)
 	var out []Condition

@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Kind is what the cluster (or a definition in the same set) says of a kind.
+// Kind describes a kind, by the cluster or by a CRD of the same set.
 type Kind struct {
 	GVK schema.GroupVersionKind
-	// Resource is the plural under which the API server serves the kind; empty while
-	// only a definition that is not applied yet declares it.
+	// Resource is the plural by which the API server serves the kind; empty while only a CRD that
+	// is not applied yet declares it.
 	Resource string
 	// ShortNames are abbreviations of the resource, such as "deploy".
 	ShortNames []string
@@ -22,8 +22,8 @@ type Kind struct {
 	Verbs []string
 }
 
-// Kept reports whether the API server stores objects of the kind. It does not store
-// reviews: it answers them when they are created.
+// Kept reports whether the API server stores objects of the kind. It answers reviews without
+// storing them.
 func (k Kind) Kept() bool {
 	return len(k.Verbs) == 0 || slices.Contains(k.Verbs, "get") || slices.Contains(k.Verbs, "list")
 }
@@ -33,14 +33,14 @@ func (k Kind) GVR() schema.GroupVersionResource {
 	return k.GVK.GroupVersion().WithResource(k.Resource)
 }
 
-// Write says how to do one server-side apply.
+// Write holds the options of one server-side apply.
 type Write struct {
 	// Manager is the field manager, at most 128 characters.
 	Manager string
-	// Force makes the manager the owner of every contested path.
+	// Force makes the manager the owner of every path in conflict.
 	Force bool
-	// Create refuses, with a conflict, to apply to an object that is there. Where an
-	// earlier try of the same write may have made it, the error says MayBeWritten.
+	// Create refuses, with a conflict, to apply to an existing object. If an earlier try of the
+	// same write may have created it, the error says MayBeWritten.
 	Create bool
 	// DryRun asks what would happen, and persists nothing.
 	DryRun bool
@@ -49,10 +49,9 @@ type Write struct {
 	Validation string
 }
 
-// IsBuiltIn reports whether a group is one of Kubernetes' own: it has no dot, which a
-// custom resource's group always has, or it is one of those with a dot in Kubernetes 1.36.
-// A kind of such a group that the server does not serve never will be: no CRD and no
-// operator can add to it.
+// IsBuiltIn reports whether a group is one of Kubernetes' own: it has no dot, which a custom
+// resource's group always has, or it is one of those with a dot in Kubernetes 1.36. A kind of such
+// a group that the server does not serve never will be: no CRD and no operator can add it.
 func IsBuiltIn(group string) bool {
 	return !strings.Contains(group, ".") || slices.Contains([]string{
 		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
@@ -64,27 +63,25 @@ func IsBuiltIn(group string) bool {
 	}, group)
 }
 
-// Deletion says how to delete one object.
+// Deletion holds the options of one deletion.
 type Deletion struct {
-	// UID identifies the object. Another one that has its name by now is left
-	// alone. Empty means any object of that name.
+	// UID identifies the object: another one with its name is left alone. Empty means any object of
+	// that name.
 	UID types.UID
-	// ResourceVersion is that of the object that was looked at: one that has changed since
-	// is left alone. Empty means any.
+	// ResourceVersion is that of the object as read: one that has changed since is left alone.
+	// Empty means any.
 	ResourceVersion string
-	// Propagation says what becomes of the object's dependents. Empty leaves that
-	// to the server.
+	// Propagation decides about the object's dependents. Empty leaves it to the server.
 	Propagation metav1.DeletionPropagation
-	// GracePeriod in seconds; nil is the object's own.
+	// GracePeriod is in seconds; nil means the object's own.
 	GracePeriod *int64
 	// DryRun asks what would happen, and deletes nothing.
 	DryRun bool
 }
 
-// DryRun says how much of a run is only simulated.
+// DryRun is how much of a run is simulated.
 type DryRun string
 
-// The dry runs.
 const (
 	// DryRunNone writes.
 	DryRunNone DryRun = ""

@@ -9,15 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Ref names an object: its kind at the version in which it was mentioned, its
-// namespace (empty if it has none) and its name.
+// Ref names an object: its kind at the version in use, its namespace (empty if it has none) and its
+// name.
 type Ref struct {
 	GVK       schema.GroupVersionKind
 	Namespace string
 	Name      string
 }
 
-// Key is a Ref without its version: two Refs with one Key mean the same object.
+// Key is a Ref without its version: Refs with the same Key name the same object.
 type Key struct {
 	Group, Kind, Namespace, Name string
 }
@@ -32,9 +32,9 @@ func (r Ref) Key() Key {
 	return Key{Group: r.GVK.Group, Kind: r.GVK.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// String names the object in kubectl's notation: "deployment.apps/web -n prod", or
-// "namespace/prod" without a namespace. All results, errors, warnings and logs use
-// it: it can be pasted behind kubectl get. Without a name, it names the kind.
+// String names the object in kubectl's notation: "deployment.apps/web -n prod", or "namespace/prod"
+// without a namespace. All results, errors, warnings and logs use it: it can be pasted after
+// kubectl get. Without a name, it names the kind.
 func (r Ref) String() string {
 	text := strings.TrimSuffix(r.Resource(), "/")
 	if r.Namespace == "" {
@@ -43,13 +43,13 @@ func (r Ref) String() string {
 	return text + " -n " + r.Namespace
 }
 
-// Resource returns kind.group/name in lower case, as kubectl prints objects
-// and as flags such as --take name them; the namespace is not part of it.
+// Resource returns kind.group/name in lower case, as kubectl prints objects and as flags such as
+// --take name them, without the namespace.
 func (r Ref) Resource() string {
 	kind := strings.ToLower(r.GVK.Kind)
 	switch {
 	case r.GVK.Group == "":
-	case kind == "": // It is about the group as a whole.
+	case kind == "": // It is about the whole group.
 		kind = r.GVK.Group
 	default:
 		kind += "." + r.GVK.Group
@@ -73,10 +73,10 @@ func (r Ref) Compare(other Ref) int {
 	)
 }
 
-// Source is the place where an object is written.
+// Source is the place of an object in the input.
 type Source struct {
-	// File is the path as the user gave it, "-" for standard input, or a URL without
-	// what may be a password or a signature in it.
+	// File is the path as the user gave it, "-" for standard input, or a URL without a possible
+	// password or signature.
 	File string
 	// Line is the first line of the object, from 1; 0 without lines (the output of a
 	// kustomization).
@@ -91,17 +91,17 @@ func (s Source) String() string {
 	return s.File + ":" + strconv.Itoa(s.Line)
 }
 
-// Manifest is one object as its author wrote it, and where. The object has no
-// default, no namespace and nothing of the server's added.
+// Manifest is an object as its author wrote it, and where: without defaults, an added namespace, or
+// fields from the server.
 type Manifest struct {
 	Object *unstructured.Unstructured
 	Source Source
 }
 
-// Ref returns the reference of the object, with its namespace as it is written.
+// Ref returns the reference of the object, with its namespace as written.
 func (m Manifest) Ref() Ref { return RefOf(m.Object) }
 
-// Finalizers are those of an object, and those that a namespace has in its spec.
+// Finalizers returns the finalizers of an object, including those in the spec of a namespace.
 func Finalizers(u *unstructured.Unstructured) []string {
 	all := u.GetFinalizers()
 	if u.GetAPIVersion() == "v1" && u.GetKind() == "Namespace" {

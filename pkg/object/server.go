@@ -8,27 +8,26 @@ import (
 
 // Getter reads one object at a time.
 type Getter interface {
-	// Get reads one object; one that does not exist is an error.
+	// Get reads one object; a missing one is an error.
 	Get(ctx context.Context, kind Kind, ref Ref) (*unstructured.Unstructured, error)
 }
 
 // LiveReader reads many objects.
 type LiveReader interface {
-	// Live reads objects of one kind and calls visit once for each of them, one call at a
-	// time, with nil for one that does not exist.
+	// Live reads objects of one kind and calls visit once for each, one call at a time, with nil
+	// for a missing one.
 	Live(ctx context.Context, kind Kind, refs []Ref, visit func(i int, live *unstructured.Unstructured, err error))
 }
 
 // Applier reads and applies single objects.
 type Applier interface {
 	Getter
-	// Apply is a server-side apply, and returns the object as the server answers.
+	// Apply sends a server-side apply, and returns the server's answer.
 	Apply(ctx context.Context, kind Kind, obj *unstructured.Unstructured, how Write) (*unstructured.Unstructured, error)
 }
 
 // Deleter deletes single objects.
 type Deleter interface {
-	// Delete deletes the object that how.UID means, and returns it as it is then; nil if it
-	// is gone.
+	// Delete deletes the object of how.UID, and returns it as it is then; nil if it is gone.
 	Delete(ctx context.Context, kind Kind, ref Ref, how Deletion) (*unstructured.Unstructured, error)
 }

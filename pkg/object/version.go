@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// AtVersion returns the object with this resource version. All of it but that is shared.
+// AtVersion returns the object with this resource version, sharing the rest.
 func AtVersion(u *unstructured.Unstructured, version string) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) { metadata["resourceVersion"] = version })
 }
 
-// WithLabel returns the object with the label. All of it but that is shared.
+// WithLabel returns the object with the label, sharing the rest.
 func WithLabel(u *unstructured.Unstructured, key, value string) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) {
 		labels, _ := metadata["labels"].(map[string]any)
@@ -37,17 +37,16 @@ func withMetadata(u *unstructured.Unstructured, change func(map[string]any)) *un
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// Newer reports whether one resource version of a resource surely comes after another
-// (KEP-5504). It is false for versions that are not numbers, which only foreign
-// servers return.
+// Newer reports whether one resource version certainly follows another (KEP-5504). It is false for
+// versions that are no numbers, which only servers other than Kubernetes return.
 func Newer(version, than string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, than)
 	return err == nil && order > 0
 }
 
 // WholeNumber reads a whole number from an object's field, such as a generation, which some
-// controllers write as a string (edge case 47, https://github.com/helm/helm/issues/32615).
-// It reports whether the value is one.
+// controllers write as a string (edge case 47, https://github.com/helm/helm/issues/32615). It
+// returns false for other values.
 func WholeNumber(v any) (n int64, ok bool) {
 	switch v := v.(type) {
 	case int64:
@@ -61,22 +60,21 @@ func WholeNumber(v any) (n int64, ok bool) {
 	return 0, false
 }
 
-// FaultError is a fault of the input. Faults that differ in no more than Source, Subject and Detail
-// are reported together.
+// FaultError is a fault of the input. Faults that differ only in Source, Subject and Detail are
+// reported together.
 type FaultError struct {
-	// Source is where it is written, Subject the object as far as its name is known; each may be
-	// empty.
+	// Source is its place, Subject the object as far as its name is known; each may be empty.
 	Source  Source
 	Subject string
-	// Text is one line; Detail ends it, and is about this object alone.
+	// Text is one line; Detail ends it, and concerns only this object.
 	Text, Detail string
-	// Advice says what to do about it; it may be empty.
+	// Advice is the remedy; it may be empty.
 	Advice string
 }
 
 func (e *FaultError) Error() string { return e.Place() + e.Text + e.Detail }
 
-// Place is how the error begins: with where it is written, and of which object it is.
+// Place returns the beginning of the error: its place and its object.
 func (e *FaultError) Place() string {
 	var place strings.Builder
 	for _, part := range []string{e.Source.String(), e.Subject} {
@@ -90,8 +88,8 @@ func (e *FaultError) Place() string {
 // Hint implements the interface that hints are looked up by.
 func (e *FaultError) Hint() string { return e.Advice }
 
-// HintedError is an error with a hint, for errors that no caller distinguishes by
-// type. Others have a Hint of their own.
+// HintedError is an error with a hint, for errors that no caller distinguishes by type. Others have
+// their own Hint.
 type HintedError struct {
 	Err error
 	// Advice may be empty.
@@ -102,5 +100,4 @@ func (e *HintedError) Error() string { return e.Err.Error() }
 
 func (e *HintedError) Unwrap() error { return e.Err }
 
-// Hint returns the advice.
 func (e *HintedError) Hint() string { return e.Advice }

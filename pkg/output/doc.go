@@ -1,6 +1,4 @@
-// Package output holds what all output shares: the options, the screen with its colours,
-// and the state of the run. The state says how far the run is, what became of it, and
-// where in the plan an object is.
-//
-// To print a run, use package printer.
+// Package output has what all output shares: the options, the screen with its colours, and the
+// state of the run, which knows its progress, its results, and the place of each object in the
+// plan. Use package printer to print a run.
 package output

@@ -18,15 +18,15 @@ const (
 	KYAML  = "kyaml"
 	Name   = "name"
 	Stream = "stream"
-	// Wide is a table with more columns, of sets.
+	// Wide is a table of sets with more columns.
 	Wide  = "wide"
 	JUnit = "junit"
-	// HTML is one file for a browser, of a survey.
+	// HTML is an HTML page of a survey.
 	HTML = "html"
 )
 
-// Formats of the objects themselves, not of a report about them. The last is
-// followed by = and a template as kubectl takes it.
+// Formats that print objects, not a report about them. The last is followed by = and a template as
+// in kubectl.
 const (
 	Objects      = "objects"
 	ObjectsJSON  = "objects=json"
@@ -34,22 +34,22 @@ const (
 	JSONPath     = "jsonpath"
 )
 
-// Manifests is the format that prints the manifests themselves, in order, and applies
-// nothing. Package listing writes them; a printer of that format prints no results.
+// Manifests prints the manifests themselves, in order, and applies nothing. Package document writes
+// them; a printer of that format prints no results.
 const Manifests = "manifests"
 
-// IsOfObjects reports whether a format prints the objects themselves.
+// IsOfObjects reports whether a format prints objects.
 func IsOfObjects(format string) bool {
 	return format == Objects || format == ObjectsJSON || format == ObjectsKYAML ||
 		strings.HasPrefix(format, JSONPath+"=")
 }
 
-// WantsObjects reports whether a format of wait prints the objects themselves.
+// WantsObjects reports whether a format of wait prints objects.
 func WantsObjects(format string) bool {
 	return format == YAML || format == KYAML || IsOfObjects(format)
 }
 
-// ApplyActions are the results of an apply, in the order in which they are counted.
+// ApplyActions returns the results of an apply, in the order of the summary.
 func ApplyActions() []event.Action {
 	return []event.Action{
 		event.Created, event.Configured, event.Recreated, event.Shared, event.Unchanged, event.InConflict,
@@ -57,40 +57,38 @@ func ApplyActions() []event.Action {
 	}
 }
 
-// DiffActions are the results of a diff.
+// DiffActions returns the results of a diff.
 func DiffActions() []event.Action {
 	return []event.Action{event.Create, event.Update, event.Recreate, event.Share, event.Delete, event.None, event.Unknown}
 }
 
-// DeleteActions are the results of a delete.
+// DeleteActions returns the results of a delete.
 func DeleteActions() []event.Action {
 	return []event.Action{event.Gone, event.Remains, event.Absent, event.Failed, event.Skipped, event.Unknown, event.Kept}
 }
 
-// GiveActions are the results of a give.
+// GiveActions returns the results of a give.
 func GiveActions() []event.Action {
 	return []event.Action{event.Handed, event.Unchanged, event.Failed, event.Unknown}
 }
 
-// WaitActions are the results of a wait.
+// WaitActions returns the results of a wait.
 func WaitActions() []event.Action {
 	return []event.Action{event.Met, event.Failed, event.TimedOut, event.Unmet, event.Gone, event.Unselected, event.Unknown}
 }
 
-// External is a diff program of the user's own, KUBECTL_EXTERNAL_DIFF.
+// External is the user's diff program, KUBECTL_EXTERNAL_DIFF.
 type External struct {
-	// Name of the program, and the arguments that come before the two folders.
+	// Name is the program, Args the arguments before the two folders.
 	Name string
 	Args []string
-	// Run starts the program with its arguments, its output going to the
-	// printer's Out, and returns when it is over. The error of a program that ran
-	// has ExitCode() int, as [os/exec.ExitError].
+	// Run runs the program with its output on the printer's Out, and returns when it has ended. The
+	// error of a program that ran has ExitCode() int, as [os/exec.ExitError].
 	Run func(ctx context.Context, name string, args []string) error
 }
 
-// ParseExternal splits a command as a shell would, quotes included, and drops no word. An
-// empty command is nil. Anything that only a shell can do (pipes, redirections,
-// variables) is an error.
+// ParseExternal splits a command as a shell would, quotes included, without dropping words. An
+// empty command is nil. Pipes, redirections and variables, which need a shell, are an error.
 func ParseExternal(command string) (*External, error) {
 	parser := shellwords.NewParser()
 	words, err := parser.Parse(command)

@@ -9,8 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// Palette colours texts, or leaves them alone. A colour never says what the text
-// does not say.
+// Palette colours texts, or leaves them as they are. A colour never says what the text does not.
 type Palette struct {
 	good, Change, gone, bad, Faint, Bold, hunk *color.Color
 	// hues distinguish values that are neither good nor bad.
@@ -42,10 +41,10 @@ func NewPalette(enabled bool) Palette {
 	}
 }
 
-// Hue returns the nth of the hues; there are not many, and they come again.
+// Hue returns the nth hue; they repeat.
 func (p Palette) Hue(n int) *color.Color { return p.hues[n%len(p.hues)] }
 
-// Action colours the word for what became of an object.
+// Action colours the word for a result.
 func (p Palette) Action(a event.Action, text string) string {
 	switch a {
 	case event.Created, event.Create, event.Met, event.Restored:
@@ -77,9 +76,9 @@ func (p Palette) DiffLine(line string) string {
 	}
 }
 
-// UseColor decides about colour from the --color flag (auto, always or never;
-// empty is auto), from whether the output is a terminal, and from NO_COLOR
-// (https://no-color.org) and TERM, which an explicit flag overrules.
+// UseColor decides about colour from the --color flag (auto, always or never; empty is auto), from
+// whether the output is a terminal, and from NO_COLOR (https://no-color.org) and TERM, which an
+// explicit flag overrides.
 func UseColor(mode string, terminal bool, getenv func(string) string) (bool, error) {
 	switch mode {
 	case "always":
@@ -93,8 +92,8 @@ func UseColor(mode string, terminal bool, getenv func(string) string) (bool, err
 	}
 }
 
-// CanRedraw reports whether live progress can be shown: stderr is a terminal, and
-// one that can go back to the start of a line.
+// CanRedraw reports whether live progress can be shown: stderr is a terminal that can go back to
+// the start of a line.
 func CanRedraw(terminal bool, getenv func(string) string) bool {
 	return terminal && getenv("TERM") != "dumb"
 }

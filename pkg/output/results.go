@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// Results is the part of a printer that is specific to one format of one verb.
+// Results is the part of a printer for one format of one verb.
 type Results interface {
 	// Handle receives every event, in the order of the run.
 	Handle(event.Event)
@@ -19,13 +19,13 @@ type Results interface {
 	Finish(ctx context.Context) error
 }
 
-// Base holds what every format writes with.
+// Base is the common part of all formats.
 type Base struct {
 	Options
 	State  *State
 	Screen *Screen
 	Paint  Palette
-	// Hints are those that the run has shown.
+	// Hints are those that were shown in this run.
 	Hints *format.Once
 }
 
@@ -34,8 +34,7 @@ func NewBase(o Options, s *State) Base {
 	return Base{Options: o, State: s, Screen: &Screen{out: o.Out, err: o.Err}, Paint: NewPalette(o.Color), Hints: &format.Once{}}
 }
 
-// Beside returns a base that writes to stderr, line by line, what would otherwise go to
-// stdout.
+// Beside returns a base that writes to stderr, line by line, instead of to stdout.
 func (b Base) Beside() Base {
 	b.Format, b.External = Table, nil
 	b.Paint, b.Width = NewPalette(false), nil
@@ -43,8 +42,7 @@ func (b Base) Beside() Base {
 	return b
 }
 
-// AtEnd returns results that write each event of one kind when the run is over, in the order
-// in which they came.
+// AtEnd returns Results that write each event of one kind at the end of the run, in order.
 func AtEnd[E event.Event](write func(E) error) Results { return &atEnd[E]{write: write} }
 
 type atEnd[E event.Event] struct {
@@ -69,8 +67,8 @@ func (r *atEnd[E]) Finish(context.Context) error {
 	return nil
 }
 
-// PlanOrdered collects values as they come and returns them in the order of the plan.
-// Those of one object keep the order in which they came.
+// PlanOrdered collects values and returns them in the order of the plan. Values of one object keep
+// their order.
 type PlanOrdered[T any] struct {
 	items []item[T]
 }
@@ -88,7 +86,7 @@ func (p *PlanOrdered[T]) Add(at Place, value T) {
 // Drain returns everything that was added so far, once.
 func (p *PlanOrdered[T]) Drain() []T { return p.DrainTo(math.MaxInt) }
 
-// DrainTo is Drain for what belongs to this phase, or an earlier one.
+// DrainTo is Drain for the phases up to this one.
 func (p *PlanOrdered[T]) DrainTo(phase int) []T {
 	later := slices.DeleteFunc(slices.Clone(p.items), func(it item[T]) bool { return it.at.Phase <= phase })
 	p.items = slices.DeleteFunc(p.items, func(it item[T]) bool { return it.at.Phase > phase })

@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// Screen keeps results, notes and the status line apart if they share a terminal.
+// Screen keeps results, notes and the status line apart on a shared terminal.
 type Screen struct {
 	out, err io.Writer
-	rows     int   // that the status takes; 0 while it is away
+	rows     int   // lines of the status; 0 while it is hidden
 	Failure  error // the first of writing a result
 	heading  string
 }
 
-// Heading is written to stderr above the next text; if there is none before the next
-// heading, it is not written at all.
+// Heading is written to stderr above the next text, or not at all if another heading comes first.
 func (s *Screen) Heading(text string) { s.heading = text }
 
 // Result writes finished text to stdout, in one piece.
@@ -27,7 +26,7 @@ func (s *Screen) Result(text string) {
 	_, s.Failure = io.WriteString(s.out, text)
 }
 
-// Note writes lines to stderr. If stderr is closed, there is nowhere to report that.
+// Note writes lines to stderr. An error cannot be reported anywhere.
 func (s *Screen) Note(text string) {
 	s.head()
 	_, _ = io.WriteString(s.err, text)
@@ -53,14 +52,14 @@ func (w noteWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Draw replaces the status: the line at the bottom and the given ones above it. None may
-// be wider than the terminal.
+// Draw replaces the status: the line at the bottom and the given ones above it. None may be wider
+// than the terminal.
 func (s *Screen) Draw(line string, above ...string) {
 	if line == "" {
 		s.Clear()
 		return
 	}
-	if s.rows > len(above)+1 { // Fewer lines than before would leave some of the old ones.
+	if s.rows > len(above)+1 { // Fewer lines than before would leave old ones.
 		s.Clear()
 	}
 	var b strings.Builder
@@ -68,13 +67,13 @@ func (s *Screen) Draw(line string, above ...string) {
 	for _, one := range above {
 		b.WriteString(one + "\x1b[K\n")
 	}
-	// Whatever was there before the line goes.
+	// Erase what was on the line before.
 	b.WriteString(line + "\x1b[K")
 	_, _ = io.WriteString(s.err, b.String())
 	s.rows = len(above) + 1
 }
 
-// Clear takes the status away.
+// Clear removes the status.
 func (s *Screen) Clear() {
 	if s.rows == 0 {
 		return
@@ -87,7 +86,7 @@ func (s *Screen) Clear() {
 	s.rows = 0
 }
 
-// top goes back to the first column of the first line of the status.
+// top moves to the first column of the first line of the status.
 func (s *Screen) top() string {
 	if s.rows < 2 {
 		return "\r"

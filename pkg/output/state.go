@@ -11,49 +11,46 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// State is what the events so far say of the run: its phases and the current one, the
-// results by kind, and where in the plan an object is.
+// State is the state of a run by its events: its phases and the current one, the results by kind,
+// and the place of each object in the plan.
 type State struct {
 	// Begun: there is a plan, or a result.
 	Begun   bool
 	Phases  []event.Phase
 	Current int // index into phases, -1 before the first
 	places  map[object.Key]Place
-	// Total is known once the run is planned; inPhase counts the results of the current
-	// phase, Done those of the run, tally both by kind. Members that left the input are
-	// not in the plan and count in the tally alone; unpruned: some of them should be
-	// gone, and are not.
+	// Total is known once the run is planned; inPhase counts the results of the current phase, Done
+	// those of the run, tally both by kind. Members that left the input are not in the plan and
+	// count only in the tally; unpruned: some of them should be gone and are not.
 	Total, inPhase, Done int
 	Tally                map[event.Action]int
 	unpruned             bool
-	// Sharing adds up the fields whose owners change and nothing else, sharers the
-	// objects that have some.
+	// Sharing adds up fields that change owners and not values, sharers the objects that have some.
 	Sharing managedfields.Sharing
 	Sharers int
 	// Waits: the results are those of a wait.
 	Waits bool
 	// Waited counts results of waiting for applied objects.
 	Waited map[event.Action]int
-	// LeftOut holds the faults of input that is left out.
+	// LeftOut are the faults of input that was left out.
 	LeftOut []error
-	// Hooks are those of Helm that nothing is made of either.
+	// Hooks are the Helm hooks that were left out.
 	Hooks []event.Hook
-	// NewSet is the parent of the set that begins with this run; nil if none does.
+	// NewSet is the parent of a set that begins with this run; nil if none does.
 	NewSet *object.Ref
 	// Word is the word under which results are counted.
 	Word Word
 }
 
-// Word is what the good results are called.
+// Word is the word for good results.
 type Word struct {
 	Text string
 	Good []event.Action
-	// Awaited: only the good results are an end, any other came too late.
+	// Awaited: only good results count as an end; others came too late.
 	Awaited bool
 }
 
-// NewState returns the state of a run that has not begun. waits: its results are those
-// of a wait.
+// NewState returns the state of a run that has not begun. waits: its results are those of a wait.
 func NewState(results Word, waits bool) *State {
 	return &State{
 		Current: -1, places: map[object.Key]Place{}, Tally: map[event.Action]int{}, Waited: map[event.Action]int{},
@@ -133,7 +130,7 @@ func (s *State) departed(action event.Action) {
 	}
 }
 
-// share adds up fields whose owners change and whose values do not.
+// share adds up fields that change owners and not values.
 func (s *State) share(sharing *managedfields.Sharing) {
 	if sharing != nil {
 		s.Sharing = s.Sharing.Plus(*sharing)
@@ -141,8 +138,8 @@ func (s *State) share(sharing *managedfields.Sharing) {
 	}
 }
 
-// EndsPhase reports whether the results so far can be shown: another phase begins,
-// or the run waits for something although the phase has all its results.
+// EndsPhase reports whether the results so far can be shown: another phase begins, or the run waits
+// although the phase has all its results.
 func (s *State) EndsPhase(e event.Event) bool {
 	switch e.(type) {
 	case event.PhaseStarted:
@@ -163,7 +160,7 @@ func (s *State) Phase() (event.Phase, bool) {
 	return s.Phases[s.Current], true
 }
 
-// Good counts the results that were wanted.
+// Good counts the good results.
 func (s *State) Good() int {
 	n := 0
 	for _, action := range s.Word.Good {
@@ -192,8 +189,8 @@ func (s *State) WentWrong() bool {
 	return bad
 }
 
-// InFlags returns how flags name an object: with its namespace where the input has
-// another of the same kind and name.
+// InFlags returns a function that names an object for a flag: with its namespace if the input has
+// another object of its kind and name.
 func (s *State) InFlags() func(object.Ref) string {
 	places := map[string]int{}
 	for _, phase := range s.Phases {
@@ -219,8 +216,8 @@ func (s *State) Place(ref object.Ref) Place {
 	return Place{Phase: s.Current, index: math.MaxInt, beside: &ref}
 }
 
-// Place is the place of an object in the plan. Objects that are not in the plan come
-// after those that are, by name, in the phase in which they turned up.
+// Place is the place of an object in the plan. Objects outside the plan follow, by name, in the
+// phase in which they appeared.
 type Place struct {
 	Phase, index int
 	// beside is the object, if it is not in the plan.

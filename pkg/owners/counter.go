@@ -16,22 +16,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Question says what a survey is to find out. The zero Question asks for counts alone.
+// Question says what a survey reports. The zero Question asks only for counts.
 type Question struct {
-	// Managers are those that are counted; nil counts all.
+	// Managers are counted; nil counts all.
 	Managers []string
 	// From are the managers whose objects are listed, with what only they hold.
 	From []string
-	// Expected are the managers that are expected, as patterns of [path.Match]; nil expects all.
-	// Fields that are written through the subresource status, or are part of it, are always
-	// expected, and so is what this plugin and its webhook write down for themselves.
+	// Expected are the expected managers, as patterns of [path.Match]; nil expects all. Fields that
+	// are written through the subresource status, or are part of the status, are always expected,
+	// and so are the records of this plugin and its webhook.
 	Expected []string
 	// Served reports whether the server serves a kind at a version; nil serves everything.
 	Served func(schema.GroupVersionKind) bool
 }
 
-// Bookkeepers are the managers under which this plugin and its webhook write what they need to
-// know again: sets, their locks, and what the webhook has seen. No user chose to have them write.
+// Bookkeepers returns the managers under which this plugin and its webhook write their own records:
+// sets, their locks, and what the webhook has seen.
 func Bookkeepers() []string {
 	return []string{
 		"k8sconnect-applyset", "k8sconnect-lock",
@@ -55,8 +55,7 @@ func (q *Question) counts(manager string) bool {
 	return q.Managers == nil || slices.Contains(q.Managers, manager)
 }
 
-// Counter counts. It is not safe for concurrent use: give each goroutine its own, and
-// merge them.
+// Counter counts. It is not safe for concurrent use: give each goroutine its own, and merge them.
 type Counter struct {
 	question   Question
 	objects    int
@@ -68,7 +67,7 @@ type Counter struct {
 	leaving    []event.ObjectHolding
 	unread     []event.Unread
 	names      map[string]event.FieldName
-	// seen are all who have an entry, counted or not.
+	// seen are all managers with an entry, counted or not.
 	seen map[string]bool
 }
 
@@ -105,7 +104,7 @@ func New(q Question) *Counter {
 	}
 }
 
-// Add counts an object. If its managed fields cannot be read, it is reported as unread.
+// Add counts an object. If its managed fields cannot be decoded, it is reported as unread.
 func (c *Counter) Add(ref object.Ref, fields []metav1.ManagedFieldsEntry) {
 	entries, err := managedfields.EntriesOf(fields)
 	if err != nil {
@@ -132,8 +131,8 @@ func (c *Counter) Add(ref object.Ref, fields []metav1.ManagedFieldsEntry) {
 	}
 }
 
-// countManager counts what a manager holds in all of its ways, and lists the object if the
-// question asks for it.
+// countManager counts what a manager holds by all operations, and lists the object if the question
+// asks for it.
 func (c *Counter) countManager(ref object.Ref, m manager) {
 	leaves := slices.Contains(c.question.From, m.name)
 	var sole []event.FieldName
@@ -156,7 +155,7 @@ func (c *Counter) countManager(ref object.Ref, m manager) {
 	}
 }
 
-// surprise records what a manager holds although it is not expected.
+// surprise records what an unexpected manager holds.
 func (c *Counter) surprise(ref object.Ref, m manager) {
 	mark := fieldpath.Field("metadata", "labels", "applyset.kubernetes.io/part-of") // of a set's member
 	var paths []event.FieldName
@@ -177,7 +176,7 @@ func (c *Counter) surprise(ref object.Ref, m manager) {
 	}
 }
 
-// countVersions counts the owners whose paths are of a version that is not served.
+// countVersions counts the owners at a version that is not served.
 func (c *Counter) countVersions(kind schema.GroupKind, entries []managedfields.Entry) {
 	if c.question.Served == nil {
 		return
@@ -194,10 +193,10 @@ func (c *Counter) countVersions(kind schema.GroupKind, entries []managedfields.E
 	}
 }
 
-// Miss records what could not be read.
+// Miss records something that could not be read.
 func (c *Counter) Miss(unread event.Unread) { c.unread = append(c.unread, unread) }
 
-// Merge adds what another counter of the same question has counted.
+// Merge adds the counts of another counter with the same question.
 func (c *Counter) Merge(other *Counter) {
 	c.objects += other.objects
 	c.unmanaged += other.unmanaged
@@ -216,7 +215,7 @@ func (c *Counter) Merge(other *Counter) {
 	c.unread = append(c.unread, other.unread...)
 }
 
-// Result is what was counted so far, sorted: what holds most comes first, objects by name.
+// Result returns the counts so far, sorted: the largest first, objects by name.
 func (c *Counter) Result() event.Surveyed {
 	s := event.Surveyed{
 		Objects: c.objects, Unmanaged: c.unmanaged, From: c.question.From, Expecting: c.question.Expected != nil, Seen: slices.Sorted(maps.Keys(c.seen)),
@@ -256,7 +255,7 @@ func (c *Counter) Result() event.Surveyed {
 	return s
 }
 
-// surprises reports whether anything that a manager holds was unexpected.
+// surprises reports whether the manager holds anything unexpected.
 func (c *Counter) surprises(manager string) bool {
 	return slices.ContainsFunc(c.unexpected, func(h event.ObjectHolding) bool { return h.Manager == manager })
 }

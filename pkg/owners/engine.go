@@ -23,16 +23,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// ErrHistoryUnknown says that the history of an object is not known. Its [event.History]
-// says why.
+// ErrHistoryUnknown says that the history of an object is unknown. Its [event.History] says why.
 var ErrHistoryUnknown = errors.New("the history is not known")
 
 // Engine finds the owners of objects. Reader is required.
 type Engine struct {
 	Reader Reader
-	// Path limits the answer to what lies at or below it; empty means everything.
+	// Path limits the answer to a path and what is below; empty means everything.
 	Path fieldpath.Path
-	// Managers limit it to the fields that one of them owns; nil means all fields.
+	// Managers limits it to their fields; nil means all fields.
 	Managers []string
 	// Status includes the status.
 	Status bool
@@ -42,9 +41,9 @@ type Engine struct {
 	Now func() time.Time
 }
 
-// Run emits an [event.Owned] for each object, in their order. The error joins those of the
-// objects that could not be shown: they do not exist, cannot be read, or do not have the
-// path, which is a *[fieldpath.NotFoundError]. It is [ErrHistoryUnknown] if only the history is missing.
+// Run emits an [event.Owned] for each object, in order. The error joins those of objects that could
+// not be shown: they do not exist, cannot be read, or lack the path, which is a
+// *[fieldpath.NotFoundError]. It is [ErrHistoryUnknown] if only the history is missing.
 func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Event)) error {
 	past := &past{reader: e.Reader, now: e.Now}
 	if past.now == nil {
@@ -78,7 +77,7 @@ func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Eve
 	return errors.Join(faults...)
 }
 
-// of returns the owners of an object's fields, limited to what was asked for.
+// of returns the owners of the selected fields of an object.
 func (e *Engine) of(u *unstructured.Unstructured) (event.Owned, error) {
 	owned, err := of(u, e.Path)
 	if err != nil {
@@ -132,8 +131,8 @@ func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) 
 	return owned, nil
 }
 
-// anyOwnable reports whether anything could have an owner: an object with nothing but a
-// name has no managed fields, and lacks none.
+// anyOwnable reports whether anything could have an owner: an object with nothing but a name has no
+// managed fields.
 func anyOwnable(fields []managedfields.Node) bool {
 	found := false
 	managedfields.Walk(fields, func(n managedfields.Node) { found = found || n.Ownable() })
@@ -150,15 +149,15 @@ func below(nodes []managedfields.Node, path fieldpath.Path) []managedfields.Node
 	return out
 }
 
-// Reader reads objects. A kind that the server does not serve is an error for
-// which [meta.IsNoMatchError] is true.
+// Reader reads objects. If the server does not serve a kind, [meta.IsNoMatchError] is true for the
+// error.
 type Reader interface {
 	Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error)
 	Select(ctx context.Context, gvk schema.GroupVersionKind, which object.Selection, fields string, visit func(*unstructured.Unstructured)) error
 }
 
-// meant returns all paths that may have been meant. Those with owners come first, because
-// their keys are right.
+// meant returns all paths that may have been meant. Paths with owners come first, because their
+// keys are right.
 func meant(u *unstructured.Unstructured, owned event.Owned) []fieldpath.Path {
 	var paths []fieldpath.Path
 	see := func(n managedfields.Node) { paths = append(paths, n.Path) }
@@ -173,7 +172,7 @@ func meant(u *unstructured.Unstructured, owned event.Owned) []fieldpath.Path {
 	return append(paths, fieldpath.StatedPaths(stated)...)
 }
 
-// UnknownError says why it is not known whether anything was taken.
+// UnknownError says why it is unknown whether anything was taken.
 type UnknownError struct {
 	Reason string
 	hint   string
@@ -184,7 +183,7 @@ func (e *UnknownError) Error() string { return e.Reason }
 // Hint says what to do about it.
 func (e *UnknownError) Hint() string { return e.hint }
 
-// newOmission returns an error that says which rule of the webhook leaves an object out.
+// newOmission returns an error with the rule of the webhook that leaves an object out.
 func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own string) error {
 	never := build.Page("webhook.md#what-it-is-asked")
 	permissions := build.Page("webhook.md#permissions")
@@ -217,8 +216,8 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 	}
 }
 
-// unvouched says why an empty record does not mean that none of the fields asked for was taken; nil
-// if it does.
+// unvouched returns why an empty record does not prove that none of the selected fields was taken;
+// nil if it does.
 func unvouched(c event.Coverage, owned event.Owned) error {
 	switch {
 	case onlyStatus(owned):
@@ -231,8 +230,8 @@ func unvouched(c event.Coverage, owned event.Owned) error {
 	return nil
 }
 
-// onlyStatus reports whether everything that was asked for lies in the status and is owned
-// only through the subresource, which is not tracked.
+// onlyStatus reports whether all selected fields are in the status and owned only through the
+// subresource, which is not tracked.
 func onlyStatus(owned event.Owned) bool {
 	asked := slices.Concat(owned.Fields, owned.Absent)
 	if len(asked) == 0 {

@@ -14,23 +14,22 @@ import (
 // manager is one of an object's managers.
 type manager struct {
 	name string
-	// owners are the ways in which it holds fields: by applying, by updates, through
-	// subresources. One of them may be at several API versions.
+	// owners are its operations and subresources. One of them may be at several API versions.
 	owners []owner
-	// fields is what it holds in all of these ways, written what of it did not come through
-	// the subresource status.
+	// fields is all that it holds, written the part that did not come through the subresource
+	// status.
 	fields, written *fieldpath.Set
 	// others is what all other managers hold.
 	others *fieldpath.Set
 }
 
-// owner is a manager with one way of holding fields.
+// owner is a manager with one operation and subresource.
 type owner struct {
 	owner  managedfields.Owner
 	fields *fieldpath.Set
 }
 
-// managersOf takes the entries of an object apart by their managers.
+// managersOf groups the entries of an object by manager.
 func managersOf(entries []managedfields.Entry) []manager {
 	var out []manager
 	place := map[string]int{}
@@ -90,8 +89,8 @@ type walked struct {
 	status bool
 }
 
-// tally counts the fields of a set that can have an owner, and calls tell for each, unless
-// it is nil.
+// tally counts the fields of a set that can have an owner, and calls tell for each, unless it is
+// nil.
 func tally(own, others *fieldpath.Set, tell func(walked)) event.Fields {
 	t := &tallying{tell: tell}
 	t.below(nil, own, others, false)
@@ -103,8 +102,8 @@ type tallying struct {
 	tell func(walked)
 }
 
-// below counts what lies below a path. Both sets are walked side by side, so that no path
-// has to be looked up from the top.
+// below counts what is below a path. It walks both sets side by side, so that no path is looked up
+// from the top.
 func (t *tallying) below(path fieldpath.Path, own, others *fieldpath.Set, status bool) {
 	for pe := range own.Members.All() {
 		t.field(path, pe, others, status)
@@ -139,11 +138,10 @@ func (t *tallying) field(path fieldpath.Path, pe fieldpath.Element, others *fiel
 	}
 }
 
-// ManagerError says that a manager that the user named owns none of the fields that the
-// user asked for.
+// ManagerError says that a named manager owns none of the selected fields.
 type ManagerError struct {
 	Managers []string
-	// Others are the managers that own some of them.
+	// Others are managers that own some of them.
 	Others []string
 }
 
@@ -167,7 +165,7 @@ func (e *ManagerError) Error() string {
 	return "none of these managers owns any of its fields: " + strings.Join(e.Managers, ", ")
 }
 
-// Hint names the managers that there are.
+// Hint names these managers.
 func (e *ManagerError) Hint() string {
 	if len(e.Others) == 0 {
 		return "no manager does"
@@ -208,9 +206,8 @@ func holdingsOf(nodes []managedfields.Node) []event.Holding {
 	return out
 }
 
-// ownedBy returns the nodes that one of the managers owns, with their parents. An item
-// keeps the fields of its key, whatever their owner: they identify it. A map or a list
-// stays, empty if need be.
+// ownedBy returns the nodes that one of the managers owns, with their parents. An item keeps its
+// key fields, which identify it, whatever their owner. A map or list stays, empty if need be.
 func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node {
 	var out []managedfields.Node
 	for _, n := range nodes {
@@ -231,7 +228,7 @@ func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node
 	return out
 }
 
-// withKey returns the fields together with those of the item's key, in the item's order.
+// withKey returns the fields together with the item's key fields, in the item's order.
 func withKey(item managedfields.Node, fields []managedfields.Node) []managedfields.Node {
 	var out []managedfields.Node
 	for _, n := range item.Below {
@@ -246,8 +243,7 @@ func withKey(item managedfields.Node, fields []managedfields.Node) []managedfiel
 	return out
 }
 
-// emptied returns an empty map or list in place of one with contents, and any other value
-// as it is.
+// emptied replaces a map or list by an empty one, and returns any other value unchanged.
 func emptied(v any) any {
 	switch v.(type) {
 	case map[string]any:

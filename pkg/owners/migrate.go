@@ -16,43 +16,42 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// MigrationServer is what a [Migrator] needs of a server.
+// MigrationServer is the part of the API client that a [Migrator] needs.
 type MigrationServer interface {
 	object.Getter
-	// SetManagedFields replaces the managed fields of the object at that version; if it has
-	// another by now, the error is a conflict.
+	// SetManagedFields replaces the managed fields of the object if it is still at that version;
+	// otherwise the error is a conflict.
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
 }
 
-// Knowledge is what a schema knows of a path.
+// Knowledge is what a schema says of a path.
 type Knowledge int
 
-// A schema's knowledge of a path.
 const (
-	// SchemaUnknown: there is no schema to ask.
+	// SchemaUnknown: there is no schema.
 	SchemaUnknown Knowledge = iota
 	PathKnown
 	PathUnknown
 )
 
-// Migrator rewrites owners whose fields are of versions that the server does not serve: the
-// next apply of such a manager would remove nothing, and the next write of another would
-// drop it from the managed fields.
+// Migrator rewrites owners at versions that the server does not serve: the next apply of such a
+// manager would remove nothing, and the next write of another would drop it from the managed
+// fields.
 type Migrator struct {
 	Server MigrationServer
 	// Served reports whether the server serves a kind at a version.
 	Served func(schema.GroupVersionKind) bool
-	// Has says whether a kind has a path, at the kind's version.
+	// Has reports whether a kind has a path at the kind's version.
 	Has func(object.Kind, fieldpath.Path) Knowledge
-	// Managers that are rewritten; nil is all.
+	// Managers are rewritten; nil means all.
 	Managers []string
 	// DryRun writes nothing.
 	DryRun bool
 }
 
-// Migrate rewrites the owners of one object to the version of the kind. It has no event if
-// there is nothing to rewrite. An owner moves as a whole or stays: if it holds a path that
-// the kind does not have at that version, the meaning of the path is unknown.
+// Migrate moves the owners of one object to the version of the kind. It returns no event if there
+// is nothing to rewrite. An owner moves as a whole or stays: if the kind lacks one of its paths at
+// that version, the meaning of the path is unknown.
 func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref) (event.Migrated, bool) {
 	for attempts := retry.At(ref); ; {
 		told, again := m.once(ctx, kind, ref, attempts)
@@ -70,7 +69,7 @@ func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, a
 	told = event.Migrated{Ref: ref, To: kind.GVK.GroupVersion().String()}
 	live, err := m.Server.Get(ctx, kind, ref)
 	if apierrors.IsNotFound(err) {
-		return told, false // It went since it was listed.
+		return told, false // It has gone since it was listed.
 	}
 	if err != nil {
 		told.Err = err
@@ -110,8 +109,7 @@ func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, a
 	return told, false
 }
 
-// movable reports whether all that an owner holds is there at the kind's version, and what
-// is not.
+// movable reports whether the kind has all that an owner holds at its version, and what is missing.
 func (m *Migrator) movable(kind object.Kind, fields *fieldpath.Set) (unknown []event.FieldName, movable bool) {
 	movable = true
 	fieldpath.Each(fields, func(p fieldpath.Path) {
@@ -127,8 +125,8 @@ func (m *Migrator) movable(kind object.Kind, fields *fieldpath.Set) (unknown []e
 	return unknown, movable
 }
 
-// Stale reports whether an owner is one of the managers (any, if nil), at a version of the kind
-// that is not served.
+// Stale reports whether an owner is one of the managers (any, if nil) at a version of the kind that
+// is not served.
 func Stale(kind string, owner managedfields.Owner, managers []string, served func(schema.GroupVersionKind) bool) bool {
 	if managers != nil && !slices.Contains(managers, owner.Manager) {
 		return false

@@ -21,26 +21,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// NoWebhookError says that nothing in the cluster records who owned what.
+// NoWebhookError says that nothing in the cluster records owners.
 type NoWebhookError struct{}
 
 func (e *NoWebhookError) Error() string {
 	return "the webhook of k8sconnect, which records it, is not installed"
 }
 
-// Hint says where to read on.
 func (e *NoWebhookError) Hint() string {
 	return "install it, and what is taken from then on is recorded: " + build.Page("webhook.md#install")
 }
 
-// past reads histories. Facts that all of them share are read once.
+// past reads histories. Facts that they share are read once.
 type past struct {
 	reader Reader
 	now    func() time.Time
 	notes  *notes
 }
 
-// of reads the history of an object, limited to what was asked for.
+// of reads the selected history of an object.
 func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event.Owned) *event.History {
 	record, err := p.record(ctx, u)
 	if err != nil {
@@ -64,15 +63,15 @@ func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event
 	if len(h.Transitions) > 0 {
 		return h
 	}
-	// An empty record means that nothing was taken only if the webhook watches the object.
+	// An empty record proves that nothing was taken only if the webhook watches the object.
 	if err := cmp.Or(unknown, unvouched(coverage, owned)); err != nil {
 		return &event.History{Err: err}
 	}
 	return h
 }
 
-// record reads an object's record; it is empty if there is none. It is in the object's
-// namespace or, for an object without one, in the webhook's, which is not known here.
+// record reads an object's record; empty if there is none. It is in the object's namespace or, for
+// a cluster-scoped object, in the webhook's, which is unknown here.
 func (p *past) record(ctx context.Context, u *unstructured.Unstructured) (ownership.Record, error) {
 	var record ownership.Record
 	var found *unstructured.Unstructured
@@ -98,14 +97,14 @@ func (p *past) record(ctx context.Context, u *unstructured.Unstructured) (owners
 	return record, nil
 }
 
-// about reports whether a transition concerns what was asked for: its path is at or below
-// that, or is a value that contains it.
+// about reports whether a transition concerns the selection: its path is at or below that, or
+// contains it.
 func about(text string, owned event.Owned) bool {
 	if len(owned.Path) == 0 {
 		return true
 	}
 	path, err := fieldpath.ParsePath(text)
-	if err != nil { // It was cut, or a later version wrote it: it is better to show it.
+	if err != nil { // It was cut, or a later version wrote it: show it.
 		return true
 	}
 	for _, n := range owned.Fields {
@@ -132,7 +131,7 @@ func ownersOf(holders []ownership.Holder) []managedfields.Owner {
 	return out
 }
 
-// The webhook keeps what it has watched in a ConfigMap of its own namespace.
+// The webhook records what it watches in a ConfigMap of its namespace.
 const (
 	trackerLabels = "k8sconnect.io/tracker=true"
 	coverageKey   = "coverage"
@@ -140,8 +139,8 @@ const (
 	scopeKey      = "scope"
 )
 
-// stale is the age of the webhook's last note beyond which the webhook counts as not
-// running. It writes one every minute, however little happens.
+// stale is the age of the last note beyond which the webhook counts as not running. It writes one
+// every minute, however little happens.
 const stale = 3 * time.Minute
 
 // note is a webhook's record of what it watches.
@@ -151,8 +150,7 @@ type note struct {
 	coverage  event.Coverage
 }
 
-// notes are the notes of all webhooks in the cluster, or the reason why they are not
-// known.
+// notes are the notes of all webhooks in the cluster, or why they are unknown.
 type notes struct {
 	all []note
 	err error
@@ -183,8 +181,8 @@ func readNotes(ctx context.Context, reader Reader) notes {
 	return out
 }
 
-// of returns when the webhook watched objects of a kind in a namespace, or why that is not
-// known. If there are several webhooks, the one that has watched for longest counts.
+// of returns when the webhook watched objects of a kind in a namespace, or why that is unknown. Of
+// several webhooks, the one that has watched longest counts.
 func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event.Coverage, error) {
 	if len(n.all) == 0 {
 		return event.Coverage{}, n.err
@@ -209,8 +207,8 @@ func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event
 	return best, nil
 }
 
-// parseNote reads the note in a ConfigMap. Noted is false for a copy that a backup tool
-// brought from another cluster: it says nothing about this one.
+// parseNote decodes the note in a ConfigMap. noted is false for a copy that a backup tool brought
+// from another cluster.
 func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 	data, _, _ := unstructured.NestedStringMap(u.Object, "data")
 	if data[coverageKey] == "" {

@@ -10,20 +10,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Add records a transition and reports whether the record changed. It does not where
-// the transition is not [Transition.Notable], or was recorded before: the same path at
-// the same resource version is the same transition. A second report may know the user,
-// or that what was recorded as [Lost] was taken or released; Add completes the entry
-// with that.
+// Add records a transition and reports whether the record changed. It ignores a transition that is
+// not [Transition.Notable] or was recorded before: the same path at the same resource version is
+// the same transition. A second report may add the user, or that a [Lost] path was taken or
+// released; Add completes the entry.
 //
-// Two changes that end at the same version need not be the same: one over unwatched
-// time has earlier owners than the last step within it, and the verdict and the user of
-// that step are not its own. Both are recorded.
+// Two changes that end at the same version may differ: one over unwatched time has earlier owners
+// than the last step within it, and another verdict and user. Both are recorded.
 //
-// Resource versions decide which of two transitions is the later one (KEP-5504). A
-// transition older than everything an entry remembers, or older than everything left
-// in a record that dropped entries, counts as recorded before: writers report all they
-// know of an object at once.
+// Resource versions order transitions (KEP-5504). A transition older than everything that an entry
+// remembers, or than everything left in a record that dropped entries, counts as recorded: writers
+// report all they know of an object at once.
 func (r *Record) Add(t Transition, at Occasion) bool {
 	if !t.Notable() {
 		return false
@@ -43,7 +40,7 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 	} else if r.Dropped > 0 && len(r.Entries) > 0 && e.before(r.Entries[0]) {
 		return false
 	}
-	// Insert the entry after everything that did not happen later.
+	// Insert the entry after everything that happened earlier.
 	i := len(r.Entries)
 	for i > 0 && e.before(r.Entries[i-1]) {
 		i--
@@ -58,8 +55,8 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 }
 
 func entryOf(t Transition, at Occasion) Entry {
-	// JSON has whole seconds; truncate, so that a record is the same before and after
-	// it is written.
+	// JSON has whole seconds; truncate, so that a record is the same before and after it is
+	// written.
 	when := metav1.NewTime(at.Time.UTC().Truncate(time.Second))
 	return Entry{
 		Path: pathText(t.Path), Kind: t.Kind, From: holders(t.Before), To: holders(t.After),
@@ -70,12 +67,11 @@ func entryOf(t Transition, at Occasion) Entry {
 	}
 }
 
-// hides reports whether another entry at one of its versions is a step within it: that
-// one was seen, and this one is the net change of unwatched time.
+// hides reports whether another entry at one of its versions is a step within it: that one was
+// seen, and this one is the net change of unwatched time.
 func (e Entry) hides(step Entry) bool { return e.Gap && !step.Gap && !e.between(step) }
 
-// complete adds what the first report did not know, if the entry still describes that
-// transition.
+// complete adds what the first report lacked, if the entry still describes that transition.
 func (e *Entry) complete(again Entry) bool {
 	if e.version() != again.version() || !slices.Equal(e.From, again.From) || !slices.Equal(e.To, again.To) {
 		return false
@@ -91,9 +87,9 @@ func (e *Entry) complete(again Entry) bool {
 	return judged || named
 }
 
-// SameParties reports whether two entries would be one if their size were not bounded:
-// they concern the same path and the same owners, in either direction. Where it is
-// unknown whether the path was taken, it may have been.
+// SameParties reports whether two entries would be one if their size were not bounded: they have
+// the same path and owners, in either direction. If it is unknown whether the path was taken, it
+// may have been.
 func (e Entry) SameParties(other Entry) bool {
 	return e.between(other) && (e.Kind == other.Kind || !peaceful(e.Kind) && !peaceful(other.Kind))
 }
@@ -101,14 +97,14 @@ func (e Entry) SameParties(other Entry) bool {
 // peaceful reports whether nothing was taken from anybody.
 func peaceful(k Kind) bool { return k == Released || k == Given }
 
-// between reports whether two entries concern the same path and the same owners.
+// between reports whether two entries have the same path and owners.
 func (e Entry) between(other Entry) bool {
 	return e.Path == other.Path && (slices.Equal(e.From, other.From) && slices.Equal(e.To, other.To) ||
 		slices.Equal(e.From, other.To) && slices.Equal(e.To, other.From))
 }
 
-// follow makes the entry the next occurrence of an earlier one. If the two were
-// reported in the wrong order, the later one describes the last occurrence.
+// follow makes the entry the next occurrence of an earlier one. If the two were reported in the
+// wrong order, the later one describes the last occurrence.
 func (e *Entry) follow(earlier Entry) {
 	seen, version := slices.Clone(earlier.ResourceVersions), e.version()
 	count, first, gap := earlier.Count+e.Count, earlier.First, earlier.Gap || e.Gap
@@ -127,9 +123,8 @@ func (e *Entry) follow(earlier Entry) {
 	e.ResourceVersions = seen[max(0, len(seen)-maxSeen):]
 }
 
-// Covers reports whether everything that happened to the object at a resource version
-// is in the record, or was given up by its writer: writers report all they know of an
-// object at once.
+// Covers reports whether everything that happened to the object at a resource version is in the
+// record, or was given up by its writer: writers report all they know of an object at once.
 func (r *Record) Covers(version string) bool {
 	for _, e := range r.Entries {
 		if object.Newer(e.version(), version) {
@@ -139,13 +134,13 @@ func (r *Record) Covers(version string) bool {
 	return false
 }
 
-// forgot reports whether an occurrence at a resource version would be older than
-// everything the entry remembers.
+// forgot reports whether an occurrence at a resource version is older than everything that the
+// entry remembers.
 func (e Entry) forgot(version string) bool {
 	return len(e.ResourceVersions) == maxSeen && object.Newer(e.ResourceVersions[0], version)
 }
 
-// version is the resource version of the last occurrence.
+// version returns the resource version of the last occurrence.
 func (e Entry) version() string {
 	if len(e.ResourceVersions) == 0 {
 		return ""
@@ -153,8 +148,8 @@ func (e Entry) version() string {
 	return e.ResourceVersions[len(e.ResourceVersions)-1]
 }
 
-// before reports whether an entry last happened before another did. The clocks of
-// several writers differ; resource versions do not.
+// before reports whether an entry last happened before another. The clocks of several writers
+// differ; resource versions do not.
 func (e Entry) before(other Entry) bool {
 	switch {
 	case object.Newer(other.version(), e.version()):

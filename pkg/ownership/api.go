@@ -32,8 +32,8 @@ func AddToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// NewRecord returns the empty record of an object: in its namespace, or in the one
-// given for objects without a namespace, and garbage-collected together with it.
+// NewRecord returns the empty record of an object, which is garbage-collected with it. It is in the
+// object's namespace, or in clusterScoped if the object has none.
 func NewRecord(o Object, clusterScoped string) *Record {
 	namespace := o.Namespace
 	if namespace == "" {
@@ -58,7 +58,6 @@ func RecordName(kind string, uid types.UID) string {
 	return strings.ToLower(kind) + "-" + string(uid)
 }
 
-// DeepCopyInto copies the record into another.
 func (r *Record) DeepCopyInto(out *Record) {
 	*out = *r
 	r.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
@@ -72,7 +71,6 @@ func (r *Record) DeepCopyInto(out *Record) {
 	}
 }
 
-// DeepCopy returns a copy that shares nothing with the record.
 func (r *Record) DeepCopy() *Record {
 	if r == nil {
 		return nil
@@ -90,7 +88,6 @@ func (r *Record) DeepCopyObject() runtime.Object {
 	return r.DeepCopy()
 }
 
-// DeepCopyInto copies the list into another.
 func (l *RecordList) DeepCopyInto(out *RecordList) {
 	*out = *l
 	l.ListMeta.DeepCopyInto(&out.ListMeta)

@@ -14,15 +14,14 @@ type classifier struct {
 	// values are those of both objects; nil if unknown.
 	values *values
 	reset  bool
-	// apart is set if versions between the two are unknown.
+	// apart: versions between the two are unknown.
 	apart bool
 	moves []move
 }
 
 type values struct {
 	old, new *Lookup
-	// version is that of both objects. Paths in entries of other versions name
-	// nothing in them.
+	// version is that of both objects. Paths in entries of other versions name nothing in them.
 	version string
 }
 
@@ -91,9 +90,9 @@ func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, 
 	return Released, ""
 }
 
-// nowhere reports whether a path is in neither object. A path that is owned and not
-// stored, such as an empty map of annotations, is taken from its owners whenever one of
-// them applies it again, and the objects look as if the owners had let go of it.
+// nowhere reports whether a path is in neither object. A path that is owned and not stored, such as
+// an empty map of annotations, is taken from its owners whenever one of them applies it again, and
+// the objects look as if the owners had released it.
 func (c classifier) nowhere(h Handover) bool {
 	if c.values == nil {
 		return false
@@ -103,26 +102,24 @@ func (c classifier) nowhere(h Handover) bool {
 	return !was && !is
 }
 
-// stays reports whether all who lost a path hold it by other means: a manager whose
-// updates became part of what it applies has given up nothing.
+// stays reports whether all who lost a path hold it by other means: a manager whose updates became
+// part of what it applies has given up nothing.
 func stays(h Handover, lost []managedfields.Owner) bool {
 	return !slices.ContainsFunc(lost, func(l managedfields.Owner) bool {
 		return !slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == l.Manager })
 	})
 }
 
-// updatesSubresource reports whether an owner wrote through a subresource, such as
-// scale. The API server credits it with exactly what it changed, and no tool moves
-// entries there.
+// updatesSubresource reports whether an owner wrote through a subresource, such as scale. The API
+// server credits it with exactly what it changed, and no tool moves entries there.
 func updatesSubresource(o managedfields.Owner) bool {
 	return o.Operation == managedfields.Update && o.Subresource != ""
 }
 
-// across classifies a path whose old and new owners hold it at different versions. A
-// name need not mean the same in both versions, so the path was taken only if both
-// objects have it, with different values. An owner that moves to another version
-// takes nothing from itself (edge case 7), and a path that vanished without a new
-// owner may have been dropped with its version (edge case 9).
+// across classifies a path whose old and new owners hold it at different versions. A name need not
+// mean the same in both, so the path was taken only if both objects have it, with different values.
+// An owner that moves to another version takes nothing from itself (edge case 7), and a path that
+// vanished without a new owner may have been dropped with its version (edge case 9).
 func (c classifier) across(h Handover, lost, gained []managedfields.Owner) (Kind, Why) {
 	others := slices.ContainsFunc(explained(lost, gained), func(l managedfields.Owner) bool {
 		return !slices.ContainsFunc(gained, func(g managedfields.Owner) bool { return isSameAtOther(l, g) })
@@ -151,9 +148,9 @@ func (c classifier) crossesVersions(h Handover, lost, gained []managedfields.Own
 	return slices.ContainsFunc(lost, other) || slices.ContainsFunc(now, other)
 }
 
-// explained returns the owners whose loss is not the API server's own doing: its
-// bookkeeping managers lose what belonged to no manager in particular, and gain what
-// updaters lose (edge case 9).
+// explained returns the owners whose loss is not the API server's own doing: its bookkeeping
+// managers lose what belonged to no manager in particular, and gain what updaters lose (edge case
+// 9).
 func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 	folded := slices.ContainsFunc(gained, func(o managedfields.Owner) bool { return o.Manager == ancientChanges })
 	return slices.DeleteFunc(slices.Clone(lost), func(o managedfields.Owner) bool {
@@ -161,8 +158,8 @@ func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 	})
 }
 
-// abandoned classifies a path without owners. Without values it counts as removed,
-// which it is unless the server sets it to a default at once.
+// abandoned classifies a path without owners. Without values it counts as removed, which it is
+// unless the server sets a default at once.
 func (c classifier) abandoned(h Handover) Kind {
 	if c.values != nil {
 		if _, there := c.values.new.Get(h.Path); there {
@@ -208,8 +205,8 @@ func (v *values) isNew(p fieldpath.Path) bool {
 	return !was && is
 }
 
-// sameSort reports whether a path is a map in both objects, or a list in both. Their
-// contents are held path by path.
+// sameSort reports whether a path is a map in both objects, or a list in both, whose contents are
+// held path by path.
 func (v *values) sameSort(p fieldpath.Path) bool {
 	was, _ := v.old.Get(p)
 	is, _ := v.new.Get(p)
@@ -228,9 +225,9 @@ func classifierOf(before, after []managedfields.Entry, old, new *unstructured.Un
 	return c
 }
 
-// moved reports whether the entries of all who lost a path moved, and the path with them
-// to a current owner; whether each of them stayed within one tool; and whether the path
-// went to the manager that wrote the move.
+// moved reports whether the entries of all who lost a path moved, and with them the path to a
+// current owner; whether each stayed within one tool; and whether the path went to the manager that
+// wrote the move.
 func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within, written bool) {
 	moved, within = true, true
 	for _, l := range lost {
@@ -245,8 +242,8 @@ func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within
 	return moved, within, written
 }
 
-// by returns which of a path's owners has it because another's entry moved, nil for none,
-// and reports whether that owner wrote the move.
+// by returns which of a path's owners has it because another's entry moved, nil for none, and
+// whether that owner wrote the move.
 func (c classifier) by(from managedfields.Owner, owners []managedfields.Owner) (owner *managedfields.Owner, wrote bool) {
 	for _, m := range c.moves {
 		if !m.from.Equal(from) {

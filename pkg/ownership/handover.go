@@ -10,21 +10,17 @@ import (
 // Handover is a path whose owners differ between two versions of an object.
 type Handover struct {
 	Path fieldpath.Path
-	// Before and After are all owners of exactly this path, sorted; one of them may
-	// be empty.
+	// Before and After are all owners of exactly this path, sorted; one of them may be empty.
 	Before, After []managedfields.Owner
-	// Inner is set if paths below are held as well: the path is a list item, or a
-	// map whose fields are owned one by one, and holding it says nothing about the
-	// values in it.
+	// Inner: paths below are held as well. The path is a list item, or a map whose fields are owned
+	// one by one, and holding it says nothing about the values in it.
 	Inner bool
-	// There is set if paths below are held both before and after: then the path itself is
-	// in both versions.
+	// There: paths below are held before and after, so the path is in both versions.
 	There bool
 }
 
-// Handovers returns, sorted by path, the paths whose owners differ between two
-// versions of an object. The time of an owner's last write does not count; the API
-// version of its paths does.
+// Handovers returns, sorted by path, the paths whose owners differ between two versions of an
+// object. The time of an owner's last write does not count; the API version of its paths does.
 func Handovers(before, after []managedfields.Entry) []Handover {
 	changed := fieldpath.NewSet()
 	for _, e := range before {
@@ -45,16 +41,15 @@ func Handovers(before, after []managedfields.Entry) []Handover {
 	return out
 }
 
-// Fate returns what became of a path that some owners held, sorted: its owners in a later
-// version of the object. Before and After may be the same. The state below the path
-// before is unknown; it is assumed to be as it is now.
+// Fate returns the later owners of a path that some owners held, sorted. Before and After may be
+// equal. The former state below the path is unknown, and assumed to be as it is now.
 func Fate(p fieldpath.Path, before []managedfields.Owner, after []managedfields.Entry) Handover {
 	is, inside := exactly(after, p)
 	return Handover{Path: p, Before: before, After: is, Inner: inside, There: inside}
 }
 
-// exactly returns, sorted and without duplicates, the owners of the path itself,
-// and whether any of the entries holds something below it.
+// exactly returns, sorted and without duplicates, the owners of the path itself, and whether any
+// entry holds something below it.
 func exactly(entries []managedfields.Entry, p fieldpath.Path) (owners []managedfields.Owner, inside bool) {
 	for _, e := range entries {
 		self, below := membership(e.Fields, p)
@@ -67,8 +62,7 @@ func exactly(entries []managedfields.Entry, p fieldpath.Path) (owners []managedf
 	return slices.CompactFunc(owners, managedfields.Owner.Equal), inside
 }
 
-// membership reports whether a set has the path itself, and whether it has any path
-// below it.
+// membership reports whether a set has the path itself, and whether it has any path below.
 func membership(set *fieldpath.Set, p fieldpath.Path) (self, inside bool) {
 	for i, pe := range p {
 		child, ok := fieldpath.Below(set, pe)

@@ -7,8 +7,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Lookup reads many paths of one object, which must not change meanwhile. Unlike
-// [fieldpath.Path.Get] it does not search a long list anew for each of its items.
+// Lookup reads many paths of one object, which must not change. Unlike [fieldpath.Path.Get] it does
+// not search a long list again for each of its items.
 type Lookup struct {
 	object map[string]any
 	lists  map[longList]index
@@ -19,10 +19,10 @@ func NewLookup(object map[string]any) *Lookup {
 	return &Lookup{object: object, lists: map[longList]index{}}
 }
 
-// Get returns what [fieldpath.Path.Get] returns.
+// Get is [fieldpath.Path.Get].
 func (l *Lookup) Get(p fieldpath.Path) (any, bool) { return p.GetBy(l.object, l.find) }
 
-// Same returns what [fieldpath.Path.Same] returns.
+// Same is [fieldpath.Path.Same].
 func (l *Lookup) Same(p fieldpath.Path, other *Lookup) bool {
 	was, hasWas := l.Get(p)
 	is, hasIs := other.Get(p)
@@ -32,8 +32,8 @@ func (l *Lookup) Same(p fieldpath.Path, other *Lookup) bool {
 // fewItems is the length up to which searching a list is cheaper than indexing it.
 const fewItems = 16
 
-// longList identifies a list by its first item and the names of the keys; no names
-// for a list of values.
+// longList identifies a list by its first item and the names of its keys; no names for a list of
+// values.
 type longList struct {
 	first *any
 	names string
@@ -42,8 +42,8 @@ type longList struct {
 // index maps the text of a key to the positions of its items.
 type index struct {
 	at map[string][]int
-	// partial is set if an item lacks part of a key: a key that it does not have may
-	// then still mean this item.
+	// partial: an item lacks part of its key, so that a key that is not in the map may still mean
+	// this item.
 	partial bool
 }
 
@@ -104,7 +104,7 @@ func keyText(pe fieldpath.Element, names []string) string {
 	return key.String()
 }
 
-// scalarText is the same for equal values. Unequal values may share it too: callers
+// scalarText returns the same text for equal values. Unequal values may share it too: callers
 // compare the values.
 func scalarText(v any) string {
 	switch v := v.(type) {

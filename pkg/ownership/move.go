@@ -7,19 +7,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// move is an entry of an updater that became part of an applier's, with everything it
-// held: every tool does this to its entries when it goes from client-side to
-// server-side apply.
+// move is an updater's entry that became part of an applier's with everything in it, as tools do to
+// their entries when they change from client-side to server-side apply.
 type move struct {
 	from, to managedfields.Owner
-	// writer is the updater that the API server credits with the rest, if there is one.
-	// To edit entries is an update too: what it changes goes to its sender, and so does a
-	// default that storage does not keep, since each write sets it anew.
+	// writer is the updater that the API server credits with the rest, if there is one. Editing
+	// entries is an update too: what it changes is credited to its sender, and so is a default that
+	// storage does not keep, since each write sets it anew.
 	writer *managedfields.Owner
 }
 
-// kubectl's names as a manager: for server-side apply, and for the annotation in which
-// it keeps what client-side apply last applied.
+// kubectl's names as a manager: for server-side apply, and for the annotation with client-side
+// apply's last configuration.
 const (
 	kubectl            = "kubectl"
 	kubectlLastApplied = "kubectl-last-applied"
@@ -30,8 +29,8 @@ func byOneTool(from, to managedfields.Owner) bool {
 	return from.Manager == to.Manager || from.Manager == managedfields.ClientSideApply && to.Manager == kubectl
 }
 
-// now returns which of a path's owners has it by the move, nil for none, and reports whether
-// it is the writer.
+// now returns which of a path's owners has it by the move, nil for none, and whether that is the
+// writer.
 func (m move) now(owners []managedfields.Owner) (owner *managedfields.Owner, wrote bool) {
 	switch {
 	case has(owners, m.to):
@@ -42,12 +41,11 @@ func (m move) now(owners []managedfields.Owner) (owner *managedfields.Owner, wro
 	return nil, false
 }
 
-// movesOf finds the moves between two versions of an object. An entry that remains in
-// part, or goes to another tool, counts only if the move is proven: a forced apply takes
-// values from others and leaves them the maps and list items that hold these, so fields
-// that went with both were moved by an edit of the entries. If versions between the two
-// are unknown (apart), entries may have come and gone, and only an entry that went to the
-// applier with everything it held has moved.
+// movesOf finds the moves between two versions of an object. An entry that remains in part, or goes
+// to another tool, counts only if the move is proven: a forced apply takes values from others and
+// leaves them the maps and list items that contain these, so fields that went with both were moved
+// by an edit of the entries. If versions between the two are unknown (apart), only an entry that
+// went to the applier with everything in it has moved.
 func movesOf(before, after []managedfields.Entry, apart bool) []move {
 	var out []move
 	for _, was := range before {
@@ -76,8 +74,8 @@ func movesOf(before, after []managedfields.Entry, apart bool) []move {
 	return out
 }
 
-// credited returns the one updater that gained any of the paths, if there is one, and
-// reports whether no other manager gained any.
+// credited returns the only updater that gained any of the paths, if there is one, and whether no
+// other manager gained any.
 func credited(paths *fieldpath.Set, before, after []managedfields.Entry) (writer *managedfields.Owner, alone bool) {
 	if paths.Empty() {
 		return nil, true
@@ -98,8 +96,8 @@ func movable(e managedfields.Entry, operation string) bool {
 	return e.Operation == operation && e.Subresource == "" && !e.Fields.Empty() && isReal(e.Owner)
 }
 
-// movesSince finds the moves within one tool from owners of which nothing else is
-// known: an updater that is gone, and an applier of the same tool that is present.
+// movesSince finds the moves within one tool from owners of which nothing else is known: an updater
+// that is gone, and an applier of the same tool that is present.
 func movesSince(before []managedfields.Owner, after []managedfields.Entry) []move {
 	var out []move
 	for _, was := range before {
@@ -115,7 +113,7 @@ func movesSince(before []managedfields.Owner, after []managedfields.Entry) []mov
 	return out
 }
 
-// holdsOthers reports whether a set has a path together with others below it.
+// holdsOthers reports whether a set has a path and others below it.
 func holdsOthers(set *fieldpath.Set) bool {
 	holds := false
 	for path := range set.All() { // It panics on an early exit.

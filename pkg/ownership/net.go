@@ -8,12 +8,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Net returns, sorted by path, what became of the paths in a record: the transitions from
-// the owners that it last saw to the live ones. It describes a period that was not
-// watched. If a tool has since switched from updates to server-side apply, its entries
-// have moved: moves are in no record. Owners that came and went in between are unknown,
-// and so are new owners of paths that were never contested. The error reports managed
-// fields that cannot be read.
+// Net returns, sorted by path, the transitions from the owners that the record last saw to the live
+// ones, for a period that was not watched. If a tool has since switched from updates to server-side
+// apply, its entries have moved, which no record says. Owners that came and went in between are
+// unknown, and so are new owners of paths without an entry. The error reports managed fields that
+// cannot be decoded.
 func (r *Record) Net(live Owners) ([]Transition, error) {
 	entries, err := live.Entries()
 	if err != nil {
@@ -44,7 +43,7 @@ func (r *Record) Net(live Owners) ([]Transition, error) {
 	return out, nil
 }
 
-// String describes it in one line, in the words of [Transition.String].
+// String describes the entry in one line, as [Transition.String] does.
 func (e Entry) String() string {
 	lost := slices.DeleteFunc(slices.Clone(e.From), func(h Holder) bool { return slices.Contains(e.To, h) })
 	text := e.Path + " " + string(e.Kind)

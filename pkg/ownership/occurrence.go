@@ -9,35 +9,34 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Hint is what admission knows of a write that would change owners: its user and, since
-// admission saw the values, what becomes of each path. The write may still be refused; it
-// is then sent again with another hint, or never.
+// Hint is what admission knows of a write that would change owners: its user and, because admission
+// saw the values, the verdict on each path. The write may still be refused; it is then sent again
+// with another hint, or never.
 type Hint struct {
 	UID types.UID // UID of the object
 	// ResourceVersion of the object before the write.
 	ResourceVersion string
-	// Owners of the object after the write, if it is committed as admitted.
+	// Owners are those of the object after the write, if it is committed as admitted.
 	Owners Owners
-	// Scaled is set for a write through the subresource scale, whose review has no owners:
-	// it changes the owners of the number of replicas, for Manager if that is known.
+	// Scaled is set for a write through the subresource scale, whose review has no owners: it
+	// changes the owners of the number of replicas, for Manager if that is known.
 	Scaled  bool
 	Manager string
-	// Verdicts on the transitions that lead there, without the owners that are not tracked
-	// on either side.
+	// Verdicts are on the transitions to these owners, without owners that are not tracked.
 	Verdicts Verdicts
-	// User is the user who sent the request.
+	// User sent the request.
 	User string
 	// Request is the UID of the admission request.
 	Request types.UID
 	Time    time.Time
 }
 
-// Size is the approximate number of bytes it takes.
+// Size returns the approximate number of bytes of the hint.
 func (h Hint) Size() int {
 	return hintSize + h.Owners.Size() + h.Verdicts.Size() + len(h.User) + len(h.UID) + len(h.Request)
 }
 
-// Fits reports whether a change from the hint's version, to these owners, may be its write.
+// Fits reports whether a change from the hint's version to these owners may be its write.
 func (h Hint) Fits(to Owners, transitions []Transition) bool {
 	if !h.Scaled {
 		return h.Owners.Equal(to)

@@ -13,9 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Owners is the owners of one version of an object in few bytes: similar objects,
-// such as the pods of a Deployment, share their field sets. The zero value is an
-// object without owners.
+// Owners holds the owners of one version of an object in few bytes: similar objects, such as the
+// Pods of a Deployment, share their field sets. The zero value is an object without owners.
 type Owners struct {
 	entries []compact
 }
@@ -27,8 +26,8 @@ type compact struct {
 	time   int64 // seconds since 1970; 0 is none
 }
 
-// Compact keeps the contents of managed fields. It does not parse field sets:
-// [Between] does, where they differ.
+// Compact keeps the contents of managed fields without decoding field sets: [Between] does that
+// where they differ.
 func Compact(fields []metav1.ManagedFieldsEntry) Owners {
 	entries := make([]compact, 0, len(fields))
 	for i := range fields {
@@ -53,20 +52,20 @@ func Compact(fields []metav1.ManagedFieldsEntry) Owners {
 	return Owners{entries: slices.Clip(entries)}
 }
 
-// Equal reports whether the same owners hold the same paths, regardless of when they
-// last wrote. Field sets that are spelled differently count as different.
+// Equal reports whether the same owners hold the same paths, regardless of times. Field sets that
+// are spelled differently count as different.
 func (o Owners) Equal(other Owners) bool {
 	return slices.EqualFunc(o.entries, other.entries, compact.equal)
 }
 
-// status is the subresource whose owners are not tracked: every writer of a status owns it,
-// and it is written all the time.
+// status is the subresource whose owners are not tracked: every writer of a status owns it, and it
+// is written all the time.
 const status = "status"
 
 // Tracked is [Compact] without the owners through status.
 func Tracked(fields []metav1.ManagedFieldsEntry) Owners { return Compact(fields).without(status) }
 
-// without leaves out the owners through a subresource.
+// without removes the owners through a subresource.
 func (o Owners) without(subresource string) Owners {
 	by := func(c compact) bool { return c.owner.Value().Subresource == subresource }
 	if !slices.ContainsFunc(o.entries, by) {
@@ -75,7 +74,7 @@ func (o Owners) without(subresource string) Owners {
 	return Owners{entries: slices.Clip(slices.DeleteFunc(slices.Clone(o.entries), by))}
 }
 
-// Size is the number of bytes they take if they share nothing.
+// Size returns the number of bytes that they take if they share nothing.
 func (o Owners) Size() int {
 	size := 0
 	for _, c := range o.entries {
@@ -96,7 +95,7 @@ func Between(old, new Owners) ([]Transition, error) {
 	return BetweenObjects(old, new, nil)
 }
 
-// Apart is [Between] where versions between the two are unknown.
+// Apart is [Between] if versions between the two are unknown.
 func Apart(old, new Owners) ([]Transition, error) {
 	return between(old, new, true, nil)
 }
@@ -104,10 +103,10 @@ func Apart(old, new Owners) ([]Transition, error) {
 // Values returns two versions of an object.
 type Values func() (old, new *unstructured.Unstructured, err error)
 
-// BetweenObjects returns, sorted by path, all paths whose owners changed between two
-// versions of an object. If it had no owners before, every path is claimed. Applied one
-// after the other, the transitions of an object's versions lead to exactly its current
-// owners. The error reports managed fields that cannot be read.
+// BetweenObjects returns, sorted by path, all paths whose owners changed between two versions of an
+// object. If it had no owners before, every path is claimed. Applied one after the other, the
+// transitions of an object's versions lead to exactly its current owners. The error reports managed
+// fields that cannot be decoded.
 //
 // Values is called at most once, and only if an owner lost a path; nil makes it [Between].
 func BetweenObjects(before, after Owners, values Values) ([]Transition, error) {
@@ -140,10 +139,10 @@ func between(before, after Owners, apart bool, values Values) ([]Transition, err
 // isLoss reports whether some owner lost a path.
 func isLoss(h Handover) bool { return len(without(h.Before, h.After)) > 0 }
 
-// Entries parses the field sets.
+// Entries decodes the field sets.
 func (o Owners) Entries() ([]managedfields.Entry, error) { return o.read(fieldSets{}) }
 
-// fieldSets holds those that are parsed already.
+// fieldSets holds decoded field sets.
 type fieldSets map[unique.Handle[string]]*fieldpath.Set
 
 func (o Owners) read(known fieldSets) ([]managedfields.Entry, error) {

@@ -16,25 +16,23 @@ const (
 )
 
 const (
-	// maxEntries is how many entries a record keeps, if they fit into maxBytes; the
-	// newest stay.
+	// maxEntries is how many entries a record keeps, if they fit into maxBytes; the newest stay.
 	maxEntries = 64
-	// maxSeen is how many of its latest versions an entry remembers, to distinguish a
-	// transition that two writers report from one that happened twice.
+	// maxSeen is how many of its latest versions an entry remembers, to distinguish a transition
+	// that two writers report from one that happened twice.
 	maxSeen = 8
-	// maxPath is how many bytes of a path are kept: the keys of a map may be of any
-	// length.
+	// maxPath is how many bytes of a path are kept: keys of a map may have any length.
 	maxPath = 512
 	// maxUser is how many bytes of a user's name are kept.
 	maxUser = 256
 	// maxHolders is how many owners of a path are kept.
 	maxHolders = 16
-	// maxName is how many bytes of an object's name are kept. Names of RBAC's kinds
-	// may be of any length.
+	// maxName is how many bytes of an object's name are kept. Names of RBAC's kinds may have any
+	// length.
 	maxName = 253
-	// maxManager, maxSubresource and maxAPIVersion are how many bytes of an owner are
-	// kept. The API server accepts longer ones than an owner of its own making has;
-	// one that did not fit would keep the whole record from being written.
+	// maxManager, maxSubresource and maxAPIVersion are how many bytes of an owner are kept. The API
+	// server accepts longer ones than it writes itself; one that did not fit would keep the whole
+	// record from being written.
 	maxManager, maxSubresource, maxAPIVersion = 128, 253, 317
 )
 
@@ -44,7 +42,7 @@ type Record struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
-	// Object identifies the object that the record is about.
+	// Object identifies the object of the record.
 	Object Object `json:"object"`
 	// Entries, sorted by when each last happened.
 	Entries []Entry `json:"transitions,omitempty"`
@@ -53,8 +51,8 @@ type Record struct {
 	LastTo   string `json:"lastTo,omitempty"`
 	// Dropped is how many older entries were dropped for lack of room.
 	Dropped int `json:"dropped,omitempty"`
-	// Lost is how many transitions are missing because they could not be written for
-	// so long that there was no room for them.
+	// Lost is how many transitions are missing because they could not be written for so long that
+	// there was no room for them.
 	Lost int `json:"lost,omitempty"`
 }
 
@@ -67,33 +65,31 @@ type Object struct {
 	UID        types.UID `json:"uid"`
 }
 
-// Entry is one transition, or one path going back and forth between the same
-// owners.
+// Entry is a transition, or a path going back and forth between the same owners.
 type Entry struct {
 	Path string `json:"path"`
-	// Kind says how it last happened: taken, released, given, or lost if the values were not
-	// seen.
+	// Kind says how it last happened: taken, released, given, or lost if the values were not seen.
 	Kind Kind `json:"kind"`
 	// From and To are the owners before and after it last happened.
 	From []Holder `json:"from"`
 	To   []Holder `json:"to"`
-	// Forced is set if an applier took it when it last happened, which needs force.
+	// Forced: an applier took it when it last happened, which needs force.
 	Forced bool `json:"forced,omitempty"`
-	// Gap is set if it, or one of those that Count counts, happened in a period that
-	// was not watched: it is the net change, and the steps in between are unknown.
+	// Gap: it, or one of those that Count counts, happened in a period that was not watched. It is
+	// the net change, and the steps in between are unknown.
 	Gap bool `json:"gap,omitempty"`
-	// User is the user who sent the request, if known: as the API server reported it to
-	// the webhook, unlike a manager's name, which any client chooses.
+	// User sent the request, if known: as the API server reported it to the webhook, unlike a
+	// manager's name, which any client chooses.
 	User string `json:"user,omitempty"`
-	// Cut is set if there were more owners than From and To keep.
+	// Cut: there were more owners than From and To keep.
 	Cut bool `json:"cut,omitempty"`
-	// Count is how often the path changed hands between the two, in either direction
-	// and in any way.
+	// Count is how often the path changed hands between the two, in either direction and in any
+	// way.
 	Count int         `json:"count"`
 	First metav1.Time `json:"first"`
 	Last  metav1.Time `json:"last"`
-	// ResourceVersions are the last few of the object after each occurrence, in
-	// order: the last one belongs to Last.
+	// ResourceVersions are the object's versions after the last few occurrences, in order: the last
+	// one belongs to Last.
 	ResourceVersions []string `json:"resourceVersions,omitempty"`
 }
 
@@ -107,13 +103,13 @@ type Holder struct {
 
 // Occasion is what is known of a transition besides the two versions.
 type Occasion struct {
-	// ResourceVersion of the object after the transition.
+	// ResourceVersion is the object's after the transition.
 	ResourceVersion string
 	Time            time.Time
-	// User is the user who sent the request; empty if unknown.
+	// User sent the request; empty if unknown.
 	User string
 	// Gap: see [Entry].
 	Gap bool
-	// Noted is set if another process saw it, which may be about to record it.
+	// Noted: another process saw it, and may be about to record it.
 	Noted bool
 }

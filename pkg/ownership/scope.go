@@ -8,28 +8,26 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Scope says for which objects the history is known. The webhook stores it for readers of
-// a history: if nothing is recorded, only the scope distinguishes "nothing was taken"
-// from "not watched". Kinds are written as Kind or Kind.group.
+// Scope says for which objects the history is known. The webhook stores it for readers of a
+// history: if nothing is recorded, only the scope distinguishes "nothing was taken" from "not
+// watched". Kinds are written as Kind or Kind.group.
 type Scope struct {
-	// Kinds that are tracked, and since when each is.
+	// Kinds are the tracked kinds, with the time since when each is.
 	Kinds map[string]time.Time `json:"kinds"`
-	// Refused are kinds that currently cannot be listed or watched for lack of
-	// permission.
+	// Refused are kinds that currently cannot be listed or watched for lack of permission.
 	Refused []string `json:"refused,omitempty"`
 	// Never are kinds that are never tracked, regardless of the configuration.
 	Never []string `json:"never,omitempty"`
-	// ExcludedKinds and ExcludedNamespaces are left out by the configuration.
+	// ExcludedKinds and ExcludedNamespaces are excluded by the configuration.
 	ExcludedKinds      []string `json:"excludedKinds,omitempty"`
 	ExcludedNamespaces []string `json:"excludedNamespaces,omitempty"`
-	// Namespaces that were excluded once, and since when each no longer is.
+	// Namespaces were excluded once; each has the time since when it no longer is.
 	Namespaces map[string]time.Time `json:"namespaces,omitempty"`
 }
 
 // Omission is why an object is not tracked.
 type Omission int
 
-// The reasons.
 const (
 	// OmissionNone: the object is tracked.
 	OmissionNone Omission = iota
@@ -39,14 +37,13 @@ const (
 	OmissionNamespace
 	// OmissionRefused: there is no permission to list or watch its kind.
 	OmissionRefused
-	// OmissionUnseen: its kind is not among the tracked ones, for no recorded reason:
-	// it cannot be watched, or it is new.
+	// OmissionUnseen: its kind is not among the tracked ones, for no recorded reason: it cannot be
+	// watched, or it is new.
 	OmissionUnseen
 )
 
-// After returns the scope with what remains true of the one written down before: a kind
-// that was tracked already keeps its start, and a namespace that is no longer excluded
-// has no history before now.
+// After returns the scope with what is still true of the previous one: a kind that was tracked
+// keeps its start, and a namespace that is no longer excluded has no history before now.
 func (s Scope) After(before Scope, now time.Time) Scope {
 	now = now.UTC().Truncate(time.Second)
 	kinds := make(map[string]time.Time, len(s.Kinds))
@@ -69,8 +66,8 @@ func (s Scope) After(before Scope, now time.Time) Scope {
 	return s
 }
 
-// Of returns since when the objects of a kind are tracked in a namespace (empty for
-// objects without one), or why they are not.
+// Of returns since when the objects of a kind are tracked in a namespace (empty for cluster-scoped
+// objects), or why they are not.
 func (s Scope) Of(kind schema.GroupKind, namespace string) (since time.Time, why Omission) {
 	name := kind.String()
 	since, tracked := s.Kinds[name]

@@ -7,12 +7,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// maxBytes is how many bytes the entries of a record may take as JSON, so that a record
-// that is written every few seconds is no burden on etcd. Entries of usual length all
-// fit; owners with the longest possible names may use the room up sooner.
+// maxBytes bounds the entries of a record as JSON, so that a record that is written every few
+// seconds is no burden on etcd. Entries of usual length all fit; owners with the longest possible
+// names may use up the room sooner.
 const maxBytes = 128 << 10
 
-// surplus is how many of the oldest entries do not fit; the newest one always fits.
+// surplus returns how many of the oldest entries do not fit; the newest one always fits.
 func (r *Record) surplus() int {
 	size := 0
 	for i, e := range slices.Backward(r.Entries) {
@@ -24,7 +24,7 @@ func (r *Record) surplus() int {
 	return 0
 }
 
-// size is the largest number of bytes that an entry can take as JSON.
+// size returns the largest number of bytes that an entry can take as JSON.
 func (e Entry) size() int {
 	const (
 		entry   = 320 // names of fields, punctuation, numbers, times
@@ -43,7 +43,7 @@ func (e Entry) size() int {
 	return size
 }
 
-// quoted is the largest number of bytes that a text can take within a JSON string.
+// quoted returns the largest number of bytes that a text can take within a JSON string.
 func quoted(text string) int {
 	size := 0
 	for i := range len(text) {
@@ -62,8 +62,8 @@ func quoted(text string) int {
 // maxParties is how many bytes are kept of all names of one side.
 const maxParties = 256
 
-// summarize names the two sides of the newest transition for the table of records: a
-// column of a table shows one value and not a list of them.
+// summarize names the two sides of the newest transition for the table of records, whose columns
+// show one value and no list.
 func (r *Record) summarize() {
 	if len(r.Entries) == 0 {
 		return
@@ -87,8 +87,7 @@ func fit(text string, length int) string {
 	return cut(text, length-len("…"))
 }
 
-// tooMuch reports whether the owners are too many, or their names too long, to be kept
-// as they are.
+// tooMuch reports whether the owners are too many, or their names too long, to be kept.
 func tooMuch(owners []managedfields.Owner) bool {
 	return len(owners) > maxHolders || slices.ContainsFunc(owners, func(o managedfields.Owner) bool {
 		return holderOf(o) != Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}

@@ -12,7 +12,6 @@ import (
 // Kind says what happened to the owners of a path.
 type Kind string
 
-// The kinds of transitions.
 const (
 	// Claimed: the path had no owner, and now has one.
 	Claimed Kind = "claimed"
@@ -20,60 +19,59 @@ const (
 	Shared Kind = "shared"
 	// Taken: an owner lost the path, and another one holds it with a different value.
 	Taken Kind = "taken"
-	// Released: an owner gave the path up. The path remains, with other owners or
-	// with none, such as a field that the server sets to its default.
+	// Released: an owner gave the path up. The path remains, with other owners or with none, such
+	// as a field that the server sets to its default.
 	Released Kind = "released"
 	// Lost: an owner no longer holds the path, and another one does. It is unknown whether it was
 	// taken or given up: only the owners were seen, not the values, or there are none, as for an
 	// empty map that the API server does not store.
 	Lost Kind = "lost"
-	// Removed: the path left the object, and its owners with it. If the values were
-	// not seen, all that is known is that it has no owner any more.
+	// Removed: the path left the object, and its owners with it. If the values were not seen, it is
+	// only known that it has no owner any more.
 	Removed Kind = "removed"
 	// Given: the path was given to its present owners by the verb give. No value changed.
 	Given Kind = "given"
-	// Unclear: the owners changed, and nothing proves that the path was taken or
-	// given up. Why says what else may be the reason.
+	// Unclear: the owners changed, and nothing proves that the path was taken or given up. Why has
+	// another possible reason.
 	Unclear Kind = "unclear"
 )
 
-// Why says what keeps a change of owners from being called a takeover.
+// Why is the reason why a change of owners is not called a takeover.
 type Why string
 
 // The reasons for an [Unclear] transition.
 const (
-	// CrossVersion: the entries are of several API versions and are not converted. An
-	// entry of a version that is no longer served vanishes in the same way.
+	// CrossVersion: the entries are of several API versions and are not converted. An entry of a
+	// version that is no longer served vanishes in the same way.
 	CrossVersion Why = "cross-version"
-	// Bookkeeping: the API server moved the path to or from a manager of its own
-	// making, before-first-apply or ancient-changes.
+	// Bookkeeping: the API server moved the path to or from a manager of its own,
+	// before-first-apply or ancient-changes.
 	Bookkeeping Why = "bookkeeping"
 	// Reset: all managed fields were cleared.
 	Reset Why = "reset"
-	// Migration: a tool went from client-side to server-side apply and took its entry
-	// along, or moved that of another tool as a whole.
+	// Migration: a tool changed from client-side to server-side apply and moved its entry, or moved
+	// another tool's as a whole.
 	Migration Why = "migration"
 	// SameValue: the value did not change. Entries were edited, or a mutating webhook
 	// restored the value (k/k#129960).
 	SameValue Why = "same value"
 )
 
-// Transition is one path changing owners from one version of an object to the
-// next.
+// Transition is a path that changes owners from one version of an object to the next.
 type Transition struct {
 	Path fieldpath.Path
 	// Before and After are all owners of the path, sorted.
 	Before, After []managedfields.Owner
 	Kind          Kind
-	// Why is set where Kind is Unclear.
+	// Why is set if Kind is Unclear.
 	Why Why
-	// Forced is set for a takeover by an apply, which needs force. It is inferred:
-	// nothing in the object or in an admission request states it.
+	// Forced is set for a takeover by an apply, which needs force. It is inferred: neither the
+	// object nor the admission request states it.
 	Forced bool
 }
 
-// Notable reports whether the transition is worth recording: an owner lost a path
-// that another one holds.
+// Notable reports whether the transition is worth recording: an owner lost a path that another one
+// holds.
 func (t Transition) Notable() bool {
 	return len(t.After) > 0 && (t.Kind == Taken || t.Kind == Released || t.Kind == Lost || t.Kind == Given)
 }
@@ -84,7 +82,7 @@ func (t Transition) Lost() []managedfields.Owner { return without(t.Before, t.Af
 // Gained returns the owners that did not hold the path before.
 func (t Transition) Gained() []managedfields.Owner { return without(t.After, t.Before) }
 
-// String describes it in one line.
+// String describes the transition in one line.
 func (t Transition) String() string {
 	text := t.Path.String() + " " + string(t.Kind)
 	switch t.Kind {
@@ -127,8 +125,7 @@ func names(owners []managedfields.Owner) string {
 
 func applies(o managedfields.Owner) bool { return o.Operation == managedfields.Apply }
 
-// isReal reports whether a manager is a real writer and not the API server's
-// bookkeeping.
+// isReal reports whether a manager is a real writer and not the API server's bookkeeping.
 func isReal(o managedfields.Owner) bool {
 	return o.Manager != ancientChanges && o.Manager != managedfields.BeforeFirstApply
 }
@@ -141,9 +138,9 @@ func has(owners []managedfields.Owner, owner managedfields.Owner) bool {
 // updaters of an object that has more than ten.
 const ancientChanges = "ancient-changes"
 
-// Hand marks transitions that were seen with values as given away, as the sender's field
-// manager says. It is believed only as far as the objects bear it out: a path whose value changed is
-// taken, whoever the sender is, and so is one that the sender kept.
+// Hand marks transitions with known values as given away, as the sender's field manager says. It
+// believes that only if the objects agree: a path whose value changed is taken, whoever the sender
+// is, and so is one that the sender kept.
 func Hand(transitions []Transition) {
 	for i := range transitions {
 		t := &transitions[i]
@@ -155,15 +152,15 @@ func Hand(transitions []Transition) {
 	}
 }
 
-// Outcome says what became of an occurrence that was passed to a recorder.
+// Outcome is the result for an occurrence that was passed to a recorder.
 type Outcome int
 
 const (
-	// OutcomeRecorded says that it is in a record, or needs no record.
+	// OutcomeRecorded: it is in a record, or needs none.
 	OutcomeRecorded Outcome = iota
-	// OutcomeLeft says that this replica does not record it; the leader does.
+	// OutcomeLeft: this replica does not record it; the leader does.
 	OutcomeLeft
-	// OutcomeLost says that it is in no record and never will be. The caller has to declare a gap
-	// in the history.
+	// OutcomeLost: it is in no record and never will be. The caller has to declare a gap in the
+	// history.
 	OutcomeLost
 )

@@ -2,9 +2,9 @@ package ownership
 
 import "slices"
 
-// Verdicts are the classifications of the transitions of one write: the kind of each,
-// why, and whether it was forced. They take one byte each, however long the path, so
-// that many can be kept until their write is seen to be committed.
+// Verdicts are the classifications of the transitions of one write: the kind of each, why, and
+// whether it was forced. They take one byte each, so that many can be kept until their write is
+// seen to be committed.
 type Verdicts struct{ codes string }
 
 // verdict is one classification; its code is its position among all of them.
@@ -14,7 +14,7 @@ type verdict struct {
 	forced bool
 }
 
-// verdicts are all that are possible.
+// verdicts returns all possible ones.
 func verdicts() []verdict {
 	return []verdict{
 		{kind: Claimed},
@@ -33,8 +33,8 @@ func verdicts() []verdict {
 	}
 }
 
-// VerdictsOn returns the verdicts on the transitions between two versions, as
-// [BetweenObjects] returns them.
+// VerdictsOn returns the verdicts on the transitions between two versions, as [BetweenObjects]
+// returns them.
 func VerdictsOn(transitions []Transition) Verdicts {
 	all := verdicts()
 	codes := make([]byte, len(transitions))
@@ -44,12 +44,11 @@ func VerdictsOn(transitions []Transition) Verdicts {
 	return Verdicts{string(codes)}
 }
 
-// Size is the number of bytes they take.
+// Size returns their number of bytes.
 func (v Verdicts) Size() int { return len(v.codes) }
 
-// On sets the verdicts on transitions between the same two versions that were found
-// without values. It reports whether there is one for each; otherwise it changes
-// nothing.
+// On sets the verdicts on transitions between the same two versions that were found without values.
+// It reports whether there is one for each; otherwise it changes nothing.
 func (v Verdicts) On(transitions []Transition) bool {
 	all := verdicts()
 	if len(v.codes) != len(transitions) || slices.ContainsFunc([]byte(v.codes), func(c byte) bool { return int(c) >= len(all) }) {

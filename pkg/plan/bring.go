@@ -8,10 +8,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// bringers returns the objects of the set that may make the server serve an item's
-// kind: a CRD that has the version, an APIService of the group version, and
-// workloads whose account holds a role that names the group. A role for all groups
-// proves nothing.
+// bringers returns the objects of the set that may make the server serve an item's kind: a CRD that
+// has the version, an APIService of the group version, and workloads whose account holds a role
+// that names the group. A role for all groups proves nothing.
 func (b *builder) bringers(it Item) []object.Key {
 	if it.Kind.Resource != "" || object.IsBuiltIn(it.GVK.Group) {
 		return nil
@@ -36,8 +35,7 @@ func (b *builder) onlyIn(it Item) []string {
 	return slices.Sorted(maps.Keys(d.served))
 }
 
-// operators returns the workloads of the set whose account holds a role that names
-// the API group.
+// operators returns the workloads of the set whose account holds a role that names the API group.
 func (b *builder) operators(group string) []object.Key {
 	if b.operatorsOf == nil {
 		b.operatorsOf = map[string][]object.Key{}
@@ -72,8 +70,7 @@ func (b *builder) rolesNaming(group string) map[object.Key]bool {
 	return roles
 }
 
-// accounts returns the service accounts to which bindings in the set give one of the
-// roles.
+// accounts returns the service accounts that bindings in the set give one of the roles.
 func (b *builder) accounts(roles map[object.Key]bool) map[object.Key]bool {
 	accounts := map[object.Key]bool{}
 	for _, n := range b.nodes {
@@ -93,13 +90,12 @@ func (b *builder) accounts(roles map[object.Key]bool) map[object.Key]bool {
 	return accounts
 }
 
-// accountOf returns the service account as which an item runs pods; false if it runs
-// none.
+// accountOf returns the service account of an item's Pods; false if it runs none.
 func accountOf(it Item) (object.Key, bool) {
 	spec, ok := podSpec(it)
 	name := text(spec, "serviceAccountName")
 	if name == "" {
-		name = text(spec, "serviceAccount") // the field's old name, which still works
+		name = text(spec, "serviceAccount") // The field's old name still works.
 	}
 	if name == "" {
 		name = "default"
@@ -107,12 +103,12 @@ func accountOf(it Item) (object.Key, bool) {
 	return object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: name}, ok
 }
 
-// networkFirst puts the network before other workloads if a network plugin is in the
-// set: on a bare cluster all other pods wait for it.
+// networkFirst puts the network before other workloads if a network plugin is in the set: on a bare
+// cluster all other Pods wait for it.
 //
 // Workloads that run without a network go with it, since the plugin may wait for them: its
-// operator, the cloud controller. Everything that these refer to is configuration, which is there
-// already.
+// operator, the cloud controller. All that these refer to is configuration, which is applied by
+// then.
 func (b *builder) networkFirst() {
 	if !slices.ContainsFunc(b.nodes, func(n node) bool { return isNetworkPlugin(n.Item) }) {
 		return
@@ -125,10 +121,10 @@ func (b *builder) networkFirst() {
 	}
 }
 
-// isNetworkPlugin reports whether an item provides the network of a node's pods. It
-// recognizes what every such plugin has to be: one pod on each node, even on one that
-// is not ready (for lack of a network), in the node's own network, which writes where
-// the container runtime looks for CNI plugins or their settings.
+// isNetworkPlugin reports whether an item provides the network of a node's Pods. It recognizes what
+// every such plugin is: one Pod on each node, even on one that is not ready (for lack of a
+// network), in the node's own network, which writes to where the container runtime looks for CNI
+// plugins or their settings.
 func isNetworkPlugin(it Item) bool {
 	if it.GVK.GroupKind() != (groupKind{Group: "apps", Kind: "DaemonSet"}) {
 		return false
@@ -137,8 +133,8 @@ func isNetworkPlugin(it Item) bool {
 	return runsWithoutNetwork(spec) && slices.ContainsFunc(mapsOf(spec["volumes"]), isCNIFolder)
 }
 
-// runsWithoutNetwork reports whether pods run on a node that has no pod network yet:
-// they use the node's own, and are scheduled although the node is not ready.
+// runsWithoutNetwork reports whether Pods run on a node that has no Pod network yet: they use the
+// node's own, and are scheduled although the node is not ready.
 func runsWithoutNetwork(spec map[string]any) bool {
 	ownNetwork, _ := spec["hostNetwork"].(bool)
 	return ownNetwork && slices.ContainsFunc(mapsOf(spec["tolerations"]), toleratesNotReady)
@@ -162,8 +158,8 @@ func toleratesNotReady(toleration map[string]any) bool {
 	}
 }
 
-// isCNIFolder reports whether a volume is a folder of the node for CNI plugins or
-// their settings: /opt/cni/bin, /etc/cni/net.d, or the equivalent of a distribution.
+// isCNIFolder reports whether a volume is a folder of the node for CNI plugins or their settings:
+// /opt/cni/bin, /etc/cni/net.d, or the equivalent of a distribution.
 func isCNIFolder(volume map[string]any) bool {
 	host, _ := volume["hostPath"].(map[string]any)
 	return slices.ContainsFunc(strings.Split(text(host, "path"), "/"), func(part string) bool {

@@ -15,21 +15,19 @@ import (
 type class int
 
 const (
-	// crds: CRDs and namespaces, what makes other objects possible in the first place.
+	// crds: CRDs and namespaces, without which other objects cannot exist.
 	crds class = iota
-	// configuration: what others refer to, or what shapes them when they are
-	// written.
+	// configuration: objects that others refer to, or that change others as they are written.
 	configuration
-	// network: what gives Pods a network, and what runs without one. Used only if a
+	// network: objects that give Pods a network, and those that run without one. Used only if a
 	// network plugin is in the set.
 	network
 	// workloads: everything else, including custom objects.
 	workloads
-	// webhookConfigurations: what intercepts requests. The programs behind it must run
-	// first, or it would block the rest of the set.
+	// webhookConfigurations: they intercept requests. Their programs must run first, or they would
+	// block the rest of the set.
 	webhookConfigurations
-	// unknown: kinds that the operators, CRDs or aggregated APIs of the set
-	// may provide.
+	// unknown: kinds that the operators, CRDs or aggregated APIs of the set may provide.
 	unknown
 )
 
@@ -51,8 +49,8 @@ func (c class) String() string {
 	return ""
 }
 
-// classOf returns the class of a kind. Scope and existence of a kind come from the
-// cluster; its purpose has to be known, so these are Kubernetes' own kinds.
+// classOf returns the class of a kind. Scope and existence of a kind come from the cluster; its
+// purpose has to be known, so these are Kubernetes' own kinds.
 func classOf(gk groupKind) class {
 	switch gk.Group {
 	case coreGroup:
@@ -86,8 +84,8 @@ func classOfCore(kind string) class {
 	return workloads
 }
 
-// place is an item's position in the plan: the step within the class. Each place in
-// use becomes one phase.
+// place is an item's position in the plan: the step within the class. Each used place becomes one
+// phase.
 type place struct {
 	class class
 	step  int
@@ -104,9 +102,9 @@ func (p place) String() string {
 	return p.class.String() + " " + strconv.Itoa(p.step+1)
 }
 
-// BuiltinKinds returns what is known without a server of the kinds in Kubernetes' own
-// groups: whether they have a namespace. It does not imply that a server has the
-// kind, in this version or any other. Kinds of other groups are left out.
+// BuiltinKinds returns what is known without a server of the kinds in Kubernetes' own groups:
+// whether they have a namespace. It does not imply that a server has the kind, in this version or
+// any other. It leaves out other groups.
 func BuiltinKinds(manifests []object.Manifest) map[schema.GroupVersionKind]object.Kind {
 	kinds := map[schema.GroupVersionKind]object.Kind{}
 	for _, m := range manifests {
@@ -118,8 +116,7 @@ func BuiltinKinds(manifests []object.Manifest) map[schema.GroupVersionKind]objec
 	return kinds
 }
 
-// withoutNamespace returns the kinds of one of Kubernetes' own groups that have no
-// namespace. All others have one.
+// withoutNamespace returns the cluster-scoped kinds of one of Kubernetes' own groups.
 func withoutNamespace(group string) []string {
 	switch group {
 	case coreGroup:
@@ -181,7 +178,7 @@ func text(fields map[string]any, key string) string {
 	return s
 }
 
-// mapsOf returns the maps of a list.
+// mapsOf returns the maps in a list.
 func mapsOf(list any) []map[string]any {
 	items, _ := list.([]any)
 	var out []map[string]any
@@ -200,7 +197,7 @@ func annotation(it Item, key string) string {
 	return text(annotations, key)
 }
 
-// podSpec returns the spec of the pods that an item runs; false if it runs none.
+// podSpec returns the spec of an item's Pods; false if it runs none.
 func podSpec(it Item) (map[string]any, bool) {
 	at := []string{"spec", "template", "spec"}
 	switch it.GVK.GroupKind() {

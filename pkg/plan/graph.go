@@ -16,7 +16,7 @@ type builder struct {
 	crds    map[groupKind]crd
 	nodes   []node
 	index   map[object.Key]int
-	// but are the objects to leave out; faulty are those found to be at fault.
+	// but are objects to leave out; faulty are those found to be faulty.
 	but, faulty map[object.Key]bool
 	warnings    []Warning
 	operatorsOf map[string][]object.Key // by API group; a cache
@@ -28,9 +28,9 @@ type node struct {
 	place place
 }
 
-// identity is the key under which an item is found. If the scope is unknown, the
-// item counts as namespaced: two of them with the same key are one object, whichever
-// scope the kind turns out to have.
+// identity is the key under which an item is found. If the scope is unknown, the item counts as
+// namespaced: two of them with the same key are one object, whichever scope the kind turns out to
+// have.
 func (b *builder) identity(it Item) object.Key {
 	key := it.Key()
 	if !it.known() && key.Namespace == "" {
@@ -39,8 +39,8 @@ func (b *builder) identity(it Item) object.Key {
 	return key
 }
 
-// find looks up an object by the name that a manifest gives it. One whose scope is
-// still unknown may be named either way.
+// find looks up an object by the name that a manifest gives it. If its scope is still unknown, the
+// manifest may name it either way.
 func (b *builder) find(key object.Key) (int, bool) {
 	i, ok := b.index[key]
 	if ok || key.Namespace != "" {
@@ -59,8 +59,7 @@ func (b *builder) need(i, on int) {
 	}
 }
 
-// kind returns what is known of a kind: what the cluster says, or what a CRD
-// of the set says, or nothing.
+// kind returns what is known of a kind, from the cluster or a CRD of the set.
 func (b *builder) kind(gvk schema.GroupVersionKind) object.Kind {
 	if kind, ok := b.options.Kinds[gvk]; ok {
 		kind.GVK = gvk
@@ -72,10 +71,9 @@ func (b *builder) kind(gvk schema.GroupVersionKind) object.Kind {
 	return object.Kind{}
 }
 
-// references returns the objects, in the set or not, that must exist when the item
-// is written. Only those count whose absence makes the API server refuse the item,
-// or makes the cluster treat it differently. Most references are not of that sort:
-// a Deployment waits for its ConfigMap on its own.
+// references returns the objects, in the set or not, that must exist when the item is written:
+// those without which the API server refuses the item, or the cluster treats it differently. Most
+// references do not count: a Deployment waits for its ConfigMap on its own.
 func (b *builder) references(it Item) []object.Key {
 	var keys []object.Key
 	if namespace := b.identity(it).Namespace; namespace != "" {
@@ -86,11 +84,11 @@ func (b *builder) references(it Item) []object.Key {
 	}
 	switch it.GVK.GroupKind() {
 	case groupKind{Group: rbacGroup, Kind: "RoleBinding"}, groupKind{Group: rbacGroup, Kind: "ClusterRoleBinding"}:
-		// A user who may not bind any role has to hold every permission of this
-		// one, so the API server looks the role up.
+		// A user who may not bind any role must hold every permission of this one, so the API
+		// server looks the role up.
 		keys = append(keys, roleOf(it))
 	case groupKind{Kind: "Pod"}:
-		// Admission refuses a pod whose account or classes do not exist.
+		// Admission refuses a Pod whose account or classes do not exist.
 		spec, _ := it.Object.Object["spec"].(map[string]any)
 		keys = append(keys,
 			object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: text(spec, "serviceAccountName")},
@@ -105,7 +103,7 @@ func (b *builder) references(it Item) []object.Key {
 		}
 	}
 	if !it.known() {
-		// An aggregated API of the set may be the one that serves it.
+		// An aggregated API of the set may serve it.
 		name := it.GVK.Version + "." + it.GVK.Group
 		keys = append(keys, object.Key{Group: serviceGroup, Kind: "APIService", Name: name})
 	}
@@ -114,7 +112,7 @@ func (b *builder) references(it Item) []object.Key {
 
 // arrange gives each node the earliest place that its class and its needs permit.
 func (b *builder) arrange() error {
-	waiting := make([]int, len(b.nodes)) // for how many needs a node still waits
+	waiting := make([]int, len(b.nodes)) // how many needs each node still waits for
 	wanted := make([][]int, len(b.nodes))
 	var ready []int
 	for i, n := range b.nodes {
@@ -160,9 +158,8 @@ func (b *builder) classify() {
 		hasDefinitions = hasDefinitions || n.place.class == crds
 	}
 	for i := range b.nodes {
-		// Bindings come one step after their roles. If there is a phase of
-		// CRDs anyway, roles that can be in it save the bindings a step of
-		// their own.
+		// Bindings come one step after their roles. If there is a phase of CRDs anyway, roles that
+		// can be in it save the bindings a step of their own.
 		n := &b.nodes[i]
 		if hasDefinitions && len(n.needs) == 0 && n.known() && isRole(n.GVK.GroupKind()) {
 			n.place.class = crds
@@ -194,14 +191,13 @@ func (b *builder) phases() []Phase {
 	return phases
 }
 
-// dependsOnAnnotation names what has to be applied before an object. The format is
-// that of cli-utils, Config Sync and kpt: references separated by commas, each
-// GROUP/KIND/NAME, or GROUP/namespaces/NAMESPACE/KIND/NAME; the group of the core
-// kinds is empty.
+// dependsOnAnnotation names what has to be applied before an object. The format is that of
+// cli-utils, Config Sync and kpt: references separated by commas, each GROUP/KIND/NAME, or
+// GROUP/namespaces/NAMESPACE/KIND/NAME; the core group is empty.
 const dependsOnAnnotation = "config.kubernetes.io/depends-on"
 
-// dependsOn reads the annotation. Every malformed reference is an error, because
-// the order that its author relies on would be lost.
+// dependsOn parses the annotation. Every malformed reference is an error, because the order that
+// its author relies on would be lost.
 func dependsOn(it Item) ([]object.Key, []error) {
 	value := annotation(it, dependsOnAnnotation)
 	if strings.TrimSpace(value) == "" {

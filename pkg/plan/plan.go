@@ -1,7 +1,7 @@
-// Package plan orders objects into phases; objects of one phase may be applied in parallel. Start
+// Package plan orders objects into phases; objects of one phase may be applied concurrently. Start
 // with [Build]. A class is the earliest place of an object (CRDs and namespaces, configuration,
-// network, workloads, webhooks, unknown kinds), and a need outranks it. It is pure: kinds come in,
-// nothing is read or sent.
+// network, workloads, webhooks, unknown kinds), and a need outranks it. It is pure: it reads and
+// sends nothing.
 package plan
 
 import (
@@ -18,39 +18,37 @@ import (
 
 // Options are what Build needs besides the manifests.
 type Options struct {
-	// Kinds that the cluster serves, among those in the manifests. A kind that is
-	// missing here is looked up in the CRDs of the set.
+	// Kinds are those of the manifests that the cluster serves. A missing kind is looked up in the
+	// CRDs of the set.
 	Kinds map[schema.GroupVersionKind]object.Kind
-	// Namespace for objects of namespaced kinds that name none. Empty stands for
-	// "default".
+	// Namespace is for objects of namespaced kinds without one. Empty means "default".
 	Namespace string
 	// Enforced makes another namespace in a manifest an error: the user gave -n.
 	Enforced bool
-	// SkipInvalid leaves out the objects at fault and lists them in [Plan].Invalid
-	// instead of failing the plan. A cycle of needs always fails it.
+	// SkipInvalid leaves out faulty objects and lists them in [Plan].Invalid instead of failing the
+	// plan. A cycle of needs always fails it.
 	SkipInvalid bool
-	// LastWins keeps the last of several manifests of one object, with a warning, as
-	// kubectl does; otherwise different content is a fault.
+	// LastWins keeps the last of several manifests of one object, with a warning, as kubectl does;
+	// otherwise different content is a fault.
 	LastWins bool
 }
 
 // Plan is a set of objects in order.
 type Plan struct {
-	// Phases, none of them empty.
+	// Phases are never empty.
 	Phases []Phase
-	// Warnings, in the order of the input.
+	// Warnings are in the order of the input.
 	Warnings []Warning
-	// Invalid are the faults of the objects that were left out, with
-	// [Options].SkipInvalid.
+	// Invalid are the faults of objects that were left out, with [Options].SkipInvalid.
 	Invalid []error
 }
 
-// Phase is a group of objects that may be applied in parallel.
+// Phase is a group of objects that may be applied concurrently.
 type Phase struct {
-	// Name for people, unique in the plan: "CRDs and namespaces", "configuration",
+	// Name is for people, and unique in the plan: "CRDs and namespaces", "configuration",
 	// "workloads", "workloads 2", …
 	Name string
-	// Items in the order of the input.
+	// Items are in the order of the input.
 	Items []Item
 }
 
@@ -63,53 +61,50 @@ func (p Phase) Refs() []object.Ref {
 	return refs
 }
 
-// Item is one object with its scope settled: the namespace is set if the kind has
-// one, and unset if it has none. If the scope is unknown, the namespace is as written
-// until [Item.Resolve].
+// Item is one object with a known scope: the namespace is set if the kind has one, and unset if it
+// has none. If the scope is unknown, the namespace is as written until [Item.Resolve].
 type Item struct {
 	object.Ref
 	Source object.Source
-	// Object is the manifest as it will be sent. It shares its values with the
-	// manifest: callers that change it make a copy.
+	// Object is the manifest as it will be sent. It shares its values with the manifest: callers
+	// that change it make a copy.
 	Object *unstructured.Unstructured
-	// Kind as the cluster serves it. Its Resource is empty if the cluster does not
+	// Kind is the kind as the cluster serves it. Its Resource is empty if the cluster does not
 	// serve it yet; all of it is empty if no CRD in the set has it either.
 	Kind object.Kind
-	// Needs are objects of earlier phases without which this one cannot exist: its
-	// namespace, its CRD, what the API server looks up when it is written,
-	// what its depends-on annotation names. Only objects of the set are listed.
+	// Needs are objects of earlier phases without which this one cannot exist: its namespace, its
+	// CRD, what the API server looks up when it is written, what its depends-on annotation names.
+	// Only objects of the set are listed.
 	Needs []object.Key
-	// Bringers are objects of the set that may make the server serve the kind, if it
-	// does not do so yet. Without any there is no point in waiting for it.
+	// Bringers are objects of the set that may make the server serve the kind, if it does not do so
+	// yet. Without any, waiting for it is pointless.
 	Bringers []object.Key
-	// OnlyIn are the versions in which a CRD in the set has the kind, if it
-	// lacks the one that the object is written in.
+	// OnlyIn are the versions in which a CRD in the set has the kind, if it lacks the object's.
 	OnlyIn []string
 }
 
-// Warning is something that does not keep an object from being applied.
+// Warning is about an object that can be applied all the same.
 type Warning struct {
 	Ref    object.Ref
 	Source object.Source
-	// Text is one line; it names neither Ref nor Source. Detail ends it, and is about this object
-	// alone.
+	// Text is one line; it names neither Ref nor Source. Detail ends it, and concerns only this
+	// object.
 	Text, Detail string
 }
 
-// Build settles the scope of the manifests and puts them in order. Within a phase
-// they keep the order of the input, so the same input gives the same plan.
+// Build finds the scope of the manifests and orders them. Within a phase they keep the order of the
+// input, so the same input gives the same plan.
 //
-// A kind that the cluster does not serve takes its scope from its CRD in the
-// set. A kind without a CRD does not fail the plan either: an operator in the
-// set may install it, so it comes last, with an empty Kind.
+// A kind that the cluster does not serve takes its scope from its CRD in the set. A kind without a
+// CRD does not fail the plan either: an operator in the set may install it, so it comes last, with
+// an empty Kind.
 //
-// An object that is in the set twice with the same content counts once, with a
-// warning. With other content (or at another version) it is a fault, because nothing
-// shows which of the two is meant.
+// An object that is in the set twice with the same content counts once, with a warning. With other
+// content (or at another version) it is a fault, because nothing shows which one is meant.
 //
-// The error joins all faults: namespaces that contradict -n, objects that are in the
-// set twice, malformed depends-on annotations, and, if there are none of these, a
-// *[CycleError] for each cycle of needs.
+// The error joins all faults: namespaces that contradict -n, objects that are in the set twice,
+// malformed depends-on annotations, and, if there are none of these, a *[CycleError] for each cycle
+// of needs.
 func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 	b, faults := gather(manifests, o, nil)
 	if !o.SkipInvalid && len(faults) > 0 {
@@ -128,17 +123,15 @@ func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 	return &Plan{Phases: b.phases(), Warnings: b.warnings, Invalid: faults}, nil
 }
 
-// Faults returns the faults that can be found without a cluster: those that Build
-// finds whatever kinds the cluster serves. With them a broken input is reported
-// completely without a request.
+// Faults returns the faults that can be found without a cluster: those that Build finds whatever
+// kinds the cluster serves. They let a broken input be reported completely without a request.
 func Faults(manifests []object.Manifest, o Options) []error {
 	o.Kinds = nil
 	_, faults := gather(manifests, o, nil)
 	return faults
 }
 
-// gather makes a graph of the manifests, leaving out some objects, and reports what
-// is wrong with them.
+// gather makes a graph of the manifests, leaving out some objects, and reports their faults.
 func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*builder, []error) {
 	b := &builder{
 		options: o,
@@ -161,7 +154,7 @@ func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*b
 	return b, faults
 }
 
-// add settles one manifest and adds it to the set unless it is there already.
+// add adds a manifest to the set unless it is there already.
 func (b *builder) add(m object.Manifest) []error {
 	it := Item{Ref: m.Ref(), Source: m.Source, Object: m.Object}
 	it, err := it.settle(b.kind(it.GVK), b.options)
@@ -182,8 +175,7 @@ func (b *builder) add(m object.Manifest) []error {
 
 // again handles an object that is already in the set.
 func (b *builder) again(first, it Item) []error {
-	// If the scope is still unknown, an object may be written with the namespace and
-	// without.
+	// If the scope is still unknown, an object may be written with and without its namespace.
 	namespace := b.identity(it).Namespace
 	if reflect.DeepEqual(first.fieldsIn(namespace), it.fieldsIn(namespace)) {
 		b.warnings = append(b.warnings, Warning{
@@ -208,7 +200,7 @@ func (b *builder) again(first, it Item) []error {
 	return append(faults, it.twice(first))
 }
 
-// twice is the fault of an item that is in the input at another place, too.
+// twice returns the fault of an item that is also at another place of the input.
 func (it Item) twice(other Item) error {
 	return it.fault("the same object is in the input twice, with different content", ": also at "+other.Source.String(),
 		"remove one of them, or let the last one count: --duplicates=last")
@@ -231,8 +223,8 @@ func (b *builder) link(i int) []error {
 	for _, key := range named {
 		on, ok := b.find(key)
 		if !ok {
-			// It may be in the cluster, from an earlier run or another tool: no
-			// reason to refuse the rest. cli-utils makes it an error.
+			// It may be in the cluster, from an earlier run or another tool: no reason to refuse
+			// the rest. cli-utils makes it an error.
 			b.warnings = append(b.warnings, Warning{
 				Ref: it.Ref, Source: it.Source,
 				Text: fmt.Sprintf("depends on %s, which is not in the input: the order is not guaranteed", key.Ref()),
@@ -244,10 +236,10 @@ func (b *builder) link(i int) []error {
 	return faults
 }
 
-// CycleError is a cycle of objects each of which needs the next, and the last the
-// first: none of them can be applied before the others.
+// CycleError is a cycle of objects each of which needs the next, and the last the first: none can
+// be applied before the others.
 type CycleError struct {
-	// Members of the cycle, starting with the first in the input.
+	// Members are the objects of the cycle, starting with the first in the input.
 	Members []Member
 }
 
@@ -269,13 +261,12 @@ func (e *CycleError) Error() string {
 	return b.String()
 }
 
-// Hint says what to do about it.
 func (e *CycleError) Hint() string {
 	return "an arrow means \"needs\"; remove one of them from a " + dependsOnAnnotation + " annotation"
 }
 
-// cycles finds cycles among the nodes that wait for each other: one for each
-// strongly connected group, so that each error can be corrected on its own.
+// cycles finds cycles among the nodes that wait for each other: one for each strongly connected
+// group, so that each error can be corrected on its own.
 func (b *builder) cycles(waiting []int) error {
 	var (
 		faults []error
@@ -307,8 +298,8 @@ func (b *builder) cycles(waiting []int) error {
 	return errors.Join(faults...)
 }
 
-// cycle returns the cycle that closes at a node of the path, or nil if a part of it
-// has been reported already.
+// cycle returns the cycle that closes at a node of the path, or nil if a part of it has been
+// reported already.
 func (b *builder) cycle(path []int, at int, reported []bool) error {
 	start := len(path) - 1
 	for path[start] != at {

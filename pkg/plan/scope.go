@@ -9,9 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Resolve returns the item with what the cluster says of its kind, once it serves
-// it. It settles the namespace as Build would have done, with the same error. Needs
-// of other items keep naming it as it was in the plan.
+// Resolve returns the item with its kind once the cluster serves it. It sets the namespace as Build
+// would have done, with the same error. Needs of other items keep its key from the plan.
 func (it Item) Resolve(kind object.Kind, o Options) (Item, error) {
 	return it.settle(kind, o)
 }
@@ -19,7 +18,7 @@ func (it Item) Resolve(kind object.Kind, o Options) (Item, error) {
 // known reports whether the scope is known.
 func (it Item) known() bool { return !it.Kind.GVK.Empty() }
 
-// settle gives the item its kind and its namespace. The kind may be unknown.
+// settle gives the item its kind, which may be unknown, and its namespace.
 func (it Item) settle(kind object.Kind, o Options) (Item, error) {
 	it.Kind = kind
 	written := it.Namespace
@@ -51,8 +50,8 @@ func (o Options) namespace() string {
 	return o.Namespace
 }
 
-// inNamespace returns the object with this namespace, or with none. Only the changed part is
-// copied, the rest is shared.
+// inNamespace returns the object with this namespace, or with none. It copies only the changed
+// part.
 func inNamespace(u *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
 	old, _ := u.Object["metadata"].(map[string]any)
 	written, has := old["namespace"]
@@ -72,15 +71,14 @@ func inNamespace(u *unstructured.Unstructured, namespace string) *unstructured.U
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// crd is what a CustomResourceDefinition of the set says of its kind.
+// crd is the part of a CustomResourceDefinition that the plan needs.
 type crd struct {
 	key        object.Key
 	namespaced bool
 	served     map[string]bool // versions
 }
 
-// crdsOf reads the CRDs of a set. It ignores incomplete ones; the API
-// server will say what is wrong with them.
+// crdsOf reads the CRDs of a set. It ignores incomplete ones, which the API server will report.
 func crdsOf(manifests []object.Manifest) map[groupKind]crd {
 	crds := map[groupKind]crd{}
 	for _, m := range manifests {

@@ -15,22 +15,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
-// heldUpError says that the apply is invalid as long as an adopted manager still owns its
-// fields: a list item that is to go, for instance, still has the name or number that
-// another one gets. A dry run cannot move ownership first.
+// heldUpError says that the apply is invalid as long as an adopted manager still owns its fields: a
+// list item that is to go, for instance, still has the name or number that another one gets. A dry
+// run cannot move ownership first.
 type heldUpError struct {
 	conflicts []managedfields.Conflict
-	// alone is what the server makes of the manifest as a new object; nil if it refused to
-	// say.
+	// alone is the manifest as a new object, completed by the server; nil if the server refused
+	// that.
 	alone *unstructured.Unstructured
 }
 
 func (e *heldUpError) Error() string { return "not valid before the adoption" }
 
-// moved predicts an apply that is valid only once the adopted fields are ours. The server
-// says what it makes of the manifest alone. That replaces what we own and will own of the
-// live object, and a dry-run update lets the server check and complete the whole. It
-// returns false if the object changed meanwhile.
+// moved predicts an apply that is valid only once the adopted fields are ours. The server completes
+// the manifest alone. That replaces what we own and will own of the live object, and a dry-run
+// update lets the server check and complete the whole. moved returns false if the object has
+// changed.
 func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why *heldUpError) bool {
 	var answer *unstructured.Unstructured
 	if why.alone != nil {
@@ -80,11 +80,10 @@ func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, a
 	return answer, unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
 }
 
-// heldUp returns a *heldUpError if the server seems to refuse an apply only because what
-// is to be adopted is not ours yet, and nil otherwise. It seems so if the manifest is
-// valid as a new object. The server may refuse a second object of the kind for reasons of
-// its own, such as a quota, or a port that the first one has; then it seems so if what the
-// refusal names is held by the adopted managers.
+// heldUp returns a *heldUpError if the server seems to refuse an apply only because the adopted
+// fields are not ours yet; nil otherwise. It seems so if the manifest is valid as a new object. The
+// server may refuse a second object of the kind for other reasons, such as a quota, or a port that
+// the first one has; then it seems so if adopted managers hold what the refusal names.
 func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, refusal error, contested []managedfields.Conflict) error {
 	alone, err := p.alone(ctx, server, in)
 	if err == nil || p.waitsForAdopted(in, refusal) || waitsForLeftovers(in, refusal) || unexplained(refusal) && !unexplained(err) {
@@ -93,8 +92,8 @@ func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, re
 	return nil
 }
 
-// waitsForAdopted reports whether adopted managers hold everything that is left behind in
-// the lists that the refusal names, or near one of the fields.
+// waitsForAdopted reports whether adopted managers hold everything that is left in the lists that
+// the refusal names, or near one of the fields.
 func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	areAdopted := func(owners []string) bool {
 		return len(owners) > 0 && !slices.ContainsFunc(owners, func(name string) bool {
@@ -112,8 +111,7 @@ func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	return false
 }
 
-// waitsForLeftovers reports whether everything that the server refuses lies in unions that
-// have leftovers.
+// waitsForLeftovers reports whether everything that the server refuses is in unions with leftovers.
 func waitsForLeftovers(in *Prediction, refusal error) bool {
 	causes := Causes(refusal)
 	return len(causes) > 0 && !slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool {
@@ -125,9 +123,9 @@ func waitsForLeftovers(in *Prediction, refusal error) bool {
 	})
 }
 
-// afterAdoption predicts what becomes of the fields that an adopted manager holds and the
-// manifest does not state. A dry run cannot move their ownership first, so they are
-// removed from the answer, and the server is asked to fill in the defaults of the rest.
+// afterAdoption predicts the fate of fields that an adopted manager holds and the manifest lacks. A
+// dry run cannot move their ownership first, so they are removed from the answer, and the server is
+// asked to fill in the defaults of the rest.
 func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Prediction) error {
 	dropped, err := adopt.Dropped(in.Live, in.Answer, p.Manager, in.Adoption)
 	if err != nil {
@@ -160,7 +158,7 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 	return unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
 }
 
-// AdoptedFrom returns, each once, the managers whose fields become ours, or became ours in
+// AdoptedFrom returns, without duplicates, the managers whose fields become ours, or became ours in
 // an earlier run that stopped before it applied.
 func (in *Prediction) AdoptedFrom() []string {
 	names := slices.Clone(in.Adoption.Earlier)
@@ -171,8 +169,8 @@ func (in *Prediction) AdoptedFrom() []string {
 	return slices.Compact(names)
 }
 
-// OnlyOwners reports whether an adoption is all that an apply does: the content stays,
-// except for the last-applied annotation, which was the adopted manager's.
+// OnlyOwners reports whether an adoption is all that an apply does: the content stays, except for
+// the last-applied annotation of the adopted manager.
 func (in *Prediction) OnlyOwners(changes []managedfields.Change) bool {
 	return len(in.AdoptedFrom()) > 0 && !slices.ContainsFunc(changes, func(c managedfields.Change) bool {
 		return c.Kind != managedfields.Removed || !managedfields.IsLastApplied(c.Path)

@@ -14,9 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// alone asks what the server would make of the manifest if there were no such
-// object yet, by a dry run under another name. A manifest that is valid alone does not prove
-// that what is refused is the change: it may be wrong beside what others set.
+// alone asks for the manifest as a new object, by a dry run under another name. A manifest that is
+// valid alone does not prove that the change was refused: it may be wrong beside fields of others.
 func (p Predictor) alone(ctx context.Context, server Server, in *Prediction, without ...fieldpath.Path) (*unstructured.Unstructured, error) {
 	twin := in.Body.DeepCopy()
 	twin.SetName(twinName(twin.GetName()))
@@ -32,7 +31,7 @@ func (p Predictor) alone(ctx context.Context, server Server, in *Prediction, wit
 	return answer, nil
 }
 
-// anew asks what the server would make of the manifest once the live object is deleted.
+// anew asks for the manifest as a new object after the live one is deleted.
 func (p Predictor) anew(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	freed := freedWith(in.Live, in.Body)
 	answer, err := p.alone(ctx, server, in, freed...)
@@ -49,8 +48,8 @@ func (p Predictor) anew(ctx context.Context, server Server, in *Prediction) (*un
 	return answer, nil
 }
 
-// freedWith returns what a Service states and has already: addresses and ports of the cluster, which
-// no other object may have as long as it exists.
+// freedWith returns the addresses and ports that a Service states and already has, which no other
+// object can have as long as it exists.
 func freedWith(live, body *unstructured.Unstructured) []fieldpath.Path {
 	if live == nil || live.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
 		return nil
@@ -85,8 +84,8 @@ func nodePortsOf(service *unstructured.Unstructured) []any {
 	return all
 }
 
-// addressInUse returns an error if a Service states an address that another one has: a dry run does
-// not find that. It can be seen from Kubernetes 1.33 on, if one may read it.
+// addressInUse returns an error if a Service states an address that another one has, which a dry
+// run does not find. It can be seen from Kubernetes 1.33 on, with the right to read it.
 func addressInUse(ctx context.Context, server Server, in *Prediction) error {
 	if in.Live == nil || in.Live.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
 		return nil
@@ -112,8 +111,8 @@ func addressInUse(ctx context.Context, server Server, in *Prediction) error {
 	return nil
 }
 
-// twinName is a name for the dry run. It is no longer than a label may be, which is the
-// limit for the names of some kinds.
+// twinName returns a name for the dry run, no longer than a label may be, which is the limit for
+// the names of some kinds.
 func twinName(name string) string {
 	const suffix = "-k8sconnect-probe"
 	if most := validation.DNS1123LabelMaxLength - len(suffix); len(name) > most {

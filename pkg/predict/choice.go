@@ -14,37 +14,37 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// YieldAnnotation on an object names paths, separated by commas, that are left to their
-// owners, as --yield does.
+// YieldAnnotation on an object lists paths, separated by commas, that are left to their owners, as
+// with --yield.
 const YieldAnnotation = "k8sconnect.io/yield"
 
-// RecreateAnnotation on an object, with the value "immutable", has it deleted and created
-// anew if the manifest changes an immutable field, as --recreate does.
+// RecreateAnnotation on an object, with the value "immutable", recreates it if the manifest changes
+// an immutable field, as --recreate does.
 const RecreateAnnotation = "k8sconnect.io/recreate"
 
-// Choice is the user's decision about contested paths. An empty part matches any; each part except
-// the path may be a glob.
+// Choice is the user's decision about paths in conflict. An empty part matches any; each part
+// except the path may be a glob.
 type Choice struct {
-	// Kind is a kind, a resource or its short name, with its group or without
-	// ("deployment", "deployments.apps", "deploy"), in lower case.
+	// Kind is a kind, a resource or its short name, with or without its group ("deployment",
+	// "deployments.apps", "deploy"), in lower case.
 	Kind string
-	// Namespace and Name of the object.
+	// Namespace and Name are the object's.
 	Namespace, Name string
-	// Manager of the owners that are meant. A choice with a manager speaks of nothing
-	// that such an owner does not hold; without one, it does not matter who owns a path.
+	// Manager limits the choice to paths that such a manager holds; without it, the owners of a
+	// path do not matter.
 	Manager string
-	// Path that is meant, and all below it. An empty path means every path.
+	// Path is the path, with all below it. Empty means every path.
 	Path fieldpath.Pattern
-	// From is where the choice is written: a file, with the line. Empty for a flag.
+	// From is the choice's place in a file, with the line. Empty for a flag.
 	From string
-	// Of is the conflict that the choice was made about: one to take it holds for no other
-	// value and no other owners. Nil for any.
+	// Of is the conflict that the choice was made about: a take holds only for this value and these
+	// owners. Nil for any.
 	Of *managedfields.Conflict
 }
 
-// ParseChoices reads what a flag states, such as deploy/web:manager=flux:.spec.replicas, and
-// several of those parted by commas. The word "all" for a path means every path. Paths are of
-// the object that was named last; commas inside brackets and quotes belong to the path.
+// ParseChoices parses a flag, such as deploy/web:manager=flux:.spec.replicas, and several choices
+// separated by commas. The path "all" means every path. Paths belong to the object that was named
+// last; commas inside brackets and quotes belong to the path.
 func ParseChoices(text string) ([]Choice, error) {
 	parts := splitList(text)
 	if len(parts) == 0 {
@@ -100,7 +100,7 @@ func parseChoice(text string) (Choice, error) {
 	return c, nil
 }
 
-// checkGlobs finds fault with what the choice names by patterns.
+// checkGlobs checks the patterns of the choice.
 func (c Choice) checkGlobs() error {
 	for _, glob := range []string{c.Kind, c.Namespace, c.Name, c.Manager} {
 		if !text.IsGlob(glob) {
@@ -112,12 +112,12 @@ func (c Choice) checkGlobs() error {
 
 const managerIs = "manager="
 
-// aKind is what names all objects of a kind, before the colon.
+// aKind matches what names all objects of a kind, before the colon.
 var aKind = regexp.MustCompile(`^[A-Za-z*][A-Za-z0-9.*-]*$`)
 
-// splitChoice cuts what names an object off a path. Names may hold colons
-// (system:node-reader), so the path's leading dot or bracket, or the word manager, tells
-// where it begins; where it has neither, it is what follows the last colon.
+// splitChoice splits the object from the path. Names may contain colons (system:node-reader), so
+// the path begins at its leading dot or bracket, or at the word manager; without either, it is what
+// follows the last colon.
 func splitChoice(text string) (object, path string) {
 	if text == "" || strings.HasPrefix(text, managerIs) || strings.IndexByte(".[", text[0]) >= 0 {
 		return "", text
@@ -147,8 +147,8 @@ func splitChoice(text string) (object, path string) {
 	}
 }
 
-// splitManager cuts the manager off a path: up to the colon before the path's leading dot or
-// bracket, or the whole. Quotes may be around it.
+// splitManager splits the manager from the path: up to the colon before the path's leading dot or
+// bracket, or the whole. It may be quoted.
 func splitManager(text string) (manager, path string, named bool) {
 	rest, named := strings.CutPrefix(text, managerIs)
 	if !named {
@@ -185,8 +185,7 @@ func (c Choice) Names(ref object.Ref, as object.Kind) bool {
 	return is(strings.ToLower(ref.GVK.Kind)) || as.Resource != "" && is(as.Resource) || slices.ContainsFunc(as.ShortNames, is)
 }
 
-// ParseObject reads KIND[/[NAMESPACE/]NAME]. Without a name, all objects of the kind are
-// meant.
+// ParseObject parses KIND[/[NAMESPACE/]NAME]. Without a name, it means all objects of the kind.
 func ParseObject(text string) (Choice, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) > 3 || slices.Contains(parts, "") || strings.ContainsAny(text, " :=,") {
@@ -202,7 +201,7 @@ func ParseObject(text string) (Choice, error) {
 	return c, nil
 }
 
-// Object is the part of the choice that names objects; empty for any.
+// Object returns the part of the choice that names objects; empty for any.
 func (c Choice) Object() string {
 	switch {
 	case c.Kind == "" && c.Name == "" && c.Namespace == "":
@@ -216,18 +215,18 @@ func (c Choice) Object() string {
 	}
 }
 
-// covers reports whether the choice applies to a path that these own.
+// covers reports whether the choice applies to a path with these owners.
 func (c Choice) covers(path fieldpath.Path, owners []managedfields.Owner) bool {
 	return c.Path.Covers(path) && c.meansAll(owners)
 }
 
-// settles reports whether a choice to take speaks of a conflict, as it is now.
+// settles reports whether a take applies to a conflict as it is now.
 func (c Choice) settles(now managedfields.Conflict) bool {
 	return c.covers(now.Path, now.Owners) && (c.Of == nil || c.Of.IsStill(now))
 }
 
-// meansAll reports whether the choice means all of the owners; one that names no manager
-// means whomever.
+// meansAll reports whether the choice applies to all of the owners; without a manager, it applies
+// to any.
 func (c Choice) meansAll(owners []managedfields.Owner) bool {
 	if c.Manager == "" {
 		return true
@@ -235,7 +234,7 @@ func (c Choice) meansAll(owners []managedfields.Owner) bool {
 	return len(owners) > 0 && !slices.ContainsFunc(owners, func(o managedfields.Owner) bool { return !text.Glob(c.Manager, o.Manager) })
 }
 
-// String is the choice as it is typed.
+// String returns the choice as it is typed.
 func (c Choice) String() string {
 	var parts []string
 	if object := c.Object(); object != "" {
@@ -257,7 +256,7 @@ func (c Choice) String() string {
 	return strings.Join(parts, ":")
 }
 
-// yieldedBy returns what the object's own annotation yields: paths, managers, or both, as in
+// yieldedBy parses the object's own annotation: paths, managers, or both, as in
 // manager=hpa:.spec.replicas.
 func yieldedBy(annotation string) ([]Choice, error) {
 	var all []Choice
@@ -280,8 +279,8 @@ func yieldedBy(annotation string) ([]Choice, error) {
 	return all, nil
 }
 
-// splitList splits at commas outside of brackets and quotes, where keys of list
-// items hold commas of their own.
+// splitList splits at commas outside of brackets and quotes, because keys of list items contain
+// commas.
 func splitList(text string) []string {
 	var parts []string
 	start, depth := 0, 0

@@ -17,14 +17,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
-// ConflictError says that an object was not applied because others own paths to which its
-// manifest gives another value.
+// ConflictError says that an object was not applied because others own paths for which its manifest
+// has another value.
 type ConflictError struct {
 	Ref object.Ref
-	// Conflicts, sorted by path; at least one.
+	// Conflicts are sorted by path; there is at least one.
 	Conflicts []managedfields.Conflict
-	// Refusal is why the server would refuse the object even if every conflict were taken;
-	// nil if it would not, or was not asked.
+	// Refusal is why the server would refuse the object even if every conflict were taken; nil if
+	// it would accept it, or was not asked.
 	Refusal error
 }
 
@@ -42,7 +42,6 @@ func (e *ConflictError) Error() string {
 		e.Ref.Resource(), len(paths), strings.Join(paths, ", "))
 }
 
-// Hint names the ways out.
 func (e *ConflictError) Hint() string {
 	return fmt.Sprintf("for each path, take it with --take=%[1]s:PATH, leave it with --yield=%[1]s:PATH, "+
 		"or put the live value into the manifest", e.Ref.Resource())
@@ -59,17 +58,17 @@ func ownerNames(owners []managedfields.Owner) string {
 	return strings.Join(names, ", ")
 }
 
-// Offers says which choices settle the conflicts of an object.
+// Offers are the choices that settle the conflicts of an object.
 type Offers struct {
-	// Unleavable are the contested paths that cannot be yielded by name: those that the
-	// manifest does not state, since their owner wrote them at another API version.
+	// Unleavable are the paths in conflict that no yield can name: the manifest lacks them, because
+	// their owner wrote them at another API version.
 	Unleavable []fieldpath.Path
 	// AdoptFrom is the manager whose adoption settles all conflicts; empty for none.
 	AdoptFrom string
 }
 
-// Offers returns which choices would settle the open conflicts. Each of them is tried on the
-// live object, so that a report offers none that decides nothing.
+// Offers returns the choices that would settle the open conflicts. It tries each on the live
+// object, so that a report offers none without effect.
 func (p Predictor) Offers(in *Prediction) (Offers, error) {
 	p.OnDecision = nil
 	var out Offers
@@ -98,8 +97,8 @@ func (p Predictor) Offers(in *Prediction) (Offers, error) {
 	return out, nil
 }
 
-// soleOwner returns the manager that owns everything that is contested; empty if there are
-// several, or if its fields have no manager.
+// soleOwner returns the manager that owns all paths in conflict; empty if there are several, or
+// none.
 func soleOwner(conflicts []managedfields.Conflict) string {
 	sole := ""
 	for _, c := range conflicts {
@@ -116,8 +115,8 @@ func soleOwner(conflicts []managedfields.Conflict) string {
 	return sole
 }
 
-// sort divides what the apply would overwrite into conflicts that the user takes,
-// conflicts without a decision, and values whose owners are adopted.
+// sort divides what the apply would overwrite into conflicts that the user takes, conflicts without
+// a decision, and values whose owners are adopted.
 func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
 	in.Conflicts = p.open(in, contested)
 	for _, c := range contested {
@@ -144,8 +143,7 @@ func (p Predictor) open(in *Prediction, contested []managedfields.Conflict) []ma
 	return out
 }
 
-// YieldError says that an apply would change a field that is yielded. Nothing was
-// written.
+// YieldError says that an apply would change a yielded field. Nothing was written.
 type YieldError struct {
 	Ref  object.Ref
 	Path fieldpath.Path
@@ -155,13 +153,12 @@ func (e *YieldError) Error() string {
 	return fmt.Sprintf("%s is yielded, but the apply would change it: nothing was written", e.Path)
 }
 
-// Hint says what can be done.
 func (e *YieldError) Hint() string {
 	return fmt.Sprintf("take it with --take=%s:%s, or state its live value in the manifest", e.Ref.Resource(), e.Path)
 }
 
-// asked returns a manifest as a dry run is asked about it. A dry run cannot release anything, so
-// what is to be released is stated as it is.
+// asked returns the manifest for a dry run. A dry run cannot release anything, so it states what is
+// to be released as it is.
 func (in *Prediction) asked(body *unstructured.Unstructured) *unstructured.Unstructured {
 	released := in.Adoption.Released()
 	if released.Empty() {
@@ -170,16 +167,14 @@ func (in *Prediction) asked(body *unstructured.Unstructured) *unstructured.Unstr
 	return adopt.Overlaid(body, in.Live, released)
 }
 
-// Stays reports whether a change is that of a path which the manager let go of, and which stays
-// as it is: others own it, or it is yielded. Without either, it has the server's default, which
-// is no news.
+// Stays reports whether a change is a path that the manager released and that keeps its value:
+// others own it, or it is yielded. Without either, it has the server's default, which is no news.
 func (in *Prediction) Stays(c managedfields.Change) bool {
 	return c.Kind == managedfields.Released && (len(c.Owners) > 0 || fieldpath.Holds(in.Adoption.Released(), c.Path))
 }
 
-// keepsYielded returns a *YieldError if the server's answer does not have the live value
-// of everything that is yielded (edge case 83). With open conflicts nothing is written
-// anyway.
+// keepsYielded returns a *YieldError if the server's answer lacks the live value of a yielded path
+// (edge case 83). With open conflicts nothing is written anyway.
 func (in *Prediction) keepsYielded() error {
 	if in.Answer == nil || len(in.Conflicts) > 0 {
 		return nil
@@ -194,29 +189,28 @@ func (in *Prediction) keepsYielded() error {
 	return nil
 }
 
-// RefusedError is the server's refusal of an object, with what can be done.
+// RefusedError is the server's refusal of an object, with a remedy.
 type RefusedError struct {
 	Err error
-	// Advice says what can be done about it.
+	// Advice is the remedy.
 	Advice string
 }
 
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the server's error.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Hint returns the advice.
 func (e *RefusedError) Hint() string { return e.Advice }
 
-// ConflictsFromStatus returns the conflicts that the server answered to an apply, sorted by
-// path: each path once, with all its owners in the live object. Owners come from the
-// object's managed fields, never from the wording of a message; a path without an owner
-// there, because the object has changed, has none. Everything in an object without entries
-// belongs to [managedfields.BeforeFirstApply]: the server assigns it so.
+// ConflictsFromStatus returns the conflicts in the server's answer to an apply, sorted by path:
+// each path once, with all its owners in the live object. Owners come from the object's managed
+// fields, never from the wording of a message; a path that has no owner there, because the object
+// has changed, has none. Everything in an object without entries belongs to
+// [managedfields.BeforeFirstApply], as the server assigns it.
 //
-// The server names paths in a notation without quotes, which is ambiguous. So the paths
-// that may be meant are written in that notation, and compared.
+// The server names paths without quotes, which is ambiguous. So the possible paths are written in
+// that notation, and compared.
 func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructured.Unstructured, manager string) []managedfields.Conflict {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
@@ -257,8 +251,8 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 	return conflicts
 }
 
-// meantBy returns the paths that a cause's field may mean: those with owners, else those
-// in the manifest or the object, else the path parsed from the text.
+// meantBy returns the paths that a cause's field may mean: those with owners, else those in the
+// manifest or the object, else the path parsed from the text.
 func meantBy(field string, held map[string][]fieldpath.Path, objects ...map[string]any) []fieldpath.Path {
 	if paths := held[field]; len(paths) > 0 {
 		if stated := inObject(paths, objects[0]); len(stated) > 0 {
@@ -287,7 +281,7 @@ func inObject(paths []fieldpath.Path, object map[string]any) []fieldpath.Path {
 	return out
 }
 
-// locate finds the path in a value whose notation without quotes is text.
+// locate finds the path in a value by its notation without quotes.
 func locate(v any, text string, path fieldpath.Path) (fieldpath.Path, bool) {
 	if text == "" {
 		return path, len(path) > 0
@@ -321,20 +315,20 @@ func locateItem(list []any, text string, path fieldpath.Path) (fieldpath.Path, b
 	return locate(list[i], rest, path.Child(pe))
 }
 
-// IsContested reports whether an error is the server's refusal of an apply because
-// others own what it would change.
+// IsContested reports whether an error is the server's refusal of an apply because others own what
+// it would change.
 func IsContested(err error) bool {
 	return slices.ContainsFunc(Causes(err), func(c metav1.StatusCause) bool {
 		return c.Type == metav1.CauseTypeFieldManagerConflict
 	})
 }
 
-// Contested reads such a refusal.
+// Contested returns the conflicts of such a refusal.
 func (p Predictor) Contested(refusal error, live, body *unstructured.Unstructured) []managedfields.Conflict {
 	return ConflictsFromStatus(Causes(refusal), live, body, p.Manager)
 }
 
-// Causes returns the details of a server's refusal, if it gave any.
+// Causes returns the details of a server's refusal, if there are any.
 func Causes(err error) []metav1.StatusCause {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
@@ -343,8 +337,8 @@ func Causes(err error) []metav1.StatusCause {
 	return status.Status().Details.Causes
 }
 
-// unexplained reports whether the server answered with an internal error and no
-// reason, as it does where it cannot read a manifest by the kind's schema.
+// unexplained reports whether the server answered with an internal error without a reason, as it
+// does if it cannot read a manifest by the kind's schema.
 func unexplained(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError &&

@@ -14,12 +14,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
-// contested returns what others own and the apply would change, as the answer to the
-// forced dry run shows it.
+// contested returns the conflicts by the answer to the forced dry run.
 //
-// The answer only suggests conflicts. If it suggests any, or the object has no managed
-// fields to judge by, the same dry run without force is the truth. That cannot show what
-// vanishes with the adoption; for this there is only the answer.
+// The answer only suggests conflicts. If it suggests any, or the object has no managed fields, the
+// same dry run without force decides. That cannot show what vanishes with the adoption, for which
+// there is only the answer.
 func (p Predictor) contested(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
 	suggested, err := Taken(in.Live, in.Answer, in.Body, p.Manager)
 	if err != nil {
@@ -46,17 +45,15 @@ func (p Predictor) contested(ctx context.Context, server Server, in *Prediction)
 	return all, nil
 }
 
-// asked returns what others own and the apply would change, except what is adopted. It
-// asks by dry runs without force.
+// asked returns the conflicts, except with adopted managers, by dry runs without force.
 //
-// A path that is contested although its value would not change has the same value in
-// another spelling: a quantity, a default inside an atomic value, null for nothing. The
-// body then takes on the live spelling, so that the path becomes shared and no owner loses
-// it (edge case 84). If that is not possible, the conflict is marked as one about the same
-// value.
+// A path in conflict whose value would not change has the same value in another spelling: a
+// quantity, a default inside an atomic value, null for nothing. The body then adopts the live
+// spelling, so that the path becomes shared and no owner loses it (edge case 84). If that is not
+// possible, the conflict is marked as one about the same value.
 //
-// Several requests are one look at one version of the object: an answer for another version is
-// errMoved, and so is a spelling that stays contested if the object has changed meanwhile.
+// Several requests judge one version of the object: an answer for another version is errMoved, and
+// so is a spelling that stays in conflict if the object has changed.
 func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
 	conflicts, answer, err := p.unforced(ctx, server, in, in.Body)
 	if err != nil {
@@ -110,7 +107,7 @@ func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]
 	return conflicts, p.unmoved(ctx, server, in)
 }
 
-// errMoved says that another writer came in between two requests of one prediction.
+// errMoved says that another client wrote between two requests of one prediction.
 var errMoved = errors.New("the object changed meanwhile")
 
 // unmoved returns errMoved if the object is no longer the one that was read.
@@ -122,12 +119,12 @@ func (p Predictor) unmoved(ctx context.Context, server Server, in *Prediction) e
 	return err
 }
 
-// rounds bounds how often the live spelling is taken on: once one path has it, another may
-// turn out to need it.
+// rounds bounds how often live spellings are adopted: after one path, another may turn out to need
+// it.
 const rounds = 3
 
-// accepted notes the server's answer. It returns errMoved if that does not belong to the live
-// object that we know.
+// accepted records the server's answer. It returns errMoved if that is about another version of the
+// object.
 func (in *Prediction) accepted(answer *unstructured.Unstructured) error {
 	if answer.GetResourceVersion() != in.Live.GetResourceVersion() {
 		return errMoved
@@ -141,8 +138,8 @@ func (in *Prediction) notAdopted(conflicts []managedfields.Conflict) []managedfi
 	return slices.DeleteFunc(slices.Clone(conflicts), in.adopted)
 }
 
-// unforced returns the conflicts for which a dry run without force is refused, or the
-// answer if it is not refused. It returns neither if it is refused only for what is adopted.
+// unforced returns the conflicts for which a dry run without force is refused, or the answer if it
+// is accepted; neither if it is refused only because of adopted managers.
 func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, body *unstructured.Unstructured) ([]managedfields.Conflict, *unstructured.Unstructured, error) {
 	answer, err := server.Apply(ctx, in.Item.Kind, in.asked(body), object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true})
 	if err != nil && !IsContested(err) {
@@ -162,9 +159,9 @@ func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, 
 	return conflicts, nil, nil
 }
 
-// knows reports whether the path is one of the manifest or of the live object. The server names
-// what an owner wrote at another API version by that version's names, under which neither may
-// have a value.
+// knows reports whether the path is in the manifest or in the live object. The server names fields
+// that an owner wrote at another API version by that version's names, at which neither may have a
+// value.
 func (in *Prediction) knows(path fieldpath.Path) bool {
 	_, stated := path.Get(in.Stated.Object)
 	_, live := path.Get(in.Live.Object)
@@ -175,7 +172,7 @@ func (p Predictor) forced(ctx context.Context, server Server, in *Prediction, bo
 	return server.Apply(ctx, in.Item.Kind, in.asked(body), object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true, Force: true})
 }
 
-// samePaths returns the paths at which only the spelling is contested.
+// samePaths returns the conflicts that are only about spelling.
 func samePaths(conflicts []managedfields.Conflict) []fieldpath.Path {
 	var paths []fieldpath.Path
 	for _, c := range conflicts {
@@ -186,9 +183,9 @@ func samePaths(conflicts []managedfields.Conflict) []fieldpath.Path {
 	return paths
 }
 
-// Align returns a copy of the manifest that states the live value at the paths, and
-// nothing at a path without one. It returns nil if no path can be aligned. A path that
-// ends in a list item is skipped.
+// Align returns a copy of the manifest that states the live value at the paths, and nothing at a
+// path without one. It returns nil if no path can be aligned. It skips a path that ends in a list
+// item.
 func Align(manifest, live *unstructured.Unstructured, paths []fieldpath.Path) *unstructured.Unstructured {
 	var out *unstructured.Unstructured
 	for _, p := range paths {

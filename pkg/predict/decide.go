@@ -12,26 +12,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Standing are choices that hold for many runs, such as those of a file. They are weaker than
-// what this run was told, and than what an object says of itself: a yield gives way to a Take
-// of that very path, and a take to every yield.
+// Standing are choices that hold for many runs, such as those of a file. They are weaker than flags
+// and than an object's own annotation: a yield gives way to a Take of that very path, and a take to
+// every yield.
 type Standing struct {
 	Take, Yield []Choice
 }
 
-// Outcome is what became of a path by a choice.
+// Outcome is the effect of a choice on a path.
 type Outcome string
 
-// Outcomes.
 const (
 	// Yielded paths are left to their owners, Taken ones become ours.
 	Yielded Outcome = "yielded"
 	Taking  Outcome = "taken"
-	// Left is a value that something in the cluster is meant to set: the built-in table.
+	// Left: something in the cluster sets the value, by the built-in table.
 	Left Outcome = "left"
 	// Overruled: a stronger choice took the path.
 	Overruled Outcome = "overruled"
-	// Matched: the choice speaks of paths that this object has, and decided none of them.
+	// Matched: the choice matches paths of this object, and decided none of them.
 	Matched Outcome = "matched"
 )
 
@@ -40,21 +39,21 @@ type Decision struct {
 	Ref     object.Ref
 	Path    fieldpath.Path
 	Outcome Outcome
-	// Choice is the one that decided, as it is written, and Said what it was said with:
-	// "--take", the annotation, or where it stands in a file; empty for the table.
+	// Choice is the deciding choice as written, and Said its source: "--take", the annotation, or a
+	// place in a file; empty for the table.
 	Choice, Said string
 }
 
-// report tells a decision, if anybody wants to know.
+// report reports a decision, if decisions are wanted.
 func (p Predictor) report(item plan.Item, path fieldpath.Path, outcome Outcome, by said) {
 	if p.OnDecision != nil {
 		p.OnDecision(Decision{Ref: item.Ref, Path: path, Outcome: outcome, Choice: by.text(), Said: by.by})
 	}
 }
 
-// yields returns the paths of the item that flags, its annotation and what is standing
-// yield, the strongest first. Live is nil where there is no object; then nothing of it is
-// held, and adopted are owners who hold nothing any more.
+// yields returns the paths of the item that flags, its annotation and standing choices yield, the
+// strongest first. live is nil if there is no object; then nothing in it is held. adopted are
+// owners that hold nothing any more.
 func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopted []managedfields.Owner) ([]fieldpath.Path, error) {
 	annotated, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
 	if err != nil {
@@ -99,7 +98,7 @@ func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopt
 	return paths, nil
 }
 
-// reportMatched tells which standing choices speak of what owners of theirs hold of the item.
+// reportMatched reports which standing choices match what their owners hold of the item.
 func (p Predictor) reportMatched(item plan.Item, held holdings) {
 	for _, c := range slices.Concat(p.Standing.Take, p.Standing.Yield) {
 		if c.namesManager() && c.Names(item.Ref, item.Kind) && len(held.paths(c)) > 0 {
@@ -108,10 +107,10 @@ func (p Predictor) reportMatched(item plan.Item, held holdings) {
 	}
 }
 
-// namesManager reports whether the choice depends on who is an owner.
+// namesManager reports whether the choice depends on the owners.
 func (c Choice) namesManager() bool { return c.Manager != "" && c.Manager != AnyManager }
 
-// Extent is how much of a set a run has read. A manager's fields are known only from the objects.
+// Extent is how much of a set a run has read. Only the objects show what a manager holds.
 type Extent int
 
 // A run has read the input, and perhaps every live object.
@@ -120,10 +119,10 @@ const (
 	OfObjects
 )
 
-// Idle returns the standing choices that speak of nothing in a run: of no object, of no path that
-// those state, or of a manager that holds none of what they state. Only the names of what is beside
-// the items are known: a choice that names such an object is not idle. matched reports whether a
-// choice that is written there was told of as one that matched or decided.
+// Idle returns the standing choices without effect in a run: they match no object, no path that
+// objects state, or a manager that holds none of it. Of the objects beside the items only names are
+// known, so a choice that names one of them is not idle. matched reports whether a choice at that
+// place was reported as matched or decided.
 func (p Predictor) Idle(items, beside []plan.Item, read Extent, matched func(from string) bool) []Miss {
 	var idle []Miss
 	group := func(verb string, choices []Choice) {
@@ -151,8 +150,8 @@ func namesAny(choices []Choice, items []plan.Item) bool {
 	})
 }
 
-// idleRule says why the choices of a rule have nothing to speak of, empty if they have, and
-// whether that is known from the input alone.
+// idleRule returns why the choices of a rule match nothing, empty if they match, and whether the
+// input alone proves that.
 func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
 	why = "no object of the input is meant"
 	for _, c := range rule {
@@ -171,14 +170,14 @@ func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
 	return why, true
 }
 
-// AnyManager is the manager of a choice that means what any other manager holds.
+// AnyManager is the manager of a choice for fields of any other manager.
 const AnyManager = "*"
 
 // holdings are what others hold of an object, and what its manifest states.
 type holdings struct {
 	us           string
 	live, stated map[string]any
-	// others are those who hold something, all are the sets of everybody.
+	// others hold something; all has the sets of every manager.
 	others []managedfields.Entry
 	all    []*fieldpath.Set
 }
@@ -202,16 +201,15 @@ func (p Predictor) heldBy(item plan.Item, live *unstructured.Unstructured, adopt
 	return h, nil
 }
 
-// owners returns the others who hold a path.
+// owners returns the other owners of a path.
 func (h holdings) owners(path fieldpath.Path) []managedfields.Owner {
 	owners, _ := managedfields.Owners(h.others, path) // Check refuses paths by position.
 	return owners
 }
 
-// paths returns the paths that a choice means. One without a manager means what it names,
-// whether the manifest states it or not, but for what it leaves open. One with a manager
-// means what such an owner holds and the manifest states: never a parent of it, in which
-// others may have something, nor what a list item is known by.
+// paths returns the paths that a choice means. Without a manager, it means what it names, stated or
+// not, except for wildcards. With one, it means what such an owner holds and the manifest states:
+// never a parent of it, in which others may have something, nor a key field of a list item.
 func (h holdings) paths(c Choice) []fieldpath.Path {
 	if c.Manager == "" {
 		if path, exact := c.Path.Path(); exact {
@@ -235,8 +233,8 @@ func (h holdings) paths(c Choice) []fieldpath.Path {
 	return out
 }
 
-// matchesManager reports whether an owner is one that a choice names. Anybody is not
-// ourselves by another operation.
+// matchesManager reports whether a choice names an owner. The wildcard does not include ourselves
+// with another operation.
 func matchesManager(named, manager, us string) bool {
 	if named == AnyManager {
 		return manager != us
@@ -244,8 +242,8 @@ func matchesManager(named, manager, us string) bool {
 	return Choice{Manager: named}.meansAll([]managedfields.Owner{{Manager: manager}})
 }
 
-// isValue reports whether a path that is held is that of a value which the manifest states,
-// and not of a parent of values, an item's key, or the object's identity.
+// isValue reports whether a held path is a value that the manifest states, and not a parent of
+// values, an item's key, or the object's identity.
 func (h holdings) isValue(path fieldpath.Path) bool {
 	if fieldpath.IsIdentity(path) || fieldpath.IsKeyField(path) {
 		return false

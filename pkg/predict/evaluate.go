@@ -22,8 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Evaluate predicts an apply of the item from the live object alone. A nil live object
-// means that there is none.
+// Evaluate predicts an apply of the item from the live object alone. nil means that there is none.
 func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
 	out := Prediction{Item: item, Live: live}
 	var err error
@@ -88,8 +87,8 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	return out, nil
 }
 
-// settleByTypes evaluates again, with the types of the kind, what is not settled without them:
-// with what is known of it before its schema.
+// settleByTypes evaluates a doubtful object again with the types of its kind, as far as they are
+// known without its schema.
 func (p Predictor) settleByTypes(in *Prediction) {
 	if in.Verdict == noop.Unchanged || in.Verdict == noop.Contested {
 		return
@@ -102,8 +101,8 @@ func (p Predictor) settleByTypes(in *Prediction) {
 	}
 }
 
-// Check returns an error if what the item itself says about ownership is wrong. It asks no
-// server.
+// Check returns an error if the item's own annotations about ownership are wrong. It sends no
+// requests.
 func (p Predictor) Check(item plan.Item) error {
 	if _, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation]); err != nil {
 		return fmt.Errorf("%s: %s: %w", item.Source, item.Ref, err)
@@ -114,7 +113,7 @@ func (p Predictor) Check(item plan.Item) error {
 	return p.checkPositions(item)
 }
 
-// distinct returns paths once each, in their order.
+// distinct removes duplicates, keeping the order.
 func distinct(paths []fieldpath.Path) []fieldpath.Path {
 	var out []fieldpath.Path
 	for _, path := range paths {
@@ -125,9 +124,8 @@ func distinct(paths []fieldpath.Path) []fieldpath.Path {
 	return out
 }
 
-// Ask asks the server, by a forced dry run, what the apply would make of the object, and
-// fills in Answer, Conflicts and Taken. It returns the server's refusal as it is, and a
-// *[race.LostError] if the object changed before each dry run.
+// Ask predicts the apply by a forced dry run, and sets Answer, Conflicts and Taken. It returns the
+// server's refusal unchanged, and a *[retry.LostError] if the object changed before each dry run.
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
 	for attempts := retry.At(in.Item.Ref); ; {
 		attempts.Saw(in.Live)
@@ -155,7 +153,7 @@ func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error
 	}
 }
 
-// Refresh reads the live object again and evaluates it anew.
+// Refresh reads the live object again and evaluates it.
 func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) error {
 	live, err := server.Get(ctx, in.Item.Kind, in.Item.Ref)
 	if apierrors.IsNotFound(err) {
@@ -168,8 +166,8 @@ func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) e
 	return err
 }
 
-// dryRun sends the forced dry run. Force can make an object invalid that otherwise is
-// merely contested; then the unforced answer is the useful one.
+// dryRun sends the forced dry run. Force can make an object invalid that otherwise is only in
+// conflict; then the unforced answer is the useful one.
 func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	how := object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true, Force: in.Live != nil}
 	answer, err := server.Apply(ctx, in.Item.Kind, in.asked(in.Body), how)
@@ -190,7 +188,7 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 	return answer, err
 }
 
-// accept evaluates an answer that belongs to the live object we know.
+// accept evaluates an answer about the live object that we know.
 func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, answer *unstructured.Unstructured) error {
 	in.Answer, in.Unchecked = answer, ""
 	in.Conflicts, in.Taken, in.Overwritten = nil, nil, nil
@@ -213,8 +211,8 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 	return in.keepsYielded()
 }
 
-// Same reports whether two answers about one object have the same content and the same
-// owners, whenever these last wrote.
+// Same reports whether two answers about one object have the same content and owners, regardless of
+// times.
 func Same(a, b *unstructured.Unstructured) bool {
 	return sameContent(a, b) && managedfields.SameOwners(a, b)
 }
@@ -238,20 +236,20 @@ func content(u *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// NoChange reports whether the server's answer has the content and the owners of
-// the live object, so that the apply need not be sent.
+// NoChange reports whether the server's answer has the content and the owners of the live object,
+// so that the apply need not be sent.
 func (p *Prediction) NoChange() bool {
 	return p.Live != nil && p.Answer != nil && !p.Adopts() && Same(p.Live, p.Answer)
 }
 
-// View is the managed projection of an object before and after an apply: both
-// cut to the union of what the manager owned and what it owns then.
+// View is the managed projection of an object before and after an apply: both reduced to the union
+// of what the manager owned and will own.
 type View struct {
 	Before, After map[string]any
 	Set           *fieldpath.Set
 }
 
-// View returns the managed projection before and after the apply. Answer is the server's, to the
+// View returns the managed projection before and after the apply. answer is the server's, to the
 // apply itself or to a dry run; if it is nil, because the server could not be asked, the manifest
 // takes its place. Adopted fields count as owned before.
 func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View, error) {
@@ -278,8 +276,8 @@ func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View
 	return view, nil
 }
 
-// owned returns what the manager has applied of an object, and what the other
-// owners named hold.
+// owned returns what the manager has applied of an object, together with what the named owners
+// hold.
 func (p Predictor) owned(u *unstructured.Unstructured, others ...managedfields.Owner) (*fieldpath.Set, error) {
 	if u == nil {
 		return &fieldpath.Set{}, nil
@@ -297,7 +295,7 @@ func (p Predictor) owned(u *unstructured.Unstructured, others ...managedfields.O
 	return set, nil
 }
 
-// stated returns what a manifest states: everything except the object's identity.
+// stated returns what a manifest states, without the object's identity.
 func stated(manifest *unstructured.Unstructured) map[string]any {
 	out := maps.Clone(manifest.Object)
 	delete(out, "apiVersion")
@@ -314,13 +312,13 @@ func stated(manifest *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// Changes returns what differs between both sides of the view.
+// Changes returns the differences between both sides of the view.
 func (v View) Changes() []managedfields.Change {
 	return managedfields.Compare(v.Before, v.After, v.Set)
 }
 
-// Left returns what became of the paths that the manager owned and does not
-// state any more: removed from the object, or released to others.
+// Left returns the fate of the paths that the manager owned and no longer states: removed from the
+// object, or released to others.
 func (p Predictor) Left(in *Prediction, answer *unstructured.Unstructured) ([]managedfields.Change, error) {
 	if in.Live == nil || answer == nil {
 		return nil, nil

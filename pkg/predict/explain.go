@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Explain adds advice to a refusal where we can find out more than the server says. It
-// classifies by the causes, never by the text.
+// Explain adds advice to a refusal where we can find out more than the server says. It classifies
+// by the causes, never by the text.
 func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, err error) error {
 	if misfit := p.misfit(in, err); misfit != nil {
 		err = misfit
@@ -50,11 +50,11 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 	return &RefusedError{Err: err, Advice: advice}
 }
 
-// lenient reports whether the user lets unknown fields pass.
+// lenient reports whether the user allows unknown fields.
 func (p Predictor) lenient() bool { return p.Validation == "Warn" || p.Validation == "Ignore" }
 
-// ExplainConflict explains why taking every conflict would not help; it returns nil if the
-// server would accept that, or would be given a new object, as the user wants.
+// ExplainConflict explains why taking every conflict would not help; it returns nil if the server
+// would accept that, or if the object is to be recreated.
 func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Prediction, conflict *ConflictError) error {
 	if conflict.Refusal == nil || p.Recreation(ctx, server, in, conflict.Refusal) != nil {
 		return nil
@@ -62,9 +62,9 @@ func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Predi
 	return fmt.Errorf("if all of it were taken, the server would refuse it: %w", p.Explain(ctx, server, in, conflict.Refusal))
 }
 
-// leftBehind explains a list that is invalid because of an item that the manifest does not
-// state: the item, or part of it, stays as long as others own it (k/k#131147,
-// structured-merge-diff#335; edge cases 25 and 26).
+// leftBehind explains a list that is invalid because of an item that the manifest lacks: the item,
+// or part of it, stays as long as others own it (k/k#131147, structured-merge-diff#335; edge cases
+// 25 and 26).
 func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) string {
 	list, names := p.leftBehindBy(in, causes)
 	if len(names) == 0 {
@@ -75,7 +75,7 @@ func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) strin
 		list, strings.Join(names, ", "), p.toOwn(in, []fieldpath.Path{list}, names))
 }
 
-// leftBehindBy returns the list in which an item is left behind, and who owns that item.
+// leftBehindBy returns the list with such an item, and the item's owners.
 func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (fieldpath.Path, []string) {
 	entries, err := managedfields.Entries(in.Live)
 	if err != nil {
@@ -102,8 +102,8 @@ func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (fi
 	return nil, nil
 }
 
-// OwnersOfUnstated returns, sorted, the owners that hold anything of a list item that the
-// manifest does not state.
+// OwnersOfUnstated returns, sorted, the owners that hold anything of a list item that the manifest
+// lacks.
 func OwnersOfUnstated(entries []managedfields.Entry, list fieldpath.Path, manifest *unstructured.Unstructured) []managedfields.Owner {
 	var owners []managedfields.Owner
 	for _, e := range entries {
@@ -123,7 +123,7 @@ func OwnersOfUnstated(entries []managedfields.Entry, list fieldpath.Path, manife
 	return owners
 }
 
-// Permissions reports what we may do.
+// Permissions knows our permissions.
 type Permissions interface {
 	// Permitted reports whether we may use the verb on the object.
 	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
@@ -132,17 +132,16 @@ type Permissions interface {
 // DeniedError says that we lack a permission.
 type DeniedError struct {
 	Err error
-	// Verb that is denied; empty if that could not be found out.
+	// Verb is the denied verb; empty if unknown.
 	Verb string
 	Item plan.Item
 }
 
 func (e *DeniedError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the server's error.
 func (e *DeniedError) Unwrap() error { return e.Err }
 
-// Hint gives the command that checks the permission.
+// Hint is the command that checks the permission.
 func (e *DeniedError) Hint() string {
 	words := []string{"see: " + command.Kubectl("auth", "can-i"), e.Verb, e.Item.Kind.GVR().GroupResource().String()}
 	if e.Verb == "" {
@@ -154,8 +153,8 @@ func (e *DeniedError) Hint() string {
 	return strings.Join(words, " ")
 }
 
-// DeniedRead is [Denied] for an error of reading the item: only a missing permission
-// forbids a read.
+// DeniedRead is [Denied] for an error of reading the item: only a missing permission forbids a
+// read.
 func DeniedRead(item plan.Item, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
@@ -163,16 +162,16 @@ func DeniedRead(item plan.Item, err error) error {
 	return &DeniedError{Err: err, Verb: "get", Item: item}
 }
 
-// Denied returns a *DeniedError if err says that we lack a permission for an apply of the
-// item, and err as it is otherwise. Quotas and admission refuse with the same code, so the
-// server is asked whether we have the permission.
+// Denied returns a *DeniedError if err says that we lack a permission for an apply of the item, and
+// err unchanged otherwise. Quotas and admission refuse with the same code, so the server is asked
+// whether we have the permission.
 func Denied(ctx context.Context, server Permissions, item plan.Item, err error) error {
 	if !apierrors.IsForbidden(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
 		errors.As(err, new(*DeniedError)) {
 		return err
 	}
-	// An apply is a patch, and a create if there is nothing to patch. The object is also
-	// read again after another write came in between.
+	// An apply is a patch, and a create if there is nothing to patch. The object is also read again
+	// after another client wrote it.
 	for _, verb := range []string{"patch", "create", "get"} {
 		permitted, askErr := server.Permitted(ctx, item.Kind, item.Ref, verb)
 		if askErr != nil {
@@ -185,12 +184,12 @@ func Denied(ctx context.Context, server Permissions, item plan.Item, err error) 
 	return err
 }
 
-// unstated explains a refusal for which there is a field that the manifest does not state, and
-// that stays because others own it. The server may name that field, what is beside it (the
-// valueFrom of a variable that still has a value), or what is around it. Leftovers of the server
-// itself are not explained: removing them is our job.
+// unstated explains a refusal because of a field that the manifest lacks, and that stays because
+// others own it. The server may name that field, a neighbour (the valueFrom of a variable that
+// still has a value), or a parent. Leftovers of the server itself are not explained: removing them
+// is our job.
 //
-// The owner is named only if the apply would be accepted with what that owner holds adopted.
+// The owner is named only if the apply would be accepted with that owner's fields adopted.
 func (p Predictor) unstated(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
 	for left, names := range p.leftNear(in, causes) {
 		if p.acceptedIfAdopted(ctx, server, in, names) {
@@ -200,8 +199,8 @@ func (p Predictor) unstated(ctx context.Context, server Server, in *Prediction, 
 	return ""
 }
 
-// leftNear yields what others hold near each of the causes of a refusal, and the manifest does
-// not state, with the managers that hold it: at the field that the server names, and beside it.
+// leftNear yields, for each cause of a refusal, what others hold near it and the manifest lacks,
+// with their managers: at the field that the server names, and beside it.
 func (p Predictor) leftNear(in *Prediction, causes []metav1.StatusCause) iter.Seq2[[]fieldpath.Path, []string] {
 	return func(yield func([]fieldpath.Path, []string) bool) {
 		entries, err := managedfields.Entries(in.Live)
@@ -228,8 +227,7 @@ func (p Predictor) leftNear(in *Prediction, causes []metav1.StatusCause) iter.Se
 	}
 }
 
-// leftOf returns what others hold at a path or below it, and the manifest does not state, with
-// the managers that hold it.
+// leftOf returns what others hold at or below a path and the manifest lacks, with their managers.
 func (in *Prediction) leftOf(others []managedfields.Entry, near fieldpath.Path) (left []fieldpath.Path, names []string) {
 	found := fieldpath.NewSet()
 	for _, e := range others {
@@ -249,8 +247,8 @@ func (in *Prediction) leftOf(others []managedfields.Entry, near fieldpath.Path) 
 	return left, slices.Compact(names)
 }
 
-// acceptedIfAdopted reports whether the server would accept the apply if what the managers hold
-// were adopted.
+// acceptedIfAdopted reports whether the server would accept the apply if the managers' fields were
+// adopted.
 func (p Predictor) acceptedIfAdopted(ctx context.Context, server Server, in *Prediction, names []string) bool {
 	p.AdoptFrom.Always = slices.Concat(p.AdoptFrom.Always, names)
 	p.OnDecision = nil
@@ -258,7 +256,7 @@ func (p Predictor) acceptedIfAdopted(ctx context.Context, server Server, in *Pre
 	return err == nil && p.Ask(ctx, server, &with) == nil
 }
 
-// leftInWords names what is left, its owners, and the way out.
+// leftInWords names the leftover fields, their owners, and the remedy.
 func (p Predictor) leftInWords(in *Prediction, left []fieldpath.Path, names []string) string {
 	const most = 3
 	paths := make([]string, 0, most)
@@ -281,8 +279,8 @@ func (p Predictor) leftInWords(in *Prediction, left []fieldpath.Path, names []st
 		what, is, stays, strings.Join(names, " and "), owns, it, p.toOwn(in, left, names), it, pronoun(it), goes, it)
 }
 
-// toOwn is the flag or the command that makes the paths ours, which the managers own. All that a
-// tool has applied is adopted; of a person's fields, these alone are given.
+// toOwn returns the flag or the command that makes the managers' paths ours. It adopts all that a
+// tool has applied; of a person's fields, it takes only these.
 func (p Predictor) toOwn(in *Prediction, paths []fieldpath.Path, names []string) string {
 	if !slices.ContainsFunc(names, managedfields.IsPerson) {
 		return "--adopt-from=" + strings.Join(names, ",")

@@ -14,10 +14,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// immutable explains a refusal by which the server says that a field of an existing object
-// cannot change (edge case 29). It only advises, and proposes to delete the object only if
-// the server would accept the manifest as a new one. Being valid as a new object is not
-// enough: what is refused may be wrong only beside what others set.
+// immutable explains a refusal because a field of an existing object cannot change (edge case 29).
+// It only advises, and proposes to delete the object only if the server would accept the manifest
+// as a new one. Validity as a new object is not enough: the manifest may be wrong only beside
+// fields of others.
 func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
 	fields := immutableFields(in, causes)
 	if len(fields) == 0 {
@@ -33,7 +33,7 @@ func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction,
 	return advice + ", or have it deleted and created anew with --recreate=" + in.Item.Resource()
 }
 
-// reasonAlone is why the server refuses the manifest as a new object.
+// reasonAlone returns why the server refuses the manifest as a new object.
 func reasonAlone(in *Prediction, err error) string {
 	var reasons []string
 	for _, cause := range Causes(err) {
@@ -50,8 +50,8 @@ func cannotChange(fields []string, kind string) string {
 	return strings.Join(fields, ", ") + " cannot be changed on an existing " + kind
 }
 
-// immutableFields returns, sorted, the fields that the server calls immutable: where it names
-// what is around them, those in it that differ.
+// immutableFields returns, sorted, the fields that the server calls immutable: if it names a
+// parent, the fields in it that differ.
 func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
 	const most = 3
 	var fields []string
@@ -70,13 +70,13 @@ func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
 }
 
 // changesImmutable reports whether the manifest itself changes what the server calls immutable, so
-// that nothing that others left in the object is the reason.
+// that no leftover of others is the reason.
 func changesImmutable(in *Prediction, cause metav1.StatusCause) bool {
 	return isImmutable(in, cause) && len(differingAt(in, cause.Field)) > 0
 }
 
-// differingAt returns the paths, at a field that the server names or below it, at which the manifest
-// states another value than the live one.
+// differingAt returns the paths at or below a field that the server names, at which the manifest
+// and the live object differ.
 func differingAt(in *Prediction, field string) []string {
 	path, stated, live, ok := valuesAt(in, field)
 	if !ok {
@@ -87,7 +87,7 @@ func differingAt(in *Prediction, field string) []string {
 	return d.paths
 }
 
-// differing are the paths at which a manifest states another value than the live one.
+// differing collects the paths at which a manifest and the live object differ.
 type differing struct {
 	kind     schema.GroupKind
 	manifest map[string]any
@@ -119,14 +119,14 @@ func (d *differing) walk(path fieldpath.Path, stated, live any) {
 	}
 }
 
-// isSelector reports whether a path is that of a selector, which is one value.
+// isSelector reports whether a path is a selector, which is one value.
 func isSelector(path fieldpath.Path) bool {
 	name := path[len(path)-1].FieldName
 	return name != nil && *name == "selector"
 }
 
-// valuesAt returns the path that the server names, and its value in the manifest and in the
-// live object; false where one of them has none.
+// valuesAt returns the path that the server names, and its value in the manifest and in the live
+// object; false if one of them has none.
 func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live any, ok bool) {
 	path, err := fieldpath.ParsePath("." + field)
 	if err != nil {
@@ -140,9 +140,9 @@ func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live a
 	return path, stated, live, is && was
 }
 
-// isImmutable reports whether the server says that a field cannot be changed. There is no
-// cause type for that: the server either forbids the new value of a field that has a
-// value, or calls the new value invalid, in words that are the same for all fields.
+// isImmutable reports whether the server says that a field cannot change. There is no cause type
+// for that: the server either forbids the new value of a field that has one, or calls the new value
+// invalid, in words that are the same for all fields.
 func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 	if cause.Type == metav1.CauseTypeForbidden {
 		return changes(in, cause.Field)
@@ -155,8 +155,7 @@ func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 		(strings.HasSuffix(cause.Message, immutable) || strings.HasSuffix(cause.Message, setOnce))
 }
 
-// changes reports whether the manifest states another value of a field that the live
-// object has.
+// changes reports whether the manifest states another value of a field that the live object has.
 func changes(in *Prediction, field string) bool {
 	_, stated, live, ok := valuesAt(in, field)
 	return ok && !within(stated, live)
@@ -183,8 +182,8 @@ func within(stated, live any) bool {
 	}
 }
 
-// IsChangeable reports whether a field of an existing object may change although the server
-// names all of .spec when one that may not does. Kubernetes' own validation lists them:
+// IsChangeable reports whether a field of an existing object may change although the server names
+// all of .spec for another field. Kubernetes' own validation lists them:
 // https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
 // https://kubernetes.io/docs/concepts/workloads/pods/#pod-update-and-replacement
 func IsChangeable(kind schema.GroupKind, path fieldpath.Path) bool {

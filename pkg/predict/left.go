@@ -13,9 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
-// left returns the paths that the item states and that something in the cluster, which is
-// meant to set them, has set to another value. They are not contested, unless the user
-// takes one by name.
+// left returns the paths of the item that something in the cluster sets to another value, as
+// intended. They are in no conflict, unless the user takes one by name.
 func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded []fieldpath.Path, adopted []managedfields.Owner) ([]managedfields.Conflict, error) {
 	rows := MeantForOthers(item.GVK.GroupKind(), item.Object)
 	if len(rows) == 0 || live == nil {
@@ -54,14 +53,14 @@ func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded
 	return out, nil
 }
 
-// setsByName reports whether the user takes this very path of what others are meant to set.
+// setsByName reports whether the user takes this very path from those who should set it.
 func (p Predictor) setsByName(item plan.Item, path fieldpath.Path, owners []managedfields.Owner) bool {
 	_, now := p.takerByName(p.Take, item, path, owners)
 	_, always := p.takerByName(p.Standing.Take, item, path, owners)
 	return now || always
 }
 
-// leave returns the manifest without what other components are meant to set.
+// leave returns the manifest without the fields that other components should set.
 func (p Predictor) leave(manifest *unstructured.Unstructured, in *Prediction) (*unstructured.Unstructured, error) {
 	if len(in.Left) == 0 {
 		return manifest, nil
@@ -74,22 +73,21 @@ func (p Predictor) leave(manifest *unstructured.Unstructured, in *Prediction) (*
 	return without, err
 }
 
-// Meant is a field that something in the cluster is meant to set, whatever a manifest
-// states there. Mostly the manifest has a placeholder.
+// Meant is a field that something in the cluster should set, whatever a manifest states there.
+// Mostly the manifest has a placeholder.
 type Meant struct {
 	kind schema.GroupKind
-	// field is the names on the way to it, without the keys of list items.
+	// field are the names of its path, without the keys of list items.
 	field string
-	// by is the manager that is meant to set it; empty where it may be any program.
+	// by is the manager that should set it; empty for any program.
 	by string
-	// stated is a field that the manifest has to state for this to apply; empty if it
-	// always applies.
+	// stated is a field that the manifest has to state for this to apply; empty if it always
+	// applies.
 	stated string
 }
 
-// meantForOthers lists the fields whose owner Kubernetes prescribes. Keep it short: a
-// field that is merely often left to others, such as the replicas under an autoscaler, is
-// for the user to yield.
+// meantForOthers lists the fields whose owner Kubernetes prescribes. Keep it short: a field that is
+// merely often left to others, such as the replicas under an autoscaler, is for the user to yield.
 func meantForOthers() []Meant {
 	admission := func(kind string) schema.GroupKind {
 		return schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: kind}
@@ -122,8 +120,8 @@ func meantForOthers() []Meant {
 	}
 }
 
-// MeantForOthers returns the fields of a manifest's kind that Kubernetes assigns to
-// another owner, if the manifest leaves them to that owner.
+// MeantForOthers returns the fields of a manifest's kind that Kubernetes assigns to another owner,
+// if the manifest leaves them to that owner.
 func MeantForOthers(kind schema.GroupKind, manifest *unstructured.Unstructured) []Meant {
 	return slices.DeleteFunc(meantForOthers(), func(m Meant) bool { return !m.speaksOf(kind, manifest.Object) })
 }
@@ -145,8 +143,7 @@ func (m Meant) IsWithin(path fieldpath.Path) bool {
 	return above == "" || m.field == above || strings.HasPrefix(m.field, above+".")
 }
 
-// SetBy reports whether one of the owners is meant to set the field. People who use
-// kubectl are not.
+// SetBy reports whether one of the owners should set the field. People who use kubectl should not.
 func (m Meant) SetBy(owners []managedfields.Owner) bool {
 	return slices.ContainsFunc(owners, func(o managedfields.Owner) bool {
 		if m.by != "" {
@@ -156,7 +153,7 @@ func (m Meant) SetBy(owners []managedfields.Owner) bool {
 	})
 }
 
-// fieldOf returns the names of the fields on a path.
+// fieldOf returns the names of the fields of a path.
 func fieldOf(p fieldpath.Path) string {
 	var names []string
 	for _, pe := range p {

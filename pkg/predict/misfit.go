@@ -14,27 +14,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// MisfitError is the server's refusal of a manifest that does not fit the schema of its
-// kind, in words for people: the server prints Go values.
+// MisfitError is the server's refusal of a manifest that does not fit the schema of its kind, in
+// words for people: the server prints Go values.
 type MisfitError struct {
 	Err error
-	// Text is what the server says, without Go values.
+	// Text is the server's text, without Go values.
 	Text string
-	// Advice says what to write instead; empty where that is not known.
+	// Advice is what to write instead; empty if unknown.
 	Advice string
 }
 
 func (e *MisfitError) Error() string { return e.Text }
 
-// Unwrap returns the server's error.
 func (e *MisfitError) Unwrap() error { return e.Err }
 
 // Hint returns the advice.
 func (e *MisfitError) Hint() string { return e.Advice }
 
-// misfit puts the refusal of a manifest that does not fit its schema into words, and
-// returns nil for any other refusal. The code says which it is; the fields are only in the
-// text.
+// misfit rewords the refusal of a manifest that does not fit its schema, and returns nil for any
+// other refusal. The code identifies it; the fields are only in the text.
 func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	var status apierrors.APIStatus
 	if apierrors.IsInvalid(err) {
@@ -82,8 +80,8 @@ func matches(pattern *regexp.Regexp, text string) [][]string {
 	return all
 }
 
-// nulls explains fields of a custom resource that are null: nothing stands after their key.
-// Only a nullable field, or one with a default, may be (the server's structural schemas).
+// nulls explains null fields of a custom resource, with nothing after their key. Only a nullable
+// field, or one with a default, may be null (structural schemas).
 func (p Predictor) nulls(in *Prediction, err error) *MisfitError {
 	var advice []string
 	for _, cause := range Causes(err) {
@@ -103,7 +101,7 @@ func (p Predictor) nulls(in *Prediction, err error) *MisfitError {
 	return &MisfitError{Err: err, Text: err.Error(), Advice: strings.Join(advice, ", ") + "; leave the key out, or write {} (for a list: [])"}
 }
 
-// bothLines says where the two items of a list stand that have one key.
+// bothLines returns the lines of the two list items with one key.
 func (p Predictor) bothLines(in *Prediction, path, key string) string {
 	steps, value := find(in.Item.Object.Object, path)
 	items, _ := value.([]any)
@@ -139,8 +137,8 @@ func inWords(kind string) string {
 	}
 }
 
-// valueInWords puts a value into words. Text is the value as the server prints it, perhaps
-// masked. Maps and lists are not quoted.
+// valueInWords describes a value. text is the value as the server prints it, perhaps masked. Maps
+// and lists are not quoted.
 func valueInWords(value any, text string) string {
 	switch value.(type) {
 	case map[string]any:
@@ -182,9 +180,9 @@ func (p Predictor) quoteIt(in *Prediction, path, want string) string {
 	return fmt.Sprintf("quote it (%s)", at)
 }
 
-// find returns the field at a path as the server writes it, and the keys and positions that
-// lead there; nothing if the object has no such field. The server puts dots between keys and
-// leaves those within keys, so only the object can say where a key ends.
+// find returns the field at a path in the server's notation, with the keys and positions to it;
+// nothing if the object has no such field. The server puts dots between keys and does not quote
+// dots within keys, so only the object shows where a key ends.
 func find(object any, path string) (steps []any, value any) {
 	steps, value, _ = findBelow(object, path)
 	return steps, value
@@ -223,7 +221,7 @@ func findBelow(value any, path string) (steps []any, found any, ok bool) {
 	return nil, nil, false
 }
 
-// nearField proposes the field that was probably meant by an unknown one.
+// nearField suggests a field instead of an unknown one.
 func (p Predictor) nearField(in *Prediction, said string) string {
 	path, err := fieldpath.ParsePath(said)
 	if p.Schema == nil || err != nil || len(path) == 0 || path[len(path)-1].FieldName == nil {

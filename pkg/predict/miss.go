@@ -10,19 +10,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Miss is a choice that has no effect, most likely because of a typo.
+// Miss is a choice without effect, most likely because of a typo.
 type Miss struct {
-	// Ref is the object concerned; zero if the choice is for any object.
+	// Ref is the object; zero if the choice is for any.
 	Ref  object.Ref
 	Text string
 }
 
-// PositionError says that a choice names an item of a list by its position.
+// PositionError says that a choice names a list item by its position.
 type PositionError struct {
-	// Said is the flag or annotation that has the choice: "--take", for instance.
+	// Said is the source of the choice, such as "--take".
 	Said string
 	Path fieldpath.Path
-	// Key is the path with the item's key; nil if the item is not known.
+	// Key is the path with the item's key; nil if the item is unknown.
 	Key fieldpath.Path
 }
 
@@ -38,8 +38,7 @@ func (e *PositionError) Hint() string {
 	return "you may mean " + e.Key.String()
 }
 
-// said is one choice with the flag, annotation or file that has it; an empty choice stands for
-// the built-in table.
+// said is a choice with its source; an empty choice is the built-in table's.
 type said struct {
 	Choice
 	by string
@@ -61,7 +60,7 @@ func (s said) text() string {
 // anyObject reports whether the choice names no object.
 func (s said) anyObject() bool { return s.Kind == "" && s.by != YieldAnnotation }
 
-// said returns the choices that have a path, including those of the item's own annotation.
+// said returns the choices with a path, including those of the item's annotation.
 func (p Predictor) said(item plan.Item) []said {
 	var all []said
 	for _, c := range p.Take {
@@ -83,8 +82,8 @@ func (p Predictor) said(item plan.Item) []said {
 	return all
 }
 
-// Misses returns the choices whose path is stated by none of the items that they apply to:
-// they would silently have no effect. It needs no server.
+// Misses returns the choices whose path none of their items states: they would silently have no
+// effect. It needs no server.
 func (p Predictor) Misses(items []plan.Item) []Miss {
 	var misses []Miss
 	hit, open := map[string]bool{}, map[string]said{}
@@ -156,8 +155,8 @@ func (s said) unstated(why string, meant fieldpath.Path) string {
 	return text
 }
 
-// NearMisses returns the choices that were meant for a conflict of the object but do not
-// match it. Unlike the manifest, the conflicts have the keys that the server completed.
+// NearMisses returns the choices that were meant for a conflict of the object but do not match it.
+// Unlike the manifest, the conflicts have the keys that the server completed.
 func (p Predictor) NearMisses(in *Prediction) []Miss {
 	paths := make([]fieldpath.Path, len(in.Conflicts))
 	for i, c := range in.Conflicts {
@@ -181,8 +180,7 @@ func (p Predictor) NearMisses(in *Prediction) []Miss {
 	return misses
 }
 
-// checkPositions refuses choices for an item that name part of a list by its
-// position.
+// checkPositions refuses choices that name part of the item's lists by position.
 func (p Predictor) checkPositions(item plan.Item) error {
 	for _, s := range p.said(item) {
 		if path := fieldpath.Path(s.Path); path.Positional() {

@@ -16,21 +16,20 @@ import (
 
 const whenImmutable = "immutable"
 
-// Recreation says that a manifest can take effect only if the object is deleted and created
-// anew, and that the user wants that.
+// Recreation says that a manifest can take effect only if the object is recreated, and that the
+// user wants that.
 type Recreation struct {
-	// UID is that of the object to delete.
+	// UID is the UID of the object to delete.
 	UID types.UID
-	// Reason names the fields that cannot be changed.
+	// Reason names the immutable fields.
 	Reason string
-	// Answer is what the server makes of the manifest as a new object.
+	// Answer is the server's answer to the manifest as a new object.
 	Answer *unstructured.Unstructured
 }
 
-// Recreation returns what a refusal means for an object that the user wants recreated. It
-// is nil if the user does not want that, if the server does not say that a field cannot be
-// changed, or if it would also refuse the manifest as a new object: deleting would then
-// gain nothing.
+// Recreation returns how to recreate an object after a refusal. It is nil if the user does not want
+// that, if the server does not say that a field is immutable, or if it would also refuse the
+// manifest as a new object, so that deleting would gain nothing.
 func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction, refusal error) *Recreation {
 	if in.Live == nil || !apierrors.IsInvalid(refusal) || !p.recreates(in.Item) {
 		return nil
@@ -50,7 +49,7 @@ func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction
 	return &Recreation{UID: in.Live.GetUID(), Reason: cannotChange(fields, in.Item.GVK.Kind), Answer: answer}
 }
 
-// recreates reports whether the user wants the item deleted and created anew if need be.
+// recreates reports whether the user wants the item recreated if need be.
 func (p Predictor) recreates(item plan.Item) bool {
 	return item.Object.GetAnnotations()[RecreateAnnotation] == whenImmutable ||
 		slices.ContainsFunc(p.Recreate, func(c Choice) bool { return c.Names(item.Ref, item.Kind) })
@@ -74,8 +73,8 @@ func (p Predictor) checkRecreate(item plan.Item) error {
 
 var errHoldsMore = errors.New("deleting it would delete what it holds")
 
-// HoldsMore reports whether deleting an object of the kind also deletes data, or other
-// people's objects.
+// HoldsMore reports whether deleting an object of the kind also deletes data, or other people's
+// objects.
 func HoldsMore(kind schema.GroupKind) bool {
 	switch kind {
 	case schema.GroupKind{Kind: "PersistentVolumeClaim"}, schema.GroupKind{Kind: "PersistentVolume"},
@@ -86,8 +85,8 @@ func HoldsMore(kind schema.GroupKind) bool {
 	}
 }
 
-// TakesVolumes reports whether the claims of a StatefulSet go with it, and the data with
-// them: its retention policy says so.
+// TakesVolumes reports whether the claims of a StatefulSet, and their data, are deleted with it:
+// its retention policy says so.
 func TakesVolumes(live *unstructured.Unstructured) bool {
 	if live.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {
 		return false

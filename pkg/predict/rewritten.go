@@ -14,11 +14,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Rewritten returns the applied paths whose value in the server's answer differs from what
-// was sent: something in the cluster, mostly a mutating webhook, rewrites them on the way,
-// and the result is recorded under our name (k/k#129960; edge case 15). From is what was
-// sent, To what was answered. Another spelling of the same value (quantities, durations;
-// edge case 11) does not count.
+// Rewritten returns the applied paths whose value in the server's answer differs from the value
+// that was sent: something in the cluster, mostly a mutating webhook, rewrites them, and the result
+// is recorded under our name (k/k#129960; edge case 15). From is the sent value, To the answered
+// one. Another spelling of the same value (quantities, durations; edge case 11) does not count.
 func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]managedfields.Change, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
@@ -36,11 +35,11 @@ func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]manag
 	return out, nil
 }
 
-// Terminating warns of an object that is being deleted.
+// Terminating is the warning for an object that is being deleted.
 const Terminating = "is being deleted; what is applied to it is deleted with it"
 
-// Contradiction describes what in a manifest contradicts itself, and which side wins; empty for
-// nothing.
+// Contradiction describes a contradiction in a manifest, and which side wins; empty if there is
+// none.
 func Contradiction(item plan.Item) string { return accountContradiction(item.Object) }
 
 // sameText reports whether two scalars are two spellings of one quantity or one duration.
@@ -63,8 +62,7 @@ func sameText(a, b any) bool {
 	return err == nil && d == e
 }
 
-// quantity reads a text or a number: "cpu: 1" is a quantity, which the server keeps
-// as a text.
+// quantity parses a text or a number: "cpu: 1" is a quantity, which the server stores as text.
 func quantity(v any) (resource.Quantity, bool) {
 	text, ok := v.(string)
 	if f, isNumber := fieldpath.AsFloat(v); isNumber {
@@ -77,14 +75,14 @@ func quantity(v any) (resource.Quantity, bool) {
 	return q, err == nil
 }
 
-// A Pod has two names for its ServiceAccount. The server's own conversion copies
-// serviceAccountName into serviceAccount, whatever is stated there.
+// A Pod has two names for its ServiceAccount. The server's own conversion copies serviceAccountName
+// into serviceAccount, whatever that is.
 // https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodSpec
 const (
 	accountName, accountAlias = "serviceAccountName", "serviceAccount"
 )
 
-// contradiction returns where a manifest states two names of a ServiceAccount that differ.
+// contradiction returns the Pod spec of a manifest with two different names of a ServiceAccount.
 func contradiction(u *unstructured.Unstructured) (spec fieldpath.Path, name, alias string, is bool) {
 	switch kind := u.GroupVersionKind().GroupKind(); kind {
 	case schema.GroupKind{Kind: "Pod"}:
@@ -103,8 +101,8 @@ func contradiction(u *unstructured.Unstructured) (spec fieldpath.Path, name, ali
 	return spec, name, alias, name != "" && alias != "" && name != alias
 }
 
-// WithoutContradiction returns a manifest as the server would read it: where it states two
-// names of a ServiceAccount that differ, both are the one that counts.
+// WithoutContradiction returns a manifest as the server would read it: of two different names of a
+// ServiceAccount, both become the one that counts.
 func WithoutContradiction(u *unstructured.Unstructured) *unstructured.Unstructured {
 	spec, name, _, is := contradiction(u)
 	if !is {
@@ -115,7 +113,7 @@ func WithoutContradiction(u *unstructured.Unstructured) *unstructured.Unstructur
 	return out
 }
 
-// Contradiction describes the two names; it is empty where a manifest has no such.
+// accountContradiction describes the two names; empty if they do not differ.
 func accountContradiction(u *unstructured.Unstructured) string {
 	spec, name, alias, is := contradiction(u)
 	if !is {

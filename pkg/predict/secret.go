@@ -14,10 +14,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// WithoutStringData returns a Secret with its stringData moved to data, as the server
-// would do. Only in data does it have an owner: the server does not keep stringData, so
-// two appliers would overwrite each other without a conflict (edge case 12). Other
-// objects, and Secrets that the server would refuse, are returned as they are.
+// WithoutStringData returns a Secret with its stringData moved to data, as the server would do.
+// Only data has an owner: the server does not store stringData, so two appliers would overwrite
+// each other without a conflict (edge case 12). It returns other objects, and Secrets that the
+// server would refuse, unchanged.
 func WithoutStringData(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if u.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
 		return u
@@ -103,8 +103,9 @@ func Beside(body, live *unstructured.Unstructured, manager string) (*unstructure
 	return &unstructured.Unstructured{Object: out}, claimed, nil
 }
 
-// unseenBy returns the conflicts of a Secret that no server reports: values that the body changes, that
-// another owner records as stringData, and that cannot be stated there, since they are no text.
+// unseenBy returns the conflicts of a Secret that no server reports: values that the body changes,
+// that another owner records as stringData, and that cannot be stated there, since they are no
+// text.
 func unseenBy(body, live *unstructured.Unstructured, manager string) ([]managedfields.Conflict, error) {
 	if body.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
 		return nil, nil
@@ -129,7 +130,7 @@ func unseenBy(body, live *unstructured.Unstructured, manager string) ([]managedf
 	return out, nil
 }
 
-// recorded returns the values that an entry records as stringData alone.
+// recorded returns the values that an entry records only as stringData.
 func recorded(e managedfields.Entry) []fieldpath.Path {
 	var out []fieldpath.Path
 	if e.WriteOnly != nil {
@@ -149,8 +150,7 @@ func byData(entries []managedfields.Entry, path fieldpath.Path) []managedfields.
 	}), path)
 }
 
-// changed returns the value that is stated in base64, and whether it is another one than the
-// live value.
+// changed returns the stated value, decoded from base64, and whether it differs from the live one.
 func changed(stated, live any) ([]byte, bool) {
 	text, ok := stated.(string)
 	if !ok {

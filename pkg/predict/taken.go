@@ -11,17 +11,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Taken returns what a forced apply takes from others, sorted by path: the paths for which
-// the same apply without force would report a conflict, and occasionally one for which it
-// would not. Live is the object before the apply, answer what the server made of it (a dry
-// run will do), manifest what was applied.
+// Taken returns what a forced apply takes from others, sorted by path: the paths for which the same
+// apply without force would report a conflict, and occasionally one for which it would not. live is
+// the object before the apply, answer the server's answer (a dry run will do), manifest what was
+// applied.
 //
-// A set loses a path in two ways. Either the manifest gave it another value: then the
-// path, or something below it, is now ours. Or it left the object, which is no conflict.
-// Paths of entries at another version than the answer's keep that version's names. Nothing
-// is returned for an object without entries (see [ConflictsFromStatus]). An entry that
-// vanished as a whole with its version is not reported: the server forgets entries of
-// versions that it no longer serves (edge case 9).
+// A set loses a path in two ways. Either the manifest changed its value: then the path, or
+// something below it, is now ours. Or it left the object, which is no conflict. Paths of entries at
+// another version than the answer's keep that version's names. An object without entries has no
+// result (see [ConflictsFromStatus]). An entry that vanished as a whole with its version is not
+// reported: the server forgets entries of versions that it no longer serves (edge case 9).
 func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([]managedfields.Conflict, error) {
 	before, err := managedfields.Entries(live)
 	if err != nil {
@@ -79,10 +78,9 @@ func (t *taking) from(e managedfields.Entry, after []managedfields.Entry, paths 
 	})
 }
 
-// stated returns the path by which the manifest states a path that an owner lost, or nil
-// if it does not state it. That is the path itself, which may be the parent of what we
-// state, or the atomic value around it, if the entry dates from before the value became
-// atomic.
+// stated returns the path at which the manifest states a path that an owner lost, or nil. That is
+// the path itself, perhaps as a parent of what we state, or the atomic value around it, if the
+// entry dates from before the value became atomic.
 func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 	set := t.ours
 	for i, pe := range p {
@@ -98,8 +96,8 @@ func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 	return p
 }
 
-// statedEmpty returns the path if the manifest has an empty list there, which
-// leaves no trace in our set where the list is owned by item.
+// statedEmpty returns the path if the manifest has an empty list there, which leaves no trace in
+// our set if the list is owned by item.
 func (t *taking) statedEmpty(p fieldpath.Path) fieldpath.Path {
 	if v, ok := p.Get(t.manifest); ok {
 		if list, isList := v.([]any); isList && len(list) == 0 {
@@ -109,8 +107,8 @@ func (t *taking) statedEmpty(p fieldpath.Path) fieldpath.Path {
 	return nil
 }
 
-// allChanged reports whether each path is one that we state now, or lies in what we
-// state as a whole, with another value than before.
+// allChanged reports whether each path is one that we state now, or in a value that we state as a
+// whole, with another value than before.
 func (t *taking) allChanged(set *fieldpath.Set) bool {
 	all := true
 	fieldpath.Each(set, func(p fieldpath.Path) {
@@ -137,8 +135,8 @@ func (t *taking) conflicts(paths *fieldpath.Set, others []managedfields.Entry) [
 	return out
 }
 
-// withoutLastApplied drops the conflicts that the API server ignores for the manager
-// "kubectl" alone: paths whose live value client-side apply set last.
+// withoutLastApplied removes the conflicts that the API server ignores for the manager "kubectl"
+// alone: paths whose live value client-side apply set last.
 func withoutLastApplied(conflicts []managedfields.Conflict, live *unstructured.Unstructured) []managedfields.Conflict {
 	var last unstructured.Unstructured
 	if json.Unmarshal([]byte(managedfields.LastApplied(live.Object)), &last.Object) != nil || last.GetAPIVersion() != live.GetAPIVersion() {
@@ -153,11 +151,10 @@ func withoutLastApplied(conflicts []managedfields.Conflict, live *unstructured.U
 	return out
 }
 
-// TakenFrom returns the values of others that an apply overwrites, sorted by path: those
-// that the user takes, and those of adopted managers. It does not guess whether a
-// manager's value came from an older version of this manifest: it returns both values. A
-// value of an adopted manager that the manifest only spells differently, such as a
-// quantity, is not overwritten.
+// TakenFrom returns the values of others that an apply overwrites, sorted by path: those that the
+// user takes, and those of adopted managers. It returns both values, without guessing whether a
+// manager's value came from an older version of this manifest. A value of an adopted manager that
+// the manifest only spells differently, such as a quantity, is not overwritten.
 func (in *Prediction) TakenFrom(answer *unstructured.Unstructured) []managedfields.Conflict {
 	all := slices.Clone(in.Taken)
 	for _, c := range in.Overwritten {

@@ -13,19 +13,19 @@ import (
 
 // A union is a map of which a manifest sets one member. Fields that the server filled in for one
 // member have no owner, so an apply that chooses another leaves both, and the server refuses the
-// object. Members with owners need no help: ours go by themselves, and those of others stay.
+// object. Members with owners need no help: ours go by themselves, and others' stay.
 
-// union is where a kind has one.
+// union is a union in a kind.
 type union struct {
 	path fieldpath.Path
-	// discriminator is the field that says which member is meant, and members has its
-	// value for each member. Without a discriminator, the member that is stated is meant,
-	// and all fields of the map except its name are members.
+	// discriminator is the field that selects a member, and members has its value for each. Without
+	// a discriminator, the stated member is selected, and all fields of the map except its name are
+	// members.
 	discriminator string
 	members       map[string]string
 }
 
-// strategies are the unions that a discriminator decides.
+// strategies are the unions with a discriminator.
 // https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/
 func strategies(kind schema.GroupKind) []union {
 	rolling := map[string]string{"rollingUpdate": "RollingUpdate"}
@@ -39,7 +39,7 @@ func strategies(kind schema.GroupKind) []union {
 	}
 }
 
-// podSpecs are where kinds have the pods that they make.
+// podSpec returns the path of the Pod spec in a kind.
 func podSpec(kind schema.GroupKind) fieldpath.Path {
 	switch kind {
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "DaemonSet"},
@@ -72,8 +72,8 @@ func unions(kind schema.GroupKind, manifest map[string]any) []union {
 	return all
 }
 
-// Leftovers returns the union members of the live object that have no owner although the
-// manifest chooses another member. Body is the part of the manifest that is to be applied.
+// Leftovers returns the union members of the live object that have no owner although the manifest
+// chooses another member. body is the part of the manifest that is to be applied.
 func Leftovers(kind schema.GroupKind, manifest, body, live *unstructured.Unstructured) ([]fieldpath.Path, error) {
 	all := unions(kind, manifest.Object)
 	if len(all) == 0 {
@@ -95,8 +95,7 @@ func Leftovers(kind schema.GroupKind, manifest, body, live *unstructured.Unstruc
 	return out, nil
 }
 
-// unmeant returns the members of the live object other than the one that the manifest
-// means.
+// unmeant returns the members of the live object that the manifest does not select.
 func (u union) unmeant(body, live map[string]any) []string {
 	stated, there := mapAt(u.path, body), mapAt(u.path, live)
 	meant, says := stated[u.discriminator].(string)

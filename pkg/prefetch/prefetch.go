@@ -1,5 +1,5 @@
-// Package prefetch reads the live objects of a whole plan from the moment a run begins, one
-// read a kind side by side, so that later phases need not wait for reads of their own.
+// Package prefetch reads the live objects of a whole plan as soon as a run begins, one read a kind,
+// concurrently, so that later phases need not wait for reads. Start with [Start].
 package prefetch
 
 import (
@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// most is how many objects a plan may have to be read ahead: they are kept until their
-	// phase comes. The phases of larger plans are long; what reading costs them is little.
+	// most bounds the objects of a plan that are prefetched, because they are kept until their
+	// phase. Larger plans have long phases, compared to which reads cost little.
 	most = 2_000
-	// fresh is for how long a reading counts. A phase that comes later, because another
-	// waited for readiness, say, reads for itself.
+	// fresh is how long a read counts. A later phase, after a wait for readiness, say, reads for
+	// itself.
 	fresh = 10 * time.Second
 )
 
-// Reader answers reads from what was read ahead, and asks the server where it cannot.
+// Reader answers reads from the prefetch, and asks the server otherwise.
 type Reader struct {
 	server object.LiveReader
 	cancel context.CancelFunc
@@ -31,11 +31,11 @@ type Reader struct {
 
 	mu     sync.Mutex
 	groups map[schema.GroupVersionKind]*group
-	// stale: something was written, and of what was read only the absences count.
+	// stale: something was written, so that only absences count.
 	stale bool
 }
 
-// group are the objects of one kind.
+// group holds the objects of one kind.
 type group struct {
 	kind object.Kind
 	done chan struct{} // closed when all are read
@@ -50,8 +50,8 @@ type reading struct {
 	err  error
 }
 
-// Start begins to read the objects of all phases whose kinds are served. Close has to be
-// called in the end. Until then the Reader is for one goroutine, but for Live.
+// Start begins to read the objects of all phases whose kinds are served. The caller must call
+// Close. Except for Live, the Reader is not safe for concurrent use.
 func Start(ctx context.Context, server object.LiveReader, p *plan.Plan) *Reader {
 	r := &Reader{server: server, cancel: func() {}}
 	objects := 0
@@ -87,12 +87,12 @@ func Start(ctx context.Context, server object.LiveReader, p *plan.Plan) *Reader 
 	return r
 }
 
-// Live is [object.LiveReader.Live]. Each object that was read ahead is answered once; a second call reads from
-// the server.
+// Live is [object.LiveReader.Live]. Each prefetched object is returned once; a second call reads
+// from the server.
 func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	read := r.await(ctx, kind, refs)
 	var rest []object.Ref
-	var at []int // the rest's places in refs
+	var at []int // the positions of the rest in refs
 	for i, ref := range refs {
 		if got, ok := read[ref]; ok {
 			visit(i, got.live, got.err)
@@ -105,7 +105,7 @@ func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, 
 	}
 }
 
-// await waits for the reading of a kind and takes out what is asked for and still counts.
+// await waits for the read of a kind, and takes out the requested objects that still count.
 func (r *Reader) await(ctx context.Context, kind object.Kind, refs []object.Ref) map[object.Ref]reading {
 	r.mu.Lock()
 	g := r.groups[kind.GVK]
@@ -137,16 +137,16 @@ func (r *Reader) await(ctx context.Context, kind object.Kind, refs []object.Ref)
 	return taken
 }
 
-// Stale has everything read again from here on, because a write, or a controller after it, may
-// change any object. Absence stays valid: creates are conditional on absence. No call of Live
-// may be under way.
+// Stale makes everything be read again from here on, because a write, or a controller after it, may
+// change any object. Absence stays valid: creates are conditional on absence. It must not be called
+// during a call of Live.
 func (r *Reader) Stale() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stale = true
 }
 
-// Close ends the reading.
+// Close ends the read.
 func (r *Reader) Close() {
 	r.cancel()
 	r.all.Wait()

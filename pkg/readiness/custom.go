@@ -9,12 +9,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// errorGrace is how long an object may say, with an error as the reason, that it is not
-// ready: controllers try again, and what they lack may be on its way.
+// errorGrace is how long an object may report an error as the reason why it is not ready:
+// controllers try again, and what they lack may be coming.
 const errorGrace = 2 * time.Minute
 
-// conventions evaluates a kind without a rule of its own by what its status says. A status
-// that says nothing does not make an object ready (edge case 48).
+// conventions evaluates a kind without a rule of its own by its status. An empty status does not
+// make an object ready (edge case 48).
 func conventions(s *subject) Verdict {
 	said := s.said()
 	if v, decided := conclude(s, said); decided {
@@ -39,23 +39,23 @@ func isEmpty(status any) bool {
 	return status == nil || ok && len(m) == 0
 }
 
-// conclude weighs an object's statements about itself (edge case 95): anything wrong,
-// stopped or under way takes precedence over any statement that all is well.
+// conclude weighs an object's statements about itself (edge case 95): anything wrong, stopped or in
+// progress takes precedence over any good statement.
 func conclude(s *subject, said []Statement) (Verdict, bool) {
 	if v, found := objection(s, said); found {
 		return v, true
 	}
 	well := worst(said, Good)
 	sums := keep(well, func(one Statement) bool {
-		// A controller that has accepted an object may not have done what it asks for.
+		// A controller that has accepted an object may not have done the work.
 		return one.Sum && one.Condition && one.IsPositive() && one.Name != "Accepted" && one.Name != "Valid"
 	})
 	if len(sums) == 0 {
 		if old := keep(said, isOldSum); len(old) > 0 {
 			return staleCondition(s, old[0]), true
 		}
-		// No condition sums the object up by convention, so every statement has to be
-		// understood and to agree.
+		// No condition sums the object up by convention, so every statement must be understood and
+		// good.
 		if doubt := worst(said, Odd, NotYet); len(doubt) > 0 {
 			if doubt[0].Meaning == Odd && len(well) == 0 {
 				return Verdict{}, false
@@ -69,8 +69,7 @@ func conclude(s *subject, said []Statement) (Verdict, bool) {
 	return met(sentence(well[0]), valuesOf(well)...), true
 }
 
-// objection returns a statement that rules out that the object is ready, whatever else it
-// says.
+// objection returns a statement that rules out that the object is ready, whatever else it says.
 func objection(s *subject, said []Statement) (Verdict, bool) {
 	if over := worst(said, Failed); len(over) > 0 {
 		reason := "Failed"
@@ -105,9 +104,8 @@ func objection(s *subject, said []Statement) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// lastingError fails an object that has said for a while, with an error as the reason,
-// that it is not ready. Nothing else that is wrong fails it: it may be part of a start
-// that goes well.
+// lastingError fails an object that has reported an error for a while as the reason why it is not
+// ready. Nothing else fails it: it may be part of a normal start.
 func lastingError(s *subject, said []Statement, v Verdict) Verdict {
 	for _, one := range said {
 		if one.Sum && one.Condition && one.Meaning == Bad && one.Final && one.Value == "False" && isReady(one.Name) && !one.Since.IsZero() {
@@ -147,10 +145,10 @@ func others(said []Statement, but Statement) string {
 	return "; " + strings.Join(more[:min(2, len(more))], "; ")
 }
 
-// quoted is the number of statements that are quoted if none of them decides.
+// quoted bounds the statements that are quoted if none of them decides.
 const quoted = 8
 
-// quote shows the statements, the worst first.
+// quote quotes the statements, the worst first.
 func quote(s *subject, said []Statement) Verdict {
 	conditions := keep(said, func(one Statement) bool { return !one.Old })
 	slices.SortStableFunc(conditions, func(a, b Statement) int { return int(b.Meaning) - int(a.Meaning) })
@@ -197,8 +195,8 @@ func sentence(one Statement) string {
 	return one.String()
 }
 
-// isOldSum reports whether a statement would mean that the object is ready, but is of an
-// earlier generation.
+// isOldSum reports whether a statement would mean that the object is ready, but is of an earlier
+// generation.
 func isOldSum(one Statement) bool {
 	return one.Old && one.Sum && one.Condition && one.IsPositive()
 }
@@ -209,8 +207,8 @@ func staleCondition(s *subject, one Statement) Verdict {
 		c.value(), c.generationValue(), Value{Expr: "self.metadata.generation", Value: s.generation})
 }
 
-// worst returns the statements with these meanings, in the order of the meanings, sums
-// before parts.
+// worst returns the statements with these meanings, in the order of the meanings, sums before
+// parts.
 func worst(said []Statement, meanings ...Meaning) []Statement {
 	var out []Statement
 	for _, m := range meanings {
@@ -238,8 +236,8 @@ func valuesOf(said []Statement) []Value {
 	return out
 }
 
-// needs returns a rule by which an object is ready if all of these conditions are True and
-// none of its statements contradicts them.
+// needs returns a rule by which an object is ready if all these conditions are True and none of its
+// statements contradicts them.
 func needs(kinds ...string) func(*subject) Verdict {
 	return func(s *subject) Verdict {
 		values := make([]Value, 0, len(kinds))
@@ -260,8 +258,8 @@ func needs(kinds ...string) func(*subject) Verdict {
 	}
 }
 
-// unopposed returns a rule that calls an object ready only if the rest of the status does
-// not contradict it.
+// unopposed returns a rule that calls an object ready only if the rest of the status does not
+// contradict it.
 func unopposed(rule func(*subject) Verdict) func(*subject) Verdict {
 	return func(s *subject) Verdict {
 		v := rule(s)

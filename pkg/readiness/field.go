@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// boolean reads a field that is true or false, such as readyToUse.
+// boolean reads a boolean field, such as readyToUse.
 func (r *reader) boolean(path, within, name string, words []string, v bool) {
 	class, negated := nameClass(words)
 	status := "False"
@@ -21,7 +21,7 @@ func (r *reader) boolean(path, within, name string, words []string, v bool) {
 		m, class = Bad, bad
 	}
 	setting := class == working && words[0] != "is"
-	if m == Nothing || setting || class == none { // Many a field of that form is a setting.
+	if m == Nothing || setting || class == none { // Many such fields are settings.
 		return
 	}
 	r.out = append(r.out, Statement{Path: path, Name: fieldName(within, name), Value: v, Meaning: m, Sum: within == "" && r.isWhole(words)})
@@ -35,7 +35,7 @@ func (r *reader) text(path, within, name string, words []string, v string, besid
 	case isErrorField(words):
 		r.error(path, within, name, v)
 	case isOutcome(last):
-		// The result of the last attempt says nothing of now, unless it failed.
+		// The result of the last attempt says nothing about now, unless it failed.
 		if phraseClass(v) == bad {
 			r.error(path, within, name, v)
 		}
@@ -55,19 +55,19 @@ func isStateField(word string) bool {
 	return slices.Contains([]string{"phase", "state", "status", "health", "robustness", "compliant", "compliance"}, word)
 }
 
-// isOutcome reports whether a field is of how something ended: its verdict.
+// isOutcome reports whether a field is a final result.
 func isOutcome(word string) bool {
 	return slices.Contains([]string{"verdict", "result", "outcome", "conclusion"}, word)
 }
 
-// knowsField reports whether a text of that name is read by what it is called already.
+// knowsField reports whether a text of that name is read by its name.
 func knowsField(words []string) bool {
 	last := words[len(words)-1]
 	return isPast(words) || isErrorField(words) || isStateField(last) || isOutcome(last) ||
 		slices.Contains([]string{"ready", "replicas", "reason", "message", "description", "type", "name", "version", "time"}, last)
 }
 
-// word reads the word in which an object, or a part of it, sums itself up.
+// word reads the word by which an object, or a part of it, sums itself up.
 func (r *reader) word(path, within, name string, words []string, v string, beside map[string]any) {
 	s := Statement{
 		Path: path, Name: fieldName(within, name), Value: v,
@@ -118,18 +118,17 @@ func (r *reader) word(path, within, name string, words []string, v string, besid
 	r.out = append(r.out, s)
 }
 
-// isEnd reports whether a phase is of what is over: it has failed, and not only a step of
-// what goes on.
+// isEnd reports whether a phase means that all has failed, and not only a step.
 func isEnd(phase string, ends bool) bool {
 	words := split(phase)
 	if ends {
 		return slices.Contains(words, "failed") || slices.Contains(words, "failure")
 	}
-	return len(words) == 1 && words[0] == "failed" // A server is tried again after a failure.
+	return len(words) == 1 && words[0] == "failed" // A server is retried after a failure.
 }
 
-// firstText returns the text that is known, or else what a value says: a text, a list of
-// texts, or texts by names.
+// firstText returns the known text, or else the text in a value: a text, a list of texts, or texts
+// by name.
 func firstText(known string, v any) string {
 	if known != "" {
 		return known
@@ -157,7 +156,7 @@ func firstText(known string, v any) string {
 	return known
 }
 
-// fieldName is what a field is called in a sentence.
+// fieldName returns the name of a field for a sentence.
 func fieldName(within, name string) string {
 	if within == "" {
 		return name
@@ -165,7 +164,7 @@ func fieldName(within, name string) string {
 	return within + "." + name
 }
 
-// isErrorField reports whether a field is there to hold an error: errorMessage.
+// isErrorField reports whether a field holds an error, as errorMessage does.
 func isErrorField(words []string) bool {
 	last := words[len(words)-1]
 	isError := func(word string) bool {
@@ -188,8 +187,8 @@ func (r *reader) error(path, within, name string, v any) {
 	r.out = append(r.out, Statement{Path: path, Name: fieldName(within, name), Value: cmp.Or(message, "set"), Meaning: Bad, Sum: false})
 }
 
-// stops reads what a user wrote to stop the controller: spec.paused, spec.suspend, or an
-// annotation such as crossplane.io/paused.
+// stops reads how a user stopped the controller: spec.paused, spec.suspend, or an annotation such
+// as crossplane.io/paused.
 func (r *reader) stops(meta map[string]any, obj map[string]any) {
 	spec, _ := obj["spec"].(map[string]any)
 	for _, name := range stopFields() {
@@ -207,7 +206,7 @@ func (r *reader) stops(meta map[string]any, obj map[string]any) {
 	}
 }
 
-// stopFields are the fields of a spec by which kinds are stopped.
+// stopFields returns the fields of a spec by which users stop controllers.
 func stopFields() []string {
 	return []string{"paused", "pause", "suspend", "suspended", "hibernate", "hibernated", "stopped", "shutdown", "stop"}
 }

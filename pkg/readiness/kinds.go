@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// ruleOf returns the rule of a kind that has one of its own, or nil.
+// ruleOf returns a kind's own rule, or nil.
 func ruleOf(gk schema.GroupKind) func(*subject) Verdict {
 	switch gk.Group {
 	case "":
@@ -22,7 +22,7 @@ func ruleOf(gk schema.GroupKind) func(*subject) Verdict {
 	case "Job.batch":
 		return evaluateJob
 	case "CronJob.batch":
-		return exists // Suspended or not, it is as its author wants it, and has nothing to wait for.
+		return exists // Suspended or not, it has nothing to wait for.
 	case "CertificateSigningRequest.certificates.k8s.io":
 		return evaluateSigningRequest
 	case "HorizontalPodAutoscaler.autoscaling":
@@ -85,8 +85,7 @@ func gatewayRule(kind string) func(*subject) Verdict {
 	return nil
 }
 
-// About returns in words when objects of a kind are ready, and reports whether the kind
-// has a rule of its own.
+// About says when objects of a kind are ready, and whether the kind has its own rule.
 func About(gk schema.GroupKind) (text string, own bool) {
 	if ruleOf(gk) == nil {
 		if object.IsBuiltIn(gk.Group) {
@@ -97,8 +96,8 @@ func About(gk schema.GroupKind) (text string, own bool) {
 	return aboutOwn(gk), true
 }
 
-// OwnRules returns the kinds that have a rule of their own, except the routes of the
-// Gateway API, which are an open set.
+// OwnRules returns the kinds with their own rules, except the routes of the Gateway API, which are
+// an open set.
 func OwnRules() []schema.GroupKind {
 	var all []schema.GroupKind
 	for group, kinds := range map[string][]string{

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// evaluateClaim does not know the storage class. With a class that waits for the first
-// consumer, a claim is Pending, and not ready, until a Pod uses it.
+// evaluateClaim does not know the storage class. With a class that waits for the first consumer, a
+// claim is Pending, and not ready, until a Pod uses it.
 func evaluateClaim(s *subject) Verdict {
 	switch phase := s.text("status.phase"); phase {
 	case "Bound":
@@ -32,8 +32,8 @@ func evaluateVolume(s *subject) Verdict {
 	return unmet("InProgress", "it is not available yet", s.values("status.phase")...)
 }
 
-// evaluateService waits for the address of a load balancer, as Helm does and kstatus does
-// not: the Service was applied in order to be reachable.
+// evaluateService waits for the address of a load balancer, as Helm does and kstatus does not: the
+// Service was applied in order to be reachable.
 func evaluateService(s *subject) Verdict {
 	if s.text("spec.type") != "LoadBalancer" {
 		return met("it exists")
@@ -50,7 +50,7 @@ func evaluateService(s *subject) Verdict {
 
 func exists(*subject) Verdict { return met("it exists") }
 
-// evaluateSigningRequest waits for the certificate, which is what a request is for.
+// evaluateSigningRequest waits for the certificate, the purpose of a request.
 func evaluateSigningRequest(s *subject) Verdict {
 	for _, kind := range []string{"Denied", "Failed"} {
 		if c := s.condition(kind); c.is("True") {
@@ -73,8 +73,8 @@ func evaluateNamespace(s *subject) Verdict {
 	return unmet("InProgress", "it is not active", s.values("status.phase")...)
 }
 
-// evaluateDisruptionBudget requires that the controller has counted. How many disruptions
-// the budget allows does not matter: zero is an answer too.
+// evaluateDisruptionBudget requires that the controller has counted. The number of allowed
+// disruptions does not matter: zero is an answer too.
 func evaluateDisruptionBudget(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
@@ -104,8 +104,8 @@ func evaluateGateway(s *subject) Verdict {
 	return needs("Accepted", "Programmed")(s)
 }
 
-// evaluateRoute requires that each gateway that has answered accepts the route and, if it
-// reports on that, has resolved the route's references.
+// evaluateRoute requires that each gateway that has answered accepts the route and, if it reports
+// on that, has resolved the route's references.
 func evaluateRoute(s *subject) Verdict {
 	parents := s.maps("status.parents")
 	if len(parents) == 0 {

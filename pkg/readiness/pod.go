@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// scheduleGrace is how long a Pod may be unschedulable before it has failed: a new Pod is,
-// until its volumes and node are there. It equals kstatus's ScheduleWindow.
+// scheduleGrace is how long a Pod may be unschedulable before it has failed: a new Pod is, until
+// its volumes and node exist. It equals kstatus's ScheduleWindow.
 const scheduleGrace = 15 * time.Second
 
 func evaluatePod(s *subject) Verdict {
@@ -41,7 +41,7 @@ func evaluatePod(s *subject) Verdict {
 	if len(all) > 0 && up < len(all) {
 		message = fmt.Sprintf("%d of %d containers ready", up, len(all))
 	} else if len(all) > 0 {
-		message += ready.detail() // Its readiness gates are not passed.
+		message += ready.detail() // Its readiness gates are not open.
 	}
 	if last, crashed := lastCrash(s); crashed {
 		return unmet("InProgress", message+"; "+last.Message, append([]Value{ready.value()}, last.Values...)...)
@@ -49,7 +49,7 @@ func evaluatePod(s *subject) Verdict {
 	return unmet("InProgress", message+waiting(s), append(s.values("status.phase"), ready.value())...)
 }
 
-// podSaid returns the kubelet's reason for a failed Pod: Evicted, for instance.
+// podSaid returns the kubelet's reason for a failed Pod, such as Evicted.
 func podSaid(s *subject) string {
 	return statusCondition{reason: s.text("status.reason"), message: s.text("status.message")}.detail()
 }
@@ -67,22 +67,21 @@ func evaluateUnscheduled(s *subject, c statusCondition) Verdict {
 }
 
 const (
-	// startGrace is how long a container may fail to start for a reason that may yet pass:
-	// a registry is back soon, or a ConfigMap is created. The kubelet tries at 0, 10, 30
-	// and 70 seconds.
+	// startGrace is how long a container may fail to start for a reason that may pass: a registry
+	// comes back, or a ConfigMap is created. The kubelet tries at 0, 10, 30 and 70 seconds.
 	startGrace = time.Minute
-	// crashGrace and crashes say when a crash loop counts as lasting. The kubelet waits 10
-	// seconds, then twice as long each time, up to 5 minutes, and starts over once a
-	// container has run for 10 minutes. So a container that was restarted this often and
-	// has waited this long has crashed at least three times in a row.
+	// crashGrace and crashes say when a crash loop counts as lasting. The kubelet waits 10 seconds,
+	// then twice as long each time, up to 5 minutes, and starts over once a container has run for
+	// 10 minutes. So a container that was restarted this often and has waited this long has crashed
+	// at least three times in a row.
 	crashGrace = 20 * time.Second
 	crashes    = 3
 	// unknownGrace is for a crash loop whose last crash has no time.
 	unknownGrace = 90 * time.Second
 )
 
-// evaluateContainers finds the container that keeps a Pod from starting. One that has
-// failed takes precedence over one that may still start.
+// evaluateContainers finds the container that keeps a Pod from starting. A failed one takes
+// precedence over one that may still start.
 func evaluateContainers(s *subject) (Verdict, bool) {
 	var first *Verdict
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
@@ -116,8 +115,8 @@ func evaluateContainer(s *subject, list string, c map[string]any) (Verdict, bool
 	return Verdict{}, false
 }
 
-// lastCrash finds a container that is not ready and has crashed before: between two
-// crashes it runs, and its status shows no waiting.
+// lastCrash finds a container that is not ready and has crashed before: between two crashes it
+// runs, and its status shows no waiting.
 func lastCrash(s *subject) (Verdict, bool) {
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
 		for _, c := range s.maps(list) {
@@ -132,8 +131,7 @@ func lastCrash(s *subject) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// waiting returns why the first container that waits does, for a Pod of which nothing else
-// is known.
+// waiting returns why the first waiting container waits, for a Pod of which nothing else is known.
 func waiting(s *subject) string {
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
 		for _, c := range s.maps(list) {
@@ -173,22 +171,22 @@ func evaluateCrashLoop(s *subject, v Verdict, c map[string]any, path string) Ver
 		return s.lasting(podStart(s), unknownGrace, v)
 	}
 	if restarts < crashes {
-		return v // No recheck: the next crash changes the object.
+		return v // The next crash changes the object.
 	}
 	return s.lasting(crashed, crashGrace, v)
 }
 
-// podStart returns the time at which the kubelet accepted the Pod.
+// podStart returns when the kubelet accepted the Pod.
 func podStart(s *subject) time.Time {
 	return latest(s.time("status.startTime"), s.time("metadata.creationTimestamp"))
 }
 
-// autoscalerConditions is the annotation that holds an autoscaler's conditions at
-// autoscaling/v1, whose status has none (edge case 96).
+// autoscalerConditions is the annotation with an autoscaler's conditions at autoscaling/v1, whose
+// status has none (edge case 96).
 const autoscalerConditions = "autoscaling.alpha.kubernetes.io/conditions"
 
-// evaluateAutoscaler also calls an autoscaler ready that has nothing to do because its
-// target is scaled to zero.
+// evaluateAutoscaler also calls an autoscaler ready that has nothing to do because its target is
+// scaled to zero.
 func evaluateAutoscaler(s *subject) Verdict {
 	s = withConditionsOfV1(s)
 	able, active := s.condition("AbleToScale"), s.condition("ScalingActive")
@@ -205,8 +203,8 @@ func evaluateAutoscaler(s *subject) Verdict {
 	return unmet("InProgress", "it does not scale"+active.detail(), active.value())
 }
 
-// withConditionsOfV1 returns the autoscaler with the conditions of its annotation, if its
-// status has none.
+// withConditionsOfV1 returns the autoscaler with the conditions of its annotation, if its status
+// has none.
 func withConditionsOfV1(s *subject) *subject {
 	annotations, _ := at(s.obj, "metadata.annotations")
 	all, _ := annotations.(map[string]any)

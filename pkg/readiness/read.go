@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Read returns what an object says of itself, the sums before the parts.
+// Read returns the statements of an object about itself, sums before parts.
 func Read(obj map[string]any) []Statement {
 	meta, _ := obj["metadata"].(map[string]any)
 	kind, _ := obj["kind"].(string)
@@ -31,8 +31,8 @@ func Read(obj map[string]any) []Statement {
 	return r.out
 }
 
-// forget drops what a sum overrules. An object that has come to its end is neither under way nor
-// paused: some leave Running at True beside Complete, and suspend only keeps from going on. A Ready
+// forget drops statements that a sum overrides. An object that has ended is neither in progress nor
+// paused: some leave Running at True beside Complete, and suspend only prevents progress. A Ready
 // object may be active.
 func (r *reader) forget() {
 	over, ended, ready := false, false, false
@@ -62,7 +62,7 @@ func (r *reader) forget() {
 	}
 }
 
-// rank puts Ready first, then what else is of the object as a whole.
+// rank puts Ready first, then other statements about the whole object.
 func rank(s Statement) int {
 	switch {
 	case s.Sum && s.Name == "Ready":
@@ -75,8 +75,8 @@ func rank(s Statement) int {
 	return 3
 }
 
-// runsToItsEnd reports whether an object stands for work that ends: by its kind's name,
-// or because its status tells of an end.
+// runsToItsEnd reports whether an object stands for work that ends: by its kind's name, or because
+// its status mentions an end.
 func runsToItsEnd(kind []string, status map[string]any) bool {
 	for name := range status {
 		words := split(name)
@@ -95,7 +95,7 @@ func runsToItsEnd(kind []string, status map[string]any) bool {
 	}, kind[len(kind)-1])
 }
 
-// fields reads the fields of a status, or of a part of it that is one level deeper.
+// fields reads the fields of a status, or of a part of it one level deeper.
 func (r *reader) fields(path, within string, fields map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		at := path + "." + name
@@ -122,20 +122,19 @@ func (r *reader) fields(path, within string, fields map[string]any) {
 	}
 }
 
-// isCopy reports whether a field has the answer of a cloud's API as it came (Crossplane's
-// atProvider). Its words are about parts of the cloud; the conditions say what they mean.
+// isCopy reports whether a field copies the answer of a cloud's API (Crossplane's atProvider). Its
+// words concern parts of the cloud; the conditions say what they mean.
 func (r *reader) isCopy(name string, fields map[string]any) bool {
 	conditions, _ := fields["conditions"].([]any)
 	return name == "atProvider" && len(conditions) > 0
 }
 
-// parts reads what a map tells of parts by their names: the states themselves, as in
-// associationsStatus: {es: Established}, or a map with a state for each, as in
-// statuses: {gloo: {state: Accepted}}.
+// parts reads the states of named parts: the states themselves, as in associationsStatus: {es:
+// Established}, or a map with a state for each, as in statuses: {gloo: {state: Accepted}}.
 func (r *reader) parts(path, within string, words []string, parts map[string]any) {
 	last := words[len(words)-1]
 	if r.ends || isRecord(last) {
-		return // A step that was repeated, or what was before, is no part of what is.
+		return // A repeated step, or a former state, is no part of the present.
 	}
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
 		at := path + `["` + name + `"]`
@@ -157,13 +156,13 @@ func (r *reader) parts(path, within string, words []string, parts map[string]any
 	}
 }
 
-// isRecord reports whether parts of that name stay as they ended.
+// isRecord reports whether parts of that name keep their final state.
 func isRecord(word string) bool {
 	return slices.Contains([]string{"history", "revisions", "versions", "attempts", "runs", "backups", "snapshots", "events"}, word)
 }
 
-// list reads conditions, and the lists of parts that have some: the parents of a route,
-// the listeners of a gateway.
+// list reads conditions, and lists of parts with conditions: the parents of a route, the listeners
+// of a gateway.
 func (r *reader) list(path, within, name string, words []string, list []any) {
 	switch {
 	case words[len(words)-1] == "conditions":
@@ -191,8 +190,8 @@ func (r *reader) list(path, within, name string, words []string, list []any) {
 	}
 }
 
-// badWords reads the state, the phase or the health of a part where it is bad. A part that is
-// not done may be one that is not needed.
+// badWords reads the state, phase or health of a part if it is bad. An unfinished part may not be
+// needed.
 func (r *reader) badWords(path, within string, list []string, part map[string]any) {
 	if r.ends || isRecord(list[len(list)-1]) {
 		return
@@ -205,7 +204,7 @@ func (r *reader) badWords(path, within string, list []string, part map[string]an
 	}
 }
 
-// flags reads the booleans of a part by which it sums itself up: ready, healthy, enforced.
+// flags reads the booleans by which a part sums itself up: ready, healthy, enforced.
 func (r *reader) flags(path, within string, part map[string]any) {
 	for _, name := range sortedKeys(part) {
 		words := split(name)
@@ -215,7 +214,7 @@ func (r *reader) flags(path, within string, part map[string]any) {
 	}
 }
 
-// partName is what a part of a list is called.
+// partName returns the name of a part in a list.
 func partName(part map[string]any, i int) string {
 	for _, ref := range []string{"parentRef", "ancestorRef", "targetRef"} {
 		if r, ok := part[ref].(map[string]any); ok {
@@ -246,13 +245,13 @@ func (r *reader) condition(path, within string, c object.Condition) {
 	// Some copy conditions from other objects, whose generation may be higher.
 	s.Old = c.ObservedGeneration > 0 && c.ObservedGeneration < r.generation
 	if list, _, _ := strings.Cut(within, " "); s.Old && class == good && !negated && (list == "parents" || list == "ancestors") {
-		// Each of them has to answer for the present generation (Gateway API, PolicyAncestorStatus).
+		// Each must answer for the current generation (Gateway API, PolicyAncestorStatus).
 		s.Old, s.Meaning, s.Reason, s.Message = false, Working, fmt.Sprintf("of generation %d", c.ObservedGeneration), ""
 		r.out = append(r.out, s)
 		return
 	}
 	if c.Type == "Running" && tellsOfWork(c.Message) {
-		class = working // The operator's own run, not that of the object.
+		class = working // The operator's own run, not the object's.
 	}
 	if past := len(words) > 0 && isPast(words) && class != none; !s.Old && !past {
 		s.Meaning = r.meaning(class, negated, c)
@@ -263,14 +262,14 @@ func (r *reader) condition(path, within string, c object.Condition) {
 	r.out = append(r.out, s)
 }
 
-// tellsOfWork reports whether a message begins with what is under way: "Creating the queue".
+// tellsOfWork reports whether a message begins with work in progress: "Creating the queue".
 func tellsOfWork(message string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(message), " ")
 	return strings.HasSuffix(strings.TrimRight(first, ".:…"), "ing")
 }
 
-// Reads returns what [Read] reads of an object beside what names it: paths of fields from
-// the root, each with all below it.
+// Reads returns the paths that [Read] reads, besides those that identify an object; each includes
+// all below it.
 func Reads() [][]string {
 	out := [][]string{{"status"}, {"metadata", "annotations"}}
 	for _, name := range stopFields() {

@@ -1,7 +1,7 @@
 // Package readiness says when an object is ready, kind by kind (docs/readiness.md). [For] returns
-// the rule of a kind, [Rule.Evaluate] applies it to one version, [Read] returns each [Statement]
-// of a status. It reads no clock and asks no server; an object that says nothing is not ready
-// (edge case 48).
+// the rule of a kind, [Rule.Evaluate] applies it to one version, [Read] returns each [Statement] of
+// a status. It reads no clock and sends no requests; an object without a status is not ready (edge
+// case 48).
 package readiness
 
 import (
@@ -27,8 +27,8 @@ func For(gvk schema.GroupVersionKind) Rule {
 	return Rule{evaluate: conventions, reads: append(readsOfKinds(), Reads()...)}
 }
 
-// ForStatusless is [For] where the kind's schema shows that it has no status at all: its objects
-// are ready once they exist, unless the kind has a rule of its own.
+// ForStatusless is [For] for a kind whose schema has no status: its objects are ready once they
+// exist, unless the kind has its own rule.
 func ForStatusless(gvk schema.GroupVersionKind) Rule {
 	if rule := ruleOf(gvk.GroupKind()); rule != nil {
 		return Rule{evaluate: rule, reads: readsOfKinds()}
@@ -36,15 +36,14 @@ func ForStatusless(gvk schema.GroupVersionKind) Rule {
 	return Rule{evaluate: conventionsOrExists, reads: append(readsOfKinds(), Reads()...)}
 }
 
-// NeedsSchema reports whether only the kind's schema decides between [For] and [ForStatusless].
-// Many kinds have a rule that does not depend on it.
+// NeedsSchema reports whether the kind's schema decides between [For] and [ForStatusless]. Many
+// kinds have a rule that does not depend on it.
 func NeedsSchema(gvk schema.GroupVersionKind) bool {
 	return ruleOf(gvk.GroupKind()) == nil && !object.IsBuiltIn(gvk.Group)
 }
 
-// Reads returns the paths that the rule reads of an object besides its name and version,
-// each with everything below it. In the managed fields it reads when each owner wrote, and
-// whether it wrote the spec.
+// Reads returns the paths that the rule reads besides name and version, each with everything below
+// it. In the managed fields it reads when each owner wrote, and whether it wrote the spec.
 func (r Rule) Reads() [][]string { return r.reads }
 
 func readsOfKinds() [][]string {
@@ -63,19 +62,18 @@ func readsOfKinds() [][]string {
 	}
 }
 
-// Evaluate returns the verdict on one version of an object; nil means that the object does
-// not exist. With a zero now, nothing fails for having lasted too long, and there is no
-// Recheck.
+// Evaluate returns the verdict on one version of an object; nil means that the object does not
+// exist. With a zero now, nothing fails for having lasted too long, and there is no Recheck.
 //
-// Whatever the kind, an object is not ready while it is being deleted, while its
-// controller has not observed its latest generation, and while its controller says that it
-// is still working on it. An object that is Stalled has failed.
+// Whatever the kind, an object is not ready while it is being deleted, while its controller has not
+// observed its latest generation, and while its controller says that it is still working. An object
+// that is Stalled has failed.
 func (r Rule) Evaluate(obj map[string]any, now time.Time) Verdict {
 	return r.EvaluateSince(obj, time.Time{}, now)
 }
 
-// EvaluateSince is [Rule.Evaluate] for a wait that began at the given time. Whatever began
-// the wait may have fixed an earlier error, so an error has to last from that time on.
+// EvaluateSince is [Rule.Evaluate] for a wait that began at the given time. An earlier error may
+// have been fixed, so an error has to last from that time on.
 func (r Rule) EvaluateSince(obj map[string]any, began, now time.Time) Verdict {
 	if v, decided := Common(obj, now); decided {
 		return v
@@ -90,9 +88,9 @@ func (r Rule) EvaluateSince(obj map[string]any, began, now time.Time) Verdict {
 	return r.evaluate(s)
 }
 
-// Common evaluates what applies to every rule, including rules stated elsewhere: an object
-// that does not exist, is being deleted, or has a status of another generation is not
-// ready. It reports whether that decides.
+// Common evaluates what applies to every rule, including rules stated elsewhere: an object that
+// does not exist, is being deleted, or has a status of another generation is not ready. It reports
+// whether that decides.
 func Common(obj map[string]any, now time.Time) (Verdict, bool) {
 	if obj == nil {
 		return unmet("Absent", "it does not exist"), true
@@ -113,9 +111,9 @@ func terminating(s *subject) (Verdict, bool) {
 	return unmet("Terminating", "it is being deleted", s.values("metadata.deletionTimestamp")...), true
 }
 
-// stale covers a status of another generation (edge case 47). An observed generation ahead
-// of the object's own is from an earlier life: the object was restored from a backup
-// together with its status.
+// stale handles a status of another generation (edge case 47). An observed generation ahead of the
+// object's own is from an earlier life: the object was restored from a backup together with its
+// status.
 func stale(s *subject) (Verdict, bool) {
 	seen, found := s.whole("status.observedGeneration")
 	if !found || s.generation == 0 || seen == s.generation {
@@ -138,7 +136,7 @@ func reconciling(s *subject) (Verdict, bool) {
 	return unmet("InProgress", "its controller still works on it"+c.detail(), c.value()), true
 }
 
-// stalled covers kstatus's convention for a controller that has stopped trying.
+// stalled handles kstatus's convention for a controller that has stopped trying.
 func stalled(s *subject) (Verdict, bool) {
 	c := s.condition("Stalled")
 	if !c.is("True") {
@@ -147,28 +145,27 @@ func stalled(s *subject) (Verdict, bool) {
 	return failed("Stalled", "its controller is stalled"+c.detail(), c.value()), true
 }
 
-// Verdict is what a rule says about one version of one object.
+// Verdict is the result of a rule for one version of one object.
 type Verdict struct {
 	Ready bool
-	// Failed is terminal: the object is not ready, and will not be until something is
-	// changed.
+	// Failed is terminal: the object is not ready, and will not be until something is changed.
 	Failed bool
 	// Reason is short and stable: InProgress, StaleStatus, JobFailed, Absent.
 	Reason string
 	// Message is one sentence for people. It may quote the cluster.
 	Message string
-	// Values are those on which the verdict rests.
+	// Values are the values behind the verdict.
 	Values []Value
-	// Recheck is the time after which the verdict may differ although the object is the
-	// same; zero if only a change of the object can change it.
+	// Recheck is the time after which the verdict may differ although the object does not; zero if
+	// only a change of the object can change it.
 	Recheck time.Duration
 }
 
-// Value is one value that was read of an object.
+// Value is a value of an object.
 type Value struct {
-	// Expr says where it was read: self.status.readyReplicas.
+	// Expr is its place: self.status.readyReplicas.
 	Expr string
-	// Value has one of JSON's types.
+	// Value is a JSON value.
 	Value any
 	// Absent is set if there is nothing at that place.
 	Absent bool

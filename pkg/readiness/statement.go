@@ -11,61 +11,60 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Meaning is what a statement means for the object.
+// Meaning is the meaning of a statement for the object.
 type Meaning int
 
 // The meanings, from the best to the worst.
 const (
-	// Nothing: it is not understood, or of no consequence.
+	// Nothing: it is not understood, or irrelevant.
 	Nothing Meaning = iota
-	// Step: something on the way is done. That is never enough.
+	// Step: a step is done, which is never enough.
 	Step
 	// Good: something is as it should be.
 	Good
-	// NotYet: something on the way is not done. It may be optional, so that it counts
-	// only where nothing says that the object is ready.
+	// NotYet: a step is not done. It may be optional, so that it counts only if nothing says that
+	// the object is ready.
 	NotYet
-	// Odd: an unknown word stands where the object sums itself up.
+	// Odd: an unknown word where the object sums itself up.
 	Odd
 	// Working: something is not as it should be yet, or is being changed.
 	Working
 	// Paused: it was stopped on purpose.
 	Paused
-	// Bad: something is wrong, and may come right by itself.
+	// Bad: something is wrong, and may recover by itself.
 	Bad
 	// Failed: it is over.
 	Failed
 )
 
-// Statement is one thing that an object says of itself.
+// Statement is a statement of an object about itself.
 type Statement struct {
-	// Path is where it stands: self.status.conditions[type="Ready"].status.
+	// Path is its place: self.status.conditions[type="Ready"].status.
 	Path string
-	// Name is the type of the condition, or the name of the field below the status.
+	// Name is the type of the condition, or the field below the status.
 	Name string
-	// Within is of which part of the status it is, such as a listener; empty for the
-	// status itself.
+	// Within is the part of the status, such as a listener; empty for the status itself.
 	Within string
-	// Value is what it says: True, Failed, 2.
+	// Value is the value: True, Failed, 2.
 	Value any
-	// Reason and Message are what it says beside that.
+	// Reason and Message are those of the condition.
 	Reason, Message string
 	Meaning
-	// Sum reports whether it is of the object as a whole, such as Ready or the phase.
+	// Sum: it is about the whole object, such as Ready or the phase.
 	Sum bool
-	// Condition reports whether it is one of the conditions.
+	// Condition: it is one of the conditions.
 	Condition bool
-	// Final reports whether what is wrong has a reason that time alone does not cure.
+	// Final: time alone does not cure the reason.
 	Final bool
-	// Since is when the condition last changed; zero where it does not say.
+	// Since is when the condition last changed; zero if unknown.
 	Since time.Time
-	// Old reports whether it was written for an earlier generation of the object,
-	// which is Generation. Its meaning is Nothing.
+	// Old: it was written for an earlier generation of the object, which is Generation. Its meaning
+	// is Nothing.
 	Old        bool
 	Generation int64
 }
 
-// String is what the statement says: Ready is False (NoDisk): the disk is full.
+// String returns the statement: Ready is False (NoDisk): the disk is full.
 func (s Statement) String() string {
 	said := s.Name + " is " + text.OneLine(fmt.Sprint(s.Value))
 	if s.Within != "" {
@@ -74,10 +73,10 @@ func (s Statement) String() string {
 	return said + s.Detail()
 }
 
-// Detail is what the statement says beside its value, to follow a sentence.
+// Detail returns reason and message, to follow a sentence.
 func (s Statement) Detail() string { return Detail(s.Reason, s.Message) }
 
-// Detail puts a reason and a message into the form in which they follow a sentence.
+// Detail formats a reason and a message so that they follow a sentence.
 func Detail(reason, message string) string {
 	said := ""
 	if reason != "" {
@@ -89,9 +88,8 @@ func Detail(reason, message string) string {
 	return said
 }
 
-// Complains reports whether the statement says what is wrong, and not only that it is not
-// well yet: Available is False because of MinimumReplicasUnavailable while a rollout goes on
-// as it should.
+// Complains reports whether the statement says what is wrong, and not only that the object is not
+// ready yet: Available is False because of MinimumReplicasUnavailable during a normal rollout.
 func (s Statement) Complains() bool {
 	if s.Old || s.Meaning != Bad && s.Meaning != Failed {
 		return false
@@ -101,30 +99,28 @@ func (s Statement) Complains() bool {
 	return s.Meaning == Failed || !restated
 }
 
-// IsPositive reports whether the name is one that is good where it is true, such as Ready.
+// IsPositive reports whether True is good for a condition of that name, such as Ready.
 func (s Statement) IsPositive() bool {
 	c, negated := nameClass(split(s.Name))
 	return c == good && !negated
 }
 
-// statusCondition is one of an object's conditions, or the zero value if there is none of
-// that type.
+// statusCondition is one of an object's conditions; zero if there is none of that type.
 type statusCondition struct {
 	kind, status, reason, message string
-	// path is that of its list: status.conditions.
+	// path is its list: status.conditions.
 	path string
-	// generation is the one for which it was written; zero if it does not say.
+	// generation is the observed generation; zero if there is none.
 	generation int64
-	// old is set if it was written for an earlier generation of the object, and says
-	// nothing about the present one (edge case 47,
-	// https://github.com/kubernetes/kubernetes/issues/97408).
+	// old: it was written for an earlier generation of the object, and says nothing about the
+	// present one (edge case 47, https://github.com/kubernetes/kubernetes/issues/97408).
 	old bool
-	// when is the time of its last transition, updated that of its last write, which few
-	// kinds record.
+	// when is the time of its last transition, updated that of its last write, which few kinds
+	// record.
 	when, updated time.Time
 }
 
-// conditionsAt reads the conditions at a path. It skips what does not look like one.
+// conditionsAt reads the conditions at a path, ignoring other items.
 func conditionsAt(obj map[string]any, generation int64, path string) []statusCondition {
 	var out []statusCondition
 	list, _ := at(obj, path)
@@ -132,18 +128,17 @@ func conditionsAt(obj map[string]any, generation int64, path string) []statusCon
 		out = append(out, statusCondition{
 			kind: c.Type, status: c.Status, reason: c.Reason, message: c.Message,
 			path: path, when: c.Changed, updated: c.Updated, generation: c.ObservedGeneration,
-			// Some controllers copy conditions from other objects, whose generation may be
-			// higher.
+			// Some controllers copy conditions from other objects, whose generation may be higher.
 			old: c.ObservedGeneration > 0 && c.ObservedGeneration < generation,
 		})
 	}
 	return out
 }
 
-// is reports whether the condition has the status for the present generation.
+// is reports whether the condition has the status for the current generation.
 func (c statusCondition) is(status string) bool { return c.status == status && !c.old }
 
-// there reports whether there is such a condition.
+// there reports whether the condition exists.
 func (c statusCondition) there() bool { return c.status != "" }
 
 // detail returns the condition's reason and message, to be appended to a sentence.
@@ -224,16 +219,14 @@ func latest(times ...time.Time) time.Time {
 type reader struct {
 	generation int64
 	kind       []string
-	// ends reports whether what the object stands for runs to its end, so that running
-	// is not what one waits for.
+	// ends: the object stands for work that ends, so that running is not the goal.
 	ends bool
-	// observed reports whether the status is of the present generation, as it says.
+	// observed: the status says that it is of the current generation.
 	observed bool
 	out      []Statement
 }
 
-// isWhole reports whether a name is of the object as a whole: one word, beside those of
-// the kind.
+// isWhole reports whether a name is about the whole object: one word, besides those of the kind.
 func (r *reader) isWhole(words []string) bool {
 	left := 0
 	for _, word := range words {
@@ -291,7 +284,7 @@ func (r *reader) meaning(c class, negated bool, said object.Condition) Meaning {
 	return Nothing
 }
 
-// positive is the meaning of a name that is good where it is true.
+// positive returns the meaning of a name for which true is good.
 func (r *reader) positive(c class, truth, wrong bool) Meaning {
 	switch {
 	case wrong:
@@ -301,7 +294,7 @@ func (r *reader) positive(c class, truth, wrong bool) Meaning {
 	case !truth:
 		return Working
 	case c == runs && r.ends:
-		return Working // It runs, and is to end.
+		return Working // It runs, and should end.
 	}
 	return Good
 }
@@ -313,15 +306,15 @@ func orBad(wrong bool, m Meaning) Meaning {
 	return m
 }
 
-// isStop reports whether a condition says that the controller has given up. Failure does
-// not: operators made with Ansible use it for the run before the next one.
+// isStop reports whether a condition says that the controller has given up. Failure does not:
+// operators made with Ansible use it for the run before the next one.
 func isStop(kind string) bool {
 	words := split(kind)
 	last := words[len(words)-1]
 	return len(words) == 1 && (last == "failed" || last == "stalled") || last == "terminal"
 }
 
-// isPast reports whether a field is of what was, or is to be, and not of what is.
+// isPast reports whether a field is about the past or the future.
 func isPast(words []string) bool {
 	return slices.Contains([]string{
 		"last", "previous", "prev", "old", "former", "desired", "target", "expected", "requested", "initial",

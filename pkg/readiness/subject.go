@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// subject is one version of one object, as the rules of readiness read it. Paths are names
-// with dots between them. A value of a type that the rule does not expect counts as
-// absent.
+// subject is one version of one object for the rules of readiness. Paths are names separated by
+// dots. A value of an unexpected type counts as absent.
 type subject struct {
 	obj map[string]any
 	now time.Time
-	// began is the time at which the wait began; zero without a wait.
+	// began is when the wait began; zero without a wait.
 	began      time.Time
 	generation int64
 	conditions []statusCondition
@@ -24,7 +23,7 @@ func newSubject(obj map[string]any, now time.Time) *subject {
 	return s
 }
 
-// said returns everything that the object says about itself.
+// said returns all statements of the object about itself.
 func (s *subject) said() []Statement { return Read(s.obj) }
 
 func (s *subject) text(path string) string { return textAt(s.obj, path) }
@@ -35,13 +34,13 @@ func (s *subject) time(path string) time.Time { return timeAt(s.obj, path) }
 
 func (s *subject) maps(path string) []map[string]any { return mapsAt(s.obj, path) }
 
-// count reads a number that the API leaves out if it is zero.
+// count reads a number that the API omits if it is zero.
 func (s *subject) count(path string) int64 {
 	n, _ := s.whole(path)
 	return n
 }
 
-// wanted reads a number that is 1 if it is left out, such as replicas.
+// wanted reads a number that defaults to 1, such as replicas.
 func (s *subject) wanted(path string) int64 {
 	if n, found := s.whole(path); found {
 		return n
@@ -65,8 +64,8 @@ func (s *subject) values(paths ...string) []Value {
 	return out
 }
 
-// lasting evaluates trouble that fails only once it has lasted for a while. Until then,
-// soon is the verdict. An unknown time counts as long ago.
+// lasting evaluates a fault that fails only once it has lasted for a while. Until then, soon is the
+// verdict. An unknown time counts as long ago.
 func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Verdict {
 	if s.now.IsZero() {
 		return soon
@@ -79,7 +78,7 @@ func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Ve
 	return soon
 }
 
-// condition returns the condition of a type, of whatever generation.
+// condition returns the condition of a type, of any generation.
 func (s *subject) condition(kind string) statusCondition {
 	for _, c := range s.conditions {
 		if c.kind == kind {
@@ -89,8 +88,8 @@ func (s *subject) condition(kind string) statusCondition {
 	return statusCondition{kind: kind, path: "status.conditions"}
 }
 
-// specChanged returns the time at which the spec was last written, as far as managedFields
-// show it: the API server records no time for a write through /scale.
+// specChanged returns when the spec was last written, as far as managedFields show it: the API
+// server records no time for a write through /scale.
 func specChanged(s *subject) time.Time {
 	var last time.Time
 	for _, entry := range s.maps("metadata.managedFields") {
@@ -106,8 +105,7 @@ func evaluateJob(s *subject) Verdict {
 	tally := fmt.Sprintf("Pods: %d succeeded, %d failed, %d running", s.count("status.succeeded"), s.count("status.failed"), s.count("status.active"))
 	counts := s.values("status.succeeded", "status.failed", "status.active")
 	for _, kind := range []string{"Failed", "FailureTarget"} {
-		// FailureTarget comes first: the failure is decided, and the Pods are being
-		// stopped.
+		// FailureTarget comes first: the failure is decided, and the Pods are being stopped.
 		if c := s.condition(kind); c.is("True") {
 			return failed("JobFailed", "it has failed"+c.detail()+"; "+tally, append(counts, c.value())...)
 		}
@@ -127,8 +125,8 @@ func evaluateJob(s *subject) Verdict {
 	return unmet("InProgress", "it still runs: "+tally, counts...)
 }
 
-// evaluateRun is Tekton's convention for what runs once: Succeeded is Unknown while it
-// runs, and False is the end.
+// evaluateRun is Tekton's convention for work that runs once: Succeeded is Unknown while it runs,
+// and False at a failed end.
 func evaluateRun(s *subject) Verdict {
 	c := s.condition("Succeeded")
 	if c.is("False") {

@@ -6,32 +6,31 @@ import (
 	"unicode"
 )
 
-// class is what one word says wherever it stands.
+// class is the meaning of a word on its own.
 type class int
 
 const (
 	none class = iota
-	// good words say that something is as it should be: Ready, Healthy, Bound.
+	// good: something is as it should be: Ready, Healthy, Bound.
 	good
-	// mild words say it too where they are true, but that they are false is often as
-	// it should be: Active of what is scaled to zero.
+	// mild: good if true, but false is often normal: Active for something scaled to zero.
 	mild
-	// runs words are good of what serves, and say of what is to end that it has not.
+	// runs: good for something that serves, and unfinished for something that should end.
 	runs
-	// step words are of something on the way: Created, Scheduled.
+	// step: a step on the way: Created, Scheduled.
 	step
-	// working words say that something is not done yet: Pending, Updating.
+	// working: something is not done yet: Pending, Updating.
 	working
-	// paused words say that it was stopped on purpose.
+	// paused: it was stopped on purpose.
 	paused
-	// bad words say that something is wrong.
+	// bad: something is wrong.
 	bad
-	// neutral words hide the ones before them: LiveMigratable, Warning.
+	// neutral: the word hides those before it: LiveMigratable, Warning.
 	neutral
 )
 
-// classOf looks a word up. This is the whole vocabulary; below, the form and the place of
-// words decide.
+// classOf looks a word up. This is the whole vocabulary; below, the form and the place of words
+// decide.
 func classOf(word string) class {
 	switch word {
 	case "ready", "available", "healthy", "succeeded", "success", "successful", "complete", "completed",
@@ -97,7 +96,7 @@ func split(text string) []string {
 	return joined(words)
 }
 
-// joined makes one word of those phrases that mean something else than their words.
+// joined joins phrases that mean something else than their words.
 func joined(words []string) []string {
 	text := " " + strings.Join(words, " ") + " "
 	for _, phrase := range []string{"in progress", "out of sync", "in sync", "up to date", "crash loop", "not found", "timed out", "back off", "oom killed", "non compliant"} {
@@ -106,13 +105,13 @@ func joined(words []string) []string {
 	return strings.Fields(text)
 }
 
-// isNegation reports whether a word turns round the one that follows.
+// isNegation reports whether a word negates a following one.
 func isNegation(word string) bool {
 	return word == "not" || word == "no" || word == "non" || word == "never" || word == "isnt"
 }
 
-// reachOf is how many words that say nothing may stand between a negation and what it turns
-// round: "not correctly applied", NotAllReplicasReady, NoNodesReady.
+// reachOf is how many meaningless words may separate a negation from the word that it negates: "not
+// correctly applied", NotAllReplicasReady, NoNodesReady.
 func reachOf(negation string) int {
 	switch negation {
 	case "not", "never":
@@ -123,7 +122,7 @@ func reachOf(negation string) int {
 	return 0
 }
 
-// isNegated reports whether a word before the i-th turns that round.
+// isNegated reports whether an earlier word negates the i-th.
 func isNegated(words []string, i int) bool {
 	for n, word := range slices.Backward(words[:i]) {
 		if isNegation(word) {
@@ -136,9 +135,8 @@ func isNegated(words []string, i int) bool {
 	return false
 }
 
-// nameClass is what a name says when it is true, of a condition or of a boolean: its last
-// word that says anything, as in SecretSynced or ReadyToUse. Negated reports whether a
-// word before turns that round.
+// nameClass returns the meaning of a condition or boolean that is true: that of its last meaningful
+// word, as in SecretSynced or ReadyToUse. negated reports whether an earlier word negates it.
 func nameClass(words []string) (c class, negated bool) {
 	for i, word := range slices.Backward(words) {
 		c = classOf(word)
@@ -155,7 +153,7 @@ func nameClass(words []string) (c class, negated bool) {
 		case (word == "up" || word == "down") && i > 0:
 			continue // ScalingUp
 		case c == good && i > 0 && (words[i-1] == "partially" || words[i-1] == "partial"):
-			return neutral, false // PartiallyReady: some of it is, and not the whole.
+			return neutral, false // PartiallyReady: some parts are, not the whole.
 		case (word == "available" || word == "ready") && i > 0 && isOffer(words[i-1]):
 			return neutral, false // UpgradeAvailable is no state of the object.
 		}
@@ -164,13 +162,12 @@ func nameClass(words []string) (c class, negated bool) {
 	return none, false
 }
 
-// isMood reports whether the word says what could be, and not what is: LiveMigratable.
+// isMood reports whether the word is about a possibility: LiveMigratable.
 func isMood(word string) bool {
 	return strings.HasSuffix(word, "able") || strings.HasSuffix(word, "ible")
 }
 
-// isQuality reports whether the word is what a condition or a boolean is about, and true is
-// good: Health.
+// isQuality reports whether the word is a quality for which true is good: Health.
 func isQuality(word string) bool {
 	return word == "health" || word == "readiness" || word == "availability"
 }
@@ -179,14 +176,14 @@ func isOffer(word string) bool {
 	return word == "update" || word == "updates" || word == "upgrade" || word == "upgrades"
 }
 
-// endsWell reports whether what goes before these words is over, by the last of them.
+// endsWell reports whether the words say, by the last of them, that something is over.
 func endsWell(words []string) bool {
 	last := len(words) - 1
 	return last >= 0 && slices.Contains([]string{"completed", "complete", "done", "finished", "succeeded"}, words[last]) && !isNegated(words, last)
 }
 
-// phraseClass is what a phase, a state or a health says, in one word or in a phrase. The
-// worst of its words counts. A phrase none of whose words is known is none.
+// phraseClass returns the meaning of a phase, a state or a health, in one word or a phrase: that of
+// its worst word. A phrase without a known word has none.
 func phraseClass(text string) class {
 	worst, weight := none, 0
 	words := split(text)
@@ -218,11 +215,11 @@ func phraseClass(text string) class {
 	return worst
 }
 
-// IsError reports whether a condition's reason is that of an error: it ends in one, as
-// ReconcileFailed, or begins with one, as ErrInitIssuer.
+// IsError reports whether a condition's reason is an error: it ends in one, as ReconcileFailed, or
+// begins with one, as ErrInitIssuer.
 func IsError(reason string) bool { return isFinal(reason) || isWanting(reason) }
 
-// isFinal is IsError without what may be there a moment later.
+// isFinal is IsError without missing objects, which may exist a moment later.
 func isFinal(reason string) bool {
 	words := split(reason)
 	if len(words) == 0 {
@@ -246,7 +243,7 @@ func isFinal(reason string) bool {
 	return false
 }
 
-// isWanting reports whether the reason is that something else is not there (yet).
+// isWanting reports whether the reason is a missing object.
 func isWanting(reason string) bool {
 	words := split(reason)
 	if len(words) == 0 {
@@ -257,8 +254,7 @@ func isWanting(reason string) bool {
 		words[0] == "missing" || words[0] == "unable"
 }
 
-// isBenign reports whether the reason says that this is as intended: BackupDisabled,
-// NotRequired.
+// isBenign reports whether the reason says that this is intended: BackupDisabled, NotRequired.
 func isBenign(reason string) bool {
 	words := split(reason)
 	if len(words) == 0 {
@@ -274,7 +270,7 @@ func isBenign(reason string) bool {
 	}, last)
 }
 
-// isDone reports whether the reason of what is called progress says that it is over:
+// isDone reports whether a progress condition's reason says that it is over:
 // NewReplicaSetAvailable.
 func isDone(reason string) bool {
 	return phraseClass(reason) == good || isBenign(reason)

@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// evaluateDeployment requires what "kubectl rollout status" requires, and that the
-// controller has noticed it.
+// evaluateDeployment requires what "kubectl rollout status" requires, and that the controller has
+// noticed it.
 func evaluateDeployment(s *subject) Verdict {
 	want, paused := s.wanted("spec.replicas"), s.yes("spec.paused")
 	if _, seen := s.whole("status.observedGeneration"); !seen {
@@ -47,11 +47,10 @@ func evaluateDeployment(s *subject) Verdict {
 	return met(ofReplicas(s.count("status.availableReplicas"), want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
 }
 
-// deadlineExceeded covers a Deployment whose controller has given up, unless it did so for
-// an older spec: the controller leaves the condition as it is when a new generation makes
-// it scale, or return to an old ReplicaSet, until that makes progress
-// (https://github.com/kubernetes/kubernetes/issues/40496). The new spec gets the whole
-// deadline.
+// deadlineExceeded handles a Deployment whose controller has given up, unless it did so for an
+// older spec: the controller leaves the condition as it is when a new generation makes it scale, or
+// return to an old ReplicaSet, until that makes progress
+// (https://github.com/kubernetes/kubernetes/issues/40496). The new spec gets the whole deadline.
 func deadlineExceeded(s *subject, want int64, progressing statusCondition) Verdict {
 	seconds := s.count("spec.progressDeadlineSeconds")
 	short, _ := deploymentShort(s, want)
@@ -87,14 +86,14 @@ func deploymentShort(s *subject, want int64) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// hasDeadline reports whether the controller keeps the condition Progressing up to date.
-// It treats the highest number as no deadline.
+// hasDeadline reports whether the controller updates the condition Progressing. It treats the
+// highest number as no deadline.
 func hasDeadline(s *subject) bool {
 	seconds, set := s.whole("spec.progressDeadlineSeconds")
 	return set && seconds != math.MaxInt32
 }
 
-// evaluateReplicaSet also evaluates ReplicationControllers: their status is the same.
+// evaluateReplicaSet also evaluates ReplicationControllers, which have the same status.
 func evaluateReplicaSet(s *subject) Verdict {
 	want, replicas, available := s.wanted("spec.replicas"), s.count("status.replicas"), s.count("status.availableReplicas")
 	ready, labelled := s.count("status.readyReplicas"), s.count("status.fullyLabeledReplicas")
@@ -117,7 +116,7 @@ func evaluateReplicaSet(s *subject) Verdict {
 	return met(ofReplicas(available, want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
 }
 
-// refused returns the reason why the API server did not admit new Pods.
+// refused returns why the API server did not admit new Pods.
 func refused(s *subject) string {
 	if c := s.condition("ReplicaFailure"); c.is("True") {
 		return "; Pods cannot be created" + c.detail()
@@ -132,8 +131,8 @@ func unobserved(s *subject) Verdict {
 	return unmet("NoStatus", "no controller has looked at it yet", s.values("status.observedGeneration")...)
 }
 
-// saysSomething reports whether a status is more than the zeros with which the API server
-// creates some kinds.
+// saysSomething reports whether a status is more than the zeros with which the API server creates
+// some kinds.
 func saysSomething(status any) bool {
 	fields, _ := status.(map[string]any)
 	for _, v := range fields {
@@ -160,8 +159,8 @@ func surplus(n int64, which string) string {
 	return fmt.Sprintf("%d %s replicas are still there", n, which)
 }
 
-// evaluateStatefulSet requires that all replicas are available, and that those that the
-// update strategy replaces on its own are up to date.
+// evaluateStatefulSet requires that all replicas are available, and that those that the update
+// strategy replaces on its own are up to date.
 func evaluateStatefulSet(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
@@ -213,8 +212,8 @@ func heldBack(n int64) string {
 	return fmt.Sprintf("; the partition keeps %d old", n)
 }
 
-// evaluateDaemonSet also calls a DaemonSet ready that has no Pods because no node is meant
-// to run one (edge case 52).
+// evaluateDaemonSet also calls a DaemonSet ready that has no Pods because no node should run one
+// (edge case 52).
 func evaluateDaemonSet(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
@@ -249,7 +248,7 @@ func evaluateDaemonSet(s *subject) Verdict {
 	return met(message, s.values("status.numberAvailable", "status.desiredNumberScheduled", "status.updatedNumberScheduled")...)
 }
 
-// counts reads how many of something are as they should be, of how many: readyReplicas of replicas,
+// counts reads how many of how many are as they should be: readyReplicas of replicas,
 // readyInstances of instances, numberReady of desiredNumberScheduled. The wanted number is in the
 // spec or in the status; the higher one counts.
 func (r *reader) counts(path, within string, spec, fields map[string]any) {
@@ -287,8 +286,8 @@ func number(v any) (int64, bool) {
 	return object.WholeNumber(v)
 }
 
-// countOf splits the name of a count into what it counts and of which: readyReplicas is
-// the ready ones of replicas.
+// countOf splits the name of a count into state and noun: readyReplicas are the ready ones of
+// replicas.
 func countOf(name string) (which, of string) {
 	for _, which := range []string{"ready", "available", "updated", "upToDate", "unavailable", "healthy"} {
 		if rest, ok := strings.CutPrefix(name, which); ok && rest != "" && rest[0] >= 'A' && rest[0] <= 'Z' {
@@ -306,7 +305,7 @@ func countOf(name string) (which, of string) {
 	return "", ""
 }
 
-// totalOf is how many are wanted.
+// totalOf returns how many are wanted.
 func totalOf(of string, spec, fields map[string]any) (int64, bool) {
 	title := strings.ToUpper(of[:1]) + of[1:]
 	wanted := []any{fields[of], fields["desired"+title], fields["total"+title], fields["matched"+title], fields["expected"+title]}
@@ -330,5 +329,5 @@ func totalOf(of string, spec, fields map[string]any) (int64, bool) {
 	return total, found
 }
 
-// totals are the fields of a spec that say how many are wanted.
+// totals are the fields of a spec that hold the wanted number.
 func totals() []string { return []string{"replicas", "instances", "nodes", "members"} }

@@ -19,7 +19,7 @@ import (
 // Deep masks every text in a value, however deep, including errors and their hints; map keys stay.
 // The names of objects, paths and owners stay as well, and are no secret from then on. Each text
 // also passes through then, unless it is nil. Unchanged parts are shared with the argument, which
-// itself is never changed.
+// is never changed.
 func (v *Vault) Deep(x any, then func(string) string) any {
 	if x == nil {
 		return x
@@ -38,8 +38,8 @@ type walker struct {
 	text  func(string) string
 }
 
-// error returns err with its text and all that it wraps changed. It can still be
-// classified by type and reason.
+// error returns err with its text and all that it wraps changed. It can still be classified by type
+// and reason.
 func (w *walker) error(err error) error {
 	if !w.quotes(err) {
 		return err
@@ -69,8 +69,7 @@ func (w *walker) deep(x reflect.Value) (out reflect.Value, changed bool) {
 	}
 }
 
-// isName reports whether values of a type are names: no text from outside, and nothing
-// from a Secret.
+// isName reports whether values of a type are names: no foreign text, and nothing from a Secret.
 func isName(t reflect.Type) bool {
 	switch {
 	case t.Kind() == reflect.String:
@@ -190,8 +189,8 @@ func hintOf(err error) string {
 	return ""
 }
 
-// vaultError is an error with its text masked. A caller that asks for a type below it
-// gets the original; one that follows the chain for texts finds only masked ones.
+// vaultError is an error with its text masked. A caller that asks for a type below it gets the
+// original; one that follows the chain for texts finds only masked ones.
 type vaultError struct {
 	err    error
 	walker *walker
@@ -208,8 +207,8 @@ func (e *vaultError) Hint() string {
 	return e.walker.text(hinted.Hint())
 }
 
-// Of returns what the first error in the chain that covers several objects says of them,
-// masked as well; for all others the error itself.
+// Of returns the form for several objects of the first error in the chain that has one, masked as
+// well; otherwise the error itself.
 func (e *vaultError) Of(objects int) error {
 	many := several(e.err, objects)
 	if many == nil {
@@ -267,9 +266,8 @@ func (e *joinedVaultError) Unwrap() []error {
 	return below
 }
 
-// Error returns err with a text that quotes no value of the Secret that it is about;
-// err itself stays below, for callers that branch on it. An error about any other
-// object is returned as it is.
+// Error returns err with a text that quotes no value of its Secret; err itself stays below, for
+// callers that branch on it. It returns an error about any other object unchanged.
 func Error(u *unstructured.Unstructured, err error) error {
 	if err == nil {
 		return nil
@@ -281,10 +279,9 @@ func Error(u *unstructured.Unstructured, err error) error {
 	return &maskedError{about: u, err: err, text: text}
 }
 
-// Refusal is for a server's answer about an object of which only the name is known, so
-// that its quotes cannot be recognized: for a Secret only the code remains, or that it
-// does not exist, in our own words. The error is not kept below, where a printer might
-// look for it.
+// Refusal is for a server's answer about an object of which only the name is known, so that its
+// quotes cannot be recognized: for a Secret only the code remains, or that it does not exist, in
+// our own words. The error is not kept below, where a printer might find it.
 func Refusal(ref object.Ref, err error) error {
 	var status apierrors.APIStatus
 	if !IsSecret(ref) || !errors.As(err, &status) {
@@ -307,8 +304,8 @@ func (e *maskedError) Error() string { return e.text }
 
 func (e *maskedError) Unwrap() error { return e.err }
 
-// Of returns what the error says of several objects at once, if it can, without the
-// values of this one.
+// Of returns the error for several objects, if there is such a form, without the values of this
+// one.
 func (e *maskedError) Of(objects int) error {
 	many := several(e.err, objects)
 	if many == nil {
@@ -317,7 +314,7 @@ func (e *maskedError) Of(objects int) error {
 	return Error(e.about, many)
 }
 
-// several returns an error that can speak of several objects at once; nil if it cannot.
+// several returns the form of an error for several objects; nil if there is none.
 func several(err error, objects int) error {
 	common, ok := errors.AsType[interface {
 		error

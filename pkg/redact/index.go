@@ -6,23 +6,23 @@ import (
 )
 
 const (
-	// realLength is the length from which a value is masked everywhere; below anyPlace
-	// only as a whole word.
+	// realLength is the length from which a value is masked everywhere; below anyPlace only as a
+	// whole word.
 	realLength = 6
 	anyPlace   = 8
 )
 
-// index finds forms in a text by their first bytes. It grows while in use, which an
-// automaton does not, and costs one look-up for each byte of a text. A run may see ten
-// thousand Secrets, with fifty forms each, so that an entry has to be small.
+// index finds forms in a text by their first bytes. It grows while in use, which an automaton does
+// not, and costs one look-up for each byte of a text. A run may see ten thousand Secrets, with
+// fifty forms each, so entries are small.
 type index struct {
 	// first has the latest entry for the first bytes of a form.
 	first   map[uint64]int32
 	entries []entry
-	// filter has a bit for each hash of the first bytes of a form: most places of a text
-	// need no look-up. heads has one for each beginning that is shorter.
+	// filter has a bit for each hash of the first bytes of a form: most places of a text need no
+	// look-up. heads has one for each beginning that is shorter.
 	filter, heads []uint64
-	// sure is how many entries are.
+	// sure counts the entries that are sure.
 	sure int
 	// longest form, in bytes.
 	longest int
@@ -31,9 +31,9 @@ type index struct {
 // entry is a form.
 type entry struct {
 	form string
-	// next is one more than the entry before it with the same first bytes; 0 for none.
+	// next is one more than the index of the previous entry with the same first bytes; 0 for none.
 	next int32
-	// sure is set if the form is masked in finished output too.
+	// sure: the form is masked in finished output too.
 	sure bool
 }
 
@@ -43,8 +43,8 @@ func newIndex() index {
 
 const filterBits = 20
 
-// number returns the first realLength bytes of a text as a number. A mask asks for it at each
-// byte of a text, so that it must be inlined.
+// number returns the first realLength bytes of a text as a number. A mask calls it for each byte of
+// a text, so it must be inlined.
 func number(text string) uint64 {
 	_ = text[realLength-1]
 	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 |
@@ -102,7 +102,7 @@ func (x *index) add(form string, sure bool) {
 	x.longest = max(x.longest, len(form))
 }
 
-// forms are those of an index, or those of them that are sure.
+// forms are the forms of an index, or only the sure ones.
 type forms struct {
 	*index
 	onlySure bool
@@ -110,8 +110,7 @@ type forms struct {
 
 func (x forms) none() bool { return len(x.entries) == 0 || x.onlySure && x.sure == 0 }
 
-// beginning calls f for the forms that share their beginning with a text, until it returns
-// false.
+// beginning calls f for the forms that share their beginning with a text, until it returns false.
 func (x forms) beginning(text string, f func(form string) bool) {
 	for at := x.first[number(text)]; at > 0; at = x.entries[at-1].next {
 		if e := &x.entries[at-1]; (e.sure || !x.onlySure) && !f(e.form) {
@@ -120,8 +119,8 @@ func (x forms) beginning(text string, f func(form string) bool) {
 	}
 }
 
-// mask replaces every form. Overlapping matches become one mask: they are mostly pieces
-// of one value.
+// mask replaces every form. Overlapping matches become one mask: they are mostly pieces of one
+// value.
 func (x forms) mask(text string, names *nameSet) string {
 	if x.none() {
 		return text
@@ -139,8 +138,7 @@ func (x forms) mask(text string, names *nameSet) string {
 	return b.String() + text[done:]
 }
 
-// next returns the first stretch of forms that begins at or after a place; an empty one
-// if there is none.
+// next returns the first stretch of forms that begins at or after a place; empty if there is none.
 func (x forms) next(text string, at int, names *nameSet) (from, to int) {
 	for ; at+realLength <= len(text) && (to == 0 || at < to); at++ {
 		n := x.match(text, at, names)
@@ -154,7 +152,7 @@ func (x forms) next(text string, at int, names *nameSet) (from, to int) {
 	return from, to
 }
 
-// match returns how many bytes of a form begin at a place of the text; 0 if none does.
+// match returns how many bytes of a form begin at a place of the text; 0 for none.
 func (x forms) match(text string, at int, names *nameSet) int {
 	if !has(x.filter, number(text[at:])) { // Most places of a text.
 		return 0
@@ -180,8 +178,8 @@ func (x forms) match(text string, at int, names *nameSet) int {
 	return best
 }
 
-// open returns where a possible form begins that the end of the text cuts off; the
-// length of the text if there is none.
+// open returns where a possible form begins that the end of the text cuts off; the length of the
+// text if there is none.
 func (x forms) open(text string) int {
 	for at := max(0, len(text)-x.longest); at < len(text); at++ {
 		rest := text[at:]
@@ -237,8 +235,7 @@ func isWhole(text string, from, to int) bool {
 	return !isWord(last) && !isWord(next)
 }
 
-// isAlone reports whether a part of a text is all that stands in quotes or behind an equals
-// sign.
+// isAlone reports whether a part of a text is all that is in quotes or after an equals sign.
 func isAlone(text string, from, to int) bool {
 	const quotes = "\"'`"
 	if from == 0 || to == len(text) {

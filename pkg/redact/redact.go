@@ -1,6 +1,6 @@
-// Package redact keeps values of Secrets out of all output. [Pair] masks two versions of an
-// object, so that equal values stay equal; the [Vault] of a run masks foreign texts that may quote
-// any Secret. It prints nothing.
+// Package redact keeps values of Secrets out of all output. [Pair] masks two versions of an object,
+// so that equal values stay equal; the [Vault] of a run masks foreign texts that may quote any
+// Secret. It prints nothing.
 package redact
 
 import (
@@ -24,16 +24,15 @@ const (
 	live   = Mask + " (live)"
 )
 
-// IsSecret reports whether the values of an object are secret: those of Secrets of
-// the core group, at whatever version.
+// IsSecret reports whether the values of an object are secret: those of Secrets of the core group,
+// at any version.
 func IsSecret(ref object.Ref) bool {
 	return ref.GVK.Group == "" && ref.GVK.Kind == "Secret"
 }
 
-// Pair masks an object, or a projection of it, at two points in time. Values that
-// are equal stay equal. Objects other than Secrets are returned as they are, and
-// what is not secret is shared with the arguments: neither result may be changed in
-// place.
+// Pair masks an object, or a projection of it, at two points in time. Equal values stay equal. It
+// returns other objects than Secrets unchanged, and shares with its arguments what is not secret:
+// neither result may be changed in place.
 func Pair(ref object.Ref, b, a map[string]any) (masked, maskedToo map[string]any) {
 	if !IsSecret(ref) {
 		return b, a
@@ -70,8 +69,7 @@ func Conflicts(ref object.Ref, conflicts []managedfields.Conflict) []managedfiel
 	return out
 }
 
-// Object returns the object with its secret values masked; objects other than
-// Secrets as they are.
+// Object returns the object with its secret values masked; other objects than Secrets unchanged.
 func Object(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if u == nil || !IsSecret(object.RefOf(u)) {
 		return u
@@ -92,12 +90,12 @@ func names(p fieldpath.Path) []string {
 	return out
 }
 
-// secrecy says how a path of a Secret relates to its values.
+// secrecy is the relation of a path of a Secret to its values.
 type secrecy int
 
 const (
 	open secrecy = iota
-	// holder: secret values lie below.
+	// holder: secret values are below.
 	holder
 	secret
 )
@@ -122,8 +120,8 @@ func secrecyOf(path []string) secrecy {
 	return open
 }
 
-// pair masks the two values at one path; hasX and hasY say which of them exist.
-// Null and empty are not secret.
+// pair masks the two values at one path; hasX and hasY say which of them exist. Null and empty are
+// not secret.
 func pair(path []string, x, y any, hasX, hasY bool, tagX, tagY string) (any, any) {
 	level := secrecyOf(path)
 	if level == open {
@@ -165,7 +163,7 @@ func pairMaps(path []string, x, y any, xm, ym map[string]any, tagX, tagY string)
 	return orMask(x, outX, tagX), orMask(y, outY, tagY)
 }
 
-// orMask returns the masked map, or the rest of a value that is none.
+// orMask returns the masked map, or a mask for a value that is no map.
 func orMask(v any, masked map[string]any, tag string) any {
 	if _, ok := v.(map[string]any); ok {
 		return masked

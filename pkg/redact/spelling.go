@@ -19,16 +19,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// spellings returns the forms in which a program may quote a value: as it is, in the quotes
-// of Go, JSON, YAML, Python and URLs, once and twice (a log quotes a body that quotes a
-// value), in base64, and in hexadecimal. A long value is spelled in fewer ways, since each
-// costs its length; its lines are values of their own ([parts]).
+// spellings returns the forms in which a program may quote a value: unchanged, in the quotes of Go,
+// JSON, YAML, Python and URLs, once and twice (a log quotes a body that quotes a value), in base64,
+// and in hexadecimal. A long value has fewer forms, since each costs its length; its lines are
+// values of their own ([parts]).
 func spellings(value string) []string {
 	standard := base64.StdEncoding.EncodeToString([]byte(value))
 	forms := append(folded(standard), standard, strings.TrimRight(standard, "="))
 	hexadecimal := hex.EncodeToString([]byte(value))
 	forms = append(forms, hexadecimal)
-	if !utf8.ValidString(value) { // Of programs that print it, most print it as Go does.
+	if !utf8.ValidString(value) { // Most programs that print it print it as Go does.
 		return text.Distinct(append(forms, value, inGo(value)))
 	}
 	if len(value) > piece {
@@ -90,12 +90,12 @@ func inJSON(text string) (plain, ascii string) {
 	return plain, b.String()
 }
 
-// asHTML replaces what Go's encoder of JSON escapes so that HTML can hold it.
+// asHTML replaces what Go's JSON encoder escapes for HTML.
 func asHTML(quoted string) string {
 	return strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(quoted)
 }
 
-// inPython returns a text as Python's repr has it.
+// inPython returns a text as in Python's repr.
 func inPython(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -131,7 +131,7 @@ func inPath(text, safe string) string {
 	return b.String()
 }
 
-// folded returns the lines of an encoded value, as base64 and openssl divide it.
+// folded returns the lines of an encoded value, as base64 and openssl break it.
 func folded(encoded string) []string {
 	var lines []string
 	for _, width := range []int{64, 76} {
@@ -150,8 +150,8 @@ var (
 	setting = regexp.MustCompile(`(?:^|[\s;,&?])[A-Za-z_][\w.-]*(?:=|:[ \t]+)("[^"]*"|'[^']*'|[^\s;,&]+)`)
 )
 
-// parts returns what a value holds that may be quoted by itself: its lines, the password of
-// a connection string, the values of settings, the scalars of JSON.
+// parts returns the parts of a value that may be quoted on their own: its lines, the password of a
+// connection string, the values of settings, the scalars of JSON.
 func parts(value string) []string {
 	var out []string
 	if !utf8.ValidString(value) {
@@ -186,7 +186,7 @@ func parts(value string) []string {
 	return out
 }
 
-// values calls f for each value of a Secret, or of the Secret that was applied last.
+// values calls f for each value of a Secret, and of its last-applied annotation.
 func values(o map[string]any, f func(string)) {
 	each(o["data"], func(encoded string) {
 		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil {
@@ -200,8 +200,8 @@ func values(o map[string]any, f func(string)) {
 	each(o["stringData"], f)
 }
 
-// each calls f for every scalar in a value of any shape: the server refuses one that is
-// not a map of strings, and quotes it in the refusal.
+// each calls f for every scalar in a value of any shape: the server refuses data that is no map of
+// strings, and quotes it in the refusal.
 func each(value any, f func(string)) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -223,9 +223,9 @@ func each(value any, f func(string)) {
 	}
 }
 
-// nameSet holds words that are no secret, because a run prints them anyway: the names of
-// objects, namespaces, kinds, groups, keys and files. A masked name names nothing, and
-// tells who reads it what the value is.
+// nameSet holds words that are no secret, because a run prints them anyway: the names of objects,
+// namespaces, kinds, groups, keys and files. A masked name would name nothing, and reveal the
+// value.
 type nameSet struct {
 	words map[string]bool
 	kinds map[schema.GroupKind]bool
@@ -275,7 +275,7 @@ func (n *nameSet) knows(r object.Ref) bool {
 	return known(r.Name) && known(r.Namespace) && n.kinds[r.GVK.GroupKind()]
 }
 
-// cover reports whether a part of a text lies within a name.
+// cover reports whether a part of a text is within a name.
 func (n *nameSet) cover(text string, from, to int) bool {
 	if n == nil {
 		return false

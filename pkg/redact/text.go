@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// shortest is the length below which a value is masked as a whole word only: a
-	// secret "a" must not cost every a of a message.
+	// shortest is the length below which a value is masked as a whole word only: a secret "a" must
+	// not cost every a of a message.
 	shortest = 4
 	// shortestLine is the length from which single lines of a value are masked.
 	shortestLine = 8
 )
 
-// Text masks the secret values of an object in a text, such as a server's error message,
-// in every spelling; the name, the namespace and the keys of the object stay. Texts about
-// objects other than Secrets are returned as they are.
+// Text masks the secret values of an object in a text, such as a server's error message, in every
+// spelling; the name, the namespace and the keys of the object stay. It returns texts about other
+// objects unchanged.
 func Text(u *unstructured.Unstructured, text string) string {
 	if u == nil || !IsSecret(object.RefOf(u)) {
 		return text
@@ -55,8 +55,8 @@ func Text(u *unstructured.Unstructured, text string) string {
 	return maskForms(text, forms, names)
 }
 
-// maskForms masks every occurrence of a form. Those that overlap become one mask, so that
-// nothing is left of a value that contains another one.
+// maskForms masks every occurrence of a form. Overlapping ones become one mask, so that nothing is
+// left of a value that contains another one.
 func maskForms(text string, forms map[string]bool, names *nameSet) string {
 	var found [][2]int
 	for form := range forms {
@@ -91,11 +91,10 @@ func isWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// Writer returns a writer that masks finished output on its way to w: the safety net
-// below everything that is masked on its way in. It looks only for values that can
-// hardly be anything else, so that it does not mistake a word of ours, or a key of a
-// document, for one. It finds a value however it is split into writes: the possible
-// beginning of one is held back until the next write, or [Writer.Flush].
+// Writer returns a writer that masks finished output on its way to w: the safety net below earlier
+// masking. It only looks for values that can hardly be anything else, so that it does not mask a
+// word of ours, or a key of a document. It finds a value however it is split into writes: the
+// possible beginning of one is held back until the next write, or [Writer.Flush].
 func (v *Vault) Writer(w io.Writer) *Writer { return &Writer{vault: v, w: w} }
 
 // Writer masks what is written to it.
@@ -107,7 +106,6 @@ type Writer struct {
 	held string
 }
 
-// Unwrap returns the underlying writer.
 func (w *Writer) Unwrap() io.Writer { return w.w }
 
 // Write implements io.Writer.
@@ -129,7 +127,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 			}
 		}
 	}
-	// The text that is held back must not cut a value in two that is complete already.
+	// The held-back text must not split a value that is complete.
 	for from, to := 0, 0; ; {
 		if from, to = x.next(text, to, w.vault.names); from == to || to > end {
 			if from < to {

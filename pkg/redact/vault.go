@@ -11,16 +11,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Vault knows the values of every Secret that one run has seen, and masks them in
-// everything the run prints. It does not mask values shorter than [realLength]: "true"
-// or "1" are everywhere. In a text about the Secret itself, [Text] masks those as well.
+// Vault knows the values of every Secret that one run has seen, and masks them in everything that
+// the run prints. It does not mask values shorter than [realLength]: "true" or "1" are everywhere.
+// In a text about the Secret itself, [Text] masks those as well.
 //
-// A value stays where it is a name (of an object, a kind, a file, a key) or a part of
-// one: it is printed anyway, and a masked name names nothing. A value that is a plain
-// word ("postgres") is masked where it is quoted by itself, and stays in sentences: they
-// are ours, and have such words.
+// A value stays where it is a name (of an object, a kind, a file, a key) or a part of one: it is
+// printed anyway, and a masked name would name nothing. A value that is a plain word ("postgres")
+// is masked where it is quoted alone, and stays in sentences, which are ours.
 //
-// A Vault may be used from many goroutines. A nil Vault knows nothing.
+// A Vault is safe for concurrent use. A nil Vault knows nothing.
 type Vault struct {
 	mu    sync.RWMutex
 	index index
@@ -28,11 +27,11 @@ type Vault struct {
 }
 
 const (
-	// tokenLength is the length from which one line of a value, or one word of letters
-	// alone, is too rare to be anything but secret.
+	// tokenLength is the length from which one line of a value, or one word of letters, is too rare
+	// to be anything but secret.
 	tokenLength = 16
-	// piece is the length of the parts into which long values are cut, so that a part
-	// of one is recognized.
+	// piece is the length of the parts into which long values are split, so that a part of one is
+	// recognized.
 	piece = 512
 )
 
@@ -41,8 +40,8 @@ func NewVault() *Vault {
 	return &Vault{index: newIndex(), names: newNames()}
 }
 
-// Learn takes the names of an object, and its values if it is a Secret; of a list, those
-// of its items.
+// Learn learns the names of an object, and its values if it is a Secret; of a list, those of its
+// items.
 func (v *Vault) Learn(o map[string]any) {
 	if v == nil || o == nil {
 		return
@@ -81,7 +80,7 @@ func (v *Vault) Learn(o map[string]any) {
 	}
 }
 
-// Ref declares what an object is called to be no secret.
+// Ref declares that the names of an object are no secret.
 func (v *Vault) Ref(r object.Ref) {
 	if v == nil {
 		return
@@ -97,7 +96,7 @@ func (v *Vault) Ref(r object.Ref) {
 	v.names.ref(r)
 }
 
-// File declares the parts of a file's path to be no secret.
+// File declares that the parts of a file's path are no secret.
 func (v *Vault) File(path string) {
 	if v == nil {
 		return
@@ -107,7 +106,7 @@ func (v *Vault) File(path string) {
 	v.names.add(strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })...)
 }
 
-// Add takes one value, with the forms in which it, or a part of it, may be quoted.
+// Add learns one value, with the forms in which it, or a part of it, may be quoted.
 func (v *Vault) Add(value string) {
 	if v == nil {
 		return
@@ -135,7 +134,7 @@ func (v *Vault) add(value string, sure bool) {
 	}
 }
 
-// pieces cuts a long form into parts that overlap, the last one as long as the others.
+// pieces splits a long form into overlapping parts, the last one as long as the others.
 func pieces(form string) []string {
 	if len(form) <= piece {
 		return []string{form}
@@ -161,16 +160,15 @@ func isPlainWord(text string) bool {
 	return len(text) < tokenLength && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// isToken distinguishes a line of a key or a token from one of a configuration, which
-// may well equal a line of YAML that we print.
+// isToken distinguishes a line of a key or a token from one of a configuration, which may well
+// equal a line of YAML that we print.
 func isToken(line string) bool {
 	return len(line) >= tokenLength &&
 		strings.Trim(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-.") == ""
 }
 
-// Text masks what the Vault knows in a text from outside: a server's message, a log. If
-// the text breaks off within a value, at its end or before an ellipsis, the part that
-// is there is masked.
+// Text masks the known values in a foreign text: a server's message, a log. If the text breaks off
+// within a value, at its end or before an ellipsis, it masks the part that is there.
 func (v *Vault) Text(text string) string {
 	if v == nil || len(text) < realLength {
 		return text

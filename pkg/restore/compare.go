@@ -17,7 +17,7 @@ type world struct {
 	known bool
 	// touched are the paths that others have taken, or that we have lost, since.
 	touched *fieldpath.Set
-	// lost is what the run took from others.
+	// lost are the fields that the run took from others.
 	lost []managedfields.Entry
 }
 
@@ -44,7 +44,7 @@ func versionOf(u *unstructured.Unstructured, manager string) (version, error) {
 	}, nil
 }
 
-// compare finds out which managers changed what since.
+// compare finds out which managers have changed what since.
 func (n Note) compare(live *unstructured.Unstructured, manager string) (*world, error) {
 	w := &world{known: n.After != nil, touched: fieldpath.NewSet()}
 	var err error
@@ -74,7 +74,7 @@ func (n Note) compare(live *unstructured.Unstructured, manager string) (*world, 
 	return w, nil
 }
 
-// holdings returns what an owner other than us holds in the version.
+// holdings returns what another owner holds in the version.
 func (v version) holdings(owner managedfields.Owner) *fieldpath.Set {
 	for _, e := range v.others {
 		if e.SameEntry(owner) {
@@ -84,9 +84,9 @@ func (v version) holdings(owner managedfields.Owner) *fieldpath.Set {
 	return fieldpath.NewSet()
 }
 
-// changed returns the paths that were not ours before the run, and that had a value: the
-// run took them from others, or they had no owner. They have to be stated on the way
-// back, too: what only we own goes away if we do not state it.
+// changed returns the paths with a value that were not ours before the run: the run took them from
+// others, or they had no owner. The rollback must state them, too: the server removes what only we
+// own and do not state.
 func (w *world) changed() *fieldpath.Set {
 	candidates := w.after.ours.Difference(w.before.ours)
 	for _, e := range w.lost {
@@ -101,8 +101,8 @@ func (w *world) changed() *fieldpath.Set {
 	return out
 }
 
-// held returns the paths of a set that are not theirs. A container of which nothing is
-// left goes with its contents, as it would otherwise mean all of it.
+// held returns the paths of a set that are not theirs. A container with nothing left goes with its
+// contents, because stating it would mean all of it.
 func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole bool) bool) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	var inner []fieldpath.Path
@@ -124,9 +124,8 @@ func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole boo
 	return out
 }
 
-// around returns the containers that we own now, that hold something of others, and that
-// the values do not state. If we gave up such a container, others would lose what is in
-// it.
+// around returns the containers that we own now, that hold fields of others, and that the values do
+// not state. If we released such a container, others would lose what is in it.
 func (w *world) around(values *fieldpath.Set) []fieldpath.Path {
 	var out []fieldpath.Path
 	fieldpath.Each(w.live.ours, func(p fieldpath.Path) {
@@ -152,8 +151,8 @@ func hasBelow(set *fieldpath.Set, p fieldpath.Path) bool {
 	return true
 }
 
-// theirs reports whether others have changed a path since, so that it stays as they made
-// it. whole means everything at the path, and not only that it exists.
+// theirs reports whether others have changed a path since, so that it stays as they made it. whole
+// means everything at the path, and not only that it exists.
 func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	switch {
 	case fieldpath.Has(w.touched, p), w.wentAbove(p):
@@ -165,15 +164,15 @@ func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	}
 }
 
-// unstatable is theirs for values: others own another value at the path, so that stating
-// ours would be a conflict.
+// unstatable is theirs for values: others own another value at the path, so that stating ours would
+// be a conflict.
 func (w *world) unstatable(p fieldpath.Path, whole bool) bool {
 	return w.theirs(p, whole) ||
 		whole && len(managedfields.HoldersOf(w.live.others, p)) > 0 && !p.Same(w.before.object, w.live.object)
 }
 
-// wentAbove reports whether something that the path is in was removed since, or others have
-// put a value of another shape in its place.
+// wentAbove reports whether a parent of the path was removed since, or others have put a value of
+// another shape in its place.
 func (w *world) wentAbove(p fieldpath.Path) bool {
 	for i := 1; i < len(p); i++ {
 		above := p[:i]
@@ -182,7 +181,7 @@ func (w *world) wentAbove(p fieldpath.Path) bool {
 		first, _ := above.Get(w.before.object)
 		switch {
 		case !there && above[i-1].FieldName != nil && !w.isHeld(above) && !w.isClaimed(above):
-			return false // It went as nothing was left in it.
+			return false // It went because nothing was left in it.
 		case shapeOf(was) != shapeOf(is):
 			return true
 		case shapeOf(first) != shapeOf(is) && w.isClaimed(above):
@@ -200,8 +199,8 @@ func (w *world) isHeld(p fieldpath.Path) bool {
 		slices.ContainsFunc(w.after.others, func(e managedfields.Entry) bool { return fieldpath.Has(e.Fields, p) })
 }
 
-// isClaimed reports whether others hold the path now, although there may be nothing at it:
-// storage drops null, and the one who has stated it keeps owning it.
+// isClaimed reports whether others hold the path now, although there may be no value: storage drops
+// null, and its owner keeps owning it.
 func (w *world) isClaimed(p fieldpath.Path) bool {
 	return len(managedfields.HoldersOf(w.live.others, p)) > 0
 }
@@ -220,8 +219,8 @@ func shapeOf(v any) string {
 	}
 }
 
-// stateEmpty adds an empty map, list or list item to a value, if the live one has one at
-// the path, and returns the value.
+// stateEmpty adds an empty map, list or list item to a value, if the live one has one at the path,
+// and returns the value.
 func stateEmpty(to any, p fieldpath.Path, live any) any {
 	if len(p) == 0 {
 		switch {
@@ -259,7 +258,7 @@ func stateEmpty(to any, p fieldpath.Path, live any) any {
 	return list
 }
 
-// itemOf is a list item with nothing but its key.
+// itemOf returns a list item with nothing but its key.
 func itemOf(pe fieldpath.Element, live any) any {
 	if pe.Key == nil {
 		return live

@@ -1,5 +1,5 @@
-// Package restore takes back the writes of a run: former values and owners return, created objects
-// go, and changes of others stay. [Decide] is pure and judges three versions of an object;
+// Package restore rolls back the writes of a run: former values and owners return, created objects
+// are deleted, and changes of others stay. [Decide] is pure and judges three versions of an object;
 // [Engine] sends the result in reverse order. It changes nothing that the run did not.
 package restore
 
@@ -14,52 +14,49 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Note is what a run recorded of one object that it wrote.
+// Note is a run's record of one object that it wrote.
 type Note struct {
 	Ref  object.Ref
 	Kind object.Kind
-	// Before is the object as it was before the run's first write; nil if it did not
-	// exist.
+	// Before is the object before the run's first write; nil if it did not exist.
 	Before *unstructured.Unstructured
-	// After is the object as the run's last write left it; nil if that is unknown: no
-	// answer came, or the write was refused half-way.
+	// After is the object after the run's last write; nil if unknown: no answer came, or the write
+	// was refused half-way.
 	After *unstructured.Unstructured
-	// Removed: the run deleted the object of Before, to create it anew or because it left
-	// the set, which Pruned says.
+	// Removed: the run deleted the object of Before, to recreate it or, with Pruned, because it
+	// left the set.
 	Removed, Pruned bool
 
-	// valued: the way back has restored the values, which After shows.
+	// valued: the rollback has restored the values, which After shows.
 	valued bool
 }
 
-// Do is what to do about an object.
+// Do is the action for an object.
 type Do string
 
-// The possible actions.
 const (
-	// Nothing is to be done: the object is as it was.
+	// Nothing: the object is as it was.
 	Nothing Do = "nothing"
-	// Keep the object as it is: Why says why it cannot be put back.
+	// Keep leaves the object as it is: Why says why it cannot be rolled back.
 	Keep Do = "keep"
-	// Delete the object of that UID: the run created it.
+	// Delete deletes the object of that UID, which the run created.
 	Delete Do = "delete"
-	// Apply the Body to the object that is there.
+	// Apply applies the Body to the existing object.
 	Apply Do = "apply"
-	// Create the object from the Body, after that of the UID was deleted, if there is one.
+	// Create creates the object from the Body, after deleting the one of the UID, if there is one.
 	Create Do = "create"
 )
 
-// Step says what to do about one object.
+// Step is the rollback of one object.
 type Step struct {
 	Do Do
 	// Why is set with Keep.
 	Why string
-	// UID of the object that is to be deleted.
+	// UID is the UID of the object to delete.
 	UID types.UID
 	// Body is applied without force. With Apply it is bound to the version that was read.
 	Body *unstructured.Unstructured
-	// Left are the paths that others have changed since, or own in another form, and keep;
-	// sorted.
+	// Left are the paths that others have changed since, or own in another form, and keep; sorted.
 	Left []fieldpath.Path
 
 	back owners
@@ -75,8 +72,8 @@ const (
 	notMadeAgain  = "it was deleted, and what has run is not run again"
 )
 
-// Decide says how to take back the run's writes of an object. live is the object as it is
-// now; nil if it does not exist.
+// Decide decides how to roll back the run's writes of an object. live is the object as it is now;
+// nil if it does not exist.
 func Decide(n Note, live *unstructured.Unstructured, manager string) (Step, error) {
 	switch {
 	case n.Before == nil && live == nil:
@@ -101,7 +98,7 @@ func Decide(n Note, live *unstructured.Unstructured, manager string) (Step, erro
 	return n.putBack(live, manager)
 }
 
-// again creates an object that the run has deleted.
+// again recreates an object that the run has deleted.
 func (n Note) again(live *unstructured.Unstructured, manager string) (Step, error) {
 	runs := n.Ref.GVK.Kind == "Job" && n.Ref.GVK.Group == "batch" || n.Ref.GVK.Kind == "Pod" && n.Ref.GVK.Group == ""
 	step := Step{Do: Create}
@@ -133,9 +130,9 @@ func (n Note) again(live *unstructured.Unstructured, manager string) (Step, erro
 	return step, nil
 }
 
-// stated returns what the object was made of: what the manager held and, if that is no
-// more than its labels, what others applied. We may never have applied a member of a set,
-// and an empty object would be worse than none.
+// stated returns the fields to restore: what the manager held and, if that is no more than its
+// labels, what others applied. We may never have applied a member of a set, and an empty object
+// would be worse than none.
 func (n Note) stated(entries []managedfields.Entry, manager string) *fieldpath.Set {
 	set := managedfields.Managed(entries, manager)
 	for field := range managedfields.Project(n.Before.Object, set) {
@@ -153,7 +150,7 @@ func (n Note) stated(entries []managedfields.Entry, manager string) *fieldpath.S
 	return set
 }
 
-// body states what a set contains of the object as it was.
+// body states the part of the former object that a set contains.
 func (n Note) body(set *fieldpath.Set) *unstructured.Unstructured {
 	projection, _ := fieldpath.Clone(managedfields.Project(n.Before.Object, set)).(map[string]any)
 	body := &unstructured.Unstructured{Object: projection}
@@ -163,7 +160,7 @@ func (n Note) body(set *fieldpath.Set) *unstructured.Unstructured {
 	return body
 }
 
-// putBack gives an object that is still there its values and owners back.
+// putBack restores the values and owners of an object that still exists.
 func (n Note) putBack(live *unstructured.Unstructured, manager string) (Step, error) {
 	w, err := n.compare(live, manager)
 	if err != nil {
@@ -184,8 +181,8 @@ func (n Note) putBack(live *unstructured.Unstructured, manager string) (Step, er
 	return step, nil
 }
 
-// left returns the paths that stay as they are, although the run had changed them: others
-// have changed them since, or own what would have to change.
+// left returns the paths that stay, although the run had changed them: others have changed them
+// since, or own what would have to change.
 func (w *world) left() []fieldpath.Path {
 	all := w.before.ours.Union(w.after.ours)
 	for _, e := range w.lost {
@@ -204,7 +201,7 @@ func (w *world) left() []fieldpath.Path {
 	return left
 }
 
-// The state of an object that could not be put back.
+// The state of an object that could not be rolled back.
 const (
 	notLookedAt = "it was not looked at again: it is as this run made it, unless others have changed it since"
 	unknownNow  = "what it is now is unknown"
@@ -217,7 +214,7 @@ const (
 	halfBack    = "its values are as before this run, as far as others have not changed them, but who owns them is not"
 )
 
-// found says what the object is now. live is nil if it does not exist.
+// found describes the object as it is now. live is nil if it does not exist.
 func (n Note) found(live *unstructured.Unstructured) string {
 	is := func(u *unstructured.Unstructured) bool { return u != nil && u.GetUID() == live.GetUID() }
 	unchanged := func(u *unstructured.Unstructured) bool {

@@ -17,23 +17,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Server is what the engine needs of a cluster.
+// Server is the part of the API client that the engine needs.
 type Server interface {
 	object.Applier
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
 }
 
-// Engine takes back what a run wrote. Server, Remove and Emit are needed.
+// Engine rolls back the writes of a run. Server, Remove and Emit are required.
 type Engine struct {
 	Server Server
 	// Manager is the manager that the run applied as.
 	Manager string
-	// Remove deletes the object of that UID, and returns when it is gone. stays is asked about
-	// the version that is deleted, and says why it stays after all; empty if it goes.
+	// Remove deletes the object of that UID, and returns when it is gone. stays is called with the
+	// version to delete, and returns why it stays after all; empty if it goes.
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
-	// Contents visits what goes with an object that is deleted, such as the objects of a
-	// namespace: an object that the run has created stays if others have put something
-	// into it. Nil if objects never hold others.
+	// Contents visits what is deleted with an object, such as the objects of a namespace: an object
+	// that the run created stays if others have put something into it. Nil if objects never hold
+	// others.
 	Contents func(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
@@ -42,11 +42,10 @@ type Engine struct {
 	kept, partly, failed int
 }
 
-// IncompleteError says that not all objects are as they were. Events have said what
-// became of each.
+// IncompleteError says that some objects are not as they were. The events have reported each.
 type IncompleteError struct {
-	// Kept were left as they are, Failed could not be put back. Partly have their values
-	// back, but not all of their owners.
+	// Kept were left as they are, Failed could not be rolled back. Partly have their values back,
+	// but not all of their owners.
 	Kept, Partly, Failed int
 }
 
@@ -54,8 +53,8 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("not everything could be taken back: %d left as it is, %d without all of their owners, %d failed", e.Kept, e.Partly, e.Failed)
 }
 
-// Run takes the groups back, one after the other. A failure does not hold back the rest:
-// the more is restored, the better. It returns an *IncompleteError if something is not.
+// Run rolls back the groups, one after the other. A failure does not stop the rest: the more is
+// restored, the better. It returns an *IncompleteError if some is not.
 func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 	for _, group := range groups {
 		const side = 32
@@ -67,7 +66,7 @@ func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 				return nil
 			})
 		}
-		_ = g.Wait() // Events report what became of each.
+		_ = g.Wait() // Events report each.
 	}
 	if e.kept+e.partly+e.failed > 0 {
 		return &IncompleteError{Kept: e.kept, Partly: e.partly, Failed: e.failed}
@@ -75,7 +74,7 @@ func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 	return nil
 }
 
-// restore puts one object back, and reports what became of it.
+// restore rolls back one object, and reports the result.
 func (e *Engine) restore(ctx context.Context, n Note) {
 	if ctx.Err() != nil {
 		e.fail(ctx, n, context.Cause(ctx))
@@ -125,8 +124,7 @@ func (e *Engine) live(ctx context.Context, n Note) (*unstructured.Unstructured, 
 	return live, err
 }
 
-// carryOut does what was decided. A conflict means that the object has changed in the
-// meantime.
+// carryOut carries out a decision. A conflict means that the object has changed in between.
 func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstructured, step Step) (event.RolledBack, error) {
 	switch step.Do {
 	case Nothing:
@@ -163,8 +161,8 @@ func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstr
 	}
 }
 
-// remove deletes an object that the run has created, in a version of which that is still what
-// is to be done. If not, it returns why the object is kept.
+// remove deletes an object that the run created, in a version for which the decision is the same.
+// Otherwise it returns why the object is kept.
 func (e *Engine) remove(ctx context.Context, n *Note, uid types.UID) (kept string, err error) {
 	err = e.Remove(ctx, n.Kind, n.Ref, uid, func(live *unstructured.Unstructured) string {
 		again, err := Decide(*n, live, e.Manager)
@@ -176,8 +174,8 @@ func (e *Engine) remove(ctx context.Context, n *Note, uid types.UID) (kept strin
 	return kept, err
 }
 
-// putBack gives the object its values back, and then every manager the fields that it
-// owned. It returns what cannot be given back to its owner.
+// putBack restores the object's values, and then every manager's fields. It returns the fields that
+// cannot be returned to their owner.
 func (e *Engine) putBack(ctx context.Context, n *Note, step Step) ([]event.Unreturned, error) {
 	answer, err := e.Server.Apply(ctx, n.Kind, step.Body, object.Write{Manager: e.Manager})
 	if err != nil {
@@ -201,7 +199,7 @@ func (e *Engine) fail(ctx context.Context, n Note, err error) {
 	e.report(event.RolledBack{Ref: n.Ref, Action: event.Failed, Reason: e.found(ctx, n), Err: redact.Refusal(n.Ref, err)})
 }
 
-// found says what an object is now that could not be put back.
+// found describes an object that could not be rolled back.
 func (e *Engine) found(ctx context.Context, n Note) string {
 	if ctx.Err() != nil {
 		return notLookedAt

@@ -16,16 +16,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Journal records what a run writes, object by object, so that it can be taken back. It
-// may be used from many goroutines. The zero Journal is empty.
+// Journal records the writes of a run, object by object, for a rollback. It is safe for concurrent
+// use. The zero Journal is empty.
 type Journal struct {
 	mu    sync.Mutex
 	order []object.Key
 	notes map[object.Key]*entry
 }
 
-// entry is a note as it is stored: as text, which takes a tenth of the memory of an
-// object. Most journals are never read.
+// entry is a note stored as text, which takes a tenth of the memory of an object. Most journals are
+// never read.
 type entry struct {
 	ref           object.Ref
 	kind          object.Kind
@@ -34,9 +34,9 @@ type entry struct {
 	removed, pruned bool
 }
 
-// Wrote records that the object was written: before is the object as it was read right
-// before, nil if it did not exist, and after is the server's answer, nil if none came. Of
-// several writes, the first before and the last after count.
+// Wrote records a write: before is the object as read right before, nil if it did not exist, and
+// after is the server's answer, nil if none came. Of several writes, the first before and the last
+// after count.
 func (j *Journal) Wrote(item plan.Item, before, after *unstructured.Unstructured) {
 	was, is := textOf(before), textOf(after)
 	j.mu.Lock()
@@ -44,7 +44,7 @@ func (j *Journal) Wrote(item plan.Item, before, after *unstructured.Unstructured
 	j.entry(item, was).after = is
 }
 
-// Removed records that the object was deleted, or may have been.
+// Removed records that the object was, or may have been, deleted.
 func (j *Journal) Removed(item plan.Item, before *unstructured.Unstructured) {
 	was := textOf(before)
 	j.mu.Lock()
@@ -53,7 +53,7 @@ func (j *Journal) Removed(item plan.Item, before *unstructured.Unstructured) {
 	e.removed, e.after = true, nil
 }
 
-// Pruned notes that the object was deleted because it left its set, or may have been.
+// Pruned records that the object was, or may have been, deleted because it left its set.
 func (j *Journal) Pruned(item plan.Item, before *unstructured.Unstructured) {
 	was := textOf(before)
 	j.mu.Lock()
@@ -75,7 +75,7 @@ func (j *Journal) entry(item plan.Item, before []byte) *entry {
 	return e
 }
 
-// textOf writes an object that came from a server, which always can be.
+// textOf encodes an object from a server, which never fails.
 func textOf(u *unstructured.Unstructured) []byte {
 	if u == nil {
 		return nil
@@ -84,9 +84,9 @@ func textOf(u *unstructured.Unstructured) []byte {
 	return text
 }
 
-// Notes returns what was written, in groups that can be taken back one after the other: what
-// a prune deleted, which came last, in the order of its plan, and then the last phase of the
-// plan first. pruned is nil without a prune.
+// Notes returns the records in groups to be rolled back one after the other: what a prune deleted,
+// which came last, in the order of its plan, and then the last phase of the plan first. pruned is
+// nil without a prune.
 func (j *Journal) Notes(p, pruned *plan.Plan) ([][]Note, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -96,7 +96,7 @@ func (j *Journal) Notes(p, pruned *plan.Plan) ([][]Note, error) {
 			phaseOf[item.Key()] = i
 		}
 	}
-	last := len(p.Phases) // For objects whose kind came late, and with it their namespace.
+	last := len(p.Phases) // For objects whose kind, and so their namespace, was known late.
 	groups := make([][]Note, last+1)
 	if pruned != nil {
 		groups = append(groups, make([][]Note, len(pruned.Phases))...)
@@ -139,14 +139,14 @@ func objectOf(text []byte) (*unstructured.Unstructured, error) {
 	return u, k8sjson.Unmarshal(text, &u.Object)
 }
 
-// unlessWritten returns the step that deletes an object which the run created, or keeps the
-// object if others have written into it since: their fields would go with it.
+// unlessWritten returns the step that deletes an object which the run created, or keeps the object
+// if others have written into it since: their fields would go with it.
 func (n Note) unlessWritten(live *unstructured.Unstructured, manager string, step Step) (Step, error) {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
 		return Step{}, err
 	}
-	if len(entries) == 0 { // The server never records an owner of an object with nothing but a name (edge case 17).
+	if len(entries) == 0 { // The server records no owner of an object with nothing but a name (edge case 17).
 		for _, field := range slices.Sorted(maps.Keys(live.Object)) {
 			if field != "metadata" && field != "status" && !fieldpath.Equal(live.Object[field], n.After.Object[field]) {
 				return Step{Do: Keep, Why: "others have written into it since: ." + field}, nil
@@ -168,9 +168,9 @@ func (n Note) unlessWritten(live *unstructured.Unstructured, manager string, ste
 	return step, nil
 }
 
-// contentOf lists the leaves of a set that users fill, sorted. Labels, annotations, finalizers
-// and the status do not count, because controllers write them into each new object; nor does
-// a CA bundle, which an injector writes.
+// contentOf lists the leaves of a set that users fill, sorted. Labels, annotations, finalizers and
+// the status do not count, because controllers write them into each new object; nor does a CA
+// bundle, which an injector writes.
 func contentOf(set *fieldpath.Set) []fieldpath.Path {
 	var paths []fieldpath.Path
 	fieldpath.Each(set, func(p fieldpath.Path) {
@@ -187,8 +187,8 @@ func contentOf(set *fieldpath.Set) []fieldpath.Path {
 	return paths
 }
 
-// isOfTheCluster reports whether the manager is a component of Kubernetes, which fills in the
-// fields of any object: a claim's volume, a Pod's node.
+// isOfTheCluster reports whether the manager is a component of Kubernetes, which fills in fields of
+// any object: a claim's volume, a Pod's node.
 func isOfTheCluster(manager string) bool {
 	return slices.Contains([]string{"kube-controller-manager", "kube-scheduler", "cloud-controller-manager", "kubelet"}, manager)
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// owners says who owns what once the values are back.
+// owners holds the owners to restore once the values are back.
 type owners struct {
 	manager string
-	// ours is what we owned before, entry as what.
+	// ours is what we owned before, entry with which entry.
 	ours  *fieldpath.Set
 	entry managedfields.Entry
 	// others get back what the run took from them.
 	others []managedfields.Entry
-	// none: the object had no managed fields, so the server has since entered all of it
-	// under a name of its own.
+	// none: the object had no managed fields, so the server has since attributed all of it to a
+	// manager of its own.
 	none bool
 }
 
-// Owners returns the managed fields that give every owner back what it held before the run, unless
+// Owners returns the managed fields that return every owner what it held before the run, unless
 // another manager has taken it since. answer is the object after the Body was applied. No fields
-// mean that they are right as they are. Paths that cannot be given back are returned, too.
+// mean that they are right as they are. It also returns paths that cannot be returned.
 func (s Step) Owners(answer *unstructured.Unstructured) (fields []any, unreturned []event.Unreturned, err error) {
 	if s.Do != Apply {
 		return nil, nil, nil
@@ -58,7 +58,7 @@ func (s Step) Owners(answer *unstructured.Unstructured) (fields []any, unreturne
 			given[i] = true
 			if e.APIVersion == back.APIVersion {
 				e.Fields = e.Fields.Union(back.Fields)
-			} else if paths := pathsOf(back.Fields.Difference(e.Fields)); len(paths) > 0 { // Paths of two versions cannot be put together.
+			} else if paths := pathsOf(back.Fields.Difference(e.Fields)); len(paths) > 0 { // Paths of two versions cannot be combined.
 				unreturned = append(unreturned, event.Unreturned{Manager: e.Manager, Paths: paths})
 			}
 		}
@@ -73,7 +73,7 @@ func (s Step) Owners(answer *unstructured.Unstructured) (fields []any, unreturne
 		return nil, unreturned, nil
 	}
 	if len(next) == 0 {
-		return []any{map[string]any{}}, unreturned, nil // That is how they are cleared.
+		return []any{map[string]any{}}, unreturned, nil // This form clears them.
 	}
 	fields, err = managedfields.Encode(next)
 	return fields, unreturned, err
@@ -87,7 +87,7 @@ func pathsOf(set *fieldpath.Set) []fieldpath.Path {
 	return paths
 }
 
-// same reports whether two lists of entries say the same.
+// same reports whether two lists of entries are equal.
 func same(a, b []managedfields.Entry) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(e managedfields.Entry) bool {
 		return !slices.ContainsFunc(b, func(other managedfields.Entry) bool {
@@ -96,11 +96,11 @@ func same(a, b []managedfields.Entry) bool {
 	})
 }
 
-// contents visits what goes with an object that is deleted.
+// contents visits what is deleted with an object.
 type contents func(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error
 
-// hold says why an object that the run has created stays: others have put something into
-// it, which would go with it. It is empty if they have not.
+// hold returns why an object that the run created stays: others have put something into it, which
+// would go with it. It is empty if they have not.
 func (c contents) hold(ctx context.Context, live *unstructured.Unstructured) string {
 	if c == nil {
 		return ""
@@ -125,9 +125,8 @@ func (c contents) hold(ctx context.Context, live *unstructured.Unstructured) str
 	return fmt.Sprintf("it holds %s%s, which would go with it", others[0], more)
 }
 
-// isOfOthers reports whether another client made the object for itself. That is false
-// for an object that is being deleted, that goes with another object, or that the cluster
-// puts into every namespace.
+// isOfOthers reports whether another client made the object for itself: not if it is being deleted,
+// is deleted with another object, or is in every namespace.
 func isOfOthers(u *unstructured.Unstructured) bool {
 	if u.GetDeletionTimestamp() != nil || len(u.GetOwnerReferences()) > 0 {
 		return false
@@ -141,7 +140,7 @@ func isOfOthers(u *unstructured.Unstructured) bool {
 	case "ServiceAccount":
 		return u.GetName() != "default"
 	case "Secret":
-		return u.GetAnnotations()["kubernetes.io/service-account.name"] == "" // The token of an account.
+		return u.GetAnnotations()["kubernetes.io/service-account.name"] == "" // An account's token.
 	}
 	return true
 }

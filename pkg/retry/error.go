@@ -10,13 +10,13 @@ import (
 )
 
 // LostError says that others wrote to an object so often that no write of ours came in between. The
-// object is theirs by then; the write was not made.
+// write was not made.
 type LostError struct {
 	Ref object.Ref
 	// Attempts were made within Took.
 	Attempts int
 	Took     time.Duration
-	// Writers are those who wrote meanwhile, who did most first, as far as managed fields say it.
+	// Writers are the other writers, the busiest first, as far as managed fields name them.
 	Writers []string
 }
 
@@ -24,7 +24,7 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("the object keeps changing: each of %d attempts within %s met a newer version than it had read", e.Attempts, e.Took.Round(100*time.Millisecond))
 }
 
-// Hint says who writes, and what to do.
+// Hint names the writers, and says what to do.
 func (e *LostError) Hint() string {
 	who := "another client writes to it all the time"
 	if len(e.Writers) > 0 {

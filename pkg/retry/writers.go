@@ -9,19 +9,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// writer is one that managed fields tell from others.
+// writer is a writer that managed fields distinguish from others.
 type writer struct{ manager, operation, subresource, version string }
 
-// writers counts who wrote, by the times in managed fields. These have whole seconds, so that of
-// what one manager wrote within a second only the first is seen.
+// writers counts other writers by the times in managed fields. These are whole seconds, so only the
+// first write of a manager within a second counts.
 type writers struct {
-	// last is the version that is known; nil if there was none.
+	// last is the last known version; nil if there was none.
 	last  *unstructured.Unstructured
 	wrote map[writer]int
 }
 
-// saw counts who changed the object since the version that is known. Nothing is read from the first
-// version until there is another one, since most writes meet no other writer.
+// saw counts who has changed the object since the last known version. It decodes nothing until
+// there is a second version, since most writes meet no other writer.
 func (w *writers) saw(live *unstructured.Unstructured) {
 	if w.last != nil && live != nil {
 		if w.wrote == nil {
@@ -37,7 +37,7 @@ func (w *writers) saw(live *unstructured.Unstructured) {
 	w.last = live
 }
 
-// times are when each writer wrote last.
+// times returns when each writer wrote last.
 func times(u *unstructured.Unstructured) map[writer]time.Time {
 	out := map[writer]time.Time{}
 	for _, e := range u.GetManagedFields() {
@@ -50,7 +50,7 @@ func times(u *unstructured.Unstructured) map[writer]time.Time {
 	return out
 }
 
-// names are those who wrote, who did most first.
+// names returns the writers, the busiest first.
 func (w *writers) names() []string {
 	all := slices.SortedFunc(maps.Keys(w.wrote), func(a, b writer) int {
 		return cmp.Or(cmp.Compare(w.wrote[b], w.wrote[a]), cmp.Compare(a.manager, b.manager), cmp.Compare(a.subresource, b.subresource))

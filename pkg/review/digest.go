@@ -12,16 +12,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Digest identifies the plan, and what it is of, such as the name of a set. A digest that the plan
-// may turn out to have is like; its salt is used. Without one, each call finds a new salt.
+// Digest identifies the plan and its context, such as the name of a set. like is a digest to
+// compare with: its salt is used. Without one, each call makes a new salt.
 //
-// It is 96 bits of a SHA-256, written as 24 digits. 32 bits would be enough against accidents, but
-// could be met by an author who varies a label until a manifest has the digest of another one.
+// It is 96 bits of a SHA-256, written as 24 digits. 32 bits would suffice against accidents, but an
+// author could vary a label until a manifest has the digest of another one.
 //
-// Where Secrets change, a dot and a salt of 64 bits follow, and the values of all of them enter as
-// one key that takes 600,000 rounds of PBKDF2 to derive: the figure of OWASP's Password Storage
-// Cheat Sheet for HMAC-SHA256. Digests end up in logs and pull requests; a fast hash, and an HMAC
-// under a key that stands beside it is one, would let a reader try a billion values a second.
+// If Secrets change, a dot and a salt of 64 bits follow, and the values of all of them enter as one
+// key that takes 600,000 rounds of PBKDF2 to derive: the figure of OWASP's Password Storage Cheat
+// Sheet for HMAC-SHA256. Digests end up in logs and pull requests; a fast hash, or an HMAC with a
+// public key, would let a reader try a billion values a second.
 func (p *Plan) Digest(like string, of ...string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,7 +48,7 @@ func IsDigest(text string) bool {
 	return regexp.MustCompile(`^[0-9a-f]{24}(\.[0-9a-f]{16})?$`).MatchString(text)
 }
 
-// Digest identifies the outcome beside others of its object, but for the values of a Secret.
+// Digest distinguishes outcomes of one object, without the values of a Secret.
 func (o Outcome) Digest() string {
 	const size = 8
 	return digestOf([]string{o.text()}, size)
@@ -68,7 +68,7 @@ func textsOf(outcomes map[object.Key]Outcome) []string {
 	return lines
 }
 
-// saltOf is the salt of a digest, or a new one if it has none.
+// saltOf returns the salt of a digest, or a new one if it has none.
 func saltOf(digest string) string {
 	if _, salt, salted := strings.Cut(digest, "."); salted && IsDigest(digest) {
 		return salt
@@ -78,7 +78,7 @@ func saltOf(digest string) string {
 	return hex.EncodeToString(salt)
 }
 
-// derived is a key that stands for the lines, and takes long to find out.
+// derived returns a key for the lines that is slow to compute.
 func derived(lines []string, salt string) string {
 	const rounds, size = 600_000, 32
 	slices.Sort(lines)

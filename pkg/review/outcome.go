@@ -10,23 +10,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Outcome is what becomes of one object. Two are the same if they encode to the same text: numbers
-// count by their value, and neither the order of fields nor the age of an owner's entry counts.
+// Outcome is the outcome for one object. Two are equal if they encode to the same text: numbers
+// count by value, and neither the order of fields nor the age of an owner's entry counts.
 type Outcome struct {
 	Ref    object.Ref   `json:"-"`
 	Action event.Action `json:"action"`
-	// Departed: the object leaves its set, and is deleted. Its name says all.
+	// Departed: the object leaves its set, and is deleted. Its name suffices.
 	Departed bool `json:"departed,omitempty"`
-	// Unchecked: the server could not be asked, and the manifest takes the place of its answer.
+	// Unchecked: the server could not be asked, and the manifest replaces its answer.
 	Unchecked bool     `json:"unchecked,omitempty"`
 	Changes   []Change `json:"changes,omitempty"`
-	// After is an object that comes to be, or that was not checked.
+	// After is an object that is created, or that was not checked.
 	After   map[string]any         `json:"after,omitempty"`
 	Adopted []string               `json:"adopted,omitempty"`
 	Sharing *managedfields.Sharing `json:"sharing,omitempty"`
 }
 
-// Change is what becomes of one path.
+// Change is the change of one path.
 type Change struct {
 	Path   string                   `json:"path"`
 	Kind   managedfields.ChangeKind `json:"kind"`
@@ -35,7 +35,7 @@ type Change struct {
 	Owners []string                 `json:"owners,omitempty"`
 }
 
-// OutcomeOf is the outcome that a comparison found.
+// OutcomeOf returns the outcome of a comparison.
 func OutcomeOf(c event.Compared) Outcome {
 	out := Outcome{Ref: c.Ref, Action: c.Action, Departed: c.Departed}
 	if c.Departed {
@@ -55,7 +55,7 @@ func OutcomeOf(c event.Compared) Outcome {
 	return out
 }
 
-// namesOf are owners by what they are, and not by when they last wrote.
+// namesOf returns owners without the time of their last write.
 func namesOf(owners []managedfields.Owner) []string {
 	var out []string
 	for _, o := range owners {
@@ -65,8 +65,8 @@ func namesOf(owners []managedfields.Owner) []string {
 	return slices.Compact(out)
 }
 
-// text is the outcome in one line. The version of an object that leaves is the server's choice, and
-// no part of it.
+// text returns the outcome in one line. The version of a departing object is the server's choice,
+// and no part of it.
 func (o Outcome) text() string {
 	apiVersion := o.Ref.GVK.GroupVersion().String()
 	if o.Departed {
@@ -75,8 +75,7 @@ func (o Outcome) text() string {
 	return asText([]any{apiVersion, o.Ref.GVK.Kind, o.Ref.Namespace, o.Ref.Name, o})
 }
 
-// asText writes a value that came from JSON. The keys of maps are sorted, and 1 and 1.0 are one
-// number.
+// asText formats a JSON value with sorted keys; 1 and 1.0 are one number.
 func asText(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package review holds what a run would make of each object, as a user reviews it before the run.
-// A [Plan] is filled from the events of a comparison; [Plan.Digest] identifies it, so that a later
-// run can be held to it. It reads nothing and writes nothing.
+// Package review holds the outcome of a run for each object, as a user reviews it before the run. A
+// [Plan] is filled from the events of a comparison; [Plan.Digest] identifies it, so that a later
+// run can be bound to it. It reads and writes nothing.
 package review
 
 import (
@@ -12,19 +12,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Plan is what a run comes to, object by object. The zero Plan is that nothing changes. It may be
-// used from many goroutines.
+// Plan is the outcome of a run, object by object. The zero Plan changes nothing. It is safe for
+// concurrent use.
 type Plan struct {
 	mu       sync.Mutex
 	outcomes map[object.Key]Outcome
-	// secrets are the outcomes of Secrets with their values, which never leave the Plan but as a
-	// part of its digest.
+	// secrets are the outcomes of Secrets with their values, which leave the Plan only as a part of
+	// its digest.
 	secrets   map[object.Key]Outcome
 	contested bool
 }
 
-// See takes in one event. Remarks about an object and paths that are left to others are no part of
-// the plan: two reads of one cluster give the same one.
+// See adds an event. Remarks about an object and paths that are left to others are no part of the
+// plan: two reads of one cluster give the same one.
 func (p *Plan) See(e event.Event) {
 	c, ok := e.(event.Compared)
 	if !ok || c.Action == event.None || c.Action == event.Unknown {
@@ -39,7 +39,7 @@ func (p *Plan) See(e event.Event) {
 	p.outcomes[c.Ref.Key()] = OutcomeOf(c)
 }
 
-// SeeSecret takes in what becomes of a Secret, with its values. See gets the same with masks.
+// SeeSecret adds the outcome for a Secret with its values. See gets the same, masked.
 func (p *Plan) SeeSecret(c event.Compared) {
 	if c.Action == event.None || c.Action == event.Unknown {
 		return
@@ -52,7 +52,7 @@ func (p *Plan) SeeSecret(c event.Compared) {
 	p.secrets[c.Ref.Key()] = OutcomeOf(c)
 }
 
-// Contested reports whether a path is contested, which ends an apply.
+// Contested reports whether there is a conflict, which ends an apply.
 func (p *Plan) Contested() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

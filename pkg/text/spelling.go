@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Nearest returns the known word of which word is most probably a typing error;
-// empty if none is near enough. Among equally near ones it returns the first.
+// Nearest returns the known word that word is most probably a typing error for; empty if none is
+// similar enough. Among equally similar ones it returns the first.
 func Nearest(word string, known []string) string {
 	best, bestEdits := "", 0
 	for _, k := range known {
@@ -20,8 +20,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// WithMeant is a name that is not among the known ones, with the one that was probably meant:
-// "flx (did you mean flux?)".
+// WithMeant returns an unknown name with a suggestion: "flx (did you mean flux?)".
 func WithMeant(name string, known []string) string {
 	if meant := Nearest(name, known); meant != "" {
 		return name + " (did you mean " + meant + "?)"
@@ -29,7 +28,7 @@ func WithMeant(name string, known []string) string {
 	return name
 }
 
-// AllWithMeant is [WithMeant] of each name.
+// AllWithMeant is [WithMeant] for each name.
 func AllWithMeant(names, known []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {
@@ -38,16 +37,16 @@ func AllWithMeant(names, known []string) []string {
 	return out
 }
 
-// Similar reports whether one word may be a typing error for the other: at most one
-// edit for every three letters, ignoring case.
+// Similar reports whether one word may be a typing error for the other: at most one edit for every
+// three letters, ignoring case.
 func Similar(a, b string) bool {
 	const letters = 3
 	return min(len(a), len(b)) >= letters &&
 		Edits(strings.ToLower(a), strings.ToLower(b)) <= max(len(a), len(b))/letters
 }
 
-// Edits is the number of letters to add, drop, change or swap with their neighbour
-// to turn one word into the other (optimal string alignment).
+// Edits returns how many letters to add, remove, change or swap with their neighbour to turn one
+// word into the other (optimal string alignment).
 func Edits(one, other string) int {
 	a, b := []rune(one), []rune(other)
 	row := func() []int { return make([]int, len(b)+1) }
@@ -73,8 +72,8 @@ func Edits(one, other string) int {
 	return up[len(b)]
 }
 
-// Glob reports whether a name matches a pattern as a shell reads it. A star matches slashes
-// and dots too, which names of contexts and groups are full of.
+// Glob reports whether a name matches a shell pattern. A star matches slashes and dots too, which
+// names of contexts and groups contain.
 func Glob(glob, name string) bool {
 	if !strings.ContainsAny(glob, `*?[\`) {
 		return glob == name
@@ -84,15 +83,15 @@ func Glob(glob, name string) bool {
 	return ok && err == nil
 }
 
-// IsGlob reports whether a pattern can be read: no bracket in it is open or empty, and no
-// backslash ends it.
+// IsGlob reports whether a pattern is valid: no bracket in it is open or empty, and no backslash
+// ends it.
 func IsGlob(glob string) bool {
 	_, err := path.Match(shellGlob(glob), "")
 	return err == nil
 }
 
-// shellGlob returns a glob as package path reads it. A shell negates a bracket by [!…],
-// which there would be the opposite: the exclamation mark, and all that is to be refused.
+// shellGlob converts a glob for package path. A shell negates a bracket by [!…], which there would
+// mean the opposite.
 func shellGlob(glob string) string {
 	out := []byte(glob)
 	within := false

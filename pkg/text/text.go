@@ -1,5 +1,5 @@
-// Package text makes single lines out of untrusted texts: [Printable] for names, [OneLine] for
-// prose, [Excerpt] for evidence, [ShellQuote] for words of a command; [Nearest] suggests a word.
+// Package text makes single lines of untrusted texts: [Printable] for names, [OneLine] for prose,
+// [Excerpt] for evidence, [ShellQuote] for words of a command; [Nearest] suggests a word.
 // Characters that a terminal would obey are spelled out (docs/design/text.md). It has no messages
 // and knows no terminal width.
 package text
@@ -12,12 +12,12 @@ import (
 	"unicode/utf8"
 )
 
-// ShellQuote quotes a word such that a POSIX shell reads it unchanged.
+// ShellQuote quotes a word so that a POSIX shell reads it unchanged.
 //
-// A word with unprintable characters takes the form $'…' with octal numbers, which a
-// terminal shows and pastes without obeying it. bash, zsh, ksh and any shell that
-// follows POSIX of 2024 read it back to the byte. An older shell reads another word,
-// one that names nothing, and runs no part of it: there is no quote inside.
+// A word with unprintable characters takes the form $'…' with octal numbers, which a terminal shows
+// and pastes without obeying it. bash, zsh, ksh and any shell that follows POSIX of 2024 read it
+// back to the byte. An older shell reads another word, which names nothing, and runs no part of it:
+// there is no quote inside.
 func ShellQuote(word string) string {
 	special := func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-…", r)
@@ -50,7 +50,7 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// List names at most so many, and how many more there are: "a, b and 3 more".
+// List lists at most so many names, and counts the rest: "a, b and 3 more".
 func List(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
@@ -58,7 +58,7 @@ func List(names []string, most int) string {
 	return strings.Join(names[:most], ", ") + " and " + strconv.Itoa(len(names)-most) + " more"
 }
 
-// Distinct returns each of the items once, in their order.
+// Distinct removes duplicates, keeping the order.
 func Distinct[T comparable](items []T) []T {
 	seen := map[T]bool{}
 	var out []T
@@ -71,9 +71,9 @@ func Distinct[T comparable](items []T) []T {
 	return out
 }
 
-// Printable spells out what does not print, the way Go writes it in a string: escape
-// sequences (\x1b), line breaks (\n), marks that turn the direction of the text (\u202e)
-// and broken UTF-8 (\xff). The characters in keep stay as they are.
+// Printable spells out unprintable characters as Go does in a string: escape sequences (\x1b), line
+// breaks (\n), marks that turn the direction of the text (\u202e) and broken UTF-8 (\xff). The
+// characters in keep stay as they are.
 func Printable(s string, keep ...rune) string {
 	var b strings.Builder
 	for i, width := 0, 0; i < len(s); i += width {
@@ -92,15 +92,13 @@ func Printable(s string, keep ...rune) string {
 	return b.String()
 }
 
-// OneLine makes prose one line: runs of white space become one space, escape sequences
-// that set colours or move the cursor are removed, and anything else that does not print
-// is spelled out as by Printable.
+// OneLine makes prose one line: white space becomes one space, escape sequences that set colours or
+// move the cursor are removed, and other unprintable characters are spelled out as in Printable.
 func OneLine(s string) string {
 	return Printable(strings.Join(strings.Fields(withoutSequences(s)), " "))
 }
 
-// withoutSequences removes whole control sequences, ESC [ … letter: they set the look of
-// a text and carry no content.
+// withoutSequences removes whole control sequences, ESC [ … letter, which carry no content.
 func withoutSequences(s string) string {
 	var b strings.Builder
 	for {
@@ -119,23 +117,22 @@ func withoutSequences(s string) string {
 	}
 }
 
-// Ellipsis stands for what was cut out of a text.
+// Ellipsis replaces removed text.
 const Ellipsis = "…"
 
 const (
-	// excerptHead and excerptTail are how many characters an excerpt keeps of a longer
-	// text: the beginning says what happened, the end mostly why.
+	// excerptHead and excerptTail are how many characters an excerpt keeps of a longer text: the
+	// beginning says what happened, the end mostly why.
 	excerptHead = 180
 	excerptTail = 160
 )
 
-// Excerpt is OneLine with the middle of a long text left out.
+// Excerpt is OneLine without the middle of a long text.
 func Excerpt(s string) string {
 	return ends(OneLine(s), excerptHead, excerptTail, excerptHead+excerptTail, " "+Ellipsis+" ")
 }
 
-// Truncate cuts a text at its end to at most so many bytes, and never splits a
-// character.
+// Truncate cuts a text at its end to at most so many bytes, without splitting a character.
 func Truncate(s string, bytes int) string {
 	if len(s) <= bytes {
 		return s
@@ -147,15 +144,15 @@ func Truncate(s string, bytes int) string {
 	return strings.TrimRight(s[:end], " ") + Ellipsis
 }
 
-// TruncateMiddle cuts a text in its middle to so many characters: two names often
-// differ only at the end.
+// TruncateMiddle cuts a text in its middle to so many characters: two names often differ only at
+// the end.
 func TruncateMiddle(s string, characters int) string {
 	characters = max(characters, 1)
 	head := characters / 2
 	return ends(s, head, characters-head-1, characters, Ellipsis)
 }
 
-// ends returns both ends of a text that has more than so many characters.
+// ends returns both ends of a text with more than so many characters.
 func ends(s string, head, tail, most int, between string) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s

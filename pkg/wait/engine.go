@@ -1,6 +1,6 @@
-// Package wait waits until objects meet their conditions, over one watch for each kind and
+// Package wait waits until objects meet their conditions, with one watch for each kind and
 // namespace. Start with [Engine.Run] and a [Target] for each selection. Events report each object;
-// the error says only how the whole went. It does not define conditions, look for causes or print.
+// the error is about the whole. It does not define conditions, search for causes or print.
 package wait
 
 import (
@@ -18,90 +18,85 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// Source is what the engine needs of a cluster. Its calls retry what may pass.
+// Source is the part of the API client that the engine needs. Its calls retry.
 type Source interface {
-	// Resource finds the kind that a TYPE stands for. That the server serves none
-	// is an error for which meta.IsNoMatchError is true.
+	// Resource finds the kind of a TYPE. If the server serves none, meta.IsNoMatchError is true for
+	// the error.
 	Resource(ctx context.Context, text string) (object.Kind, error)
-	// Schema returns the OpenAPI schema of a kind, nil where there is none.
+	// Schema returns the OpenAPI schema of a kind; nil if there is none.
 	Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error)
 	watchset.Watcher
 }
 
-// Goal is what is expected of an object.
+// Goal is the goal for an object.
 type Goal struct {
-	// For are the conditions to be met: all of them on one version of the object,
-	// or with Any one.
+	// For are the conditions to meet: all of them on one version of the object, or with Any one.
 	For []condition.Spec
 	Any bool
-	// FailOn are conditions any of which ends the wait.
+	// FailOn are conditions that end the wait if one is met.
 	FailOn []condition.Spec
 }
 
-// Target is an object, or all that match, and what is expected of it. Targets
-// with the same Goal share the pointer.
+// Target selects objects and their goal. Targets with the same Goal share the pointer.
 type Target struct {
 	object.Selection
-	// Kind as the cluster serves it. While it does not, Resource is empty, and the
+	// Kind is the kind as the cluster serves it. If it is not served, Resource is empty, and the
 	// cluster is asked for Type again and again.
 	Kind object.Kind
 	Type string
 	Goal *Goal
-	// Found: it is not that name which is meant, but an object that a selector found
-	// under it. Once that is gone, no other is waited for.
+	// Found: the target is an object that a selector found under that name. Once it is gone, no
+	// other is waited for.
 	Found bool
 }
 
-// Engine waits. Source and Emit are needed; one Engine is for one run.
+// Engine waits in one run. Source and Emit are required.
 type Engine struct {
 	Source Source
-	// Timeout bounds the whole, as far as Limits say nothing else; 0 looks once, and less
-	// than 0 is as long as it takes.
+	// Timeout bounds the whole, unless Limits say otherwise; 0 looks once, and a negative value
+	// sets no limit.
 	Timeout time.Duration
-	// Limits are times of their own that kinds and conditions have; nil if none has. Most
-	// bounds those as well; 0 does not.
+	// Limits are times for single kinds and conditions; may be nil. Most bounds those as well; 0
+	// does not.
 	Limits TimeLimits
 	Most   time.Duration
-	// Existence bounds how long an object, or its kind, may be absent where its
-	// goal needs it there; nil is as long as Timeout, and then a selector that
-	// matches nothing is an error.
+	// Existence bounds how long an object, or its kind, may be absent if its goal needs it; nil
+	// means as long as Timeout, and then a selector that matches nothing is an error.
 	Existence *time.Duration
-	// Objects asks for the objects that met their conditions, whole.
+	// Objects adds the whole objects that met their conditions.
 	Objects bool
-	// Explain looks for the causes why objects make no progress, one explanation for each;
-	// nil looks for none.
+	// Explain finds out why objects make no progress, one explanation for each; nil finds nothing.
 	Explain func(ctx context.Context, objects []Stalled) Explanations
-	// Complains reports whether an object itself says that something is wrong, so that it
-	// is worth asking why at once; nil is never.
+	// Complains reports whether an object itself says that something is wrong, so that it is worth
+	// an early explanation; nil means never.
 	Complains func(*unstructured.Unstructured) bool
-	// StuckAfter is how long nothing moves in an object before Explain is asked about it
-	// while the wait goes on; 0 asks only when the wait ends.
+	// StuckAfter is how long nothing moves in an object before Explain is called for it during the
+	// wait; 0 calls it only at the end.
 	StuckAfter time.Duration
-	// EndsFor returns how long a cause has to last before it ends the wait as failed; 0
-	// means that it never does. nil is 0 for all.
+	// EndsFor returns how long a cause has to last to end the wait as failed; 0 means that it never
+	// does. nil means 0 for all.
 	EndsFor func(event.Cause) time.Duration
-	// Absent says why an object may not be there: its namespace is not, or its name is
-	// almost that of another. A Ref without a name is for what a selector looks for. Empty
-	// if nothing is known; nil knows nothing.
+	// Absent returns why an object may be missing: its namespace is missing, or its name is almost
+	// that of another. A Ref without a name is for a selector. Empty if unknown; may be nil.
 	Absent func(ctx context.Context, kind object.Kind, ref object.Ref) string
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 }
 
-// Stalled is an object that makes no progress, to be explained.
+// Stalled is an object without progress, to be explained.
 type Stalled struct {
 	Ref object.Ref
-	// Moved: something moved since it was asked last.
+	// Moved: something has moved since the last explanation.
 	Moved bool
-	// Fresh: what was read for an earlier question will not do.
+	// Fresh: use nothing that was read before.
 	Fresh bool
 }
 
-// Explanations are answers, in the order of the questions.
+// Explanations are the answers, in the order of the objects.
 type Explanations struct {
 	Causes [][]event.Cause
-	// Requests are how many each of them took, Shared how many were for all of them, and
-	// Again how many it takes to look at one of them again.
+	// Requests are how many each of them took, Shared how many were for all of them, and Again how
+	// many another look at one of them takes.
 	Requests      []int
 	Shared, Again int
 }
@@ -138,10 +133,10 @@ func (r *run) end(it *item, action event.Action) {
 		return
 	}
 	r.emit(it.result())
-	it.live, it.whole, it.verdict = nil, nil, verdict{} // It may be one of very many.
+	it.live, it.whole, it.verdict = nil, nil, verdict{} // There may be very many.
 }
 
-// result is what became of the object.
+// result returns the result of the object.
 func (it *item) result() event.Waited {
 	w := event.Waited{
 		Ref: it.ref, Action: it.action, Any: it.goal.Any, Conditions: it.verdict.conditions, Note: it.note,
@@ -152,7 +147,7 @@ func (it *item) result() event.Waited {
 	return w
 }
 
-// settled forgets why an object hung that has its result.
+// settled forgets the causes of an object that has its result.
 func (r *run) settled(it *item) {
 	r.stalls.Drop(it)
 	if it.action == event.Met {
@@ -160,37 +155,37 @@ func (r *run) settled(it *item) {
 	}
 }
 
-// message is what a view's goroutine has to tell.
+// message is a report from a view's goroutine.
 type message struct {
 	view *view
-	// change is what its watch tells; nil for the other messages.
+	// change is a report of its watch; nil for other messages.
 	change object.Change
 	// kind is served now, and compiled are its goals.
 	kind     object.Kind
 	compiled map[*Goal]*conditions
-	// gone: the kind is not served, for the reason in err.
+	// gone: the kind is not served; err is why.
 	gone bool
-	// item is one of the view's, and why says why it may not be there.
+	// item is one of the view's, and why says why it may be missing.
 	item *item
 	why  string
-	// explained is what came of asking why objects hang.
+	// explained is the result of a batch of explanations.
 	explained *explained
-	// late items were out of time, and causes say what holds each.
+	// late items ran out of time, and causes are theirs.
 	late   []*item
 	causes [][]event.Cause
 	// err is the end of the view.
 	err error
 }
 
-// explained is what came of asking about a batch.
+// explained is the result of a batch of explanations.
 type explained struct {
 	items []*item
-	// asked is when: the answer knows nothing of what moved later.
+	// asked is when they began: they know nothing of later moves.
 	asked time.Time
 	Explanations
 }
 
-// group is goroutines that send messages until their context is done.
+// group runs goroutines that send messages until their context is done.
 type group struct {
 	sync.WaitGroup
 	tell func(message)

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// present takes in a version of the object.
+// present handles a version of the object.
 func (r *run) present(ctx context.Context, it *item, u *unstructured.Unstructured) {
 	if it.done {
 		return
@@ -40,8 +40,7 @@ func (r *run) present(ctx context.Context, it *item, u *unstructured.Unstructure
 	}
 }
 
-// gone takes in that the object is not there, be it that it was deleted or that it
-// never was.
+// gone handles a missing object, because it was deleted or never existed.
 func (r *run) gone(ctx context.Context, it *item) {
 	if it.done || it.known && it.live == nil {
 		return
@@ -63,12 +62,12 @@ func (r *run) gone(ctx context.Context, it *item) {
 	}
 	r.evaluate(ctx, it)
 	if !it.done && deleted && (it.found || it.view.selecting()) {
-		// A selector does not care about names: nothing else takes its place.
+		// A selector does not care about names: no other object takes its place.
 		r.end(it, action)
 	}
 }
 
-// evaluate evaluates what is known of the object now, and ends it if that is enough.
+// evaluate evaluates the object as it is known now, and ends it if that decides.
 func (r *run) evaluate(ctx context.Context, it *item) {
 	if it.done || !it.known {
 		return
@@ -92,12 +91,12 @@ func (r *run) evaluate(ctx context.Context, it *item) {
 	}
 }
 
-// absentTooLong reports whether the object had the time to come that it was given.
+// absentTooLong reports whether the object has been missing for too long.
 func (r *run) absentTooLong(it *item) bool {
 	return it.live == nil && r.existence(it) != nil && r.now().Sub(it.absent) >= *r.existence(it)
 }
 
-// existence is how long an object may be absent for all to go on; nil for no bound.
+// existence returns how long an object may be missing; nil for no limit.
 func (r *run) existence(it *item) *time.Duration {
 	if _, own := r.Limits.Existence(it.view.kind); own {
 		return nil
@@ -105,7 +104,7 @@ func (r *run) existence(it *item) *time.Duration {
 	return r.Existence
 }
 
-// again has the object evaluated again when time alone may change the verdict.
+// again schedules another evaluation if time alone may change the verdict.
 func (r *run) again(it *item) {
 	after := it.verdict.recheck
 	sooner := func(left time.Duration) {
@@ -138,37 +137,36 @@ type conditions struct {
 	met    []*condition.Condition
 	any    bool
 	failed []*condition.Condition
-	// untyped: the kind's schema would tell more, and the server did not publish it (yet).
+	// untyped: the kind's schema would help, and the server has not published it (yet).
 	untyped bool
 }
 
-// compileGoal types the conditions by the cluster's own schema of the kind. The
-// same fault in a --for that is compiled twice is one fault.
+// compileGoal compiles the conditions with the cluster's own schema of the kind. A fault in a --for
+// that is compiled twice is reported once.
 func compileGoal(gvk schema.GroupVersionKind, s *spec.Schema, goal *Goal) (*conditions, error) {
 	met, metErr := condition.Compile(gvk, s, goal.For)
 	failed, failedErr := condition.Compile(gvk, s, goal.FailOn)
 	return &conditions{met: met, any: goal.Any, failed: failed}, errors.Join(metErr, failedErr)
 }
 
-// typed reports whether the schema of a kind is of use to a goal.
+// typed reports whether a goal uses the schema of a kind.
 func typed(goal *Goal, kind object.Kind) bool {
 	return slices.ContainsFunc(slices.Concat(goal.For, goal.FailOn), func(s condition.Spec) bool {
 		return s.NeedsSchema(kind.GVK)
 	})
 }
 
-// verdict is what all conditions together say of one version of an object.
+// verdict is the result of all conditions for one version of an object.
 type verdict struct {
 	met, failed bool
-	// recheck is when the verdict may be another although the object is the same;
-	// 0 for never.
+	// recheck is when the verdict may change although the object does not; 0 for never.
 	recheck    time.Duration
 	conditions []event.Condition
 	err        error
 }
 
-// evaluate evaluates all conditions on one version of an object, nil for one that does
-// not exist (edge case 46).
+// evaluate evaluates all conditions on one version of an object; nil for a missing one (edge case
+// 46).
 func (c *conditions) evaluate(ctx context.Context, obj map[string]any, now time.Time) verdict {
 	v := verdict{met: !c.any, failed: c.any && len(c.met) > 0}
 	for _, cond := range c.met {
@@ -213,7 +211,7 @@ func (v *verdict) add(ctx context.Context, cond *condition.Condition, obj map[st
 	return one
 }
 
-// trim cuts an object down to what the conditions read.
+// trim reduces an object to what the conditions read.
 func (c *conditions) trim(obj map[string]any) map[string]any {
 	all := make([]*condition.Condition, 0, len(c.met)+len(c.failed))
 	return condition.Trim(obj, append(append(all, c.met...), c.failed...)...)

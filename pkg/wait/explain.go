@@ -13,25 +13,24 @@ import (
 )
 
 const (
-	// looksEvery is the pause between two checks whether something hangs.
+	// looksEvery is the pause between two checks for stuck objects.
 	looksEvery = time.Second
-	// lastAsked bounds how many objects without a known cause are explained when the wait
-	// ends.
+	// lastAsked bounds how many objects without a known cause are explained when the wait ends.
 	lastAsked = 20
 	// parting bounds that after an interrupt.
 	parting = time.Second
 )
 
-// explaining bounds how long it may take to find out why objects are as they are.
+// explaining bounds one explanation.
 const explaining = 10 * time.Second
 
-// recent is how old an explanation may be and still serve as the last one.
+// recent is how old an explanation may be to serve as the last one.
 const recent = 20 * time.Second
 
-// hears reports whether objects that hang are explained while the wait goes on.
+// hears reports whether stuck objects are explained during the wait.
 func (r *run) hears() bool { return r.Explain != nil && r.StuckAfter > 0 && !r.looking }
 
-// asking returns when to look whether something hangs, and what ends that.
+// asking returns a ticker for checks for stuck objects, and its stop.
 func (r *run) asking() (<-chan time.Time, func()) {
 	if !r.hears() {
 		return nil, func() {}
@@ -40,9 +39,9 @@ func (r *run) asking() (<-chan time.Time, func()) {
 	return ticker.C, ticker.Stop
 }
 
-// watched takes note of whether something moved in an object.
+// watched records whether something moved in an object.
 func (r *run) watched(it *item, u *unstructured.Unstructured) {
-	if !r.hears() || it.goal.waitsFor(condition.Delete) { // Why it is not ready is no matter then.
+	if !r.hears() || it.goal.waitsFor(condition.Delete) { // Its readiness does not matter then.
 		return
 	}
 	h := r.hangs[it]
@@ -57,7 +56,7 @@ func (r *run) watched(it *item, u *unstructured.Unstructured) {
 	r.stalls.Moved(it, h.moved, r.Complains != nil && r.Complains(u))
 }
 
-// ask has it asked why objects hang, beside the wait.
+// ask starts explanations of stuck objects, beside the wait.
 func (r *run) ask(ctx context.Context, asking *group) {
 	now := r.now()
 	var items []*item
@@ -92,7 +91,7 @@ func (r *run) ask(ctx context.Context, asking *group) {
 	})
 }
 
-// explained takes in why objects hang.
+// explained handles explanations.
 func (r *run) explained(e explained) {
 	now := r.now()
 	requests := map[*item]int{}
@@ -131,8 +130,8 @@ func (r *run) mayEnd(h *hang, now time.Time) bool {
 	return false
 }
 
-// lasts ends the wait where a cause that does not pass by itself has lasted. An answer decides for
-// which everything was read anew.
+// lasts ends the wait if a cause that does not pass by itself has lasted. Only an answer from fresh
+// reads decides.
 func (r *run) lasts(it *item, h *hang) {
 	if r.EndsFor == nil {
 		return
@@ -169,14 +168,13 @@ func (r *run) lasts(it *item, h *hang) {
 	}
 }
 
-// knows reports whether what was answered last of an object will do as the last answer.
+// knows reports whether the last explanation of an object can serve as its final one.
 func (r *run) knows(h *hang) bool {
 	return !h.asked.IsZero() && !h.outdated() && r.now().Sub(h.asked) <= recent
 }
 
-// explainAll adds the causes to the results of objects that are not met. For an object that
-// has not moved since, what is known will do; the others are explained once more, but not
-// for long after an interrupt.
+// explainAll adds causes to the results of unmet objects. It reuses explanations of objects that
+// have not moved since; the others are explained once more, but only briefly after an interrupt.
 func (r *run) explainAll(ctx context.Context, items []*item, results []event.Waited) {
 	if r.Explain == nil {
 		return

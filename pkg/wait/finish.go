@@ -14,10 +14,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// errNotSeen: nothing of the object was heard.
+// errNotSeen: nothing was reported about the object.
 var errNotSeen = errors.New("the server did not report on it in time")
 
-// finish gives their results to what is left, and tells how it went.
+// finish ends the remaining objects, and reports the outcome.
 func (r *run) finish(ctx context.Context) error {
 	close(r.over)
 	var (
@@ -56,7 +56,7 @@ func (r *run) finish(ctx context.Context) error {
 	return r.verdict(ctx, outcome)
 }
 
-// settle is the result of an object that is not met.
+// settle returns the result of an unmet object.
 func (r *run) settle(ctx context.Context, it *item) event.Waited {
 	if it.done {
 		return it.result()
@@ -86,7 +86,7 @@ func (r *run) settle(ctx context.Context, it *item) event.Waited {
 	return result
 }
 
-// verdict is how the wait as a whole went.
+// verdict returns the result of the whole wait.
 func (r *run) verdict(ctx context.Context, outcome Outcome) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -117,7 +117,7 @@ func (r *run) verdict(ctx context.Context, outcome Outcome) error {
 	}
 }
 
-// deletes reports whether all that is waited for is to be gone.
+// deletes reports whether the wait is only for deletions.
 func (r *run) deletes() bool {
 	for _, v := range r.views {
 		if v.goal != nil && !v.goal.waitsFor(condition.Delete) {
@@ -127,7 +127,7 @@ func (r *run) deletes() bool {
 	return !slices.ContainsFunc(r.items, func(it *item) bool { return it.found && !it.goal.waitsFor(condition.Delete) })
 }
 
-// nothing is the error of selectors that match nothing.
+// nothing returns the error for selectors that match nothing.
 func (r *run) nothing(ctx context.Context) error {
 	var all []error
 	for _, v := range r.views {
@@ -141,16 +141,15 @@ func (r *run) nothing(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// Outcome counts what kept a wait from being met. Objects of which a selector was
-// all that is known count where they are unknown.
+// Outcome counts the objects that did not meet their goal. A selector without known objects counts
+// if it is unknown.
 type Outcome struct {
-	// Failed objects will not meet their goal, Late ones did not in time or were no longer
-	// waited for, and Unknown ones could not be seen.
+	// Failed objects will not meet their goal, Late ones did not in time or were no longer waited
+	// for, and Unknown ones could not be seen.
 	Failed, Late, Unknown int
 }
 
-// UnmetError says that not everything met its goal. Events have reported what became of
-// each object.
+// UnmetError says that some objects did not meet their goal. The events have reported each.
 type UnmetError struct {
 	Outcome
 }
@@ -161,11 +160,11 @@ func (e *UnmetError) Error() string {
 
 // NothingError says that there is nothing to wait for.
 type NothingError struct {
-	// The selection in words: "deployments.apps with labels app=web in namespace x".
+	// What is the selection in words: "deployments.apps with labels app=web in namespace x".
 	What string
-	// Late tells that it was waited for, and did not come in time.
+	// Late: the wait ran out of time.
 	Late bool
-	// Why that may be; empty if nothing is known.
+	// Why is a possible reason; empty if unknown.
 	Why string
 }
 
@@ -180,7 +179,7 @@ func (e *NothingError) Error() string {
 	return text
 }
 
-// Hint says how to wait for what is not there yet.
+// Hint says how to wait for objects that do not exist yet.
 func (e *NothingError) Hint() string {
 	if e.Late {
 		return ""
@@ -203,12 +202,12 @@ func Selected(typ string, sel object.Selection) string {
 	return text
 }
 
-// bursts is how long changes are gathered before they are reported: a controller that
-// writes an object three times in a moment makes one change. An object that keeps changing
-// is reported once a second.
+// bursts is how long changes are gathered before they are reported: a controller that writes an
+// object three times in a moment makes one change. An object that keeps changing is reported once a
+// second.
 const bursts = 100 * time.Millisecond
 
-// dirty remembers that there is something to say of an object.
+// dirty marks an object for a report.
 func (r *run) dirty(it *item) {
 	r.unsaid[it] = true
 	if r.flush == nil {
@@ -216,7 +215,7 @@ func (r *run) dirty(it *item) {
 	}
 }
 
-// say tells how far objects are of which that has changed.
+// say reports the progress of objects that have changed.
 func (r *run) say() {
 	r.flush = nil
 	next := time.Minute

@@ -19,10 +19,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// follow watches until ctx is done or nothing more can be told. It keeps asking for a kind
-// until the server serves it (edge case 45), even one that was served before.
+// follow watches until ctx is done or nothing more can be learned. It keeps asking for a kind until
+// the server serves it (edge case 45), even one that was served before.
 func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
-	kind, goals, compiled := v.kind, v.goals(), v.compiled // The run changes the view meanwhile.
+	kind, goals, compiled := v.kind, v.goals(), v.compiled // The run changes the view in the meantime.
 	pauses := untilServed()
 	for {
 		if kind.Resource == "" {
@@ -44,8 +44,8 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 		}
 		tell(message{view: v, gone: true, err: err})
 		kind.Resource = ""
-		// A kind that discovery lists and lists do not find would be asked for without a
-		// pause.
+		// Without a pause, a kind that discovery lists and lists do not find would be asked for all
+		// the time.
 		if err := retry.For(ctx, pauses.Step()); err != nil {
 			tell(message{view: v, err: err})
 			return
@@ -53,9 +53,8 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 	}
 }
 
-// watch watches until ctx is done or nothing more can be told. A schema is published up to
-// seconds after its kind is served; where a goal lacks it, the watch runs while
-// untilPublished asks for it.
+// watch watches until ctx is done or nothing more can be learned. A schema may be published seconds
+// after its kind is served; if a goal lacks it, the watch runs while untilPublished asks for it.
 func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditions, tell func(message), change func(object.Change)) error {
 	var fault error
 	kind := v.sight.Kind
@@ -79,9 +78,8 @@ func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditi
 	return cmp.Or(fault, err)
 }
 
-// untilPublished asks for the schema of a kind until there is one, and compiles the goals
-// by it. It returns nil once ctx is done. A server without OpenAPI never has one, so the
-// pauses grow.
+// untilPublished asks for the schema of a kind until there is one, and compiles the goals with it.
+// It returns nil once ctx is done. A server without OpenAPI never has one, so the pauses grow.
 func (e *Engine) untilPublished(ctx context.Context, kind object.Kind, goals []*Goal) (map[*Goal]*conditions, error) {
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 100, Cap: 30 * time.Second}
 	for retry.For(ctx, pauses.Step()) == nil {
@@ -109,7 +107,7 @@ func lackSchema(compiled map[*Goal]*conditions) bool {
 	return false
 }
 
-// untilServed are the pauses between two times that a kind is looked for.
+// untilServed returns the pauses between two requests for a kind.
 func untilServed() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.2, Jitter: 0.1, Steps: 100, Cap: 2 * time.Second}
 }
@@ -133,8 +131,7 @@ func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(me
 	}
 }
 
-// receive takes in what a view tells. It returns views that are to be followed in its
-// place.
+// receive handles a message of a view. It returns views that replace it.
 func (r *run) receive(ctx context.Context, m message) []*view {
 	v := m.view
 	switch {
@@ -155,14 +152,14 @@ func (r *run) receive(ctx context.Context, m message) []*view {
 		v.ended = m.err
 		parts := v.split()
 		r.views = append(r.views, parts...)
-		// Nothing will be known of what is left: the answer cannot be yes.
+		// The rest will stay unknown: do not report success.
 		r.stop = r.stop || len(parts) == 0 && (v.selecting() || v.pending > 0)
 		return parts
 	}
 	return nil
 }
 
-// served notes that the view's kind is served now.
+// served records that the view's kind is served now.
 func (v *view) served(kind object.Kind, compiled map[*Goal]*conditions) {
 	v.kind, v.compiled, v.unserved = kind, compiled, nil
 	for _, it := range v.named {
@@ -176,8 +173,7 @@ func (v *view) served(kind object.Kind, compiled map[*Goal]*conditions) {
 	}
 }
 
-// evaluateAll evaluates again what is there of a view, by conditions that may be other
-// ones.
+// evaluateAll evaluates the view's objects again, perhaps with other conditions.
 func (r *run) evaluateAll(ctx context.Context, v *view) {
 	for _, it := range v.all() {
 		if it.live != nil {
@@ -186,14 +182,13 @@ func (r *run) evaluateAll(ctx context.Context, v *view) {
 	}
 }
 
-// unserved notes that the view's kind is not served, so that no object of it is
-// there.
+// unserved records that the view's kind is not served, so that it has no objects.
 func (r *run) unserved(ctx context.Context, v *view, err error) {
 	if v.unserved == nil {
 		r.emit(event.Waiting{For: "a kind: " + err.Error()})
 	}
 	v.unserved, v.synced, v.blind = err, false, nil
-	if errors.Unwrap(err) != nil { // In another version, or by a server that is away, they may be there.
+	if errors.Unwrap(err) != nil { // At another version, or behind a silent server, they may exist.
 		v.blind = err
 		return
 	}
@@ -221,7 +216,7 @@ func (r *run) change(ctx context.Context, v *view, change object.Change) {
 	}
 }
 
-// known returns the item of an object, nil if it is none that is waited for.
+// known returns the item of an object; nil if it is not waited for.
 func (v *view) known(u *unstructured.Unstructured) *item {
 	if v.selecting() {
 		return v.selected[key{u.GetNamespace(), u.GetName()}]
@@ -229,9 +224,8 @@ func (v *view) known(u *unstructured.Unstructured) *item {
 	return v.named[u.GetName()]
 }
 
-// find is known, and adds what a selector found. To wait until all that matches is
-// gone means what matched when the wait began; everything else that comes to match
-// counts too.
+// find is known, and adds what a selector finds. A wait for deletion is for the objects that
+// matched at the beginning; otherwise later matches count too.
 func (r *run) find(v *view, u *unstructured.Unstructured) *item {
 	it := v.known(u)
 	if it != nil && !it.away() || !v.selecting() {
@@ -248,7 +242,7 @@ func (r *run) find(v *view, u *unstructured.Unstructured) *item {
 	return it
 }
 
-// split makes a view for each name of one that we may not list.
+// split makes a view for each name of a view that we may not list.
 func (v *view) split() []*view {
 	var views []*view
 	for _, sight := range v.sight.Split(v.ended) {

@@ -14,9 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// compile compiles the goals for the kinds that are known, so that a slip is reported
-// before the wait begins. Nothing is known of a kind that is not served yet; only the form
-// of its conditions is checked.
+// compile compiles the goals for the known kinds, so that a mistake is reported before the wait
+// begins. For a kind that is not served yet, only the form of its conditions is checked.
 func (r *run) compile(ctx context.Context) error {
 	var faults []error
 	for _, v := range r.views {
@@ -28,14 +27,14 @@ func (r *run) compile(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// plan says what is waited for, as far as it has names.
+// plan reports what is waited for, as far as it has names.
 func (r *run) plan() {
 	phase := event.Phase{Name: "waiting", Total: len(r.items)}
 	for _, it := range r.items {
 		phase.Refs = append(phase.Refs, it.ref)
 	}
 	within := max(0, r.Timeout)
-	if len(r.Limits) > 0 { // It may be more.
+	if len(r.Limits) > 0 { // It may be longer.
 		within = 0
 	}
 	r.emit(event.Planned{Phases: []event.Phase{phase}, Within: within})
@@ -111,10 +110,10 @@ func (r *run) finished() bool {
 	}
 }
 
-// selects reports whether more may come to match a selector.
+// selects reports whether more objects may match a selector.
 func (r *run) selects() bool { return slices.ContainsFunc(r.views, (*view).selecting) }
 
-// awaitsFirst reports whether the run waits for the first object that matches a selector.
+// awaitsFirst reports whether the run waits for the first match of a selector.
 func (r *run) awaitsFirst() bool {
 	for _, v := range r.views {
 		if v.ended == nil && v.goal != nil && !v.goal.waitsFor(condition.Delete) &&
@@ -125,15 +124,14 @@ func (r *run) awaitsFirst() bool {
 	return false
 }
 
-// Check finds fault with conditions, as Run would before it waits.
+// Check checks conditions, as Run would before it waits.
 func (e *Engine) Check(ctx context.Context, targets []Target) error {
 	return newRun(e, targets).compile(ctx)
 }
 
-// Run waits until every object met its goal. Conditions that do not compile for
-// one of the kinds are an error before anything is waited for. Else it returns an
-// *[UnmetError] if not all of it was met, a *[NothingError] if a selector matches
-// nothing, and ctx's error when it was interrupted.
+// Run waits until every object meets its goal. Conditions that do not compile for one of the kinds
+// are an error before the wait. Otherwise it returns an *[UnmetError] if some are not met, a
+// *[NothingError] if a selector matches nothing, and ctx's error if it was interrupted.
 //
 // The first object that fails ends the wait for all.
 func (e *Engine) Run(ctx context.Context, targets []Target) error {
@@ -151,30 +149,30 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	return r.finish(ctx)
 }
 
-// hang is what is known of why an object makes no progress.
+// hang is what we know about why an object makes no progress.
 type hang struct {
 	marks schedule.Marks
 	told  schedule.Told
-	// moved is when something was last seen to move, asked when it was asked why.
+	// moved is when something last moved, asked when it was last explained.
 	moved, asked time.Time
 	causes       []event.Cause
-	// lasting are causes that may end the wait, each with the start of its unbroken row of
-	// reports. decides: the question under way reads everything anew.
+	// lasting are causes that may end the wait, each with the start of its unbroken row of reports.
+	// decides: the current explanation reads everything anew.
 	lasting map[causeKey]time.Time
 	decides bool
 }
 
-// outdated reports whether something moved since it was asked about.
+// outdated reports whether something has moved since the last explanation.
 func (h *hang) outdated() bool { return h.moved.After(h.asked) }
 
-// confirms reports whether a cause was still so when its time was over. A controller's note proves
-// it only if the controller has tried once more since: it tries ever more rarely, and its obstacle
+// confirms reports whether a cause still holds when its time is over. A controller's record proves
+// that only if the controller has tried again since: it tries ever more rarely, and its obstacle
 // may be gone.
 func (h *hang) confirms(c event.Cause, due time.Time) bool {
 	return !c.Hearsay || !h.asked.Add(-c.Age).Before(due)
 }
 
-// causeKey tells causes apart that last.
+// causeKey identifies a lasting cause.
 type causeKey struct {
 	code    string
 	blocked object.Ref
@@ -182,16 +180,14 @@ type causeKey struct {
 
 func keyOf(c event.Cause) causeKey { return causeKey{c.Code, c.BlockedBy} }
 
-// lastLook bounds the look at the end: a user who set a timeout does not want to wait much
-// longer.
+// lastLook bounds the look at the end: a user who set a timeout does not want to wait much longer.
 const lastLook = 5 * time.Second
 
-// errNotTold: the server was asked for the kind, and has not answered.
+// errNotTold: the server has not said whether it serves the kind.
 var errNotTold = errors.New("the server did not say in time whether it serves the kind")
 
-// evaluateOnce evaluates what is there now, once: at the end of the time, because what is
-// true exactly then counts as true (edge case 54), and where there is no time at
-// all (edge case 53).
+// evaluateOnce evaluates the objects as they are now: at the end of the time, because what is true
+// exactly then counts (edge case 54), and if there is no time at all (edge case 53).
 func (r *run) evaluateOnce(ctx context.Context) {
 	r.looking = true
 	if r.Timeout != 0 {
@@ -203,7 +199,7 @@ func (r *run) evaluateOnce(ctx context.Context) {
 	looks := newGroup(ctx, messages)
 	for _, v := range r.views {
 		if v.ended == nil && (v.pending > 0 || !v.synced) {
-			if v.kind.Resource == "" { // The earlier answer may be out of date.
+			if v.kind.Resource == "" { // The earlier answer may be outdated.
 				v.unserved, v.blind = nil, errNotTold
 			}
 			looks.start(func(tell func(message)) { r.lookAt(ctx, v, tell) })
@@ -223,7 +219,7 @@ func (r *run) evaluateOnce(ctx context.Context) {
 	}
 }
 
-// lookAt reads what a view is of, and leaves it at that.
+// lookAt reads the objects of a view once.
 func (e *Engine) lookAt(ctx context.Context, v *view, tell func(message)) {
 	v.sight.Kind = v.kind
 	if v.kind.Resource == "" {

@@ -19,43 +19,42 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// run is one call of Run. Everything in it belongs to one goroutine; the others
-// send messages.
+// run is one call of Run. Everything in it belongs to one goroutine; the others send messages.
 type run struct {
 	*Engine
 	began time.Time
 	views []*view
-	// items in the order of the targets, then as they were found.
+	// items are in the order of the targets, then in the order in which they were found.
 	items []*item
 
 	rechecks chan *item
 	over     chan struct{} // closed at the end
 
-	// missing items were not there at first, and have not been reported yet.
+	// missing items did not exist at first, and have not been reported yet.
 	missing []*item
-	// told is what was said about absent objects.
+	// told are the remarks about missing objects so far.
 	told map[string]bool
-	// unsaid items have changed since something was said of them.
+	// unsaid items have changed since their last report.
 	unsaid map[*item]bool
 	flush  <-chan time.Time
 
-	// pending, met and left count items; named those that were so from the start.
+	// pending, met and left count items; named counts those that had names from the start.
 	pending, met, left, named int
-	// stop: an object failed, so the wait is over as soon as all was looked at.
+	// stop: an object failed, so the wait is over as soon as all were looked at.
 	stop bool
 	// timedOut: the time is over.
 	timedOut bool
-	// looking: only what is there now counts.
+	// looking: only the present state counts.
 	looking bool
-	// overtime: the time of the whole wait is over, and there are objects with more.
+	// overtime: the time of the whole wait is over, and some objects have more.
 	overtime bool
-	// expired items are out of time, and not yet reported.
+	// expired items ran out of time, and are not reported yet.
 	expired []*item
 
-	// stalls decides when to ask why objects hang; hangs holds what is known of that.
+	// stalls decides when to explain stuck objects; hangs holds what is known about them.
 	stalls *schedule.Schedule[*item]
 	hangs  map[*item]*hang
-	// passed: it was said that not all of them are looked into.
+	// passed: it was reported that not all are explained.
 	passed bool
 }
 
@@ -108,8 +107,7 @@ func (r *run) now() time.Time { return time.Now() }
 
 func (r *run) emit(e event.Event) { r.Emit(e) }
 
-// view is what one watch tells: objects of one kind and namespace, those that are
-// named or all that its labels match.
+// view is one watch: objects of one kind and namespace, by names or by labels.
 type view struct {
 	// sight belongs to the goroutine that follows it, the rest to the run.
 	sight *watchset.View
@@ -119,22 +117,22 @@ type view struct {
 	namespace string
 	labels    string
 
-	// named objects, by name; nil where the labels select.
+	// named are the named objects; nil if labels select.
 	named map[string]*item
-	// selected objects are those that the labels matched so far.
+	// selected are the objects that the labels have matched so far.
 	selected map[key]*item
-	// goal is that of all that is selected. Named objects have their own.
+	// goal is the goal of selected objects. Named objects have their own.
 	goal *Goal
 	// compiled has the goals of the view, once its kind is known.
 	compiled map[*Goal]*conditions
 
-	// pending counts the objects that have no result.
+	// pending counts the objects without a result.
 	pending int
-	// synced: what is not known to be there is not there; seen: that was so once.
+	// synced: an object that is not known does not exist; seen: that was so once.
 	synced, seen bool
-	// unserved is why there is no kind; nil where there is one.
+	// unserved is why the kind is not served; nil if it is.
 	unserved error
-	// blind is why changes cannot be seen at present; nil where they can.
+	// blind is why changes cannot be seen at present; nil if they can.
 	blind error
 	// ended is why nothing more will be seen; nil while the watch goes on.
 	ended error
@@ -143,10 +141,10 @@ type view struct {
 // key names an object within a kind.
 type key struct{ namespace, name string }
 
-// selecting reports whether the view is of a selector.
+// selecting reports whether labels select the view's objects.
 func (v *view) selecting() bool { return v.named == nil }
 
-// goals are those that the view's objects have, each once.
+// goals returns the goals of the view's objects, without duplicates.
 func (v *view) goals() []*Goal {
 	if v.goal != nil {
 		return []*Goal{v.goal}
@@ -160,10 +158,10 @@ func (v *view) goals() []*Goal {
 	return goals
 }
 
-// settled reports whether it is known what there is.
+// settled reports whether it is known which objects exist.
 func (v *view) settled() bool { return v.synced || v.ended != nil || v.unserved != nil }
 
-// what says in words what the view is of.
+// what describes the objects of the view.
 func (v *view) what() string {
 	text := v.typ
 	if v.kind.Resource != "" {
@@ -177,7 +175,7 @@ func (v *view) all() []*item {
 	return slices.AppendSeq(slices.Collect(maps.Values(v.named)), maps.Values(v.selected))
 }
 
-// item is one object that is waited for.
+// item is an object that is waited for.
 type item struct {
 	ref  object.Ref
 	view *view
@@ -185,47 +183,46 @@ type item struct {
 
 	// found: a selector found it, so another one of its name is not waited for.
 	found bool
-	// known: it is known whether it is there.
+	// known: it is known whether it exists.
 	known bool
-	// live is what the conditions read of it as it was last seen; nil while it is
-	// not there.
+	// live is the part of it that the conditions read, as last seen; nil while it does not exist.
 	live map[string]any
-	// uid is that of the object that was last there.
+	// uid is the UID of the last object.
 	uid types.UID
-	// absent is since when it is not there; zero while it is. appeared is when it was there
-	// first; zero until then.
+	// absent is since when it has been missing; zero while it exists. appeared is when it first
+	// existed; zero until then.
 	absent, appeared time.Time
 	note             string
-	// why it may not be there.
+	// why is why it may be missing.
 	why string
 
 	verdict verdict
-	// whole is the object itself, where it is wanted.
+	// whole is the object itself, if it is wanted.
 	whole *unstructured.Unstructured
-	// told is what was last reported of it.
+	// told is its last report.
 	told  event.Judged
 	burst schedule.Burst
-	// done: it has its result, which is action.
+	// done: it has its result, action.
 	done   bool
 	action event.Action
-	// expired: it was out of time while the wait went on; late is its result, and lateTold
-	// that it was told.
+	// expired: it ran out of time during the wait; late is its result, and lateTold says that it
+	// was reported.
 	expired, lateTold bool
 	late              *event.Waited
-	// timer has it evaluated again after a while.
+	// timer triggers the next evaluation.
 	timer *time.Timer
 }
 
-// away reports whether the object ended because it was not there any more.
+// away reports whether the object ended because it no longer existed.
 func (it *item) away() bool {
 	return it.done && (it.action == event.Gone || it.action == event.Unselected)
 }
 
-// asked bounds how many objects that are not there are looked into.
+// asked bounds how many missing objects are examined.
 const asked = 5
 
-// missed notes an object that was not there at the first look, although nothing said that
-// it may be absent: its name may be a slip.
+// missed records an object that was missing at the first look, unexpectedly: its name may be a
+// slip.
 func (r *run) missed(it *item) {
 	goal := it.goal
 	if !r.looking && !goal.waitsFor(condition.Create) && !goal.waitsFor(condition.Delete) && (r.Existence == nil || *r.Existence > 0) {
@@ -233,7 +230,7 @@ func (r *run) missed(it *item) {
 	}
 }
 
-// tellMissing says at once which objects are not there, and has it asked why.
+// tellMissing reports at once which objects are missing, and starts to examine why.
 func (r *run) tellMissing(ctx context.Context, asking *group) {
 	missing := r.missing
 	r.missing = nil
@@ -254,8 +251,7 @@ func (r *run) tellMissing(ctx context.Context, asking *group) {
 	}
 }
 
-// absentFor remembers why an object may not be there, and tells it once for all of
-// which it is so.
+// absentFor records why an object may be missing, and reports it once for all with the same reason.
 func (r *run) absentFor(it *item, why string) {
 	it.why = why
 	if why == "" || r.told[why] {
@@ -265,7 +261,7 @@ func (r *run) absentFor(it *item, why string) {
 	r.emit(event.Warned{Text: why})
 }
 
-// whyAbsent adds to the results of objects that are not there why that may be.
+// whyAbsent adds to the results of missing objects why they may be missing.
 func (r *run) whyAbsent(ctx context.Context, items []*item, results []event.Waited) {
 	if r.Absent == nil || ctx.Err() != nil {
 		return

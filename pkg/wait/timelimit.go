@@ -21,12 +21,12 @@ type TimeLimits []TimeLimit
 type TimeLimit struct {
 	// text is the flag's value without the time.
 	text string
-	// Kind is that of the objects; empty for every kind.
+	// Kind is the kind of the objects; empty for every kind.
 	Kind string
-	// Condition is which condition has to be met in time; nil for the object as a whole.
+	// Condition is the condition to meet in time; nil for the object as a whole.
 	Condition *condition.Spec
 	Most      time.Duration
-	// IsStanding: it holds for many runs, and may be idle in some.
+	// IsStanding: it holds for many runs, and may match nothing in some.
 	IsStanding bool
 }
 
@@ -47,8 +47,7 @@ func ParseTimeLimits(given []string) (TimeLimits, error) {
 	return all, errors.Join(faults...)
 }
 
-// With returns the limits with those that hold for many runs after them, where they count
-// less.
+// With returns the limits with standing ones after them, so that these count less.
 func (all TimeLimits) With(standing []string) (TimeLimits, error) {
 	more, err := ParseTimeLimits(standing)
 	for i := range more {
@@ -57,7 +56,7 @@ func (all TimeLimits) With(standing []string) (TimeLimits, error) {
 	return append(slices.Clone(all), more...), err
 }
 
-// parted parts limits at the commas that come after a time: an expression may have some.
+// parted splits limits at the commas that follow a time: an expression may contain commas.
 func parted(text string) []string {
 	var all []string
 	var one string
@@ -85,7 +84,7 @@ func split(text string) (what string, most time.Duration, err error) {
 	return strings.TrimSpace(text[:i]), most, err
 }
 
-// kindThen is a KIND, alone or before a condition.
+// kindThen matches a KIND, alone or before a condition.
 var kindThen = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9.-]*)(?::(.+))?$`)
 
 func parse(text string) (TimeLimit, error) {
@@ -118,24 +117,22 @@ func isCondition(word string) bool {
 	return slices.Contains(words, word) || strings.HasPrefix(word, "self.")
 }
 
-// Object is how long an object of the kind may take in all; false if there is no limit
-// for that.
+// Object returns how long an object of the kind may take in all; false if there is no such limit.
 func (all TimeLimits) Object(kind object.Kind) (time.Duration, bool) {
 	return all.first(kind, func(l TimeLimit) bool { return l.Condition == nil })
 }
 
-// Existence is how long an object of the kind may take until it is there.
+// Existence returns how long an object of the kind may be missing.
 func (all TimeLimits) Existence(kind object.Kind) (time.Duration, bool) {
 	return all.first(kind, func(l TimeLimit) bool { return l.Condition != nil && l.Condition.Kind == condition.Create })
 }
 
-// Condition is how long an object of the kind may take to meet a condition.
+// Condition returns how long an object of the kind may take to meet a condition.
 func (all TimeLimits) Condition(kind object.Kind, spec condition.Spec) (time.Duration, bool) {
 	return all.first(kind, func(l TimeLimit) bool { return l.Condition != nil && l.of(spec) })
 }
 
-// first is the first one that fits and names the kind, or else the first one for every
-// kind.
+// first returns the first limit that fits and names the kind, or else the first one for every kind.
 func (all TimeLimits) first(kind object.Kind, fits func(TimeLimit) bool) (time.Duration, bool) {
 	for _, any := range []bool{false, true} {
 		for _, l := range all {
@@ -163,8 +160,7 @@ func (l TimeLimit) Means(kind object.Kind) bool {
 	return strings.EqualFold(name, kind.GVK.Kind) || strings.EqualFold(name, kind.Resource)
 }
 
-// Unknown returns the limits for conditions that are not waited for. Existence is always
-// waited for.
+// Unknown returns the limits for conditions that are not waited for. Existence always is.
 func (all TimeLimits) Unknown(awaited []condition.Spec) []TimeLimit {
 	var idle []TimeLimit
 	for _, l := range all {
@@ -176,7 +172,7 @@ func (all TimeLimits) Unknown(awaited []condition.Spec) []TimeLimit {
 	return idle
 }
 
-// Idle returns the limits for kinds that no object has, which may be slips.
+// Idle returns the limits for kinds without objects, which may be slips.
 func (all TimeLimits) Idle(kinds []object.Kind) []TimeLimit {
 	var idle []TimeLimit
 	for _, l := range all {
@@ -187,15 +183,15 @@ func (all TimeLimits) Idle(kinds []object.Kind) []TimeLimit {
 	return idle
 }
 
-// due is when an object is out of time.
+// due is when an object runs out of time.
 type due struct {
-	// at is zero where it may take as long as it needs.
+	// at is zero if there is no limit.
 	at time.Time
-	// note says what time it was that is over; empty for that of the whole wait.
+	// note names the limit that was reached; empty for that of the whole wait.
 	note string
 }
 
-// sooner is the earlier of two.
+// sooner returns the earlier of two.
 func (d due) sooner(other due) due {
 	if d.at.IsZero() || !other.at.IsZero() && other.at.Before(d.at) {
 		return other
@@ -203,7 +199,7 @@ func (d due) sooner(other due) due {
 	return d
 }
 
-// later is the later of two.
+// later returns the later of two.
 func (d due) later(other due) due {
 	if d.at.IsZero() || !other.at.IsZero() && !other.at.After(d.at) {
 		return d
@@ -211,7 +207,7 @@ func (d due) later(other due) due {
 	return other
 }
 
-// dueOf is when an object is out of time, as far as is known of it.
+// dueOf returns when an object runs out of time, as far as is known of it.
 func (r *run) dueOf(it *item) due {
 	d := r.ownDue(it)
 	if most := (due{at: r.began.Add(r.Most)}); r.Most > 0 {
@@ -242,7 +238,7 @@ func (r *run) ownDue(it *item) due {
 	return r.dueOfConditions(it, base)
 }
 
-// whole is when the time of the whole wait is over, counted from a moment.
+// whole returns when the time of the whole wait is over, counted from a moment.
 func (r *run) whole(from time.Time) due {
 	if r.Timeout < 0 {
 		return due{}
@@ -250,7 +246,7 @@ func (r *run) whole(from time.Time) due {
 	return due{at: from.Add(r.Timeout)}
 }
 
-// dueOfConditions is when the first of those that are not met is out of time; where one is
+// dueOfConditions returns when the first unmet condition runs out of time; if one condition is
 // enough, the last.
 func (r *run) dueOfConditions(it *item, base due) due {
 	conds := it.view.compiled[it.goal]
@@ -282,8 +278,8 @@ func (r *run) dueOfConditions(it *item, base due) due {
 	return d
 }
 
-// outOfTime reports whether the object has had its time while the wait goes on. That of the
-// whole wait counts only once there are objects with more.
+// outOfTime reports whether the object has run out of time during the wait. The time of the whole
+// wait counts only if some objects have more.
 func (r *run) outOfTime(it *item) (due, bool) {
 	d := r.dueOf(it)
 	if d.at.IsZero() || d.note == "" && !r.overtime || r.now().Before(d.at) {
@@ -292,7 +288,7 @@ func (r *run) outOfTime(it *item) (due, bool) {
 	return d, true
 }
 
-// expire ends an object that is out of time; the others are waited for.
+// expire ends an object that ran out of time; the wait for the others goes on.
 func (r *run) expire(ctx context.Context, it *item, d due) {
 	it.expired = true
 	result := r.settle(ctx, it)
@@ -307,8 +303,8 @@ func (r *run) expire(ctx context.Context, it *item, d due) {
 	r.expired = append(r.expired, it)
 }
 
-// timeUp is when the time of the whole wait is over: objects that have no more end, and the
-// wait goes on for as long as the result says; 0 ends it.
+// timeUp handles the end of the whole wait's time: objects without more time end, and the wait goes
+// on for as long as the result says; 0 ends it.
 func (r *run) timeUp(ctx context.Context) time.Duration {
 	r.overtime = true
 	var last due
@@ -342,7 +338,7 @@ func (r *run) timeUp(ctx context.Context) time.Duration {
 	return last.at.Sub(r.now())
 }
 
-// tellExpired gives their results to objects that are out of time, with what holds them.
+// tellExpired reports the results of objects that ran out of time, with their causes.
 func (r *run) tellExpired(ctx context.Context, asking *group) {
 	items := r.expired
 	r.expired = nil
@@ -373,7 +369,7 @@ func (r *run) tellExpired(ctx context.Context, asking *group) {
 	})
 }
 
-// lateExplained takes in why objects were not met in time.
+// lateExplained handles the causes of objects that ran out of time.
 func (r *run) lateExplained(items []*item, causes [][]event.Cause) {
 	for i, it := range items {
 		it.late.Causes = causes[i]

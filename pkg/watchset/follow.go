@@ -15,13 +15,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Follow reports the objects until ctx is done or nothing more can be seen, and returns
-// why. tell is called once at a time. Objects that were not asked for may be reported too,
-// since one watch is for all of a namespace.
+// Follow reports the objects until ctx is done or nothing more can be seen, and returns why. It
+// calls tell once at a time. It may also report objects that were not requested, since one watch is
+// for all of a namespace.
 //
-// A view with Patience is given up with a *[BlindError], and a kind that is not served
-// is looked for twice: a server that is just starting may not know it yet. A server that
-// does not say whether it serves the kind has not said that it does not.
+// A view with Patience is given up with a *[BlindError], and a kind that is not served is looked
+// for twice: a server that is just starting may not know it yet. A server that does not say whether
+// it serves the kind has not said that it does not.
 func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -51,19 +51,19 @@ func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 	}
 }
 
-// isUntold reports whether the server was asked in vain if it serves the kind at all.
+// isUntold reports whether the server did not say whether it serves the kind.
 func isUntold(err error) bool {
 	var unreachable interface{ Unreachable() bool }
 	return errors.As(err, &unreachable)
 }
 
-// MayPass reports whether it makes sense to watch again after an error: the server did not answer.
+// MayPass reports whether another watch makes sense after an error: the server did not answer.
 func MayPass(err error) bool {
 	return !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsMethodNotSupported(err) &&
 		!apierrors.IsBadRequest(err) && !apierrors.IsNotFound(err)
 }
 
-// List reports what is there, and returns nil once that is done.
+// List reports the existing objects, and returns nil once that is done.
 func (v *View) List(ctx context.Context, tell func(object.Change)) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -83,7 +83,7 @@ func (v *View) List(ctx context.Context, tell func(object.Change)) error {
 	return err
 }
 
-// isFirst reports whether no list has come yet, and First is asked until one does.
+// isFirst reports whether no list has come yet, so that First is used.
 func (v *View) isFirst() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -98,16 +98,16 @@ func (v *View) watch(ctx context.Context, giveUp context.CancelCauseFunc, tell f
 		server = v.First
 	}
 	return server.Watch(ctx, v.Kind, v.selection(), func(change object.Change) {
-		if ctx.Err() == nil { // A failure because we stop is no failure.
+		if ctx.Err() == nil { // An interrupt is no failure.
 			v.receive(change, giveUp, tell)
 		}
 	})
 }
 
-// BlindError says that there were only errors for so long that the fate of an object is
-// unknown (edge case 57).
+// BlindError says that reads have failed for so long that the fate of an object is unknown (edge
+// case 57).
 type BlindError struct {
-	// For is how long, Failures how many they were.
+	// For is how long, Failures how often they failed.
 	For      time.Duration
 	Failures int
 	// Err is the last of them.
@@ -123,14 +123,14 @@ func (e *BlindError) Unwrap() error { return e.Err }
 // Unreachable marks errors that say nothing about the object.
 func (e *BlindError) Unreachable() bool { return true }
 
-// blindness is a time of nothing but errors.
+// blindness is a time in which reads fail.
 type blindness struct {
-	failures int // 0: we see
+	failures int // 0: reads succeed
 	last     error
 	fuse     *time.Timer
 }
 
-// end ends it.
+// end ends the blindness.
 func (b *blindness) end() {
 	if b.fuse != nil {
 		b.fuse.Stop()
@@ -138,8 +138,8 @@ func (b *blindness) end() {
 	*b = blindness{}
 }
 
-// add notes an error. When nothing else comes for as long as patience, it gives up; lock
-// guards the blindness.
+// add records an error. After errors alone for as long as patience, it gives up; lock guards the
+// blindness.
 func (b *blindness) add(err error, patience time.Duration, lock sync.Locker, giveUp context.CancelCauseFunc) {
 	b.failures++
 	b.last = err

@@ -1,4 +1,4 @@
-// Package watchset sees objects of one kind, named or selected, through one watch. Start with
+// Package watchset watches objects of one kind, named or selected, through one watch. Start with
 // [View.Follow]: once it says Synced, each name was reported as present or gone, and consecutive
 // watches look like one. It keeps no object and prints nothing.
 package watchset
@@ -15,51 +15,49 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Watcher is what is needed of a cluster.
+// Watcher is the part of the API client that a View needs.
 type Watcher interface {
-	// Watch tells of the selected objects as they are, then as they change, until
-	// ctx is done or an error comes that no waiting cures. That the server does not serve
-	// the kind (any more) is an error for which meta.IsNoMatchError is true.
+	// Watch reports the selected objects as they are, then as they change, until ctx is done or an
+	// error occurs that waiting does not cure. If the server does not (or no longer) serve the
+	// kind, meta.IsNoMatchError is true for the error.
 	Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error
 }
 
-// View is what is looked at. One call of Follow or Look is made at a time, and the fields
-// change between two calls only.
+// View is a set of objects to watch. One call of Follow or List is made at a time, and the fields
+// change only between calls.
 type View struct {
 	Server Watcher
-	// First is asked instead of Server until the first list has come, and its error then
-	// ends the view: a server that never answered gets no patience. Nil asks Server from
-	// the beginning.
+	// First is used instead of Server until the first list has come, and its error then ends the
+	// view: a server that never answered gets no patience. Nil uses Server from the beginning.
 	First Watcher
 	Kind  object.Kind
-	// Selection says which objects are seen, and of Names, where they are.
+	// Selection selects the objects; with Names, only their namespace.
 	Selection object.Selection
-	// Names are those of the objects that are meant; nil for all that is selected.
+	// Names are the names of the objects; nil for all selected ones.
 	Names []string
-	// Patience is how long nothing but errors may come. 0 leaves patience to Server:
-	// whatever ends its watch ends the view. First has a patience of its own.
+	// Patience is how long reads may fail. 0 leaves patience to Server: whatever ends its watch
+	// ends the view. First has its own patience.
 	Patience time.Duration
-	// Search is how long nothing but errors may come before the first list, if that is less
-	// than Patience. 0 leaves it to First, or is Patience if there is none.
+	// Search is how long reads may fail before the first list, if that is less than Patience. 0
+	// leaves it to First, or is Patience if there is none.
 	Search time.Duration
 
 	mu    sync.Mutex      // guards what follows
 	named map[string]bool // Names; nil for all
 	known map[types.NamespacedName]sighting
-	// watches counts the watches; listed: the first list of this one has come; seen: that
-	// of any.
+	// watches counts the watches; listed: the first list of this one has come; seen: one has come.
 	watches      int
 	listed, seen bool
 	blind        blindness
 }
 
-// sighting is when an object was last seen, and which.
+// sighting is when an object was last seen, with its UID.
 type sighting struct {
 	uid   types.UID
 	watch int
 }
 
-// begin is where a watch begins.
+// begin begins a watch.
 func (v *View) begin() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -77,7 +75,7 @@ func (v *View) begin() {
 	}
 }
 
-// selection is what to watch, as narrow as it can be said.
+// selection returns the narrowest selection to watch.
 func (v *View) selection() object.Selection {
 	s := v.Selection
 	if !v.Kind.Namespaced {
@@ -89,8 +87,8 @@ func (v *View) selection() object.Selection {
 	return s
 }
 
-// Tolerates returns how long nothing but errors may come now; 0 leaves that to whoever is asked. A
-// callback that learns of one calls it, while the view is locked.
+// Tolerates returns how long reads may fail now; 0 leaves that to the watcher. A callback that
+// learns of a failure calls it, while the view is locked.
 func (v *View) Tolerates() time.Duration {
 	switch {
 	case v.seen:
@@ -103,15 +101,15 @@ func (v *View) Tolerates() time.Duration {
 	return v.Patience
 }
 
-// Ref is what an error of the view is about.
+// Ref is the Ref for errors of the view.
 func (v *View) Ref() object.Ref {
 	s := v.selection()
 	return object.Ref{GVK: v.Kind.GVK, Namespace: s.Namespace, Name: s.Name}
 }
 
-// Split returns a view of each object, where err says that they may not be listed: who
-// may not list a namespace may still be allowed to look at these (edge case 50). It
-// returns nil where that does not help.
+// Split returns a view of each object if err says that they may not be listed: a user who may not
+// list a namespace may still be allowed to watch these (edge case 50). It returns nil if that does
+// not help.
 func (v *View) Split(err error) []*View {
 	if !apierrors.IsForbidden(err) || len(v.Names) < 2 {
 		return nil
@@ -123,7 +121,7 @@ func (v *View) Split(err error) []*View {
 	return views
 }
 
-// receive takes note of a change, and passes it on.
+// receive records a change, and passes it on.
 func (v *View) receive(change object.Change, giveUp context.CancelCauseFunc, tell func(object.Change)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -138,7 +136,7 @@ func (v *View) receive(change object.Change, giveUp context.CancelCauseFunc, tel
 		delete(v.known, keyOf(c.Object))
 	case object.Synced:
 		v.blind.end()
-		if !v.listed { // Later, the watch names what goes.
+		if !v.listed { // Later, the watch names what is gone.
 			v.listed, v.seen = true, true
 			v.tellMissing(tell)
 		}
@@ -152,8 +150,8 @@ func keyOf(u *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// tellMissing tells of what the first list of a watch lacks: objects that an earlier
-// watch knew, and names that none has seen.
+// tellMissing reports as gone what the first list of a watch lacks: objects that an earlier watch
+// knew, and names that none has seen.
 func (v *View) tellMissing(tell func(object.Change)) {
 	missing := map[types.NamespacedName]types.UID{}
 	namespace := v.selection().Namespace
@@ -173,7 +171,7 @@ func (v *View) tellMissing(tell func(object.Change)) {
 	}
 }
 
-// stub is what is known of an object that is not there.
+// stub is what is known of a missing object.
 func (v *View) stub(key types.NamespacedName, uid types.UID) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(v.Kind.GVK)

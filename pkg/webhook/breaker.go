@@ -18,11 +18,10 @@ import (
 	typedadmission "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 )
 
-// breaker limits the webhook configuration to calls that are worthwhile (edge case 102).
-// While calls do not come back, it stops the API server from calling, because each write
-// would wait for the time-out. It keeps trying, and lets the API server call again when
-// calls come back. For custom resources, it makes the API server ask about deprecated
-// versions only. The leader decides.
+// breaker limits the webhook configuration to calls that are worthwhile (edge case 102). While
+// calls do not come back, it stops the API server from calling, because each write would wait for
+// the time-out. It keeps trying, and lets the API server call again when calls come back. For
+// custom resources, it makes the API server call for deprecated versions only. The leader decides.
 type breaker struct {
 	reach interface {
 		try(context.Context) (bool, error)
@@ -33,10 +32,9 @@ type breaker struct {
 		Eventf(object runtime.Object, eventtype, reason, text string, args ...any)
 	}
 	log logr.Logger
-	// deprecated are the versions of custom resources to ask about.
+	// deprecated are the versions of custom resources to call for.
 	deprecated func() []schema.GroupVersionResource
-	// ready reports whether this replica serves: before that, calls are lost for reasons
-	// that pass.
+	// ready reports whether this replica serves: before that, calls are lost for reasons that pass.
 	ready func() bool
 
 	led       chan struct{}
@@ -68,7 +66,7 @@ func (b *breaker) Run(ctx context.Context) error {
 	}
 }
 
-// step tries once, and has the configuration say what follows.
+// step tries once, and updates the configuration.
 func (b *breaker) step(ctx context.Context) error {
 	is, err := b.configurations.Get(ctx, b.configuration, metav1.GetOptions{})
 	if err != nil {
@@ -115,7 +113,7 @@ func (b *breaker) report(is *admissionv1.ValidatingWebhookConfiguration) {
 	b.events.Eventf(object, corev1.EventTypeNormal, "CallsResumed", "%s", text)
 }
 
-// say logs an error that it has not just logged.
+// say logs an error unless it was the last one.
 func (b *breaker) say(ctx context.Context, err error) {
 	switch {
 	case err == nil:
@@ -126,7 +124,7 @@ func (b *breaker) say(ctx context.Context, err error) {
 	}
 }
 
-// metric says whether calls are suspended.
+// metric returns a metric: whether calls are suspended.
 func (b *breaker) metric() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "k8sconnect_admission_suspended",

@@ -23,9 +23,9 @@ import (
 // errNoCertificate says that no replica has made a certificate yet.
 var errNoCertificate = errors.New("there is no certificate yet")
 
-// SelfSigned has cert-controller make and renew the certificate, in a Secret, and make
-// the webhook configuration trust it. It keeps Options.CertDir as the Secret is, which is
-// faster than a mounted volume: the kubelet takes a minute.
+// SelfSigned lets cert-controller make and renew the certificate, in a Secret, and make the webhook
+// configuration trust it. It copies the Secret to Options.CertDir, which is faster than a mounted
+// volume: the kubelet takes a minute.
 type SelfSigned struct {
 	secrets                                   typedcorev1.SecretInterface
 	release                                   release
@@ -33,8 +33,8 @@ type SelfSigned struct {
 	dir                                       string
 }
 
-// step creates the Secret if it is not there, which cert-controller does not do, and
-// copies its certificate to the files.
+// step creates the Secret if it is missing, which cert-controller does not do, and copies its
+// certificate to the files.
 func (s *SelfSigned) step(ctx context.Context) error {
 	secret, err := s.release.secret(ctx, s.secrets, s.secret)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *SelfSigned) step(ctx context.Context) error {
 	return nil
 }
 
-// replaceFile writes a file that has another content. It has all of it or nothing.
+// replaceFile writes a file whose content has changed, in one step.
 func replaceFile(path string, content []byte) error {
 	if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, content) {
 		return nil
@@ -73,8 +73,8 @@ func (s *SelfSigned) wait(ctx context.Context) error {
 	})
 }
 
-// add adds cert-controller to a manager. Each replica runs it, and an update is refused
-// if another replica was faster: without a leader, too, there is a certificate.
+// add adds cert-controller to a manager. Each replica runs it, and an update is refused if another
+// replica was faster, so that there is a certificate even without a leader.
 func (s *SelfSigned) add(m manager.Manager) error {
 	return rotator.AddRotator(oneSecret(m, s.namespace, s.secret), &rotator.CertRotator{
 		SecretKey: types.NamespacedName{Namespace: s.namespace, Name: s.secret},
@@ -87,17 +87,16 @@ func (s *SelfSigned) add(m manager.Manager) error {
 	})
 }
 
-// narrow is a manager with another configuration for the caches that are made of it.
+// narrow is a manager whose caches have another configuration.
 type narrow struct {
 	manager.Manager
 	config *rest.Config
 }
 
-// GetConfig returns it.
 func (n narrow) GetConfig() *rest.Config { return n.config }
 
-// oneSecret returns a manager that lists and watches one Secret of a namespace.
-// cert-controller asks for all of them, and the role does not permit that.
+// oneSecret returns a manager that lists and watches one Secret of a namespace. cert-controller
+// requests all of them, which the role does not permit.
 func oneSecret(m manager.Manager, namespace, name string) manager.Manager {
 	config := rest.CopyConfig(m.GetConfig())
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {

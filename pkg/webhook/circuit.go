@@ -12,20 +12,18 @@ import (
 )
 
 const (
-	// tryEvery is how often it is tried whether calls come back, and tryAgain how soon after
-	// a try that was no reason to suspend calls yet, or none to resume them: until then,
-	// each write may wait for the time-out.
+	// tryEvery is how often calls are tested, and tryAgain how soon after a test that did not yet
+	// decide: until then, each write may wait for the time-out.
 	tryEvery = 10 * time.Second
 	tryAgain = time.Second
-	// suspendAfter is how many calls in a row have to be lost before calls are suspended:
-	// one may be lost by chance, three are not.
+	// suspendAfter is how many calls in a row have to be lost before calls are suspended: one may
+	// be lost by chance, three are not.
 	suspendAfter = 3
-	// resumeAfter is how many have to come back before writes are to wait for them again.
+	// resumeAfter is how many have to come back before writes wait for them again.
 	resumeAfter = 2
 )
 
-// circuit decides whether the API server should call. It receives the result of one
-// attempt after the other.
+// circuit decides whether the API server should call, from the results of test calls.
 type circuit struct {
 	suspended  bool
 	lost, back int // in a row
@@ -46,7 +44,7 @@ func (c *circuit) tried(came bool) {
 	}
 }
 
-// pause is how long to wait for the next try.
+// pause returns how long to wait for the next test.
 func (c *circuit) pause() time.Duration {
 	if c.suspended && c.back > 0 || !c.suspended && c.lost > 0 {
 		return tryAgain
@@ -54,13 +52,13 @@ func (c *circuit) pause() time.Duration {
 	return tryEvery
 }
 
-// customEntry is the entry of the webhook configuration for custom resources. The chart
-// gives it no rules: only definitions say which versions are deprecated.
+// customEntry is the entry of the webhook configuration for custom resources. The chart gives it no
+// rules: only CRDs say which versions are deprecated.
 const customEntry = "custom.k8sconnect.io"
 
-// suspendedLabel is a label that no object has: an entry whose selector requires it is
-// not called. It is in the selector and not in the rules because the chart sets no
-// selector: an upgrade neither resets it nor fails because of it.
+// suspendedLabel is a label that no object has: an entry whose selector requires it is not called.
+// It is in the selector and not in the rules because the chart sets no selector: an upgrade neither
+// resets it nor fails because of it.
 const suspendedLabel = "k8sconnect.io/calls-are-suspended"
 
 // isSuspended reports whether an entry is not called.
@@ -68,8 +66,8 @@ func isSuspended(e admissionv1.ValidatingWebhook) bool {
 	return e.ObjectSelector != nil && e.ObjectSelector.MatchLabels[suspendedLabel] != ""
 }
 
-// selectorFor returns the selector of an entry that is to be called or not, with
-// everything that others have put into it.
+// selectorFor returns the selector of an entry that should be called or not, with everything that
+// others have put into it.
 func selectorFor(e admissionv1.ValidatingWebhook, suspended bool) *metav1.LabelSelector {
 	s := e.ObjectSelector.DeepCopy()
 	if s == nil {
@@ -87,8 +85,8 @@ func selectorFor(e admissionv1.ValidatingWebhook, suspended bool) *metav1.LabelS
 	return s
 }
 
-// rulesFor returns the rules of the entry that asks about custom resources: about
-// writes by these versions, and nothing else.
+// rulesFor returns the rules of the entry for custom resources: writes at these versions, and
+// nothing else.
 func rulesFor(deprecated []schema.GroupVersionResource) []admissionv1.RuleWithOperations {
 	rules := []admissionv1.RuleWithOperations{}
 	scope := admissionv1.AllScopes
@@ -101,10 +99,9 @@ func rulesFor(deprecated []schema.GroupVersionResource) []admissionv1.RuleWithOp
 	return rules
 }
 
-// changes returns the JSON patch after which a configuration asks what it should: about
-// which versions of custom resources, and whether at all; nil if it does already. It
-// leaves alone the entry by which calls are tested. The patch is refused if the
-// configuration has changed in the meantime.
+// changes returns the JSON patch that makes a configuration call for the right versions of custom
+// resources, or not at all; nil if it does already. It leaves the entry alone by which calls are
+// tested. The patch is refused if the configuration has changed in between.
 func changes(c *admissionv1.ValidatingWebhookConfiguration, suspended bool, deprecated []schema.GroupVersionResource) ([]byte, error) {
 	var patch []operation
 	for i, e := range c.Webhooks {

@@ -9,18 +9,18 @@ import (
 	"slices"
 )
 
-// clients says which clients may connect to admission: those with a certificate by an
-// authority, with one of the names, if there are any.
+// clients are the clients that may connect to admission: those with a certificate by an authority,
+// with one of the names, if there are any.
 type clients struct {
-	// authority is a file of PEM certificates. It is read for each connection: there are
-	// few, and it may be replaced.
+	// authority is a file of PEM certificates. It is read for each connection: there are few, and
+	// it may be replaced.
 	authority string
 	names     []string
 }
 
-// require has a server ask for certificates. They are verified here and not by
-// tls.RequireAndVerifyClientCert, whose authority cannot be replaced; also when a session
-// is resumed.
+// require makes a server ask for certificates. They are verified here and not by
+// tls.RequireAndVerifyClientCert, whose authority cannot be replaced; also when a session is
+// resumed.
 func (l clients) require(c *tls.Config) {
 	c.ClientAuth = tls.RequireAnyClientCert
 	c.VerifyConnection = l.verify

@@ -9,19 +9,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
-// Definitions receives the CustomResourceDefinitions of the cluster. Calls come one after
-// the other.
+// Definitions receives the CRDs of the cluster, one call at a time.
 type Definitions interface {
-	// Set reports a definition in its current version, reduced to the name, spec.group,
-	// status.acceptedNames.kind and, of each of spec.versions, name, served, deprecated
-	// and deprecationWarning.
+	// Set reports a CRD in its current version, reduced to the name, spec.group,
+	// status.acceptedNames.kind and, of each of spec.versions, name, served, deprecated and
+	// deprecationWarning.
 	Set(definition *unstructured.Unstructured)
-	// Delete says that the definition of a name is gone.
+	// Delete reports that the CRD of that name is gone.
 	Delete(name string)
 }
 
-// definitions watches CustomResourceDefinitions. It does not keep their schemas, which
-// are most of their size.
+// definitions watches CRDs. It does not keep their schemas, which are most of their size.
 type definitions struct {
 	cache cache.Cache
 	to    Definitions
@@ -60,7 +58,7 @@ func definition() *unstructured.Unstructured {
 	return u
 }
 
-// keepVersions reduces a definition to what Definitions need.
+// keepVersions reduces a CRD to what Definitions needs.
 func keepVersions(object any) (any, error) {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {

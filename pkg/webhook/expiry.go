@@ -12,8 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// expiry is a metric: when the served certificate expires. It has no value while there is
-// none.
+// expiry is a metric: when the served certificate expires. It has no value while there is none.
 type expiry struct {
 	desc *prometheus.Desc
 	path string

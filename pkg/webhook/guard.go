@@ -30,16 +30,16 @@ const (
 	guardEvery = 10 * time.Second
 	// guardAgain is how soon it does so again if something was missing.
 	guardAgain = time.Second
-	// tokenKey is where the Secret has the token.
+	// tokenKey is the key of the token in the Secret.
 	tokenKey = "token"
 )
 
 // errUntrusted says that the API server does not know the certificate yet.
 var errUntrusted = errors.New("the webhook configuration has no caBundle yet")
 
-// guard keeps a secret in the paths of the webhook configuration: a client that does not
-// know it is not an API server, and is refused (edge case 101). It also keeps the files of
-// the certificate. Each replica has one.
+// guard keeps a secret in the paths of the webhook configuration: a client that does not know it is
+// no API server, and is refused (edge case 101). It also updates the files of the certificate. Each
+// replica has one.
 type guard struct {
 	secrets        typedcorev1.SecretInterface
 	configurations typedadmission.ValidatingWebhookConfigurationInterface
@@ -124,7 +124,7 @@ func (g *guard) step(ctx context.Context) error {
 	return nil
 }
 
-// pathOf says where the API server asks by each entry.
+// pathOf returns the path that the API server calls for an entry.
 func pathOf(entry string) string {
 	switch entry {
 	case "ownership.k8sconnect.io":
@@ -137,8 +137,8 @@ func pathOf(entry string) string {
 	return ""
 }
 
-// paths returns the JSON patch that gives each entry its path with the token; nil if all
-// have it. The rest of an entry is not the guard's: what an administrator changed stays.
+// paths returns the JSON patch that gives each entry its path with the token; nil if all have it.
+// The guard leaves the rest of an entry to administrators.
 func paths(is *admissionv1.ValidatingWebhookConfiguration, token string) ([]byte, error) {
 	var patch []operation
 	for i, e := range is.Webhooks {
@@ -150,8 +150,8 @@ func paths(is *admissionv1.ValidatingWebhookConfiguration, token string) ([]byte
 	return patchOf(is, patch)
 }
 
-// token returns the one in the Secret, or creates it. Of two replicas that do so, the
-// second meets a conflict.
+// token returns the token in the Secret, or creates it. If two replicas do so, the second meets a
+// conflict.
 func (g *guard) token(ctx context.Context) (string, error) {
 	secret, err := g.release.secret(ctx, g.secrets, g.secret)
 	if err != nil {
@@ -166,8 +166,8 @@ func (g *guard) token(ctx context.Context) (string, error) {
 	return token, err
 }
 
-// wellFormed reports whether a token is long enough to be a secret, and can be part of a
-// path: another user may have put it there.
+// wellFormed reports whether a token is long enough to be a secret, and can be part of a path:
+// another user may have put it there.
 func wellFormed(token []byte) bool {
 	return len(token) >= 16 && len(token) <= 256 && !slices.ContainsFunc(token, func(b byte) bool {
 		return (b < '0' || b > '9') && (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') && b != '-' && b != '_'
@@ -180,8 +180,8 @@ func newToken() string {
 	return hex.EncodeToString(bits)
 }
 
-// tokens are those that a path may contain: the present one, and the previous one for as
-// long as API servers may not know the present one.
+// tokens are the valid ones: the current one, and the previous one as long as API servers may not
+// know the current one.
 type tokens struct {
 	mu     sync.Mutex
 	now    string
@@ -189,7 +189,7 @@ type tokens struct {
 	until  time.Time // of the previous one
 }
 
-// tokenOverlap is far longer than an API server needs to hear of a configuration.
+// tokenOverlap is far longer than an API server needs to learn of a configuration.
 const tokenOverlap = 10 * time.Minute
 
 func (t *tokens) use(token string) {
@@ -200,7 +200,7 @@ func (t *tokens) use(token string) {
 	}
 }
 
-// knows reports whether a token is one of them.
+// knows reports whether a token is valid.
 func (t *tokens) knows(token string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -213,8 +213,8 @@ func (t *tokens) knows(token string) bool {
 	})
 }
 
-// behind admits clients that know the secret of the path, which is its last part. All
-// others are answered before a byte of their request body is read.
+// behind admits clients that know the secret of the path, which is its last part. It answers all
+// others before it reads a byte of their request body.
 func (t *tokens) behind(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !t.knows(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]) {

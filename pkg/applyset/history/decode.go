@@ -19,12 +19,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// mostText bounds the size of an unpacked run, because any user may have written the
-// Secrets.
+// mostText bounds the size of an unpacked run, because any user may have written the Secrets.
 const mostText = 256 << 20
 
-// Decode reads the Secrets of a set's history, the newest run first. A run with a missing
-// or changed part is a fault of its own, and does not prevent the others from being read.
+// Decode reads the Secrets of a set's history, the newest run first. A run with a missing or
+// changed part becomes a fault; the others are read all the same.
 func Decode(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 	byRun, faults := grouped(secrets)
 	for _, name := range slices.SortedFunc(maps.Keys(byRun), Name.compare) {
@@ -40,8 +39,8 @@ func Decode(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 	return runs, faults
 }
 
-// grouped returns the Secrets of each run. Those of a later version, and those that do not say
-// which run they are of, are faults.
+// grouped returns the Secrets of each run. Secrets of a later version, or without the id of a run,
+// are faults.
 func grouped(secrets []*unstructured.Unstructured) (byRun map[Name][]*unstructured.Unstructured, faults []error) {
 	byRun = map[Name][]*unstructured.Unstructured{}
 	told := map[string]bool{}
@@ -84,7 +83,7 @@ func decode(parts []*unstructured.Unstructured) (Run, error) {
 	return run, err
 }
 
-// join puts the parts of a run together.
+// join concatenates the parts of a run.
 func join(secrets []*unstructured.Unstructured) ([]byte, error) {
 	parts := map[int][]byte{}
 	want, total := "", 0
@@ -139,8 +138,8 @@ func unpack(content []byte) ([]Object, error) {
 	return objects, nil
 }
 
-// Heads returns the runs without their objects, the newest first, from the annotations of
-// their Secrets alone. It leaves out a run whose annotations cannot be read, and reports it.
+// Heads returns the runs without their objects, the newest first, from the annotations of their
+// Secrets alone. Runs whose annotations cannot be read are faults.
 func Heads(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 	byRun, faults := grouped(secrets)
 	for _, name := range slices.SortedFunc(maps.Keys(byRun), Name.compare) {
@@ -171,10 +170,10 @@ func head(notes map[string]string) (Run, error) {
 	return run, nil
 }
 
-// Excess returns the Secrets of runs beyond the limit, the oldest first. The two newest that
-// ended well always stay, because a rollback leads to one of them; so do the two newest that
-// it can lead to, and the one that the newest of all names. A Secret whose annotations cannot
-// be read stays, since its content is unknown.
+// Excess returns the Secrets of runs beyond the limit, the oldest first. It always keeps the two
+// newest runs that ended well and the two newest usable ones, because a rollback leads to one of
+// them, and the run that the newest of all names. It also keeps Secrets whose annotations cannot be
+// read.
 func Excess(secrets []*unstructured.Unstructured, keep int) []*unstructured.Unstructured {
 	runs, _ := Heads(secrets)
 	stays := map[Name]bool{}

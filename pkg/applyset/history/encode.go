@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// Label is on every Secret of the history, with the set that it is of.
+	// Label is on every Secret of the history and holds the id of the set.
 	Label = "k8sconnect.io/history-of"
-	// Type is the Secrets' type.
+	// Type is the type of these Secrets.
 	Type = "k8sconnect.io/history"
 
 	runNote     = "k8sconnect.io/run"
@@ -35,21 +35,20 @@ const (
 	placeNote   = "k8sconnect.io/place"
 	field       = "objects"
 
-	// partSize is how much a Secret takes: the server's limit of 1 MiB is on the data as
-	// bytes, and its annotations are small.
+	// partSize is the size of one Secret: the server's limit is 1 MiB of data, and the annotations
+	// are small.
 	partSize = 768 << 10
-	// mostParts bounds a run: 12 MiB compressed are far more than 10,000 objects.
+	// mostParts bounds a run: 12 MiB compressed hold far more than 10,000 objects.
 	mostParts = 16
 )
 
-// stored is an object as it is written.
 type stored struct {
 	Manifest map[string]any `json:"manifest"`
 	Withheld bool           `json:"withheld,omitempty"`
 }
 
-// Encode returns the Secrets that keep a run, to be applied beside the parent. A run that
-// is too large for them is kept without its objects, and says so: see [Run.TooLarge].
+// Encode returns the Secrets that keep a run, to be applied beside the parent. A run that is too
+// large is kept without its objects: see [Run.TooLarge].
 func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructured, error) {
 	var content []byte
 	if !run.TooLarge {
@@ -97,9 +96,9 @@ func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructure
 	return secrets, nil
 }
 
-// nameOf makes a part of a name of a run's id, which people may have chosen, and of what it
-// states. A run that is tried again under its id takes the place of the first try; one that
-// states something else does not.
+// nameOf makes the part of a name that tells runs apart from the run's id, which users may choose,
+// and its input. A repeated try under the same id replaces the first; a run with other input does
+// not.
 func nameOf(run Run) string {
 	const enough = 6 // bytes: no two runs of a history meet
 	sum := sha256.Sum256([]byte(run.ID + "\n" + run.Input))
@@ -122,7 +121,7 @@ func compress(objects []Object) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// partOf reads "2/3".
+// partOf parses "2/3".
 func partOf(text string) (part, of int, err error) {
 	first, second, _ := strings.Cut(text, "/")
 	part, err = strconv.Atoi(first)
@@ -135,7 +134,7 @@ func partOf(text string) (part, of int, err error) {
 	return part, of, nil
 }
 
-// Digest is the same for every input that states the same objects in the same order.
+// Digest returns the same text for the same objects in the same order.
 func Digest(manifests []*unstructured.Unstructured) (string, error) {
 	sum := sha256.New()
 	enc := json.NewEncoder(sum)

@@ -9,21 +9,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Kept is what is left of the history of a set. Runs may have been removed from it by hand,
-// and some may never have been written.
+// Kept is the history of a set as far as it exists: users may have removed runs, and some may never
+// have been written.
 type Kept struct {
-	// Runs and Faults are as [Decode] or [Heads] returns them.
+	// Runs and Faults are the results of [Decode] or [Heads].
 	Runs   []Run
 	Faults []error
-	// Last is the run that stated something last, as the Lease of the set says: see
-	// [ReadNote]. It has no ID if that does not say.
+	// Last is the last run that applied something, from the Lease of the set: see [ReadNote]. Its
+	// ID is empty if the Lease has no note.
 	Last Run
 }
 
-// To returns the run with the id or, without one, the last run that ended well before the one
-// that stated something last. A run that was removed, was too large, or cannot be read counts
-// like any other, and if it is the one to go back to, that is an error. Leaving it out would
-// lead to a state that the user does not expect.
+// To returns the run with the id. Without an id, it returns the last run that ended well before the
+// newest one; if that was removed, was too large, or cannot be read, this is an error: an older run
+// would be a state that the user does not expect.
 func (k Kept) To(id string) (Run, error) {
 	all := k.all()
 	if id != "" {
@@ -69,8 +68,7 @@ func (k Kept) called(id string, all []Run) (Run, error) {
 	return readable(named[0], all)
 }
 
-// Newest returns the run that stated something last; false if there is none, or if that is
-// unknown.
+// Newest returns the last run that applied something; false if there is none or it is unknown.
 func (k Kept) Newest() (Run, bool) {
 	if k.blind() != nil {
 		return Run{}, false
@@ -83,8 +81,8 @@ func (k Kept) Keeps(run Run) bool {
 	return slices.ContainsFunc(k.all(), func(r Run) bool { return r.Name() == run.Name() && !errors.Is(r.damage, errNotKept) })
 }
 
-// Follow returns the run with its place behind all others. again: it states what the last one
-// did, and that is kept and ended well, so it adds nothing.
+// Follow returns the run with its place after all others. again reports that the last run applied
+// the same, is kept and ended well, so that this one adds nothing.
 func (k Kept) Follow(run Run) (placed Run, again bool) {
 	for _, r := range append(k.all(), k.Last) {
 		run.Place.Number = max(run.Place.Number, r.Place.Number)
@@ -105,11 +103,10 @@ func (k Kept) Follow(run Run) (placed Run, again bool) {
 	return run, ok && last.damage == nil && last.Usable() && last.Input == run.Input
 }
 
-// Unlisted is [Kept.Follow] for a run that is not to be kept and has read no more than the note
-// of the last one. sure: the run that wrote the note gave its lock back after that, so none has
-// come since.
+// Unlisted is [Kept.Follow] for a run that is not kept and has read only the note of the last one.
+// sure: the run that wrote the note released its lock afterwards, so no run has come since.
 func Unlisted(last, run Run, sure bool) Run {
-	// The note of a run that was killed may be missing; its Secrets have a higher number.
+	// A run that was killed may have written its Secrets, with a higher number, and no note.
 	const room = 1000
 	placed, _ := Kept{Last: last}.Follow(run)
 	placed.Place.Number += room
@@ -119,8 +116,7 @@ func Unlisted(last, run Run, sure bool) Run {
 	return placed
 }
 
-// blind returns why it is unknown which run came last: a later version has written one; nil if
-// it is known.
+// blind returns why the last run is unknown: a later version has written one. Nil if it is known.
 func (k Kept) blind() error {
 	for _, err := range k.Faults {
 		if fault, ok := errors.AsType[*FaultError](err); ok && fault.blind {
@@ -130,8 +126,8 @@ func (k Kept) blind() error {
 	return nil
 }
 
-// all returns the runs, those that cannot be read and the last one, the newest first. A run
-// that does not say when it began is left out.
+// all returns the readable runs, the unreadable ones and the last one, the newest first. It leaves
+// out a run without a start time.
 func (k Kept) all() []Run {
 	all := slices.Clone(k.Runs)
 	for _, err := range k.Faults {
@@ -147,7 +143,7 @@ func (k Kept) all() []Run {
 			last.damage = errNotKept
 			all = append(all, last)
 		case all[at].Place.Number > 0 && all[at].Place.Number <= k.Last.Place.Number:
-			// Its end, or that it was tried again, may have been written to the Lease alone.
+			// The Lease alone may have its end, or a second try.
 			all[at].Result, all[at].Started, all[at].Place = k.Last.Result, k.Last.Started, k.Last.Place
 		}
 	}
@@ -155,8 +151,8 @@ func (k Kept) all() []Run {
 	return all
 }
 
-// newest returns the run that stated something last. Of runs with a number, that is the one
-// with the highest; one without is of a former version, and only its time is known.
+// newest returns the last run that applied something: the one with the highest number. A run
+// without a number is from a former version, and is placed by its time.
 func newest(all []Run) (Run, bool) {
 	if len(all) == 0 {
 		return Run{}, false
@@ -190,8 +186,7 @@ func before(run Run, all []Run) (name Name, known bool) {
 	return Name{}, true
 }
 
-// readable returns the run if its objects can be read, and an error that names the others if
-// not.
+// readable returns the run if its objects can be read, else an error that names the others.
 func readable(run Run, all []Run) (Run, error) {
 	why := ""
 	switch {
@@ -207,14 +202,13 @@ func readable(run Run, all []Run) (Run, error) {
 	return Run{}, &unusableError{id: run.ID, why: why, known: usableOf(all)}
 }
 
-// Listed is a run as a list has it: by the name under which a rollback takes it, and in a line
-// with what a person knows it by.
+// Listed is a run for a list: the name that a rollback accepts, and a line with its time and user.
 type Listed struct {
 	Run
 	Name, Line string
 }
 
-// List returns the runs that are kept, the newest first.
+// List returns the kept runs, the newest first.
 func (k Kept) List() []Listed {
 	all := k.all()
 	var out []Listed
@@ -231,22 +225,20 @@ var errNoneBefore error = &object.HintedError{
 	Advice: "apply the manifests that you want to go back to",
 }
 
-// UnknownRunError says that the history has no run of that id.
+// UnknownRunError says that the history has no run with that id.
 type UnknownRunError struct {
 	ID string
-	// Known are the runs that a set can go back to, each with when it began and who ran it, the
-	// newest first.
+	// Known are the runs that a rollback can use, each with its start and user, the newest first.
 	Known []string
 }
 
 func (e *UnknownRunError) Error() string { return "the history has no run " + e.ID }
 
-// Hint names the runs that there are.
 func (e *UnknownRunError) Hint() string {
 	return others(e.Known)
 }
 
-// others names the runs that a set can go back to, or says what to do without any.
+// others returns a hint that names the usable runs, or says what to do without any.
 func others(known []string) string {
 	if len(known) == 0 {
 		return "no run in it ended well, so there is none to go back to: apply the manifests that you want"
@@ -254,10 +246,10 @@ func others(known []string) string {
 	return "it can go back to:" + listed(known)
 }
 
-// listed puts each run on a line of its own: it is chosen by its time.
+// listed puts each run on a line of its own, because users choose it by its time.
 func listed(runs []string) string { return "\n    " + strings.Join(runs, "\n    ") }
 
-// naming is others where no run was named.
+// naming is others for a rollback that named no run.
 func naming(known []string) string {
 	if len(known) == 0 {
 		return others(known)
@@ -275,10 +267,8 @@ func (e *ambiguousError) Error() string {
 	return fmt.Sprintf("the history has %d runs with the id %s, which stated different things", len(e.runs), e.id)
 }
 
-// Hint names them.
 func (e *ambiguousError) Hint() string { return "name one of them:" + listed(e.runs) }
 
-// unusableError says that a run in the history cannot be rolled back to.
 type unusableError struct {
 	id, why string
 	known   []string
@@ -288,14 +278,12 @@ func (e *unusableError) Error() string {
 	return fmt.Sprintf("there is no way back to run %s: %s", e.id, e.why)
 }
 
-// Hint names the runs that there is one to.
 func (e *unusableError) Hint() string { return others(e.known) }
 
-// errNotKept is why there is no way back to a run that the history does not have, although
-// it is known that there was one.
+// errNotKept is why a known run cannot be rolled back to: the history does not have it.
 var errNotKept = errors.New("it is not in the history: its Secrets were deleted, or never written")
 
-// gapError says that it is unknown which run came before the last.
+// gapError says that the run before the last one is unknown.
 type gapError struct {
 	why   string
 	known []string
@@ -305,27 +293,26 @@ func (e *gapError) Error() string {
 	return "it is unknown which run to go back to: " + e.why
 }
 
-// Hint says how to name one.
 func (e *gapError) Hint() string { return naming(e.known) }
 
-// laterError says that a later version of this program has written something.
+// laterError says that a later version of this program wrote the run.
 type laterError struct{ format string }
 
 func (e *laterError) Error() string {
 	return fmt.Sprintf("a later version has written it (format %s, and this version knows %d)", e.format, format)
 }
 
-// FaultError says that a run in the history cannot be read. The others can.
+// FaultError says that a run in the history cannot be read. The others are not affected.
 type FaultError struct {
-	// Run is its id, or the name of the Secret if that has none.
+	// Run is its id, or the name of the Secret if that is unknown.
 	Run string
 	Err error
 
-	// note: it is the note in the Lease that cannot be read.
+	// note: the note in the Lease cannot be read.
 	note bool
-	// blind: it is unknown which place the run has among others.
+	// blind: the run's place among the others is unknown.
 	blind bool
-	// of is the run without its objects; without a start time if that cannot be read either.
+	// of is the run without its objects. Its start is zero if that cannot be read either.
 	of Run
 }
 

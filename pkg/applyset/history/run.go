@@ -1,7 +1,7 @@
-// Package history keeps the manifests of the last runs of a set, as compressed Secrets of bounded
+// Package history keeps the manifests of the last runs of a set in compressed Secrets of bounded
 // size. [Encode] makes them, [Decode] reads them and detects missing or changed parts, [Excess]
-// names those to delete. Values of Secrets outside the parent's namespace are never kept. It sends
-// nothing.
+// returns those to delete. It never keeps values of Secrets outside the parent's namespace, and
+// sends nothing.
 package history
 
 import (
@@ -17,57 +17,54 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Result is how a run ended.
+// Result says how a run ended.
 type Result string
 
-// The results.
 const (
-	// Running is the result of a run that has not ended, or was killed.
+	// Running: the run has not ended, or was killed.
 	Running Result = "running"
-	// Applied runs stated their whole input.
+	// Applied: the whole input was applied.
 	Applied Result = "applied"
-	// Failed runs did not; RolledBack ones took back what they had written.
+	// Failed: some of it was not. RolledBack: the run was rolled back.
 	Failed     Result = "failed"
 	RolledBack Result = "rolledBack"
 )
 
 // Run is one run of a set.
 type Run struct {
-	// ID is the run's, as in the server's audit log.
+	// ID is the id of the run, as in the server's audit log.
 	ID string
-	// Started is when it began, by the clock of the machine that it ran on.
+	// Started is its start by the clock of its machine.
 	Started time.Time
-	// The user who ran it, if known.
+	// Who is the user, if known.
 	Who    string
 	Result Result
 	// Input is a digest of the run's input.
 	Input string
-	// Objects are what it stated, each as it was sent. Nil with TooLarge.
+	// Objects are the applied manifests, as they were sent. Nil if TooLarge.
 	Objects []Object
-	// TooLarge: the objects did not fit, so the run cannot be rolled back to.
+	// TooLarge: the manifests did not fit, so the run cannot be rolled back to.
 	TooLarge bool
-	// Place is where the run stands among those of its set; zero for a run of a version that
-	// noted none.
+	// Place is the run's place among those of its set; zero for a run of a former version.
 	Place Place
 
 	// damage is why its objects cannot be read.
 	damage error
 }
 
-// Object is one object as a run stated it.
+// Object is one applied manifest.
 type Object struct {
 	Manifest *unstructured.Unstructured
-	// Withheld: it is a Secret of another namespace than the parent's, and its values are
-	// not kept.
+	// Withheld: it is a Secret outside the parent's namespace, and its values are not kept.
 	Withheld bool
 }
 
-// Usable reports whether the set can be rolled back to the run: it stated its whole
-// input, and that was kept.
+// Usable reports whether the set can be rolled back to the run: its whole input was applied and is
+// kept.
 func (r Run) Usable() bool { return r.Result == Applied && !r.TooLarge }
 
-// ObjectOf returns an object as it is kept beside a parent: a Secret of another namespace
-// loses its values. The manifest is not changed.
+// ObjectOf returns a manifest as it is kept: a Secret outside the parent's namespace loses its
+// values. It does not change its argument.
 func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 	u := manifest.DeepCopy()
 	isSecret := u.GroupVersionKind().GroupKind().String() == "Secret"
@@ -81,7 +78,7 @@ func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 			withheld = true
 		}
 	}
-	// kubectl's client-side apply keeps a copy of the values.
+	// kubectl's client-side apply stores a copy of the values.
 	if notes := u.GetAnnotations(); notes[lastApplied] != "" {
 		delete(notes, lastApplied)
 		u.SetAnnotations(notes)
@@ -91,8 +88,8 @@ func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// newestFirst orders runs by their numbers and, if one has none, by their start. Ids of runs
-// that begin in one instant decide.
+// newestFirst orders runs by their numbers, or by their start if one has none. Ids decide between
+// runs that began at the same time.
 func newestFirst(a, b Run) int {
 	if a.Place.Number > 0 && b.Place.Number > 0 && a.Place.Number != b.Place.Number {
 		return cmp.Compare(b.Place.Number, a.Place.Number)
@@ -103,7 +100,7 @@ func newestFirst(a, b Run) int {
 	return strings.Compare(b.ID, a.ID)
 }
 
-// named returns the runs that are called so: by their id, or by that and what they stated.
+// named returns the runs with that name: their id, or the id with a part of the input's digest.
 func named(runs []Run, name string) []Run {
 	var out []Run
 	for _, r := range runs {
@@ -114,8 +111,8 @@ func named(runs []Run, name string) []Run {
 	return out
 }
 
-// Names returns how runs are named for a rollback: by their ids, and by what they stated
-// where several have one.
+// Names returns the names for a rollback: the ids, with a part of the input's digest where several
+// runs share one.
 func Names(runs []Run) []string {
 	out := make([]string, len(runs))
 	for i, r := range runs {
@@ -126,14 +123,14 @@ func Names(runs []Run) []string {
 	return out
 }
 
-// name tells a run from others of its id.
+// name tells the run from others with its id.
 func (r Run) name() string {
 	const enough = 6 // digits: runs of one id are few
 	_, digits, _ := strings.Cut(r.Input, ":")
 	return r.ID + "." + digits[:min(enough, len(digits))]
 }
 
-// as is how the run is listed under a name: with what a person knows it by.
+// as returns the line that lists the run under a name.
 func (r Run) as(name string) string {
 	name += " of " + r.Started.UTC().Format(time.RFC3339)
 	if r.Who != "" {
@@ -150,7 +147,7 @@ func names(runs []Run) []string {
 	return out
 }
 
-// usableOf lists the runs that a set can go back to.
+// usableOf lists the runs that the set can be rolled back to.
 func usableOf(runs []Run) []string {
 	var out []string
 	for i, name := range Names(runs) {
@@ -161,33 +158,32 @@ func usableOf(runs []Run) []string {
 	return out
 }
 
-// format is that of what this version writes. A former version wrote none, and reads what
-// this one writes; what says another format is of a later version, and is not interpreted.
+// format is the format of this version. A former version wrote none and can be read; another format
+// is of a later version and cannot.
 const format = 1
 
-// Place is where a run stands among those of its set, so that a gap in the history shows: the
-// last run names the one to go back to, whether that is still kept or not.
+// Place is a run's place among those of its set. It reveals gaps in the history: the last run names
+// the one before it, whether that is still kept or not.
 type Place struct {
-	// Number counts the runs of the set, from 1, with gaps; zero if none was noted. No clock
-	// is needed to put runs in order.
+	// Number counts the runs of the set from 1, with gaps; zero if unknown. It orders runs without
+	// a clock.
 	Number int64 `json:"number"`
-	// Known: it is known which run came before.
+	// Known: the run before this one is known.
 	Known bool `json:"known"`
 	// Before is the last run before this one that ended well; zero if there was none.
 	Before Name `json:"before,omitzero"`
 }
 
-// Name tells a run from every other one of its set: people choose ids, and may give one to
-// runs that state different things.
+// Name identifies a run within its set: users choose ids, and may give one id to runs with
+// different input.
 type Name struct {
 	ID    string `json:"run"`
 	Input string `json:"input"`
 }
 
-// Name returns what tells the run from others.
 func (r Run) Name() Name { return Name{ID: r.ID, Input: r.Input} }
 
-// note is what the Lease of a set says about the run that stated something last.
+// note is what the Lease of a set stores about the last run that applied something.
 type note struct {
 	Format int `json:"format"`
 	Name
@@ -196,15 +192,14 @@ type note struct {
 	Place
 }
 
-// Note returns what is written beside the history about the run that stated something last,
-// for [ReadNote]. It has none of the run's objects.
+// Note encodes the last run for [ReadNote], without its objects.
 func Note(run Run) (string, error) {
 	text, err := json.Marshal(note{Format: format, Name: run.Name(), Started: run.Started.UTC(), Result: run.Result, Place: run.Place})
 	return string(text), err
 }
 
-// ReadNote reads a note; the run has no ID if the text is empty. Any error is a [FaultError],
-// to be passed on in [Kept].
+// ReadNote decodes a note; the run has no ID if the text is empty. Any error is a [FaultError], for
+// [Kept].
 func ReadNote(text string) (Run, error) {
 	if text == "" {
 		return Run{}, nil
@@ -228,7 +223,7 @@ func ReadNote(text string) (Run, error) {
 	return Run{ID: n.ID, Input: n.Input, Started: n.Started, Result: n.Result, Place: n.Place}, nil
 }
 
-// later returns an error unless the format is the one that this version knows.
+// later returns an error unless the format is this version's.
 func later(written string) error {
 	if written == fmt.Sprint(format) {
 		return nil

@@ -1,5 +1,5 @@
-// Package completion provides the words that a shell may offer, for flags and for
-// objects, and the program with which kubectl completes the plugin.
+// Package completion provides the words that a shell offers for flags and objects, and the program
+// with which kubectl completes the plugin.
 package completion
 
 import (
@@ -23,19 +23,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Program is the program that kubectl looks for on the PATH and calls with the plugin's
-// arguments, the last of which is to be completed (k/k#105867). Its output is what cobra
-// prints for a shell.
+// Program is the program that kubectl looks for on the PATH and runs with the plugin's arguments,
+// the last of which is to be completed (k/k#105867). It prints what cobra prints for a shell.
 const Program = "kubectl_complete-k8sconnect"
 
-// completerScript is such a program. It needs no place to find us at but the
-// PATH, where kubectl found us too.
+// completerScript is that program. It finds the plugin on the PATH, as kubectl did.
 const completerScript = `#!/bin/sh
 exec kubectl-k8sconnect ` + cobra.ShellCompRequestCmd + ` "$@"
 `
 
-// Add adds the completion of flags' values to every verb, and kubectl
-// to the shells for which there is a completion script.
+// Add adds completion of flag values to every verb, and kubectl to the shells of cobra's completion
+// command.
 func Add(root *cobra.Command, c *connection.Connection) {
 	known := words{c}
 	for _, cmd := range all(root) {
@@ -76,7 +74,7 @@ own completion complete "kubectl k8sconnect". Each has its own help.`
 	completion.AddCommand(newCompleter())
 }
 
-// all returns a command and those below it, those below the root first, since flags are
+// all returns a command and its subcommands, subcommands of the root first, since flags are
 // completed where they are defined.
 func all(cmd *cobra.Command) []*cobra.Command {
 	var out []*cobra.Command
@@ -86,11 +84,10 @@ func all(cmd *cobra.Command) []*cobra.Command {
 	return append(out, cmd)
 }
 
-// words are the words that a shell may offer, as the cluster and the kubeconfig know
-// them.
+// words completes from the cluster and the kubeconfig.
 type words struct{ *connection.Connection }
 
-// completeConfig completes to names in the kubeconfig.
+// completeConfig completes names in the kubeconfig.
 func (c words) completeConfig(names func(api.Config) []string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		raw, err := c.Kubeconfig()
@@ -101,11 +98,10 @@ func (c words) completeConfig(names func(api.Config) []string) cobra.CompletionF
 	}
 }
 
-// completionTimeout bounds a request for completions, because the user's shell waits for
-// it.
+// completionTimeout bounds a request, because the user's shell waits for it.
 const completionTimeout = 3 * time.Second
 
-// completeNamespaces completes to the namespaces that there are.
+// completeNamespaces completes the cluster's namespaces.
 func (c words) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return c.ask(cmd, c.namespaces)
 }
@@ -119,8 +115,7 @@ func (c words) namespaces(ctx context.Context) ([]string, error) {
 	return client.Names(ctx, kind, object.Selection{})
 }
 
-// newCompleter is the command that prints the program for kubectl, besides those for
-// shells.
+// newCompleter returns the command that prints the program for kubectl.
 func newCompleter() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl",
@@ -146,10 +141,9 @@ A link of that name to kubectl-k8sconnect does the same.`,
 	}
 }
 
-// Targets completes TYPE, and the names behind it in either form, for verbs that take them.
+// Targets completes TYPE and names in either form, for verbs that accept them.
 func Targets(c *connection.Connection) cobra.CompletionFunc { return words{c}.completeTargets }
 
-// completeTargets waits for a server only briefly: the user's shell waits.
 func (c words) completeTargets(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Sets completes the name of one set, for verbs that take it as their only argument.
+// Sets completes the name of a set, for verbs that take nothing else.
 func Sets(c *connection.Connection) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -26,8 +26,7 @@ func Sets(c *connection.Connection) cobra.CompletionFunc {
 	}
 }
 
-// Runs completes the id of a run to which a set can be rolled back. The set is the only
-// argument.
+// Runs completes the id of a run that the set, the only argument, can be rolled back to.
 func Runs(c *connection.Connection) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) != 1 {
@@ -42,7 +41,7 @@ func (c words) completeSets(cmd *cobra.Command, _ []string, _ string) ([]string,
 	return c.ask(cmd, c.sets)
 }
 
-// ask asks the server, but only briefly: the user's shell waits.
+// ask asks the server within completionTimeout.
 func (c words) ask(cmd *cobra.Command, names func(context.Context) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
@@ -53,8 +52,7 @@ func (c words) ask(cmd *cobra.Command, names func(context.Context) ([]string, er
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// sets returns the names of the sets in the namespace. Those that could be read are offered
-// although others could not.
+// sets returns the names of the sets in the namespace, including those read before an error.
 func (c words) sets(ctx context.Context) ([]string, error) {
 	client, err := c.Quick(ctx)
 	if err != nil {
@@ -72,8 +70,7 @@ func (c words) sets(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// runs returns the runs of a set that ended well, the newest first, each with when it was and
-// who it was.
+// runs returns the runs of a set that ended well, the newest first, each with its time and user.
 func (c words) runs(ctx context.Context, name string) ([]string, error) {
 	client, err := c.Quick(ctx)
 	if err != nil {
@@ -98,7 +95,7 @@ func (c words) runs(ctx context.Context, name string) ([]string, error) {
 	return words, err
 }
 
-// Inventories completes KIND/NAMESPACE/NAME of what has an inventory.
+// Inventories completes KIND/NAMESPACE/NAME of objects with an inventory.
 func Inventories(c *connection.Connection) cobra.CompletionFunc { return words{c}.completeInventories }
 
 func (c words) completeInventories(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {

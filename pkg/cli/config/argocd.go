@@ -16,15 +16,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Converted are the rules for what Applications and ApplicationSets ignore.
+// Converted are the rules converted from Applications and ApplicationSets.
 type Converted struct {
 	rules []*yaml.Node
-	// Left are the differences for which there is no rule, and Notes where a rule means
-	// something else than was written; each with its line.
+	// Left are the differences for which there is no rule; Notes say where a rule means something
+	// else. Each has its line.
 	Left, Notes []string
 }
 
-// rule is one of yield. Path is a text or a list of them.
+// rule is a yield rule. Path is a text or a list of texts.
 type rule struct {
 	Kind      string `yaml:"kind,omitempty"`
 	Namespace string `yaml:"namespace,omitempty"`
@@ -44,7 +44,7 @@ type ignored struct {
 	Managers     []string    `yaml:"managedFieldsManagers"`
 }
 
-// application is what is read of an Application and of an ApplicationSet.
+// application is the part of an Application or ApplicationSet that is read.
 type application struct {
 	Kind string `yaml:"kind"`
 	Spec struct {
@@ -58,7 +58,7 @@ type application struct {
 	Items []yaml.Node `yaml:"items"`
 }
 
-// Convert reads the documents of a file; those of other kinds are passed over.
+// Convert reads the documents of a file and skips other kinds.
 func Convert(file string, data []byte) (*Converted, error) {
 	c := &Converted{}
 	documents := yaml.NewDecoder(bytes.NewReader(data))
@@ -80,7 +80,7 @@ func Convert(file string, data []byte) (*Converted, error) {
 	}
 }
 
-// read adds the rules of a document, and reports whether it is one that may have some.
+// read adds the rules of a document, and reports whether it is of a kind that has some.
 func (c *Converted) read(file string, document *yaml.Node) (bool, error) {
 	var kind struct {
 		Kind string `yaml:"kind"`
@@ -174,10 +174,10 @@ func (c *Converted) rule(file string, item *yaml.Node, r rule) {
 	c.rules = append(c.rules, &node)
 }
 
-// Rules reports how many rules there are.
+// Rules returns the number of rules.
 func (c *Converted) Rules() int { return len(c.rules) }
 
-// YAML is the file.
+// YAML returns the rules as a file.
 func (c *Converted) YAML() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
@@ -186,10 +186,10 @@ func (c *Converted) YAML() ([]byte, error) {
 	return out.Bytes(), errors.Join(err, encoder.Close())
 }
 
-// anyItem is noted where a list item was named by its position: those move.
+// anyItem is noted where a list item was named by its position, which changes.
 const anyItem = "a position names another item once the list changes: the rule means every item"
 
-// pointer turns a JSON pointer into a path.
+// pointer converts a JSON pointer to a path.
 func pointer(text string) (path, note string, err error) {
 	rest, ok := strings.CutPrefix(text, "/")
 	if !ok {
@@ -213,8 +213,8 @@ func isPosition(part string) bool {
 	return err == nil || part == "-"
 }
 
-// The steps of the jq expressions that are paths: a field, any item, an item by position or by
-// the value of one of its fields.
+// The jq expressions that are paths: a field, any item, an item by position or by the value of one
+// of its fields.
 var (
 	jqField    = regexp.MustCompile(`^\.([A-Za-z_][A-Za-z0-9_]*)`)
 	jqQuoted   = regexp.MustCompile(`^\.?\[("(?:[^"\\]|\\.)*")\]|^\.("(?:[^"\\]|\\.)*")`)
@@ -224,13 +224,13 @@ var (
 	jqPipe     = regexp.MustCompile(`^\s*\|\s*(?:\.|$)`)
 )
 
-// errNotPlain: jq computes it.
+// errNotPlain: only jq can compute it.
 var errNotPlain = errors.New("not a plain path: write the rule by hand, or name the manager that sets it")
 
-// jq turns a jq expression into a path, if it is a plain one.
+// jq converts a jq expression to a path, if it is a plain one.
 func jq(text string) (path, note string, err error) {
 	rest := strings.TrimSpace(text)
-	// In brackets, an expression is the same.
+	// Brackets around an expression change nothing.
 	for strings.HasPrefix(rest, "(") && strings.HasSuffix(rest, ")") && !strings.ContainsAny(rest[1:len(rest)-1], "()") {
 		rest = strings.TrimSpace(rest[1 : len(rest)-1])
 	}
@@ -279,7 +279,7 @@ func jq(text string) (path, note string, err error) {
 	return checked(b.String(), note)
 }
 
-// checked is a path as it is written, if it is one.
+// checked returns the path in our spelling, if it is one.
 func checked(text, note string) (string, string, error) {
 	p, err := fieldpath.ParsePattern(text)
 	if err != nil {

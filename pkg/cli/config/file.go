@@ -1,6 +1,6 @@
-// Package config finds and reads k8sconnect.yaml, reports each fault with its place, and hands
-// its rules and defaults to the flags of a verb. It makes such rules of the fields that Argo CD
-// ignores.
+// Package config finds and reads k8sconnect.yaml, reports each fault with its place, and passes its
+// rules and defaults to the flags of a verb. It also converts the fields that Argo CD ignores to
+// rules.
 package config
 
 import (
@@ -23,12 +23,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// Expected is one value that a guard has to meet, and where it is written.
+// Expected is a value that a guard requires, and where it is written.
 type Expected struct{ Value, From string }
 
 // Settings are what a file sets for a context.
 type Settings struct {
-	// File is the one that was read; empty without any.
+	// File is the file that was read; empty for none.
 	File string
 	// Contexts are the patterns of the sections that apply.
 	Contexts []string
@@ -37,22 +37,21 @@ type Settings struct {
 	FieldManager string
 	AdoptFrom    []string
 	Recreate     []string
-	// Readiness is a file with rules.
+	// Readiness is a file with readiness rules.
 	Readiness string
-	// TimeoutFor are times as --timeout-for takes them.
+	// TimeoutFor are times as in --timeout-for.
 	TimeoutFor []string
-	// ExpectContext and ExpectCluster have to be met, each of them.
+	// ExpectContext and ExpectCluster must all match.
 	ExpectContext, ExpectCluster []Expected
 }
 
-// keys of a section, and of the file, in the order of the manual.
+// keys returns the keys of a section and of the file, in the order of the manual.
 func keys() []string {
 	return []string{"yield", "take", "adoptFrom", "recreate", "fieldManager", "readiness", "timeoutFor", "expect"}
 }
 
-// widening reports whether a key may widen what a run takes from others or deletes. Such a
-// key counts only in a file that the user named: a file that is merely found beside manifests
-// comes with them, from whoever wrote those.
+// widening reports whether a key may widen what a run takes or deletes. Such a key counts only in a
+// file that the user named: a file found beside manifests comes from whoever wrote those.
 func widening(key string) bool {
 	switch key {
 	case "take", "adoptFrom", "recreate", "fieldManager":
@@ -61,8 +60,8 @@ func widening(key string) bool {
 	return false
 }
 
-// Parse reads a file for the context of that name. named: the user named the file. It finds
-// fault with every section, whether it is one of the context or not.
+// Parse reads a file for the context of that name. named: the user named the file. It reports
+// faults of all sections, including those of other contexts.
 func Parse(file string, data []byte, context string, named bool) (*Settings, error) {
 	r := &reader{file: file}
 	s := &sections{reader: r, named: named, folder: filepath.Dir(file)}
@@ -79,7 +78,7 @@ func Parse(file string, data []byte, context string, named bool) (*Settings, err
 	return &out, errors.Join(r.faults...)
 }
 
-// sections reads what the file sets, for all contexts and for some.
+// sections reads the settings for all contexts and for some.
 type sections struct {
 	*reader
 	named  bool
@@ -92,7 +91,7 @@ func (s *sections) contexts(n *yaml.Node, context string, out *Settings) {
 			s.fault(f.key, "", "%q is not a pattern: it is empty, a bracket is open or empty, or a backslash ends it", f.name)
 			continue
 		}
-		section := &Settings{} // The others are read for their faults alone.
+		section := &Settings{} // Other contexts are only checked.
 		if text.Glob(f.name, context) {
 			section = out
 			out.Contexts = append(out.Contexts, f.name)
@@ -101,7 +100,7 @@ func (s *sections) contexts(n *yaml.Node, context string, out *Settings) {
 	}
 }
 
-// read adds what a section sets: lists grow, and a later value is the one that counts.
+// read adds a section's settings: lists grow, other values replace earlier ones.
 func (s *sections) read(section []field, out *Settings) {
 	for _, f := range section {
 		if widening(f.name) && !s.named {
@@ -140,8 +139,8 @@ func (s *sections) read(section []field, out *Settings) {
 	}
 }
 
-// readiness names a file beside this one. One that was found may not name others elsewhere:
-// what cannot be read as rules is quoted in errors.
+// readiness names a file beside this one. A file that was found may not name one elsewhere, because
+// errors quote what cannot be read as rules.
 func (s *sections) readiness(f field, out *Settings) {
 	path, ok := s.text(f.name, f.value)
 	if !ok {
@@ -190,7 +189,7 @@ func (s *sections) expect(f field, out *Settings) {
 	}
 }
 
-// rules reads a list of rules. otherwise is the manager of those that name none.
+// rules reads a list of rules. otherwise is the default manager.
 func (s *sections) rules(f field, otherwise string) []predict.Choice {
 	var all []predict.Choice
 	for _, item := range s.list(f.name, f.value) {
@@ -271,12 +270,12 @@ func (s *sections) paths(n *yaml.Node) []fieldpath.Pattern {
 	return all
 }
 
-// longest is how many bytes a file may have.
+// longest is the largest file size in bytes.
 const longest = 1 << 20
 
-// find returns the file beside the input; empty if there is none. Beside a file is its
-// folder, beside a folder the folder itself; a URL and standard input have no place. A file
-// speaks for the whole run, so it has to be beside everything that has a place.
+// find returns the file beside the input; empty if there is none. Beside a file means in its
+// folder, beside a folder in it; a URL and standard input have no place. The file configures the
+// whole run, so all inputs with a place must share it.
 func find(filenames []string, kustomize string) (string, error) {
 	if kustomize != "" {
 		filenames = []string{kustomize}
@@ -320,8 +319,8 @@ func choose(file string) string {
 	return "name the one that counts with --config=" + text.ShellQuote(file) + ", or use none with --config="
 }
 
-// isOurs reports whether there is a file, and it is none that Kubernetes is to have. Rules that
-// cannot be read are not the same as none, so whatever else has that name is a fault.
+// isOurs reports whether the file exists and is no Kubernetes manifest. Any other content is ours,
+// since unreadable rules must not pass for none.
 func isOurs(file string) (bool, error) {
 	info, err := os.Stat(file)
 	switch {
@@ -345,12 +344,12 @@ func isOurs(file string) (bool, error) {
 		APIVersion yaml.Node `yaml:"apiVersion"`
 		Kind       yaml.Node `yaml:"kind"`
 	}
-	_ = yaml.Unmarshal(data, &top) // A text that is not YAML is ours: Parse reports its fault.
+	_ = yaml.Unmarshal(data, &top) // Text that is not YAML is ours: Parse reports its fault.
 	return top.APIVersion.IsZero() && top.Kind.IsZero(), nil
 }
 
-// orNone is advice about what is no manifest. Not about a pipe, say: without a file of rules, the
-// folder is still read with all that is in it.
+// orNone is advice about a file that is no manifest. It does not fit a pipe: without the file of
+// rules, the folder with the pipe is still read.
 const orNone = "remove it, or use none with --config="
 
 func unfit(file, what, advice string) error {

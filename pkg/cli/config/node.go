@@ -20,7 +20,7 @@ type Error struct {
 	File         string
 	Line, Column int
 	Err          error
-	// Advice is what to do about it; empty if the error says it.
+	// Advice is the remedy; empty if the error says it.
 	Advice string
 }
 
@@ -38,33 +38,33 @@ func (e *Error) place() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint says what to do about it, or where it is described what may be in the file.
+// Hint returns the advice, or where the format is described.
 func (e *Error) Hint() string { return cmp.Or(e.Advice, "see: "+build.Page("config.md")) }
 
-// reader reads the nodes of a file, and collects what is wrong with them.
+// reader reads the nodes of a file and collects their faults.
 type reader struct {
 	file   string
 	faults []error
-	// seen counts the keys and items that were read, those behind an alias each time.
+	// seen counts the keys and items read, those behind an alias each time.
 	seen int
 }
 
-// mostSeen is how many keys and items a file may have. Aliases of aliases make any number of them
-// out of a few bytes.
+// mostSeen is the largest number of keys and items. Aliases of aliases make any number of them out
+// of a few bytes.
 const mostSeen = 100_000
 
-// see counts what is below a node, and reports whether that is still to be read.
+// see counts what is below a node, and reports whether to read on.
 func (r *reader) see(n *yaml.Node) bool {
 	if r.seen+len(n.Content) > mostSeen {
 		r.fault(n, "", "the file has more than %d keys and items up to here, those behind aliases counted each time", mostSeen)
-		r.seen = mostSeen + 1 // Its consequences are no faults.
+		r.seen = mostSeen + 1 // Consequences are no faults.
 		return false
 	}
 	r.seen += len(n.Content)
 	return true
 }
 
-// mostFaults is the number of faults that are reported, the first ones.
+// mostFaults is how many faults are reported.
 const mostFaults = 20
 
 func (r *reader) fault(at *yaml.Node, advice, format string, args ...any) {
@@ -77,12 +77,12 @@ func (r *reader) fault(at *yaml.Node, advice, format string, args ...any) {
 	r.faults = append(r.faults, &Error{File: r.file, Line: at.Line, Column: at.Column, Err: fmt.Errorf(format, args...), Advice: advice})
 }
 
-// place is where a node is.
+// place returns the file and line of a node.
 func (r *reader) place(at *yaml.Node) string {
 	return (&Error{File: r.file, Line: at.Line, Column: at.Column}).place()
 }
 
-// root returns the mapping that the file is; nil where it is at fault.
+// root returns the mapping at the top of the file; nil if there is a fault.
 func (r *reader) root(data []byte) *yaml.Node {
 	var document, second yaml.Node
 	documents := yaml.NewDecoder(bytes.NewReader(data))
@@ -101,8 +101,8 @@ func (r *reader) root(data []byte) *yaml.Node {
 	return document.Content[0]
 }
 
-// syntaxOf places what the YAML parser says: it has no column, and the line in its text alone,
-// from the second one on.
+// syntaxOf adds the place to a YAML error, which has no column, and a line only from the second one
+// on.
 func syntaxOf(file string, data []byte, err error) error {
 	e := &Error{File: file, Err: err}
 	words := strings.TrimPrefix(err.Error(), "yaml: ")
@@ -121,7 +121,7 @@ type field struct {
 	key, value *yaml.Node
 }
 
-// fields returns the keys of a mapping in order. Each must be known, and have a value.
+// fields returns the keys of a mapping in order, each known and with a value.
 func (r *reader) fields(n *yaml.Node, what string, known []string) []field {
 	n = resolved(n)
 	if n.Kind != yaml.MappingNode {
@@ -132,7 +132,7 @@ func (r *reader) fields(n *yaml.Node, what string, known []string) []field {
 		return nil
 	}
 	var all []field
-	names := map[string]bool{} // of all: a hostile file has a hundred thousand
+	names := map[string]bool{} // A hostile file has a hundred thousand.
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		f := field{name: n.Content[i].Value, key: n.Content[i], value: resolved(n.Content[i+1])}
 		switch {
@@ -157,7 +157,7 @@ func nearest(name string, known []string) string {
 	return "the keys are " + strings.Join(known, ", ")
 }
 
-// resolved is a node, or the one that an alias stands for.
+// resolved returns the node, or the one that its alias names.
 func resolved(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -165,7 +165,7 @@ func resolved(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// text returns a scalar; what is not a text in YAML has to be in quotes.
+// text returns a scalar. Anything that is not text in YAML needs quotes.
 func (r *reader) text(what string, n *yaml.Node) (string, bool) {
 	n = resolved(n)
 	switch {

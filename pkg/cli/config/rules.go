@@ -21,28 +21,27 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// Rules hear what choices decide in a run. A nil *Rules hears nothing.
+// Rules records what choices decide in a run. A nil *Rules records nothing.
 type Rules struct {
 	predictor predict.Predictor
 	explain   bool
 
 	mu sync.Mutex
-	// looked: the run came to its objects, so that there was something to decide.
+	// looked: the run evaluated objects, so that there was something to decide.
 	looked bool
-	// matched are the places of rules that spoke of something.
+	// matched are the places of rules that matched.
 	matched   map[string]bool
 	decisions map[decided]predict.Decision
 }
 
-// decided is what a decision is about. An object may be looked at more than once; the last
-// look counts.
+// decided identifies a decision. An object may be evaluated more than once; the last one counts.
 type decided struct {
 	ref                object.Ref
 	path, choice, said string
 }
 
-// Ruled gives a predictor the rules of the file. Decisions are recorded only if there are any rules, or
-// if they are to be explained.
+// Ruled gives a predictor the rules of the file. It records decisions only if there are rules or
+// the decisions are to be explained.
 func Ruled(s *Settings, explain bool, predictor *predict.Predictor) *Rules {
 	predictor.Standing = s.Rules
 	if len(s.Rules.Take)+len(s.Rules.Yield) == 0 && !explain {
@@ -64,12 +63,11 @@ func (r *Rules) hear(d predict.Decision) {
 	r.decisions[decided{d.Ref, d.Path.String(), d.Choice, d.Said}] = d
 }
 
-// Watch tells what decided about which path, if that is to be explained, and warns of the rules
-// that matched nothing; beside are objects of the input that the run leaves out, of which a rule
-// may speak as well. end is how the run ended, and is returned. A run that ends in conflicts or
-// differences wants the warning most: a slip in a rule may be the cause. A run that was cut off
-// reports nothing, and where an object was not read, rules that depend on its owners are not
-// reported.
+// Watch reports which choice decided which path, if that is to be explained, and warns of rules
+// that matched nothing. beside returns objects of the input that the run left out, which a rule may
+// match as well. end is how the run ended, and is returned: a run with conflicts or differences
+// needs the warning most, since a slip in a rule may be the cause. An interrupted run reports
+// nothing. Where an object was not read, rules that depend on its owners are not reported.
 func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.Event), end error) error {
 	if r == nil {
 		return end
@@ -99,7 +97,7 @@ func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.E
 	return end
 }
 
-// report tells what decided, an object after the other.
+// report emits the decisions, object by object.
 func (r *Rules) report(emit func(event.Event)) {
 	r.mu.Lock()
 	sorted := r.sorted()
@@ -115,13 +113,13 @@ func (r *Rules) report(emit func(event.Event)) {
 	}
 }
 
-// asWritten is the choice that decided, without what it was said with.
+// asWritten returns the choice as it is written in a rule or flag.
 func asWritten(d predict.Decision) string {
 	choice := strings.TrimPrefix(d.Choice, "annotation "+d.Said+": ")
 	return strings.TrimPrefix(choice, d.Said+"=")
 }
 
-// sorted are the decisions by objects and their paths.
+// sorted returns the decisions by object and path.
 func (r *Rules) sorted() []predict.Decision {
 	return slices.SortedFunc(maps.Values(r.decisions), func(a, b predict.Decision) int {
 		return cmp.Or(strings.Compare(a.Ref.String(), b.Ref.String()), a.Ref.Compare(b.Ref), a.Path.Compare(b.Path),
@@ -129,8 +127,8 @@ func (r *Rules) sorted() []predict.Decision {
 	})
 }
 
-// Explain says which choice decided which path, an object after the other. A run that ended before
-// its objects reports nothing.
+// Explain prints which choice decided which path, object by object. A run that ended before it
+// evaluated any prints nothing.
 func (r *Rules) Explain(w io.Writer) {
 	if r == nil || !r.explain {
 		return
@@ -146,7 +144,7 @@ func (r *Rules) Explain(w io.Writer) {
 	}
 }
 
-// by is what decided, as a person can find it.
+// by names the source of a decision for a person.
 func by(d predict.Decision) string {
 	switch {
 	case d.Said == "":
@@ -157,7 +155,7 @@ func by(d predict.Decision) string {
 	return d.Said + " (" + d.Choice + ")"
 }
 
-// Flags are the flags about rules and defaults.
+// Flags are the flags for rules and defaults.
 type Flags struct{ file string }
 
 const fileFlag = "config"
@@ -168,9 +166,9 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename(fileFlag, "yaml", "yml")
 }
 
-// Read reads the file that is named, or else the one beside the input, and says on stderr that it
-// is used. Its settings stand in for flags that were not given; a guard of the file has to be met
-// beside those of the flags. Without a file, nothing is set.
+// Read reads the named file, or else the one beside the input, and reports on stderr that it is
+// used. Its settings replace flags that were not given; its guards add to those of the flags.
+// Without a file, nothing is set.
 func (f *Flags) Read(in verb.Invocation, filenames []string, kustomize string) (*Settings, error) {
 	flags := in.Cmd.Flags()
 	file, named := f.file, flags.Changed(fileFlag)
@@ -205,7 +203,7 @@ func (f *Flags) Read(in verb.Invocation, filenames []string, kustomize string) (
 	return s, s.onto(flags)
 }
 
-// String is the file, with the sections of it that apply.
+// String returns the file and its sections that apply.
 func (s *Settings) String() string {
 	if len(s.Contexts) == 0 {
 		return s.File
@@ -213,9 +211,9 @@ func (s *Settings) String() string {
 	return s.File + ", with its section for " + strings.Join(s.Contexts, ", ")
 }
 
-// onto sets the flags of a verb that were not given. They do not count as given by that.
-// Whose fields become ours is a migration in the file: it happens with our first apply of an
-// object, and client-side apply's go along.
+// onto sets the flags of a verb that were not given, without marking them as given. Adoption in the
+// file is a migration: it happens with our first apply of an object, and includes client-side
+// apply.
 func (s *Settings) onto(flags *pflag.FlagSet) error {
 	set := func(name string, values ...string) error {
 		flag := flags.Lookup(name)

@@ -37,13 +37,12 @@ func decodeObject(r io.Reader) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// withheld replaces what the server said of a Secret that we cannot read.
+// withheld replaces the server's text about a Secret that we cannot read.
 const withheld = "(withheld: it may quote values of this Secret, which cannot be read)"
 
-// censor returns a function that masks what the server says in answer to a request. A
-// refusal of our credentials or permissions comes before the server looks at the object,
-// and so does one to read it: neither quotes it. Any other failed read may quote
-// anything.
+// censor returns a function that masks the text of an answer. A refusal of our credentials or
+// permissions precedes any look at the object, as does a refused read, and quotes nothing of it.
+// Any other failed read may quote anything.
 func (t *maskingTransport) censor(req *http.Request, status int, sent *unstructured.Unstructured) func(string) string {
 	if sent != nil {
 		t.vault.Learn(sent.Object)
@@ -71,8 +70,8 @@ func (t *maskingTransport) censor(req *http.Request, status int, sent *unstructu
 	}
 }
 
-// live reads the Secret of a request as it is now; nil if it does not exist. refusal is
-// the server's answer if we may not read it.
+// live reads the Secret of a request; nil if it does not exist. refusal is the server's answer if
+// we may not read it.
 func (t *maskingTransport) live(req *http.Request) (live *unstructured.Unstructured, refusal string, err error) {
 	get, err := http.NewRequestWithContext(req.Context(), http.MethodGet, req.URL.String(), nil)
 	if err != nil {
@@ -104,8 +103,7 @@ func (t *maskingTransport) live(req *http.Request) (live *unstructured.Unstructu
 	return live, "", nil
 }
 
-// maskWarnings masks the texts of warnings. A header that is not a warning is never
-// shown.
+// maskWarnings masks the texts of warnings, and drops headers that are no warnings.
 func maskWarnings(header http.Header, say func(string) string) {
 	warnings, _ := utilnet.ParseWarningHeaders(header.Values("Warning"))
 	header.Del("Warning")
@@ -116,8 +114,8 @@ func maskWarnings(header http.Header, say func(string) string) {
 	}
 }
 
-// withMaskedBody masks the text of an error response. A body that is not a Kubernetes
-// Status is masked as plain text.
+// withMaskedBody masks the text of an error response. A body that is no Kubernetes Status is masked
+// as plain text.
 func withMaskedBody(resp *http.Response, say func(string) string) (*http.Response, error) {
 	body, readErr := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
@@ -142,7 +140,7 @@ func withMaskedBody(resp *http.Response, say func(string) string) (*http.Respons
 	return resp, nil
 }
 
-// ending ends a body as another one ended.
+// ending ends a body with the error of another one.
 type ending struct{ err error }
 
 func (e *ending) Read([]byte) (int, error) {
@@ -152,8 +150,8 @@ func (e *ending) Read([]byte) (int, error) {
 	return 0, e.err
 }
 
-// learningBody learns from a body that is read through it, before its reader knows that
-// it has all of an object: at the end, or of a watch at the end of each line.
+// learningBody learns Secret values from a body before its reader has all of an object: at the end,
+// or for a watch at the end of each line.
 type learningBody struct {
 	io.ReadCloser
 	vault  *redact.Vault
@@ -184,14 +182,14 @@ func (b *learningBody) learn(text []byte) {
 	if json.Unmarshal(text, &fields) != nil {
 		return
 	}
-	if inner, ok := fields["object"].(map[string]any); ok && fields["type"] != nil { // an event of a watch
+	if inner, ok := fields["object"].(map[string]any); ok && fields["type"] != nil { // An event of a watch.
 		fields = inner
 	}
 	b.vault.Learn(fields)
 }
 
-// Writers returns stdout and stderr behind a last mask, below all that is masked earlier:
-// no value that the vault knows gets through. flush writes what is held back.
+// Writers returns stdout and stderr behind a last mask: no value that the vault knows gets through,
+// whatever was masked before. flush writes what is held back.
 func Writers(vault *redact.Vault, stdout, stderr io.Writer) (out, errOut io.Writer, flush func()) {
 	first, second := vault.Writer(stdout), vault.Writer(stderr)
 	return first, second, func() {
@@ -199,7 +197,7 @@ func Writers(vault *redact.Vault, stdout, stderr io.Writer) (out, errOut io.Writ
 	}
 }
 
-// Bare returns the writer below a mask, for callers that check whether it is a terminal.
+// Bare returns the writer below the mask, to check whether it is a terminal.
 func Bare(w io.Writer) io.Writer {
 	for {
 		wrapped, ok := w.(interface{ Unwrap() io.Writer })

@@ -25,8 +25,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Connect creates the client of a run, which reports its events to emit, and verifies that the
-// cluster is the expected one.
+// Connect creates the client of a run, which sends its events to emit, and checks that the cluster
+// is the expected one.
 func (c *Connection) Connect(ctx context.Context, run string, concurrency int, emit func(event.Event)) (*client.Client, error) {
 	config, err := c.restConfig()
 	if err != nil {
@@ -80,8 +80,8 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 	return client, c.expectedCluster(ctx, client)
 }
 
-// credentials returns the program of the kubeconfig that gives credentials; empty for none, and
-// for one that may ask the user, as client-go decides that.
+// credentials returns the kubeconfig's credential program; empty for none, and for one that may ask
+// the user (as client-go decides).
 func credentials(config *rest.Config) string {
 	exec := config.ExecProvider
 	if exec == nil || exec.InteractiveMode != clientcmdapi.NeverExecInteractiveMode && term.IsTerminal(int(os.Stdin.Fd())) {
@@ -90,15 +90,15 @@ func credentials(config *rest.Config) string {
 	return exec.Command
 }
 
-// OpenEarly begins to open the connection to the cluster, for a run that has something else to do
-// first. It reports whether it did: not where a connection takes more than TCP and TLS, such as a
-// program that asks the user for credentials. A fault of its configuration is an error of Connect.
+// OpenEarly begins to open the connection for a run that does something else first. It returns
+// false if the connection needs more than TCP and TLS, such as a credential program that asks the
+// user. Connect reports a fault of the configuration.
 func (c *Connection) OpenEarly() bool {
 	config, err := c.restConfig()
 	return err == nil && c.opening.OpenEarly(config)
 }
 
-// Quick makes a client that does not wait for a server that is away.
+// Quick returns a client that does not wait for an unreachable server.
 func (c *Connection) Quick(ctx context.Context) (*client.Client, error) {
 	if err := c.checkGuards(); err != nil {
 		return nil, err
@@ -114,15 +114,15 @@ func (c *Connection) Quick(ctx context.Context) (*client.Client, error) {
 	return client, c.expectedCluster(ctx, client)
 }
 
-// Patient returns the same connection for a run that outlives an outage of that length. A
-// webhook that does not answer is no outage.
+// Patient returns the same connection for a run that outlives an outage of that length. A webhook
+// that does not answer is no outage.
 func (c *Connection) Patient(outage time.Duration) *Connection {
 	patient := *c
 	patient.outage = outage
 	return &patient
 }
 
-// lacks says that we may not list or watch objects, and what follows from that.
+// lacks names the missing right to list or watch, and its consequence.
 func lacks(kind object.Kind, namespace, verb string) string {
 	what := kind.GVR().GroupResource().String()
 	if kind.Namespaced && namespace != "" {
@@ -144,8 +144,8 @@ func (c *Connection) restConfig() (*rest.Config, error) {
 	if err != nil {
 		return nil, c.explain(err)
 	}
-	// Without any configuration, client-go falls back to a port on which no API server
-	// has listened for years.
+	// Without any configuration, client-go uses a port on which API servers have not listened for
+	// years.
 	if raw, err := c.config.ToRawKubeConfigLoader().RawConfig(); err == nil && len(raw.Clusters) == 0 &&
 		*c.config.APIServer == "" && config.Host == clientcmd.ClusterDefaults.Server {
 		return nil, &object.HintedError{
@@ -159,7 +159,7 @@ func (c *Connection) restConfig() (*rest.Config, error) {
 	return config, checkAddress(config)
 }
 
-// userAgent identifies us, and the verb, in the server's audit log.
+// userAgent names us and the verb in the server's audit log.
 func userAgent(version, verb string) string {
 	if verb == cobra.ShellCompRequestCmd || verb == cobra.ShellCompNoDescRequestCmd {
 		verb = "completion"
@@ -167,8 +167,8 @@ func userAgent(version, verb string) string {
 	return fmt.Sprintf("kubectl-k8sconnect/%s (%s/%s) %s", strings.Trim(version, "()"), runtime.GOOS, runtime.GOARCH, verb)
 }
 
-// checkAddress rejects a server address that no request can be sent to; net/http's own
-// error names neither the kubeconfig nor the remedy.
+// checkAddress rejects a server address to which no request can be sent. net/http's error would
+// name neither the kubeconfig nor a remedy.
 func checkAddress(config *rest.Config) error {
 	url, _, err := rest.DefaultServerUrlFor(config)
 	if err == nil && (url.Scheme == "https" || url.Scheme == "http") {
@@ -180,10 +180,9 @@ func checkAddress(config *rest.Config) error {
 	}
 }
 
-// Transport learns the values of Secrets from the server's answers, before any other code
-// reads them. It masks what the server says about a Secret (an error, a warning) at once,
-// short values included. Masking requires what the server has of the Secret, so it reads
-// that; if it cannot, it withholds the whole text.
+// Transport learns the values of Secrets from the server's answers before other code reads them,
+// and masks the server's texts about a Secret (errors, warnings) at once, short values included.
+// For that it reads the Secret; if it cannot, it withholds the whole text.
 //
 // base precedes every path on the server.
 func Transport(next http.RoundTripper, vault *redact.Vault, base string) http.RoundTripper {
@@ -223,9 +222,8 @@ func (t *maskingTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	return resp, nil
 }
 
-// isAboutSecrets reports whether a request to a server whose paths are below base is
-// about Secrets of the core group. For a redirected request, whose base is unknown, it
-// reports whether it may be.
+// isAboutSecrets reports whether a request concerns Secrets of the core group, on a server with
+// paths below base. For a redirected request, whose base is unknown, it reports whether it may.
 func isAboutSecrets(base, path string) bool {
 	if below, ours := strings.CutPrefix(path, base+"/"); ours {
 		version, found := strings.CutPrefix(below, "api/")
@@ -235,7 +233,7 @@ func isAboutSecrets(base, path string) bool {
 		if _, rest, found = strings.Cut(rest, "/api/"); found && isSecretsPath(rest) {
 			return true
 		}
-		rest = "/" + rest // The slash may belong to the next one, too.
+		rest = "/" + rest // The slash may also belong to the next part.
 	}
 	return false
 }

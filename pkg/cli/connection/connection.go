@@ -1,10 +1,7 @@
-// Package connection keeps the values of Secrets out of everything that a run writes and that
-// is not an engine's event: answers of the server, logs of libraries, and stdout and
-// stderr as a whole. It stores the values that it learns in a vault (package redact),
-// which does the masking.
-// Package connection takes a call of the plugin to a cluster: the flags that every verb
-// takes, the kubeconfig, the guards that refuse an unexpected cluster, and the resulting
-// client. Printed commands get these flags too, so that they can be pasted.
+// Package connection connects a call of the plugin to a cluster: the flags that every verb has, the
+// kubeconfig, the guards that refuse an unexpected cluster, and the client. It also masks the
+// values of Secrets in answers of the server, logs of libraries, stdout and stderr, with the vault
+// of package redact. Start with [New] and [Connection.Connect].
 package connection
 
 import (
@@ -33,24 +30,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Connection holds the flags that every verb takes: which cluster, as which user, and for
-// how long.
+// Connection holds the flags that every verb has: which cluster, as which user, for how long.
 type Connection struct {
 	// Verb is the verb that the user called.
 	Verb string
-	// Verbosity and Color say how much to print, and whether in colour.
+	// Verbosity and Color control how much is printed, and whether in colour.
 	Verbosity int
 	Color     string
-	// Vault learns the values of Secrets as they come by.
+	// Vault learns the values of Secrets.
 	Vault *redact.Vault
-	// Run is the id under which requests are sent; empty until there are any. RunTold:
-	// it was printed.
+	// Run is the id under which requests are sent; empty before the first. RunTold: it was printed.
 	Run     string
 	RunTold bool
-	// Warned counts the server's warnings that were shown, for all clients of the run.
+	// Warned counts the server's warnings that were shown by all clients of the run.
 	Warned *atomic.Int64
-	// Guard decides whether a write may leave, of all clients that are made from then on;
-	// nil lets all of them pass.
+	// Guard may refuse the writes of clients that are made from now on; nil refuses none.
 	Guard transport.Guard
 
 	runID   string
@@ -62,17 +56,17 @@ type Connection struct {
 
 	config        *genericclioptions.ConfigFlags
 	serverTimeout time.Duration
-	// outage is how long the server may be away, if that is longer.
+	// outage overrides how long the server may be unreachable, if that is longer.
 	outage  time.Duration
 	timeout time.Duration
-	// flags are those of every verb, as they were typed.
+	// flags are the flags of every verb, as typed.
 	flags *pflag.FlagSet
-	// ended returns why the run is over, and nil while it is not; it is nil before the
-	// run begins.
+	// ended returns why the run is over; nil while it is not. The function is nil before the run
+	// begins.
 	ended func() error
-	// expected are what guards expect beside their flags and variables.
+	// expected are expectations from elsewhere than flags and variables.
 	expected map[string][]expectation
-	// recognised: this is the cluster that was expected.
+	// recognised: the cluster is the expected one.
 	recognised bool
 }
 
@@ -80,15 +74,14 @@ type Connection struct {
 func New(vault *redact.Vault) *Connection {
 	config := genericclioptions.NewConfigFlags(true)
 	if !filepath.IsAbs(*config.CacheDir) && os.Getenv("KUBECACHEDIR") == "" {
-		// Without a home, kubectl's default is below the working folder: most often a
-		// repository, in a pipeline, where the cache goes unnoticed and is committed.
+		// Without a home directory, kubectl's default is below the working folder: in a pipeline,
+		// most often a repository, to which the cache would be committed.
 		*config.CacheDir = ""
 	}
 	return &Connection{config: config, Vault: vault, Warned: new(atomic.Int64), sent: new(atomic.Int64), opening: new(transport.Opening)}
 }
 
-// Begin prepares what every verb needs before it works: log verbosity and the
-// bound on the whole run.
+// Begin prepares what every verb needs: log verbosity and the bound on the whole run.
 func (c *Connection) Begin(ctx context.Context, stderr io.Writer) (context.Context, context.CancelFunc, error) {
 	if err := Log(stderr, c.Vault, c.Verbosity); err != nil {
 		return nil, nil, err
@@ -103,7 +96,7 @@ func (c *Connection) Begin(ctx context.Context, stderr io.Writer) (context.Conte
 	return ctx, cancel, nil
 }
 
-// Over returns why the run is over, and nil while it is not.
+// Over returns why the run is over; nil while it is not.
 func (c *Connection) Over() error {
 	if c.ended == nil {
 		return nil
@@ -111,7 +104,7 @@ func (c *Connection) Over() error {
 	return c.ended()
 }
 
-// OverError says that the time of the whole run is over.
+// OverError says that --timeout has expired.
 type OverError struct{ timeout time.Duration }
 
 func (e *OverError) Error() string {
@@ -123,8 +116,7 @@ type expectation struct{ from, value string }
 
 func (e expectation) String() string { return e.from + "=" + text.ShellQuote(e.value) }
 
-// RunID is the flag that names a run. It names and decides nothing, which is why the
-// environment may set it too.
+// RunID is the flag that names a run. It decides nothing, so the environment may set it too.
 const RunID = "run-id"
 
 func (c *Connection) addRun(flags *pflag.FlagSet) {
@@ -132,7 +124,7 @@ func (c *Connection) addRun(flags *pflag.FlagSet) {
 		"Name of the run in output, Audit-IDs, locks and Events, such as the ID of a CI job, the same for its retries; also $"+variable(RunID))
 }
 
-// givenRun is the id from the command line or the environment; empty if there is none.
+// givenRun returns the id from the command line or the environment; empty if there is none.
 func (c *Connection) givenRun() (id, from string) {
 	if c.runID == "" && os.Getenv(variable(RunID)) != "" {
 		return os.Getenv(variable(RunID)), variable(RunID)
@@ -140,7 +132,7 @@ func (c *Connection) givenRun() (id, from string) {
 	return c.runID, "--" + RunID
 }
 
-// checkRun rejects an id that is not valid everywhere it has to appear.
+// checkRun rejects an id that is not valid wherever it appears.
 func (c *Connection) checkRun() error {
 	id, from := c.givenRun()
 	switch {
@@ -152,14 +144,14 @@ func (c *Connection) checkRun() error {
 	return nil
 }
 
-// NewRun returns the id of a run: the given one, or a fresh one.
+// NewRun returns the given id of the run, or a fresh one.
 func (c *Connection) NewRun() string {
 	id, _ := c.givenRun()
 	return cmp.Or(id, ulid.Make().String())
 }
 
-// Call distinguishes this process from others of the same run, such as retries: the run's
-// id and a unique suffix. Requests are numbered below it. It is empty if there is no run.
+// Call identifies this process among those of the same run, such as retries: the run's id and a
+// unique suffix, to which requests add a number. It is empty without a run.
 func (c *Connection) Call() string {
 	if id, _ := c.givenRun(); c.Run == "" || c.Run != id {
 		return c.Run
@@ -167,11 +159,11 @@ func (c *Connection) Call() string {
 	return c.Run + "-" + c.Process()
 }
 
-// Process is a text that no other process has.
+// Process returns a text that is unique to this process.
 func (c *Connection) Process() string {
 	if c.process == "" {
 		id := ulid.Make().String()
-		const random = 10 // characters, of five bits each
+		const random = 10 // Each has five bits.
 		c.process = id[len(id)-random:]
 	}
 	return c.process
@@ -209,7 +201,7 @@ func (c *Connection) explain(err error) error {
 	return fmt.Errorf("kubeconfig: %w", err)
 }
 
-// contextName returns the context that is used: the flag's, else the kubeconfig's.
+// contextName returns the context from the flag, or else from the kubeconfig.
 func (c *Connection) contextName(raw api.Config) string {
 	if *c.config.Context != "" {
 		return *c.config.Context
@@ -224,14 +216,13 @@ func orNone(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Namespace returns the namespace for objects that name none, and whether the
-// user asked for it with -n.
+// Namespace returns the namespace for objects without one, and whether the user set it with -n.
 func (c *Connection) Namespace() (name string, enforced bool, err error) {
 	name, enforced, err = c.config.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return name, enforced, c.explain(err)
 	}
-	// It becomes part of the requests' paths: "..", there, is all namespaces.
+	// It becomes part of a request's path, where ".." would be all namespaces.
 	if faults := content.IsPathSegmentName(name); len(faults) > 0 {
 		return name, enforced, fmt.Errorf("%q: a namespace %s", name, faults[0])
 	}

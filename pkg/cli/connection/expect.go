@@ -26,8 +26,7 @@ const (
 	ExpectCluster = "expect-cluster"
 )
 
-// guards are the only flags that the environment may set too, because all they can do is
-// refuse.
+// guards are the only flags that the environment may set too, because they can only refuse.
 func guards() []string { return []string{ExpectContext, ExpectCluster} }
 
 // variable returns the environment variable that sets a guard.
@@ -42,8 +41,8 @@ func (c *Connection) addGuards(flags *pflag.FlagSet) {
 		"Refuse any cluster whose kube-system namespace has another UID; also $"+variable(ExpectCluster))
 }
 
-// expectations are the values of a guard on the command line, in the environment and in a
-// file: all have to be met, so that none removes another's demand.
+// expectations returns the values of a guard from the command line, the environment and the file.
+// All must match, so that none overrides another.
 func (c *Connection) expectations(flag string) []expectation {
 	var all []expectation
 	if f := c.flags.Lookup(flag); f.Changed {
@@ -55,10 +54,10 @@ func (c *Connection) expectations(flag string) []expectation {
 	return append(all, c.expected[flag]...)
 }
 
-// ExpectContext adds an expectation of the context, with where it is written.
+// ExpectContext adds an expected context, with its source.
 func (c *Connection) ExpectContext(from, glob string) { c.expect(ExpectContext, from, glob) }
 
-// ExpectCluster adds an expectation of the cluster, with where it is written.
+// ExpectCluster adds an expected cluster, with its source.
 func (c *Connection) ExpectCluster(from, uid string) { c.expect(ExpectCluster, from, uid) }
 
 func (c *Connection) expect(flag, from, value string) {
@@ -68,7 +67,7 @@ func (c *Connection) expect(flag, from, value string) {
 	c.expected[flag] = append(c.expected[flag], expectation{from, value})
 }
 
-// ContextName returns the name of the context in use; empty where there is none, as in a pod.
+// ContextName returns the context in use; empty if there is none, as in a Pod.
 func (c *Connection) ContextName() (string, error) {
 	raw, err := c.config.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
@@ -77,8 +76,7 @@ func (c *Connection) ContextName() (string, error) {
 	return c.contextName(raw), nil
 }
 
-// checkGuards rejects guards that guard nothing. An empty one is most likely a variable
-// that a script did not set.
+// checkGuards rejects empty guards: most likely a script's variable is not set.
 func (c *Connection) checkGuards() error {
 	var errs []error
 	for _, flag := range guards() {
@@ -141,13 +139,12 @@ func contextHint(raw api.Config, want expectation) string {
 	return "choose it with --context: " + strings.Join(known, ", ")
 }
 
-// Recognises reports whether Connect will ask the cluster which one it is.
+// Recognises reports whether Connect will check the cluster's identity.
 func (c *Connection) Recognises() bool {
 	return len(c.expectations(ExpectCluster)) > 0 && !c.recognised
 }
 
-// expectedCluster refuses a cluster that was not expected, by the first request of
-// all. A cluster that cannot be recognised is refused too.
+// expectedCluster refuses an unexpected or unidentifiable cluster, with the first request of all.
 func (c *Connection) expectedCluster(ctx context.Context, client *client.Client) error {
 	if !c.Recognises() {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// AddFlags adds the flags to those of a command; they are read from there.
+// AddFlags adds the flags to a command, and reads them from there.
 func (c *Connection) AddFlags(flags *pflag.FlagSet) {
 	c.config.AddFlags(flags)
 	c.flags = flags
@@ -29,7 +29,7 @@ func (c *Connection) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Color, "color", "auto", "When to use colour: auto, always or never")
 }
 
-// CommonFlags are those that help explains with every command.
+// CommonFlags are the flags that the help of every verb explains.
 func CommonFlags() []string {
 	return []string{"namespace", "context", "kubeconfig", ExpectContext, ExpectCluster, "server-timeout", "timeout", RunID, "color", "v"}
 }
@@ -37,7 +37,7 @@ func CommonFlags() []string {
 // Check rejects flags with invalid values.
 func (c *Connection) Check() error {
 	var errs []error
-	// Where a verb waits, 0 is not to wait. A run takes time, whatever it does.
+	// Where a verb waits, 0 means not to wait. Here it would end every run.
 	if f := c.flags; f != nil && c.timeout == 0 && f.Changed("timeout") {
 		errs = append(errs, &object.HintedError{Err: errors.New("--timeout=0 leaves the run no time"), Advice: "leave it out for no limit"})
 	}
@@ -47,20 +47,20 @@ func (c *Connection) Check() error {
 	return errors.Join(append(errs, c.checkRun(), c.checkGuards())...)
 }
 
-// These are the things that a flag may decide.
+// These are the effects of a flag.
 const (
-	// neither: the flag does not affect where a command acts, or as which user.
+	// neither: it affects neither the cluster nor the user.
 	neither = iota
 	theCluster
 	whomToActAs
-	// hidden: the flag affects the cluster, but its value must not be shown.
+	// hidden: it affects the cluster or the user, and its value must not be shown.
 	hidden
-	// guard: it refuses some clusters, and only this plugin knows it.
+	// guard: it refuses clusters; only this plugin has it.
 	guard
 )
 
-// decides returns what a flag of every verb decides. The namespace is not among them: a
-// command names the namespace of its object.
+// decides returns the effect of a flag that every verb has. The namespace is no such flag: printed
+// commands name the namespace of their object.
 func decides(flag string) int {
 	switch flag {
 	case "kubeconfig", "context", "cluster", "user", "server", "tls-server-name", "insecure-skip-tls-verify",
@@ -77,15 +77,15 @@ func decides(flag string) int {
 	}
 }
 
-// Typed returns the flags of this call that a command needs to act on the same cluster as
-// the same user.
+// Typed returns the flags of this call that another command needs to reach the same cluster as the
+// same user.
 func (c *Connection) Typed() command.Flags {
 	var typed command.Flags
 	if c.flags == nil {
 		return typed
 	}
 	c.flags.VisitAll(func(f *pflag.Flag) {
-		if !f.Changed { // It is the verb's own set of flags that knows which were.
+		if !f.Changed { // Only the verb's own flag set records that.
 			return
 		}
 		switch decides(f.Name) {
@@ -102,7 +102,7 @@ func (c *Connection) Typed() command.Flags {
 	return typed
 }
 
-// spelt writes a flag as it can be typed, once for each of its values.
+// spelt writes a flag as typed, once for each of its values.
 func spelt(f *pflag.Flag) []string {
 	values := []string{f.Value.String()}
 	if many, ok := f.Value.(pflag.SliceValue); ok {
@@ -114,8 +114,8 @@ func spelt(f *pflag.Flag) []string {
 	return values
 }
 
-// Repeated returns the flags of this call that Typed does not, each as words to type, but for
-// those whose values must not be shown.
+// Repeated returns the other flags of this call, as words to type, without those whose values must
+// not be shown.
 func (c *Connection) Repeated(flags *pflag.FlagSet) []string {
 	var words []string
 	flags.Visit(func(f *pflag.Flag) {
@@ -137,10 +137,10 @@ func (c *Connection) Repeated(flags *pflag.FlagSet) []string {
 	return words
 }
 
-// Masking masks events on their way to the printer: before a value can be cut, wrapped or
-// escaped, which would keep it from being recognised.
+// Masking returns a function that masks events before they are printed. Later, a value might be
+// cut, wrapped or escaped and no longer be found.
 //
-// The commands in them get the flags of the connection.
+// It also adds the flags of the connection to the commands in them.
 func (c *Connection) Masking() func(event.Event) event.Event {
 	typed := c.Typed()
 	fill := func(text string) string { return command.Fill(text, typed) }
@@ -150,5 +150,5 @@ func (c *Connection) Masking() func(event.Event) event.Event {
 	}
 }
 
-// Say is masking for a text.
+// Say masks a text in the same way.
 func (c *Connection) Say(text string) string { return command.Fill(c.Vault.Text(text), c.Typed()) }

@@ -13,13 +13,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// libraries is the verbosity from which on the Kubernetes libraries log too. Below
-// it, -v only makes results more detailed.
+// libraries is the verbosity from which on the Kubernetes libraries log. Below it, -v only adds
+// details to results.
 const libraries = 2
 
-// Log sends the log of the Kubernetes libraries to w, at that verbosity, but nothing
-// below [libraries]: what matters of it reaches the user as an error of ours. It reveals
-// no value of a Secret.
+// Log sends the logs of the Kubernetes libraries to w, without values of Secrets. Below the
+// verbosity [libraries] it drops them: errors that matter reach the user otherwise.
 func Log(w io.Writer, vault *redact.Vault, verbosity int) error {
 	logs := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(logs)
@@ -30,7 +29,7 @@ func Log(w io.Writer, vault *redact.Vault, verbosity int) error {
 		"v":               strconv.Itoa(verbosity),
 		"logtostderr":     "false",
 		"alsologtostderr": "false",
-		// Without this, errors go to the process's stderr as well.
+		// Otherwise errors go to the process's stderr as well.
 		"stderrthreshold": "FATAL",
 	} {
 		if err := logs.Set(name, value); err != nil {
@@ -41,7 +40,7 @@ func Log(w io.Writer, vault *redact.Vault, verbosity int) error {
 	return nil
 }
 
-// logWriter masks the log of the libraries, which arrives entry by entry.
+// logWriter masks the logs of the libraries, which arrive entry by entry.
 type logWriter struct {
 	vault *redact.Vault
 	w     io.Writer
@@ -56,8 +55,8 @@ func (l *logWriter) Write(entry []byte) (int, error) {
 	return len(entry), nil
 }
 
-// masked masks the body of an entry before the log quotes it: a value that a webhook quotes,
-// in a status that is JSON, is quoted twice there already.
+// masked masks the body of an entry before the log quotes it, because a value that a webhook quotes
+// in a JSON status is quoted twice already.
 func (l *logWriter) masked(entry string) string {
 	at := strings.Index(entry, ` body="`)
 	if at < 0 {
@@ -75,9 +74,8 @@ func (l *logWriter) masked(entry string) string {
 	return entry[:at] + strconv.Quote(l.vault.Text(body)) + entry[at+len(quoted):]
 }
 
-// withoutSecretBody leaves out the whole body of a request or an answer that is a Secret,
-// since the vault could not have learnt from half a Secret. A body as a hex dump is left
-// out too, because it hides what it holds.
+// withoutSecretBody drops the body of a request or answer that is a Secret, since the vault cannot
+// learn from a part of one. It also drops bodies as a hex dump, which cannot be searched.
 func withoutSecretBody(entry string) string {
 	body := regexp.MustCompile(` body=[<"]`).FindStringIndex(entry)
 	if body == nil {

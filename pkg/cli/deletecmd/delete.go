@@ -1,5 +1,4 @@
-// Package deletecmd is the verb delete: which objects, with what caution, and how long each
-// may take to go.
+// Package deletecmd is the verb delete: which objects, with what care, and how long each may take.
 package deletecmd
 
 import (
@@ -52,9 +51,9 @@ type deleteOptions struct {
 	targets target.Targets
 	engine  deletion.Engine
 	limits  limits
-	// warnings are about the flags, and printed before anything is done.
+	// warnings are about the flags, and are printed first.
 	warnings []string
-	// explain: say why objects do not go.
+	// explain: say why objects are stuck.
 	explain bool
 	run     string
 	out     *printer.Printer
@@ -109,7 +108,7 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.timeoutFor, "timeout-for", nil, "KIND=DURATION for a kind that needs another --timeout. Repeatable")
 	flags.BoolVar(&f.explain, "explain-stuck", true, "Explain why when nothing moves")
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is given")
-	_ = flags.MarkHidden("stuck-after") // The default suits people; tests and demonstrations do not wait so long.
+	_ = flags.MarkHidden("stuck-after") // Tests and demonstrations shorten it.
 	f.causes.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", stuck.Lastings())
 	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the objects named, which are terminating, instead of deleting any")
 	flags.BoolVar(&f.yes, "yes", false, "Remove the finalizer without asking")
@@ -144,7 +143,7 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 	if f.finalizer != "" {
 		o.engine.Confirm = f.confirmation(out, in.Streams)
 	}
-	if given("remove-finalizer") && f.finalizer == "" { // Perhaps a variable that is not set; a deletion was not meant.
+	if given("remove-finalizer") && f.finalizer == "" { // Perhaps a variable that is not set; a deletion was not intended.
 		limitsErr = errors.Join(limitsErr, errors.New("--remove-finalizer names no finalizer"))
 	}
 	_, onTerminal := verb.Terminal(in.Streams.ErrOut)
@@ -158,8 +157,7 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 		f.checkFinalizer(targets, in.Streams), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// grace settles how long objects have to end. The rules are kubectl's: nothing is
-// killed without --force.
+// grace returns the grace period. The rules are kubectl's: nothing is killed without --force.
 func (f *deleteFlags) grace() (*int64, error) {
 	seconds := int64(f.gracePeriod)
 	switch {
@@ -177,7 +175,7 @@ func (f *deleteFlags) grace() (*int64, error) {
 	return &seconds, nil
 }
 
-// warnings returns what the user should know about the flags before they take effect.
+// warnings returns what to tell the user about the flags before they take effect.
 func (f *deleteFlags) warnings() []string {
 	var told []string
 	if _, err := strconv.ParseBool(f.cascade); err == nil {
@@ -190,8 +188,8 @@ func (f *deleteFlags) warnings() []string {
 	return told
 }
 
-// propagationOf parses what happens to dependents. kubectl once called background and orphan true
-// and false, and still accepts those names.
+// propagationOf parses --cascade. kubectl once called background and orphan true and false, and
+// still accepts that.
 func propagationOf(text string) (metav1.DeletionPropagation, error) {
 	if yes, err := strconv.ParseBool(text); err == nil {
 		text = map[bool]string{true: "background", false: "orphan"}[yes]
@@ -208,8 +206,7 @@ func propagationOf(text string) (metav1.DeletionPropagation, error) {
 	}
 }
 
-// checkFinalizer rejects every way to remove a finalizer from objects that were not
-// named.
+// checkFinalizer refuses to remove a finalizer from objects that were not named.
 func (f *deleteFlags) checkFinalizer(t target.Targets, streams genericiooptions.IOStreams) error {
 	switch {
 	case f.finalizer == "" && f.yes:

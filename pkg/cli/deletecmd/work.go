@@ -19,7 +19,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// Execute does the run.
 func (o *deleteOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return o.strict.End(o.delete(ctx, in), in.Warned)
 }
@@ -34,9 +33,8 @@ func (o *deleteOptions) delete(ctx context.Context, in verb.Invocation) error {
 	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// work does the run and reports to the printer. If the server is away when the run
-// begins, it waits as every verb does; once deletions are under way, it waits for as long
-// as it takes to call the result unknown.
+// work carries out the run and reports to the printer. Before the first deletion, it waits for an
+// unreachable server as every verb does; after it, until it has to call the result unknown.
 func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) error {
 	const pace = 0 // as the server allows
 	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
@@ -62,9 +60,9 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 	return o.engine.Run(ctx, phases)
 }
 
-// perhapsGone adds to the error of a server that was never there what that may mean for a
-// delete. It proves nothing: an address may be wrong, or a network down. A server that
-// answers with errors is there, and so is what it has.
+// perhapsGone adds to the error of a server that never answered what that may mean for a delete. It
+// proves nothing: the address may be wrong, or a network down. A server that answers with errors
+// still exists, and so do its objects.
 func perhapsGone(err error) error {
 	if !errors.As(err, new(*client.UnreachableError)) {
 		return err
@@ -77,7 +75,7 @@ func perhapsGone(err error) error {
 	return &object.HintedError{Err: err, Advice: advice}
 }
 
-// phases determines which objects to delete, and in what order.
+// phases returns the objects to delete, in order.
 func (o *deleteOptions) phases(ctx context.Context, c *connection.Connection, client *client.Client) ([]deletion.Phase, error) {
 	if o.targets.InFiles {
 		p, err := o.targets.Files.Order(ctx, c, client, o.out.Print)
@@ -107,8 +105,7 @@ func (o *deleteOptions) phases(ctx context.Context, c *connection.Connection, cl
 	return []deletion.Phase{{Name: "objects", Sets: setsOf(found)}}, nil
 }
 
-// unserved separates kinds that can have no objects from kinds whose server does not
-// answer.
+// unserved separates kinds that cannot have objects from kinds whose server does not answer.
 func (o *deleteOptions) unserved(ctx context.Context, client *client.Client, phases []deletion.Phase) error {
 	for _, ph := range phases {
 		for _, s := range ph.Sets {
@@ -127,8 +124,7 @@ func (o *deleteOptions) unserved(ctx context.Context, client *client.Client, pha
 	return nil
 }
 
-// surelyNone returns why there may be an object of a kind that is not served in any
-// version; nil if there can be none.
+// surelyNone returns why an object of an unserved kind may exist; nil if none can.
 func surelyNone(ctx context.Context, c *client.Client, ref object.Ref) error {
 	_, err := c.Kind(ctx, ref.GVK)
 	missing, ok := errors.AsType[*client.NoKindError](err)
@@ -164,17 +160,17 @@ func setsOf(found []target.Target) []deletion.Set {
 	return sets
 }
 
-// longTimeout is how long an object may take that goes after everything it holds.
+// longTimeout bounds an object that goes after everything it holds.
 const longTimeout = 20 * time.Minute
 
-// limits say how long objects may take to go.
+// limits are the times that objects may take.
 type limits struct {
 	usual, long time.Duration
 	kinds       wait.TimeLimits
 }
 
-// parseLimits reads --timeout-for, and the times of kinds that are standing. Those of
-// conditions are for a wait, and a delete has none.
+// parseLimits parses --timeout-for and the standing times of kinds. It refuses times of conditions,
+// which are for a wait.
 func parseLimits(timeout time.Duration, given bool, each, standing []string) (limits, error) {
 	kinds, err := wait.ParseTimeLimits(each)
 	l := limits{usual: timeout, long: longTimeout, kinds: kinds}
@@ -204,7 +200,7 @@ func (l limits) of(kind object.Kind) time.Duration {
 	return l.usual
 }
 
-// check warns of a kind without objects to delete, which may be a slip.
+// check warns of a kind in --timeout-for without objects to delete, which may be a slip.
 func (l limits) check(phases []deletion.Phase, emit func(event.Event)) {
 	var kinds []object.Kind
 	for _, ph := range phases {

@@ -1,4 +1,3 @@
-// Package help assists users who do not know the command line yet: the usage of a
-// command, the words that a shell completes, what was probably meant by an unknown flag
-// or value, and what replaces a flag of kubectl's.
+// Package help assists users who do not know the command line yet: usage, the words that a shell
+// completes, suggestions for an unknown flag or value, and replacements for flags of kubectl.
 package help

@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 )
 
-// ForeignVerb says what to do instead of a verb that kubectl or another tool has and we do not; empty
-// for any other word.
+// ForeignVerb says what replaces a verb of kubectl or another tool that we lack; empty for any
+// other word.
 func ForeignVerb(word string) string {
 	switch word {
 	case "get", "describe", "list":
@@ -27,8 +27,8 @@ func ForeignVerb(word string) string {
 	}
 }
 
-// ForeignHint says what to do instead of a flag that kubectl has and we do not; empty if
-// the error is about something else.
+// ForeignHint says what replaces a flag of kubectl that we lack; empty if the error is about
+// something else.
 func ForeignHint(err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 )
 
-// all is the flag that shows all flags. Setting it ends the parsing, as --help does.
+// all is the flag that shows all flags. Like --help, it ends the parsing.
 const all = "help-all"
 
 type allFlags bool
@@ -37,14 +37,14 @@ func AddAll(flags *pflag.FlagSet) {
 	f.NoOptDefVal = "true"
 }
 
-// whole reports whether all of a command's help is wanted.
+// whole reports whether the user wants all of a command's help.
 func whole(cmd *cobra.Command) bool {
 	show := cmd.Flag(all)
 	return show != nil && show.Value.String() == "true"
 }
 
-// group is a part of the flags. Help has the first ones, the rest comes with --help-all; "VERB NAME"
-// is a flag that means something else for one verb.
+// group is a part of the flags. Help shows the first groups, --help-all the rest. "VERB NAME" is a
+// flag that means something else for one verb.
 type group struct {
 	title       string
 	first, rest []string
@@ -87,7 +87,7 @@ func groups() []group {
 	}
 }
 
-// flagTexts writes the flags of a command: those that people use, or all of them.
+// flagTexts writes the flags of a command: the common ones, or all.
 func flagTexts(w io.Writer, cmd *cobra.Command, columns int) {
 	flags := map[string]*pflag.Flag{}
 	var order, kubectls []string
@@ -139,8 +139,8 @@ func flagTexts(w io.Writer, cmd *cobra.Command, columns int) {
 	}
 }
 
-// flagText is a flag on a line of its own, as in kubectl, and below it what it does; unless
-// all of it is wanted, the first part of that.
+// flagText writes a flag on a line of its own, as kubectl does, and below it the usage, of which
+// only the first part is shown unless whole is set.
 func flagText(f *pflag.Flag, columns int, whole bool) string {
 	short := "    "
 	if f.Shorthand != "" {
@@ -151,7 +151,7 @@ func flagText(f *pflag.Flag, columns int, whole bool) string {
 		value = " " + value
 	}
 	if f.NoOptDefVal != "" && f.Value.Type() != "bool" {
-		value = strings.TrimPrefix(value, " ") // its type, with what it is without a value
+		value = strings.TrimPrefix(value, " ") // This is its type, with its value without an argument.
 		value = "[=" + value + "]"
 	}
 	if whole {
@@ -163,7 +163,7 @@ func flagText(f *pflag.Flag, columns int, whole bool) string {
 	return "  " + short + "--" + f.Name + value + "\n" + filled(strings.Fields(usage), "        ", columns) + "\n"
 }
 
-// defaultOf is the default of a flag, if it is worth a word.
+// defaultOf returns the default of a flag if it is worth a word.
 func defaultOf(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "0", "0s", "[]", "false":

@@ -8,15 +8,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Help is as wide as the terminal, within bounds; elsewhere the lower bound.
+// Help is as wide as the terminal, within these bounds; without a terminal, the lower one.
 const (
 	narrowest = 80
 	widest    = 120
 )
 
-// Usage returns a function that writes the usage of a command. It differs from cobra's
-// own: lines fit the terminal, flags come in groups and in the order in which they matter,
-// those that few need come with --help-all, and kubectl's flags are only named.
+// Usage returns a function that writes the usage of a command. In contrast to cobra's, lines fit
+// the terminal, flags come in groups by importance, rare ones only with --help-all, and kubectl's
+// are only named.
 func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
 		columns := narrowest
@@ -45,8 +45,8 @@ func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) err
 	}
 }
 
-// Show writes the help of a command: what it does, and its usage. Unless all of it is
-// wanted, what a verb does is one paragraph, and the exit status.
+// Show writes the help of a command and its usage. Unless the user wants all of it, the help is one
+// paragraph and the exit status.
 func Show(cmd *cobra.Command, _ []string) {
 	said := cmd.Long
 	if said == "" {
@@ -72,13 +72,12 @@ func commandTexts(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// listed joins words with commas, in indented lines that end before the terminal
-// does.
+// listed joins words with commas in indented lines that fit the terminal.
 func listed(words []string, indent string, columns int) string {
 	return filled(strings.Fields(strings.Join(words, ", ")), indent, columns)
 }
 
-// filled joins words with blanks, in indented lines that end before the terminal does.
+// filled joins words with blanks in indented lines that fit the terminal.
 func filled(words []string, indent string, columns int) string {
 	var text strings.Builder
 	used := columns

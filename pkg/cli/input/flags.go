@@ -41,15 +41,14 @@ type Flags struct {
 // Options is the meaning of those flags.
 type Options struct {
 	Files manifest.Options
-	// typed: the user types the manifests on a terminal, and no output may interrupt
-	// that.
+	// typed: the user types the manifests in a terminal, and no output may interrupt that.
 	typed bool
-	// Offline: the verb asks no server.
+	// Offline: the verb sends no requests.
 	Offline bool
-	// Prefetch lets Plan begin to read objects before it returns: not where what was read may
-	// be outdated by then, as where a lock is waited for in between.
+	// Prefetch lets Plan begin to read objects before it returns. It must be off if they may change
+	// before they are used, as during the wait for a lock.
 	Prefetch   bool
-	prefetched *prefetched // nil if nothing was begun
+	prefetched *prefetched // It is nil if no read was started.
 	Scope      plan.Options
 	Manifests  []object.Manifest
 	warnings   []manifest.Warning
@@ -57,7 +56,7 @@ type Options struct {
 	invalid []error
 	// unselected are the objects that -l left out.
 	unselected []object.Ref
-	// hooks are those of Helm that were left out.
+	// hooks are Helm hooks that were left out.
 	hooks []manifest.Hook
 }
 
@@ -102,16 +101,16 @@ func (f *Flags) ToOptions(streams genericiooptions.IOStreams) (Options, error) {
 	}, err
 }
 
-// Of returns the options of an input that is no file: manifests as text. It selects everything in
-// the folder, which may be empty.
+// Of returns options for manifests as text instead of files. The input may be empty, and --selector
+// is not used.
 func Of(text []byte) Options {
 	return Options{Files: manifest.Options{
 		Filenames: []string{"-"}, In: bytes.NewReader(text), Hooks: manifest.HooksApply, Empty: true,
 	}}
 }
 
-// filenames splits the values of -f at commas, as kubectl does, but keeps URLs and names
-// of existing files whole, since they may contain commas.
+// filenames splits the values of -f at commas, as kubectl does, but keeps URLs and names of
+// existing files, which may contain commas.
 func filenames(given []string) []string {
 	var all []string
 	for _, name := range given {
@@ -125,7 +124,7 @@ func filenames(given []string) []string {
 	return all
 }
 
-// hooksOf reads --helm-hooks. A verb that has no such flag leaves hooks out.
+// hooksOf parses --helm-hooks. A verb without the flag leaves hooks out.
 func hooksOf(text string) (manifest.Hooks, error) {
 	switch text {
 	case "skip", "":
@@ -151,8 +150,7 @@ func hooksLeftOut(hooks []manifest.Hook) event.HooksLeftOut {
 	return told
 }
 
-// ChoiceFlags are the flags that decide about ownership, the same for apply and
-// diff.
+// ChoiceFlags are the flags of apply and diff that decide about ownership.
 type ChoiceFlags struct {
 	manager   string
 	take      []string
@@ -178,9 +176,8 @@ func (f *ChoiceFlags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.validate, "validate", "strict", "Unknown and duplicate fields: strict (refuse), warn or ignore")
 }
 
-// from returns the managers whose fields become ours. Moving away from client-side apply
-// is a migration, which happens once; a manager that the user names is adopted in this
-// run.
+// from returns the managers to adopt from. Leaving client-side apply is a migration, which happens
+// once; a manager that the user names is adopted in this run.
 func (f *ChoiceFlags) from() adopt.From {
 	names := slices.DeleteFunc(slices.Clone(f.adoptFrom), func(name string) bool { return name == "" })
 	if f.flags == nil || !f.flags.Changed(adoptFromFlag) {
@@ -194,12 +191,11 @@ func (f *ChoiceFlags) from() adopt.From {
 
 const adoptFromFlag = "adopt-from"
 
-// maxManager is the server's bound on the length of a field manager's name, in bytes.
+// maxManager is the server's limit for a field manager's name, in bytes.
 const maxManager = 128
 
-// ManagerFault says what is wrong with the name of a manager; empty if nothing is. Wrong are
-// names that the server would reject, and invisible ones, which most often come from a
-// variable that is not set.
+// ManagerFault says why a manager's name is invalid; empty if it is valid. It refuses names that
+// the server would reject, and invisible ones, which most often come from an unset variable.
 func ManagerFault(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":
@@ -212,7 +208,7 @@ func ManagerFault(name string) string {
 	return ""
 }
 
-// checkManager refuses the names at which there is a fault.
+// checkManager refuses invalid names.
 func checkManager(name string) error {
 	fault := ManagerFault(name)
 	if fault == "" {
@@ -224,8 +220,7 @@ func checkManager(name string) error {
 	}
 }
 
-// ToPredictor returns a Predictor with these choices; the caller sets its server and its
-// schemas.
+// ToPredictor returns a Predictor with these choices. The caller sets its server and schemas.
 func (f *ChoiceFlags) ToPredictor() (predict.Predictor, error) {
 	p := predict.Predictor{Manager: f.manager, AdoptFrom: f.from(), Locate: manifest.Locate}
 	if err := checkManager(f.manager); err != nil {

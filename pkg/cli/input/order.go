@@ -21,9 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 )
 
-// Plan is Order for verbs that write fields, or say what a write would do: they wait for
-// kinds whose CRDs were applied just now. A choice that matches no object of the
-// plan is an error.
+// Plan is Order for verbs that write fields or predict a write: it waits for kinds whose CRDs were
+// just applied. A choice that matches no object of the plan is an error.
 func (o *Options) Plan(
 	ctx context.Context, c *connection.Connection, client *client.Client, predictor predict.Predictor, emit func(event.Event),
 ) (*plan.Plan, error) {
@@ -51,8 +50,8 @@ func (o *Options) Plan(
 	return p, nil
 }
 
-// Types gives a predictor what knows the types of the plan's kinds, and what reads their
-// schemas. done has to be called in the end; it ends what Prefetched returns as well.
+// Types gives a predictor the types of the plan's kinds and a reader of their schemas. The caller
+// must call done at the end; it also ends what Prefetched returns.
 func (o *Options) Types(ctx context.Context, client *client.Client, p *plan.Plan, to *predict.Predictor) (done func()) {
 	to.Known = new(local.Types).Of
 	if o.prefetched != nil {
@@ -64,7 +63,7 @@ func (o *Options) Types(ctx context.Context, client *client.Client, p *plan.Plan
 	return s.end
 }
 
-// Prefetched returns what has begun to read the objects of the plan; nil if nothing has.
+// Prefetched returns the reader that has begun to read the plan's objects; nil if there is none.
 func (o *Options) Prefetched() *prefetch.Reader {
 	if o.prefetched == nil {
 		return nil
@@ -72,8 +71,8 @@ func (o *Options) Prefetched() *prefetch.Reader {
 	return o.prefetched.reader
 }
 
-// Beside looks up the objects of the input that -l left out, as far as their names and kinds go:
-// for what speaks of the input as a whole. A kind that cannot be learned has no short names.
+// Beside looks up the names and kinds of the input's objects that -l left out, for checks on the
+// input as a whole. A kind that cannot be found has no short names.
 func (o *Options) Beside(ctx context.Context, client *client.Client) func() []plan.Item {
 	return func() []plan.Item { return o.beside(ctx, client) }
 }
@@ -98,12 +97,12 @@ func (o *Options) beside(ctx context.Context, client *client.Client) []plan.Item
 	return items
 }
 
-// Order asks the cluster for the kinds of the manifests and puts them in order.
+// Order asks the cluster for the kinds of the manifests and orders the manifests.
 func (o *Options) Order(ctx context.Context, c *connection.Connection, client *client.Client, emit func(event.Event)) (*plan.Plan, error) {
 	return o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) { return kinds(ctx, client, o.Manifests) })
 }
 
-// Arrange orders the manifests by what kinds returns for theirs.
+// Arrange orders the manifests by the kinds that the function returns.
 func (o *Options) Arrange(
 	c *connection.Connection, emit func(event.Event), kinds func() (map[schema.GroupVersionKind]object.Kind, error),
 ) (*plan.Plan, error) {
@@ -138,8 +137,7 @@ func (o *Options) Arrange(
 	return p, nil
 }
 
-// unexplained returns the kinds of the manifests that the cluster does not serve, and
-// that nothing among the manifests may bring.
+// unexplained returns the kinds that the cluster does not serve and that no manifest may install.
 func unexplained(
 	manifests []object.Manifest, scope plan.Options, known map[schema.GroupVersionKind]object.Kind,
 ) []schema.GroupVersionKind {
@@ -162,8 +160,7 @@ func unexplained(
 	return slices.Collect(maps.Keys(missing))
 }
 
-// upcoming waits for kinds that are defined but not served yet, and adds them to the
-// known ones.
+// upcoming waits for kinds that are defined but not served yet, and adds them to the known ones.
 func upcoming(
 	ctx context.Context, client *client.Client, missing []schema.GroupVersionKind, known map[schema.GroupVersionKind]object.Kind, emit func(event.Event),
 ) error {
@@ -176,8 +173,8 @@ func upcoming(
 	return err
 }
 
-// kinds asks how the cluster serves each kind of the manifests. It leaves out kinds that
-// are not served: perhaps the set defines them.
+// kinds asks how the cluster serves each kind of the manifests. It leaves out unserved kinds: the
+// set may define them.
 func kinds(ctx context.Context, client *client.Client, manifests []object.Manifest) (map[schema.GroupVersionKind]object.Kind, error) {
 	meant := map[schema.GroupVersionKind]bool{}
 	for _, m := range manifests {
@@ -186,8 +183,8 @@ func kinds(ctx context.Context, client *client.Client, manifests []object.Manife
 	return askAll(ctx, slices.Collect(maps.Keys(meant)), client.KindOnce(ctx))
 }
 
-// askAll asks for kinds in parallel, and leaves out those that are not served, or whose
-// answer is unknown. The first other error ends all questions.
+// askAll resolves kinds concurrently, and leaves out those that are not served or unknown. The
+// first other error ends all requests.
 func askAll(
 	ctx context.Context, gvks []schema.GroupVersionKind, ask func(context.Context, schema.GroupVersionKind) (object.Kind, error),
 ) (map[schema.GroupVersionKind]object.Kind, error) {
@@ -211,15 +208,14 @@ func askAll(
 	return known, group.Wait()
 }
 
-// unserved reports whether an error says that a kind is not served, or that its server does
-// not answer.
+// unserved reports whether an error says that a kind is not served, or that its server does not
+// answer.
 func unserved(err error) bool {
 	return errors.As(err, new(*client.NoKindError)) || errors.As(err, new(*client.UntoldKindError))
 }
 
-// InServedVersions replaces versions that are not served by one that is: it is the same
-// object, so a file that was applied once identifies what to delete even if its version
-// has been removed since.
+// InServedVersions replaces unserved versions by a served one: it is the same object, so a file
+// that was once applied still identifies what to delete.
 func (o *Options) InServedVersions(ctx context.Context, client *client.Client, p *plan.Plan, emit func(event.Event)) error {
 	unserved := func(it plan.Item) bool { return it.Kind.Resource == "" }
 	if !slices.ContainsFunc(p.Phases, func(ph plan.Phase) bool { return slices.ContainsFunc(ph.Items, unserved) }) {
@@ -261,7 +257,7 @@ func (o *Options) InServedVersions(ctx context.Context, client *client.Client, p
 	return nil
 }
 
-// in returns the item as one of the kind; unchanged if the kind is served in no version.
+// in returns the item in a served version of its kind; unchanged if there is none.
 func in(kind object.Kind, it plan.Item, scope plan.Options) (plan.Item, error) {
 	if kind.Resource == "" {
 		return it, nil
@@ -271,9 +267,8 @@ func in(kind object.Kind, it plan.Item, scope plan.Options) (plan.Item, error) {
 	return found, err
 }
 
-// servedKind returns how a kind is served in a version other than the requested one. It
-// has no resource if no version is served, or if that is unknown: each of its objects
-// then reports why.
+// servedKind returns the kind in another version that is served. Its resource is empty if there is
+// none or it is unknown: each of its objects then reports why.
 func servedKind(ctx context.Context, c *client.Client, gvk schema.GroupVersionKind, emit func(event.Event)) object.Kind {
 	_, err := c.Kind(ctx, gvk)
 	if missing, ok := errors.AsType[*client.NoKindError](err); !ok || missing.Err != nil {

@@ -16,18 +16,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 )
 
-// prefetched is what was begun by kinds as the cache remembers them, while the server is asked
-// whether they are still served like that. It only reads, and counts only if they are.
+// prefetched is a read that was started with the cached kinds, while the server is asked whether
+// they are still right. Its results count only if they are.
 type prefetched struct {
 	kinds   map[schema.GroupVersionKind]object.Kind
 	reader  *prefetch.Reader
 	schemas schemas
 }
 
-// startPrefetch begins to read the objects of the manifests. It returns nil if there is nothing
-// that the server has to be asked before, and if the cache lacks a kind that the manifests do not
-// define: then it is probably behind, and all would be read again. Their kinds are probably new,
-// and are looked up meanwhile.
+// startPrefetch begins to read the objects of the manifests. It returns nil if the server has to be
+// asked something first, or if the cache lacks a kind that the manifests do not define: then the
+// cache is probably old, and everything would be read again. It looks up the kinds meanwhile.
 func startPrefetch(ctx context.Context, client *client.Client, manifests []object.Manifest, scope plan.Options) (*prefetched, error) {
 	known, sure, err := remembered(ctx, client, manifests)
 	if err != nil || sure {
@@ -36,14 +35,14 @@ func startPrefetch(ctx context.Context, client *client.Client, manifests []objec
 	scope.Kinds = known
 	p, err := plan.Build(manifests, scope)
 	if err != nil || !definesMissing(p) {
-		return nil, nil // It is an error by the true kinds, too, or they differ.
+		return nil, nil // It is an error with the current kinds too, or they differ.
 	}
 	return &prefetched{kinds: known, reader: prefetch.Start(ctx, client, p), schemas: readSchemas(ctx, client, p)}, nil
 }
 
-// remembered returns the kinds of the manifests as the cache has them, without those that it
-// lacks, and whether it is sure of all. An empty cache fills itself. If it cannot, kinds are
-// not asked for again: with a server that is away, that would take as long once more.
+// remembered returns the cached kinds of the manifests, without missing ones, and whether it is
+// sure of all. An empty cache fills itself. If it cannot, the kinds are not asked for again: with
+// an unreachable server, that would take as long once more.
 func remembered(
 	ctx context.Context, client *client.Client, manifests []object.Manifest,
 ) (known map[schema.GroupVersionKind]object.Kind, sure bool, err error) {
@@ -68,7 +67,7 @@ func remembered(
 	return known, sure, nil
 }
 
-// definesMissing reports whether all kinds that are missing in a plan are of its CRDs.
+// definesMissing reports whether the plan's CRDs define all kinds that are missing.
 func definesMissing(p *plan.Plan) bool {
 	for _, ph := range p.Phases {
 		for _, it := range ph.Items {
@@ -82,8 +81,8 @@ func definesMissing(p *plan.Plan) bool {
 
 func isDefinition(key object.Key) bool { return key.Kind == "CustomResourceDefinition" }
 
-// confirm returns what was begun if the server serves the kinds as it was assumed, and
-// otherwise ends it and returns nil.
+// confirm returns the read if the server serves the kinds as assumed. Otherwise it ends the read
+// and returns nil.
 func (f *prefetched) confirm(served map[schema.GroupVersionKind]object.Kind) *prefetched {
 	if f == nil || reflect.DeepEqual(f.kinds, served) {
 		return f
@@ -99,15 +98,14 @@ func (f *prefetched) close() {
 	}
 }
 
-// schemas read the schemas of kinds.
+// schemas reads the schemas of kinds.
 type schemas struct {
 	of  func(object.Kind) openapi.Type
 	end func()
 }
 
-// readSchemas returns what reads the schemas of a plan's kinds. If the plan is likely to need
-// some, they are read beside the objects: asked for after them, they would cost two round
-// trips.
+// readSchemas returns a reader for the schemas of a plan's kinds. If the plan will probably need
+// some, it reads them at the same time as the objects, which saves two round trips.
 func readSchemas(ctx context.Context, client *client.Client, p *plan.Plan) schemas {
 	likely := likelyAsked(p)
 	if len(likely) == 0 {
@@ -118,13 +116,12 @@ func readSchemas(ctx context.Context, client *client.Client, p *plan.Plan) schem
 	return schemas{published.ByKind(of), stop}
 }
 
-// likelyAsked returns the versions of the objects whose schemas the server will probably be
-// asked for, if the plan has several phases. They state a list of maps outside of their
-// metadata: in its items the server sets defaults and writes quantities in its own way, and
-// whether that is a change is a question of types. Nothing else says what those are.
+// likelyAsked returns the versions whose schemas will probably be needed, if the plan has several
+// phases: those of objects with a list of maps outside of metadata. The server fills in defaults
+// and rewrites quantities in their items, and only the types say whether that is a change.
 func likelyAsked(p *plan.Plan) []schema.GroupVersion {
 	if len(p.Phases) < 2 {
-		return nil // Few objects, and what they ask is asked soon.
+		return nil // Few objects, whose questions come soon.
 	}
 	likely := sets.New[schema.GroupVersion]()
 	for _, ph := range p.Phases {

@@ -22,14 +22,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// errBroken ends the faults of an input that also holds sound objects.
+// errBroken ends the list of faults of an input that also holds valid objects.
 var errBroken error = &object.HintedError{
 	Err:    errors.New("nothing was done: fix the input first"),
 	Advice: "--skip-invalid leaves out what is at fault, and does the rest",
 }
 
-// Read reads the manifests, and says on stderr which files hold none; emit reports what
-// it waits for. The error has every fault that can be found without a server.
+// Read reads the manifests and reports on stderr which files hold none; emit receives what it waits
+// for. The error has every fault that can be found without a server.
 func (o *Options) Read(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams, emit func(event.Event)) error {
 	if err := c.ExpectedContext(); err != nil {
 		return err
@@ -63,8 +63,8 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 	return nil
 }
 
-// ReadAsIs reads the manifests with everything that a server once wrote into them, for a
-// verb that asks no server.
+// ReadAsIs reads the manifests without removing what a server once wrote into them, for a verb that
+// sends no requests.
 func (o *Options) ReadAsIs(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) ([]object.Manifest, error) {
 	o.Files.Secrets, o.Files.AsIs = c.Vault, true
 	result, err := manifest.Read(ctx, o.Files)
@@ -76,18 +76,17 @@ func (o *Options) ReadAsIs(ctx context.Context, c *connection.Connection, stream
 	return result.Objects, nil
 }
 
-// sayLeftOut says which files hold no object.
+// sayLeftOut names the files that hold no object.
 func sayLeftOut(result manifest.Result, streams genericiooptions.IOStreams) {
 	for _, skipped := range result.Skipped {
 		fmt.Fprintf(streams.ErrOut, "skipped %s\n", format.Plain(skipped.Source.String()+": "+skipped.Reason))
 	}
 }
 
-// LeftOut reports whether something of the input was left out because it is at fault.
+// LeftOut reports whether invalid objects were left out.
 func (o *Options) LeftOut() bool { return len(o.invalid) > 0 }
 
-// Incomplete returns the end of a run that left something out: the error of the rest, or
-// a no.
+// Incomplete returns the error of a run that left something out: its own, or a plain no.
 func (o *Options) Incomplete(end error) error {
 	if end == nil && len(o.invalid) > 0 {
 		return verb.ErrNo
@@ -95,9 +94,9 @@ func (o *Options) Incomplete(end error) error {
 	return end
 }
 
-// Check rejects choices before anything is sent: those that cannot be parsed, that name a
-// list item by its position, or that are for an object that is not in the input, which is
-// a dangerous slip. A path that no object states is reported to emit.
+// Check rejects choices before the first request: those that cannot be parsed, that name a list
+// item by its position, or that match no object of the input. It reports a path that no object has
+// to emit.
 func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) error {
 	var items []plan.Item
 	for _, ph := range p.Phases {
@@ -114,7 +113,7 @@ func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) er
 		if err == nil {
 			continue
 		}
-		// A flag that covers many objects is reported once; the error with a hint wins.
+		// A flag about many objects is reported once; an error with a hint is preferred.
 		if at, said := places[err.Error()]; !said {
 			places[err.Error()] = len(errs)
 			errs = append(errs, err)
@@ -141,8 +140,8 @@ func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) er
 	return nil
 }
 
-// noObject says that a choice matches no object of the input, and which one was probably
-// meant: the one with the most similar name in a flag.
+// noObject says that a choice matches no object of the input, and suggests the one with the most
+// similar name.
 func noObject(flag string, c predict.Choice, items []plan.Item) error {
 	err := fmt.Errorf("%s: no %s in the input", flag, c.Object())
 	var names []string

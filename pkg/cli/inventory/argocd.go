@@ -9,16 +9,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Where Argo CD applies to the cluster in which it runs.
 const (
 	ownServer = "https://kubernetes.default.svc"
 	ownName   = "in-cluster"
 )
 
-// application reads what an Application lists in its status: entries of the type ResourceStatus in
-// argoproj/argo-cd, pkg/apis/application/v1alpha1/types.go, whose fields are all optional, with the
-// version apart from the group. Hooks are left out: they run and go, and no later sync applies them
-// to what is there. So are those with requiresPruning, which the manifests no longer have.
+// application reads the objects that an Application lists in its status: entries of the type
+// ResourceStatus in argoproj/argo-cd, pkg/apis/application/v1alpha1/types.go. Their fields are all
+// optional, and the version is apart from the group. It leaves out hooks, which no later sync
+// applies to existing objects, and entries with requiresPruning, which have left the manifests.
 func application(u map[string]any) (Contents, error) {
 	server, _, _ := unstructured.NestedString(u, "spec", "destination", "server")
 	name, _, _ := unstructured.NestedString(u, "spec", "destination", "name")

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// kustomization reads what a Kustomization lists in its status: entries of the type ResourceRef in
-// fluxcd/kustomize-controller, api/v1/inventory_types.go.
+// kustomization reads the objects that a Kustomization lists in its status: entries of the type
+// ResourceRef in fluxcd/kustomize-controller, api/v1/inventory_types.go.
 func kustomization(u map[string]any) (Contents, error) {
 	if _, remote, _ := unstructured.NestedMap(u, "spec", "kubeConfig"); remote {
 		return Contents{}, elsewhere("spec.kubeConfig")
@@ -38,8 +38,8 @@ func kustomization(u map[string]any) (Contents, error) {
 	return out, nil
 }
 
-// entryOf reads NAMESPACE_NAME_GROUP_KIND. A colon in a name, which roles and bindings may
-// have, is written as two underscores there; no other name has an underscore.
+// entryOf parses NAMESPACE_NAME_GROUP_KIND. A colon in a name, which roles and bindings may have,
+// is written as two underscores; names have no underscores.
 func entryOf(id, version string) (object.Ref, error) {
 	namespace, rest, first := strings.Cut(id, "_")
 	last := strings.LastIndexByte(rest, '_')
@@ -58,9 +58,9 @@ func entryOf(id, version string) (object.Ref, error) {
 	return object.Ref{GVK: schema.GroupVersionKind{Group: group, Version: version, Kind: kind}, Namespace: namespace, Name: name}, nil
 }
 
-// helmRelease names the release that helm-controller made last: the snapshot with the highest version
-// in the history, the type Snapshot in fluxcd/helm-controller, api/v2/snapshot_types.go. Before the
-// first one, the release has the name and the place that follow from the specification.
+// helmRelease returns the release that helm-controller made last: the snapshot with the highest
+// version in the history (type Snapshot in fluxcd/helm-controller, api/v2/snapshot_types.go).
+// Before the first one, name and namespace follow from the specification.
 func helmRelease(u map[string]any) (Contents, error) {
 	if _, remote, _ := unstructured.NestedMap(u, "spec", "kubeConfig"); remote {
 		return Contents{}, elsewhere("spec.kubeConfig")

@@ -14,20 +14,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Of names the object of a tool that has an inventory.
+// Of names an object with an inventory.
 type Of struct {
 	Namespace, Name string
 	tool            tool
 }
 
-// tool is a kind of objects with an inventory.
+// tool is a kind with an inventory.
 type tool struct {
 	kind schema.GroupKind
-	// words are its names in a flag: those that kubectl knows for the kind.
+	// words are its names in a flag, as kubectl knows them.
 	words []string
-	// manager is the field manager as which it applies.
+	// manager is its field manager.
 	manager string
-	// render is the command that prints what it applies, with NAMESPACE and NAME in it.
+	// render is a command that prints its manifests, with NAMESPACE and NAME as placeholders.
 	render string
 	read   func(map[string]any) (Contents, error)
 }
@@ -52,7 +52,7 @@ func tools() []tool {
 	}
 }
 
-// Kinds are the words for what has an inventory, one for each kind.
+// Kinds returns one word for each kind with an inventory.
 func Kinds() []string {
 	var words []string
 	for _, t := range tools() {
@@ -61,7 +61,7 @@ func Kinds() []string {
 	return words
 }
 
-// Parse reads KIND/NAMESPACE/NAME.
+// Parse parses KIND/NAMESPACE/NAME.
 func Parse(text string) (Of, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) != 3 || slices.Contains(parts, "") {
@@ -79,32 +79,31 @@ func Parse(text string) (Of, error) {
 	return Of{}, fmt.Errorf("%q: no inventory is known of %s: use %s", text, parts[0], strings.Join(Kinds(), ", "))
 }
 
-// String is how the object is written in a flag.
+// String returns the object as it is written in a flag.
 func (o Of) String() string { return o.tool.words[0] + "/" + o.Namespace + "/" + o.Name }
 
-// Kind is the kind of the object, at any version.
 func (o Of) Kind() schema.GroupKind { return o.tool.kind }
 
-// Manager is the field manager as which the tool applies.
+// Manager returns the tool's field manager.
 func (o Of) Manager() string { return o.tool.manager }
 
-// Render is the command that prints the manifests that the tool applies next.
+// Render returns the command that prints the manifests that the tool applies next.
 func (o Of) Render() string {
 	return strings.NewReplacer("NAMESPACE", o.Namespace, "NAME", o.Name).Replace(o.tool.render)
 }
 
-// Contents is what a tool says it applies.
+// Contents are the objects that a tool says it applies.
 type Contents struct {
-	// Objects have the version at which the tool applied them last.
+	// Objects have the version at which the tool last applied them.
 	Objects []object.Ref
-	// Release is set where the tool leaves that to a Helm release; Objects is empty then.
+	// Release is the Helm release behind it, if any; Objects is empty then.
 	Release *Release
 }
 
-// Release names a Helm release: the namespace of its storage, and its name there.
+// Release names a Helm release: the namespace of its storage, and its name.
 type Release struct{ Namespace, Name string }
 
-// Read returns the inventory of the object as it is in the cluster.
+// Read returns the inventory of a live object.
 func (o Of) Read(live *unstructured.Unstructured) (Contents, error) {
 	contents, err := o.tool.read(live.Object)
 	if err != nil {
@@ -113,7 +112,7 @@ func (o Of) Read(live *unstructured.Unstructured) (Contents, error) {
 	return contents, nil
 }
 
-// elsewhere says that what a tool applies is in a cluster other than its own.
+// elsewhere says that the tool applies to another cluster.
 func elsewhere(by string) error {
 	return &object.HintedError{
 		Err:    errors.New("it applies to another cluster (" + by + "), so its objects are not here"),
@@ -121,7 +120,7 @@ func elsewhere(by string) error {
 	}
 }
 
-// errNothing: the tool has not applied anything yet, or does not say what.
+// errNothing: the tool has not applied anything yet, or does not list it.
 var errNothing error = &object.HintedError{
 	Err:    errors.New("it has no inventory yet"),
 	Advice: "its status lists what it applied only after its first successful run: see whether it is ready",

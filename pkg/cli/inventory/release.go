@@ -27,18 +27,18 @@ type HelmRelease struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
 	Version   int    `json:"version"`
-	// Manifest is what was rendered, without hooks.
+	// Manifest is the rendered manifest, without hooks.
 	Manifest string `json:"manifest"`
 	Info     struct {
 		Status string `json:"status"`
 	} `json:"info"`
 }
 
-// Labels select the Secrets of a release.
+// Labels returns the selector for the Secrets of a release.
 func Labels(name string) string { return "owner=helm,name=" + name }
 
-// Newest returns the Secret of the newest revision, nil of none. A revision that failed counts
-// as well: Helm applied its manifest, as far as it came.
+// Newest returns the Secret of the newest revision; nil for none. A failed revision counts too:
+// Helm applied its manifest, as far as it got.
 func Newest(secrets []*unstructured.Unstructured) *unstructured.Unstructured {
 	var newest *unstructured.Unstructured
 	most := -1
@@ -53,9 +53,8 @@ func Newest(secrets []*unstructured.Unstructured) *unstructured.Unstructured {
 	return newest
 }
 
-// BrokenError says that a Secret does not hold the release that it should.
+// BrokenError says that a Secret does not hold the expected release.
 type BrokenError struct {
-	// Secret has it, as a revision of a release.
 	Secret, Namespace, Release, Revision string
 	Err                                  error
 }
@@ -66,7 +65,7 @@ func (e *BrokenError) Error() string {
 
 func (e *BrokenError) Unwrap() error { return e.Err }
 
-// Hint says what serves instead.
+// Hint says what to use instead.
 func (e *BrokenError) Hint() string {
 	return fmt.Sprintf("give what another revision rendered: helm get manifest %s -n %s --revision=N | %s -n %s -f - --to=%s, with the same --from. See: helm history %s -n %s",
 		e.Release, e.Namespace, command.Kubectl("k8sconnect", "give"), e.Namespace, Manager, e.Release, e.Namespace)
@@ -89,7 +88,7 @@ func decode(secret *unstructured.Unstructured) (HelmRelease, error) {
 	name := secret.GetLabels()["name"]
 	switch {
 	case err != nil:
-	case name != "" && out.Name != name: // A copy, say, whose labels were edited.
+	case name != "" && out.Name != name: // Perhaps a copy whose labels were edited.
 		err = fmt.Errorf("it has another release in it: %q", out.Name)
 	case out.Namespace == "":
 		err = errors.New("it does not say in which namespace it was installed")
@@ -99,8 +98,8 @@ func decode(secret *unstructured.Unstructured) (HelmRelease, error) {
 	return out, err
 }
 
-// Caution says why the objects of a release may not be as its manifest has them; empty if it was
-// carried out.
+// Caution says why the live objects may differ from the release's manifest; empty if the release
+// was carried out.
 func (r HelmRelease) Caution() string {
 	switch status := r.Info.Status; {
 	case strings.HasPrefix(status, "pending-"):
@@ -136,9 +135,9 @@ func unpack(secret *unstructured.Unstructured) (HelmRelease, error) {
 	return out, nil
 }
 
-// plain undoes Helm's compression, which its oldest releases do without.
+// plain undoes Helm's compression; the oldest releases have none.
 func plain(raw []byte) ([]byte, error) {
-	const most = 64 << 20 // A Secret has at most a megabyte; no manifest is so much larger.
+	const most = 64 << 20 // A Secret has at most a megabyte; no manifest is this much larger.
 	if !bytes.HasPrefix(raw, []byte{0x1f, 0x8b}) {
 		return raw, nil
 	}
@@ -156,8 +155,7 @@ func plain(raw []byte) ([]byte, error) {
 	return out, nil
 }
 
-// Applied returns an object of the manifest as Helm applies it: with the label and the
-// annotations by which it knows its own.
+// Applied returns an object of the manifest with the label and annotations that Helm adds.
 func (r HelmRelease) Applied(rendered *unstructured.Unstructured) *unstructured.Unstructured {
 	u := rendered.DeepCopy()
 	labels, annotations := u.GetLabels(), u.GetAnnotations()

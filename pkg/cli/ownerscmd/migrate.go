@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
-// migrateOptions rewrite owners whose fields are of versions that are not served.
+// migrateOptions rewrites owners at API versions that are not served.
 type migrateOptions struct {
 	surveyOptions
 	dryRun object.DryRun
@@ -99,7 +99,7 @@ func (o *migrateOptions) work(ctx context.Context, in verb.Invocation) error {
 	}
 }
 
-// knower asks the schemas that the server publishes, each once.
+// knower reads the published schemas, each once.
 func knower(ctx context.Context, client *client.Client) func(object.Kind, fieldpath.Path) owners.Knowledge {
 	types := published.ByKind(client.SchemaOnce(ctx))
 	var mu sync.Mutex
@@ -124,7 +124,7 @@ func knower(ctx context.Context, client *client.Client) func(object.Kind, fieldp
 	}
 }
 
-// migrating rewrites the objects of one place after the other, several at once.
+// migrating rewrites the objects of several places concurrently.
 type migrating struct {
 	migrator *owners.Migrator
 	reader   *client.NoRetry
@@ -134,7 +134,7 @@ type migrating struct {
 	left, failed bool
 }
 
-// place finds the objects of a place that have something to rewrite, and rewrites it.
+// place finds the objects of a place with something to rewrite, and rewrites it.
 func (m *migrating) place(ctx context.Context, p place) error {
 	var refs []object.Ref
 	err := p.read(ctx, m.reader, func() { refs = nil }, func(o client.ObjectFields) {

@@ -19,20 +19,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// place is a list to read: the objects of a kind that are selected, of which only some may
-// be meant.
+// place is a list to read: the selected objects of a kind, of which perhaps only some are wanted.
 type place struct {
 	kind object.Kind
 	sel  object.Selection
-	// names are those that are meant; nil means all.
+	// names are the wanted objects; nil means all.
 	names []string
-	// unnamed: the user did not name the kind, it is included because the server serves it.
+	// unnamed: the user did not name the kind; it is included because the server serves it.
 	unnamed bool
 	// err is why it cannot be read at all.
 	err error
 }
 
-// places settles what to read, and says it as a part of a sentence.
+// places decides what to read, and describes it as a part of a sentence.
 func (o *surveyOptions) places(ctx context.Context, in verb.Invocation, client *client.Client) ([]place, string, error) {
 	switch {
 	case o.everything:
@@ -54,8 +53,8 @@ func (o *surveyOptions) places(ctx context.Context, in verb.Invocation, client *
 	return named(found, why(ctx, client)), "", nil
 }
 
-// why returns what says why a kind is not among those that the server serves, which it may
-// not have said. Each is asked for once.
+// why returns a function that says why a kind is not among the served ones, even if the server did
+// not list it. It asks once for each.
 func why(ctx context.Context, client *client.Client) func(schema.GroupVersionKind) error {
 	asked := map[schema.GroupVersionKind]error{}
 	return func(gvk schema.GroupVersionKind) error {
@@ -66,7 +65,7 @@ func why(ctx context.Context, client *client.Client) func(schema.GroupVersionKin
 	}
 }
 
-// allKinds are all kinds that can be listed, in the namespace or everywhere.
+// allKinds returns all kinds that can be listed, in the namespace or everywhere.
 func (o *surveyOptions) allKinds(ctx context.Context, in verb.Invocation, client *client.Client) ([]place, string, error) {
 	sel, where := object.Selection{Labels: o.targets.Labels}, " in the cluster"
 	if !o.targets.Everywhere {
@@ -83,8 +82,8 @@ func (o *surveyOptions) allKinds(ctx context.Context, in verb.Invocation, client
 	return worthCounting(listable, sel), where, nil
 }
 
-// worthCounting are lists of those kinds that are meant where no TYPE is named. Events are not:
-// whoever writes one owns it, and it is gone within the hour.
+// worthCounting returns the lists to read if no TYPE is named. It leaves out Events, which their
+// writer owns and which expire within the hour.
 func worthCounting(kinds []object.Kind, sel object.Selection) []place {
 	var places []place
 	for _, kind := range kinds {
@@ -112,11 +111,10 @@ func itemsOf(p *plan.Plan) []target.Target {
 	return found
 }
 
-// worthList is from how many objects of one kind and namespace on one list is read instead
-// of each by itself.
+// worthList is how many objects of one kind and namespace are read by a list instead of one by one.
 const worthList = 6
 
-// named puts objects together that one list has. A kind without one has a reason in why.
+// named groups objects that one list has. A kind without a list has a reason in why.
 func named(found []target.Target, why func(schema.GroupVersionKind) error) []place {
 	var places []place
 	type list struct {
@@ -157,16 +155,16 @@ func named(found []target.Target, why func(schema.GroupVersionKind) error) []pla
 	return out
 }
 
-// surveyor reads places side by side.
+// surveyor reads places concurrently.
 type surveyor struct {
 	reader   *client.NoRetry
 	question owners.Question
 }
 
-// sideBySide is how many lists are read at once: a page of each is held.
+// sideBySide is how many lists are read at once; a page of each is in memory.
 const sideBySide = 6
 
-// count counts what is in the places. Unreadable kinds are part of the result.
+// count counts the owners in the places. Unreadable kinds are part of the result.
 func (s *surveyor) count(ctx context.Context, places []place) event.Surveyed {
 	var mu sync.Mutex
 	all := owners.New(s.question)
@@ -185,7 +183,6 @@ func (s *surveyor) count(ctx context.Context, places []place) event.Surveyed {
 	return all.Result()
 }
 
-// one counts the objects of a place.
 func (s *surveyor) one(ctx context.Context, p place) *owners.Counter {
 	var counter *owners.Counter
 	err := p.read(ctx, s.reader, func() { counter = owners.New(s.question) }, func(o client.ObjectFields) { counter.Add(o.Ref, o.Fields) })
@@ -202,14 +199,14 @@ func (s *surveyor) one(ctx context.Context, p place) *owners.Counter {
 	return counter
 }
 
-// hasGone reports whether an error says that a kind which the user did not name was deleted while
-// it was read: then it has no objects. An API whose server does not answer is something else.
+// hasGone reports whether a kind that the user did not name was deleted during the read: then it
+// has no objects. An API whose server does not answer is something else.
 func (p *place) hasGone(err error) bool {
 	missing, ok := errors.AsType[*client.NoKindError](err)
 	return ok && p.unnamed && missing.Err == nil && !missing.Unkept
 }
 
-// missingError says that an object that is meant was not found.
+// missingError says that a named object was not found.
 type missingError struct {
 	error
 	name string
@@ -217,8 +214,8 @@ type missingError struct {
 
 func (e *missingError) Unwrap() error { return e.error }
 
-// read visits the objects of a place that are meant. begin is called at first, and again
-// where all of them come again. The error joins a *missingError for each that is not there.
+// read visits the wanted objects of a place. It calls begin at first, and again if all of them will
+// come again. Its error joins a *missingError for each missing object.
 func (p *place) read(ctx context.Context, reader *client.NoRetry, begin func(), visit func(client.ObjectFields)) error {
 	var seen map[string]bool
 	anew := func() {

@@ -27,8 +27,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Flags are those flags of owners that are about many objects, which are counted or
-// rewritten, rather than shown one after the other.
+// Flags are the flags of owners for many objects, which are counted or rewritten rather than shown.
 type Flags struct {
 	summary bool
 	expect  []string
@@ -50,36 +49,36 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	help.Words(cmd, "dry-run", "none", "client")
 }
 
-// surveyOptions count who owns what.
+// surveyOptions counts who owns what.
 type surveyOptions struct {
 	targets target.Targets
 	// everything: objects of whatever type.
 	everything bool
 	summary    bool
 	question   owners.Question
-	// paged: the result is a page, which is read when the verb has ended.
+	// paged: the result is an HTML page, which the user opens when the verb has ended.
 	paged bool
 	run   string
 	out   *printer.Printer
 }
 
-// Asked is what the other flags of owners say.
+// Asked holds the other flags of owners.
 type Asked struct {
 	Target   target.Flags
 	Managers []string
 	Output   string
 	// Shown are the given flags that apply only to the owners of one object.
 	Shown []string
-	// Named: the arguments name objects, rather than a TYPE alone, or nothing.
+	// Named: the arguments name objects, and not a TYPE alone or nothing.
 	Named bool
 }
 
-// Named reports whether arguments name objects, rather than a TYPE alone, or nothing.
+// Named reports whether arguments name objects, and not a TYPE alone or nothing.
 func Named(args []string) bool {
 	return len(args) > 1 || len(args) == 1 && strings.Contains(args[0], "/")
 }
 
-// Means reports whether many objects are meant, rather than some that are shown.
+// Means reports whether the user wants many objects counted or rewritten.
 func (f *Flags) Means(a Asked) bool {
 	t := a.Target
 	counting := f.summary || f.migrate || f.expect != nil || f.from != nil || a.Output == output.HTML || a.Output == output.KYAML
@@ -87,7 +86,6 @@ func (f *Flags) Means(a Asked) bool {
 	return counting || selecting || t.Set == "" && !a.Named
 }
 
-// ToOptions reads what was typed.
 func (f *Flags) ToOptions(in verb.Invocation, a Asked) (verb.Options, error) {
 	if f.migrate {
 		return f.toMigration(in, a)
@@ -95,7 +93,7 @@ func (f *Flags) ToOptions(in verb.Invocation, a Asked) (verb.Options, error) {
 	return f.toSurvey(in, a)
 }
 
-// Check finds fault with flags that go with others which were not given.
+// Check rejects flags without the flags that they need.
 func (f *Flags) Check(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("dry-run") && !f.migrate {
 		return errors.New("--dry-run requires --migrate-versions: other modes are read-only")
@@ -117,7 +115,7 @@ func (f *Flags) toSurvey(in verb.Invocation, a Asked) (*surveyOptions, error) {
 	return o, errors.Join(targetsErr, f.countable(a), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// target reads which objects are meant.
+// target parses which objects are selected.
 func (o *surveyOptions) target(a Asked, in verb.Invocation) error {
 	flags := a.Target
 	o.everything = len(in.Args) == 0 && flags.Set == "" && len(flags.Filenames) == 0 && flags.Kustomize == "" && !flags.Recursive
@@ -130,7 +128,7 @@ func (o *surveyOptions) target(a Asked, in verb.Invocation) error {
 		return verb.FlagError("-l", err)
 	}
 	if len(in.Args) > 0 && !a.Named {
-		// A TYPE alone is all of it: to count more than was meant does no harm.
+		// A TYPE alone selects all of it: counting too many does no harm.
 		flags.All = flags.Selector == "" && flags.Fields == ""
 	}
 	var err error
@@ -138,7 +136,7 @@ func (o *surveyOptions) target(a Asked, in verb.Invocation) error {
 	return err
 }
 
-// countable finds fault with flags that show a part of an object.
+// countable rejects flags that show a part of an object.
 func (f *Flags) countable(a Asked) error {
 	var faults []error
 	for _, flag := range a.Shown {
@@ -224,7 +222,7 @@ func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
 	return verb.ErrNo
 }
 
-// unexpected says in a line what --expect found; empty if that is nothing. A page goes into a file.
+// unexpected says in a line what --expect found; empty for nothing. An HTML page goes into a file.
 func unexpected(found []event.ObjectHolding) string {
 	if len(found) == 0 {
 		return ""
@@ -242,9 +240,8 @@ func unexpected(found []event.ObjectHolding) string {
 	return fmt.Sprintf("not expected: %s of %s", text.Count(len(objects), "object"), text.List(managers, some))
 }
 
-// nowhere says which names of a flag no manager of what was counted has, and which were perhaps
-// meant; empty if there is none. A pattern may match no manager, and so may any name where nothing
-// was counted.
+// nowhere names those managers of a flag that no counted object has, with similar ones; empty if
+// there are none. It ignores patterns, which may match nothing, and counts of nothing.
 func nowhere(flag string, names []string, found event.Surveyed) string {
 	var said []string
 	for _, name := range names {
@@ -303,7 +300,7 @@ func (e *unreadError) Error() string {
 	return "could not be read: " + strings.Join(said, "; ")
 }
 
-// Hint says which permission is missing, or what the first reason that knows it says to do.
+// Hint names the missing permission, or repeats the first hint of the reasons.
 func (e *unreadError) Hint() string {
 	if slices.ContainsFunc(e.unread, func(u event.Unread) bool { return apierrors.IsForbidden(u.Err) }) {
 		return "counting them needs the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. With a TYPE, only that is read"

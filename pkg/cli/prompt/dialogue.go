@@ -12,35 +12,35 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// Dialogue is what was asked and answered in one run. It is not safe for concurrent use.
+// Dialogue holds the questions and answers of one run. It is not safe for concurrent use.
 type Dialogue struct {
 	// Say writes lines, and Read prompts for one; more is false at the end of the input. Both are
 	// required.
 	Say  func(lines ...string)
 	Read func(prompt string) (line string, more bool)
-	// Now is the time from which ages are counted, Width how long a line may be; 0 for any length.
+	// Now is the time from which ages are counted, Width the maximum length of a line; 0 for any.
 	Now   func() time.Time
 	Width func() int
-	// Phases is how many phases the run has: each is asked about by itself.
+	// Phases is how many phases the run has; each has its own questions.
 	Phases int
 
-	// standing is what was said of all that a manager owns, alone or with others of whom the
-	// same was said.
+	// standing holds the answers for all fields of a manager, alone or with others that have the
+	// same answer.
 	standing map[string]apply.Decision
 	answers  []answer
-	// quit: nothing more is asked.
+	// quit: ask nothing more.
 	quit bool
 }
 
-// answer is what was decided of one path. A later one about the same path replaces it.
+// answer is the decision about one path. A later one about the same path replaces it.
 type answer struct {
 	ref      object.Ref
 	path     string
 	decision apply.Decision
 }
 
-// Decide asks about the conflicts, as apply.Engine's Decide. Once the user has quit, it asks
-// nothing more and leaves the rest undecided.
+// Decide asks about the conflicts, as Engine.Decide of package apply requires. Once the user has
+// quit, it leaves the rest undecided.
 func (d *Dialogue) Decide(all []apply.Contested) [][]apply.Decision {
 	out := make([][]apply.Decision, len(all))
 	left := 0
@@ -66,11 +66,11 @@ type question struct {
 	ref        object.Ref
 	conflict   managedfields.Conflict
 	number, of int
-	// inPhase: later phases may have conflicts, too.
+	// inPhase: later phases may have conflicts too.
 	inPhase bool
 	// managers own the path, each named once.
 	managers []string
-	// refused: the server would not let it be taken. unleavable: no yield names it.
+	// refused: the server would refuse to let us take it. unleavable: no yield can name it.
 	refused, unleavable bool
 }
 
@@ -104,7 +104,7 @@ func (d *Dialogue) decide(q question) apply.Decision {
 	return decision
 }
 
-// ask asks until there is an answer that decides, or the user quits.
+// ask asks until an answer decides or the user quits.
 func (d *Dialogue) ask(q question) apply.Decision {
 	d.Say(d.shortly(q)...)
 	for {
@@ -133,7 +133,7 @@ func isOneOf(line string, words ...string) bool {
 	return slices.Contains(words, line)
 }
 
-// always remembers a decision for every field that these managers alone own.
+// always records a decision for every field that only these managers own.
 func (d *Dialogue) always(managers []string, decision apply.Decision) apply.Decision {
 	if d.standing == nil {
 		d.standing = map[string]apply.Decision{}
@@ -144,7 +144,7 @@ func (d *Dialogue) always(managers []string, decision apply.Decision) apply.Deci
 	return decision
 }
 
-// stands returns what was said of all the managers; nothing if not the same of each.
+// stands returns the standing decision for all the managers; empty if they differ.
 func (d *Dialogue) stands(managers []string) apply.Decision {
 	for _, m := range managers {
 		if d.standing[m] != d.standing[managers[0]] {
@@ -157,7 +157,7 @@ func (d *Dialogue) stands(managers []string) apply.Decision {
 	return d.standing[managers[0]]
 }
 
-// note remembers an answer for the flags.
+// note records an answer for the flags.
 func (d *Dialogue) note(q question, decision apply.Decision) {
 	now := answer{q.ref, q.conflict.Path.String(), decision}
 	for i, earlier := range d.answers {
@@ -169,7 +169,7 @@ func (d *Dialogue) note(q question, decision apply.Decision) {
 	d.answers = append(d.answers, now)
 }
 
-// wasAnswered reports whether the user has answered a question about the path before.
+// wasAnswered reports whether the user has already answered about the path.
 func (d *Dialogue) wasAnswered(q question) bool {
 	for _, earlier := range d.answers {
 		if earlier.ref == q.ref && earlier.path == q.conflict.Path.String() {
@@ -190,8 +190,8 @@ func managersOf(owners []managedfields.Owner) []string {
 	return managers
 }
 
-// Flags returns the flags that decide the same without a question; named says how a flag names
-// an object.
+// Flags returns the flags that decide the same without questions; named returns the name of an
+// object in a flag.
 func (d *Dialogue) Flags(named func(object.Ref) string) []string {
 	var flags []string
 	for _, way := range []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// shortly says what a question is about: a line for each value, cut to the terminal.
+// shortly shows a question: a line for each value, cut to the terminal.
 func (d *Dialogue) shortly(q question) []string {
 	head := fmt.Sprintf("conflict %d of %d", q.number, q.of)
 	switch {
@@ -34,7 +34,7 @@ func (d *Dialogue) shortly(q question) []string {
 	}
 	return []string{
 		"", head,
-		"  " + text.Printable(q.conflict.Path.String()), // Never cut: it is to be copied.
+		"  " + text.Printable(q.conflict.Path.String()), // It is never cut, because users copy it.
 		d.cut("    yours  " + format.Value(q.conflict.Yours)),
 		d.cut("    live   " + live(q.conflict)),
 		d.cut("    owner  " + owners),
@@ -55,7 +55,7 @@ func (d *Dialogue) cut(line string) string {
 	return line
 }
 
-// wholly shows both values at full length, and each owner with the time of its last write.
+// wholly shows both values in full, and each owner with the time of its last write.
 func (d *Dialogue) wholly(q question) []string {
 	lines := []string{"  yours"}
 	lines = append(lines, whole(q.conflict.Yours, true)...)
@@ -80,7 +80,7 @@ func (d *Dialogue) wholly(q question) []string {
 	return lines
 }
 
-// whole is a value as YAML, indented.
+// whole returns a value as indented YAML.
 func whole(v any, has bool) []string {
 	if !has {
 		return []string{"    none"}
@@ -96,7 +96,7 @@ func whole(v any, has bool) []string {
 	return lines
 }
 
-// prompt names what can be answered.
+// prompt lists the possible answers.
 func prompt(q question) string {
 	var words, all, not []string
 	if q.offers(apply.Take) {
@@ -122,7 +122,7 @@ func prompt(q question) string {
 // cannotBeLeft says why a path cannot be left.
 const cannotBeLeft = "it is a path of another API version, which cannot be left; apply at that version"
 
-// help says what each answer does.
+// help explains each answer.
 func help(q question) []string {
 	var lines []string
 	if q.offers(apply.Take) {

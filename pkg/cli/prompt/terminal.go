@@ -1,8 +1,6 @@
-// Package prompt asks the user on a terminal what is to become of conflicts, one by one.
-//
-// A Dialogue turns conflicts and typed answers into decisions, and the decisions into flags;
-// it reads and writes by functions that it is given. A Terminal has one, and the call that it is
-// about.
+// Package prompt asks the user in a terminal how to settle conflicts, one by one. A [Dialogue]
+// turns answers into decisions, and decisions into flags, with functions for input and output; a
+// [Terminal] connects one to a call.
 package prompt
 
 import (
@@ -23,7 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Terminal asks on the terminal of a call. A nil one never asks.
+// Terminal asks in the terminal of a call. A nil Terminal never asks.
 type Terminal struct {
 	in       verb.Invocation
 	pause    func(func())
@@ -43,7 +41,8 @@ func on(in verb.Invocation, pause func(func())) *Terminal {
 	}}
 }
 
-// Asks returns apply.Engine's Decide for a run of so many phases; nil if nothing is asked.
+// Asks returns a Decide function for package apply's engine and a run of so many phases; nil if
+// nothing is asked.
 func (t *Terminal) Asks(phases int) func(context.Context, []apply.Contested) [][]apply.Decision {
 	if t == nil {
 		return nil
@@ -54,7 +53,7 @@ func (t *Terminal) Asks(phases int) func(context.Context, []apply.Contested) [][
 			t.dialogue.Read = func(prompt string) (string, bool) {
 				line, more, err := verb.Line(ctx, t.in.Streams, t.in.Say(prompt))
 				if !more {
-					fmt.Fprintln(t.in.Streams.ErrOut) // Nothing else ends the prompt's line.
+					fmt.Fprintln(t.in.Streams.ErrOut) // The interrupted prompt left its line open.
 				}
 				return line, more && err == nil
 			}
@@ -64,8 +63,8 @@ func (t *Terminal) Asks(phases int) func(context.Context, []apply.Contested) [][
 	}
 }
 
-// PrintCommand says by which call the run would have decided the same without a question, if it asked
-// any that was answered; named says how a flag names an object.
+// PrintCommand prints the call that decides the same without questions, if any was answered. named
+// returns the name of an object in a flag.
 func (t *Terminal) PrintCommand(named func(object.Ref) string) {
 	if t == nil {
 		return
@@ -81,7 +80,7 @@ func (t *Terminal) PrintCommand(named func(object.Ref) string) {
 	fmt.Fprintf(t.in.Streams.ErrOut, "the same answers next time, without questions:\n  %s\n", t.in.Say(strings.Join(words, " ")))
 }
 
-// Flags are those about questions.
+// Flags are the flags for questions.
 type Flags struct{ noInput bool }
 
 // Add adds the flag to a command's.
@@ -89,15 +88,14 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noInput, "no-input", false, "Ask nothing, as without a terminal: conflicts stay conflicts, and what needs a confirmation is refused")
 }
 
-// CanAsk reports whether a user is there to answer: one at a terminal who has not turned
-// questions off, and not a pipeline.
+// CanAsk reports whether a user can answer: there is a terminal, questions are not turned off, and
+// this is no pipeline.
 func (f *Flags) CanAsk(in verb.Invocation) bool {
 	return !f.noInput && !isInCI(os.Getenv) && verb.CanAsk(in.Streams)
 }
 
-// ToTerminal returns what asks about conflicts; nil where nothing may be asked: because no user
-// can answer, standard input is a manifest, the results are for a program, or nothing is
-// written.
+// ToTerminal returns a Terminal, or nil if nothing may be asked: no user can answer, standard input
+// is a manifest, the output is for a program, or nothing is written.
 func (f *Flags) ToTerminal(in verb.Invocation, format string, filenames []string, dryRun object.DryRun, pause func(func())) *Terminal {
 	if !f.CanAsk(in) || dryRun != object.DryRunNone || format != output.Table || slices.Contains(filenames, "-") {
 		return nil
@@ -105,8 +103,8 @@ func (f *Flags) ToTerminal(in verb.Invocation, format string, filenames []string
 	return on(in, pause)
 }
 
-// isInCI reports whether the environment says that a machine runs us, as that of every usual
-// pipeline does. Some of those have a terminal, and no user at it.
+// isInCI reports whether the environment is that of a pipeline. Some pipelines have a terminal
+// without a user.
 func isInCI(getenv func(string) string) bool {
 	switch strings.ToLower(getenv("CI")) {
 	case "", "0", "false":

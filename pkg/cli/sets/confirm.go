@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// confirm returns nil if the decision may be carried out. A dry run needs no
-// confirmation, and says what a run would need.
+// confirm returns nil if the prune may be carried out. A dry run needs no confirmation, and reports
+// whether a run would.
 func (r *Run) confirm(ctx context.Context) error {
 	d := r.shown
 	doubt, digest := d.Doubt(), digestOf(d)
@@ -45,14 +45,14 @@ func (r *Run) confirm(ctx context.Context) error {
 }
 
 // digestOf identifies what is doomed: the set and the names of the objects. A user who confirms it
-// confirms that and nothing else.
+// confirms exactly that.
 func digestOf(d applyset.Decision) string {
 	var p review.Plan
 	SeeDoomed(&p, d)
 	return p.Digest("", d.ID)
 }
 
-// SeeDoomed adds to a plan the members that leave the set.
+// SeeDoomed adds the members that leave the set to a plan.
 func SeeDoomed(p *review.Plan, d applyset.Decision) {
 	for _, m := range d.Doomed {
 		p.See(event.Compared{Ref: m.Ref, Action: event.Delete, Departed: true})
@@ -61,22 +61,22 @@ func SeeDoomed(p *review.Plan, d applyset.Decision) {
 
 var errUnconfirmed = errors.New("it would be pruned, and that was not confirmed")
 
-// UnconfirmedError says that a prune looks like a mistake and was not confirmed, so
-// nothing was done.
+// UnconfirmedError says that a prune looks like a mistake and was not confirmed, so that nothing
+// was written.
 type UnconfirmedError struct {
 	// Set is the parent of the set.
 	Set           object.Ref
 	Doubt, Digest string
-	// Declined: the user was asked, and said no.
+	// Declined: the user was asked and said no.
 	Declined bool
-	// all: a whole set was to be deleted; there is no input that could be wrong.
+	// all: a whole set was to be deleted, so that no input can be wrong.
 	all bool
-	// kept is what [Protected] says of the decision.
+	// kept is the text of [Protected].
 	kept string
 }
 
-// Protected names the members that are kept because of their kind, once for all, with the flag
-// that deletes them; empty if there are none.
+// Protected names the members that are kept because of their kind, with the flag that deletes them;
+// empty if there are none.
 func Protected(d applyset.Decision) string {
 	var names, kinds []string
 	for _, k := range d.Kept {
@@ -98,10 +98,9 @@ func Protected(d applyset.Decision) string {
 
 func (e *UnconfirmedError) Error() string { return e.Set.String() + ": nothing was done: " + e.Doubt }
 
-// Unconfirmed marks it as a refusal of ours.
+// Unconfirmed marks the error as our refusal.
 func (e *UnconfirmedError) Unconfirmed() bool { return true }
 
-// Hint says what to do about it.
 func (e *UnconfirmedError) Hint() string {
 	if e.Declined {
 		return ""

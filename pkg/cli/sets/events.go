@@ -23,8 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// events announces a run in the cluster, by Events on the set's parent: one at its start
-// and one at its end.
+// events announces a run by two Events on the set's parent: at its start and at its end.
 type events struct {
 	server LeaseServer
 	parent object.Ref
@@ -32,11 +31,10 @@ type events struct {
 	verb   string
 }
 
-// patience bounds an Event: it is news, and nothing waits for it.
+// patience bounds the request for an Event, because nothing should wait for it.
 const patience = 3 * time.Second
 
-// send writes an Event, if that is permitted. A failure is not one of the run, which
-// works without Events.
+// send writes an Event, if that is permitted. A failure does not affect the run.
 func (e *events) send(ctx context.Context, parent *unstructured.Unstructured, kind, reason, message string) {
 	const longest = 1000 // bytes; the API server takes 1,024
 	ctx, cancel := context.WithTimeout(transport.Unguarded(context.WithoutCancel(ctx)), patience)
@@ -73,7 +71,6 @@ func (e *events) send(ctx context.Context, parent *unstructured.Unstructured, ki
 	_, _ = e.server.Create(ctx, object.Kind{GVK: gvk, Resource: "events", Namespaced: true}, u, object.Write{Manager: manager})
 }
 
-// nameOf returns a name that no other Event has.
 func nameOf(parent string) string {
 	const longest = 200
 	return strings.TrimRight(parent[:min(len(parent), longest)], "-.") + "." + strings.ToLower(ulid.Make().String())
@@ -85,7 +82,7 @@ type Tally struct {
 	counts map[event.Action]int
 }
 
-// Counting hands events on, and counts them.
+// Counting counts events and passes them on.
 func (t *Tally) Counting(emit func(event.Event)) func(event.Event) {
 	return func(e event.Event) {
 		if a, ok := e.(event.Applied); ok {
@@ -100,7 +97,7 @@ func (t *Tally) Counting(emit func(event.Event)) func(event.Event) {
 	}
 }
 
-// String returns the counts: 3 created, 57 unchanged.
+// String returns the counts: "3 created, 57 unchanged".
 func (t *Tally) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,8 +113,8 @@ func (t *Tally) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Asking returns a function that asks the user to confirm a prune; nil if no user can
-// answer. pause suspends other drawing.
+// Asking returns a function that asks the user to confirm a prune; nil if no user can answer. pause
+// suspends other drawing.
 func Asking(streams genericiooptions.IOStreams, pause func(func())) func(context.Context, applyset.Decision, string) (bool, error) {
 	if !verb.CanAsk(streams) {
 		return nil

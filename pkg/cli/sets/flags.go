@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Flags are those of verbs that apply a set, or say what that would do.
+// Flags are the flags of verbs that apply a set or preview that.
 type Flags struct {
 	name    string
 	leave   bool
@@ -25,8 +25,7 @@ type Flags struct {
 	confirm ConfirmFlags
 }
 
-// NameFlag is how a set is named on a command line, and SpelledByKubectl how kubectl
-// spells that.
+// NameFlag names a set; SpelledByKubectl is kubectl's spelling.
 const (
 	NameFlag         = "apply-set"
 	SpelledByKubectl = "applyset"
@@ -42,8 +41,7 @@ func AddName(flags *pflag.FlagSet, name *string, usage string) {
 	_ = flags.MarkHidden(SpelledByKubectl) // It fails only for an unknown flag.
 }
 
-// Add adds the flags. writes: the verb prunes, and does not only report what it would
-// prune.
+// Add adds the flags. writes: the verb prunes, and does not only preview it.
 func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
 	AddName(flags, &f.name, "[KIND[.GROUP]/]NAME of the set that the input is: its parent, a Secret by default")
 	flags.BoolVar(&f.leave, LeaveFlag, false, "Without --apply-set: take the objects out of the sets that they are members of")
@@ -70,13 +68,13 @@ func (f *ConfirmFlags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.digest, "confirm", "", "The same, but only what a run or diff showed with this DIGEST; for CI")
 }
 
-// AddForAll adds the flags to a verb that deletes a whole set, and always asks.
+// AddForAll adds the flags to a verb that deletes a whole set and always asks.
 func (f *ConfirmFlags) AddForAll(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.yes, "yes", false, "Delete the set without asking")
 	flags.StringVar(&f.digest, "confirm", "", "The same, but only what a run without it showed with this DIGEST; for CI")
 }
 
-// Confirm returns nil if all of a set may be deleted. A dry run needs no confirmation.
+// Confirm returns nil if the whole set may be deleted. A dry run needs no confirmation.
 func (f *ConfirmFlags) Confirm(
 	ctx context.Context, set object.Ref, d applyset.Decision, dryRun object.DryRun, ask func(context.Context, applyset.Decision, string) (bool, error),
 ) error {
@@ -96,7 +94,7 @@ func (f *ConfirmFlags) Confirm(
 	case f.yes:
 		return nil
 	case ask != nil:
-		yes, err := ask(ctx, d, doubt) // who asks lists the objects
+		yes, err := ask(ctx, d, doubt) // ask lists the objects.
 		if yes || err != nil {
 			return err
 		}
@@ -105,7 +103,7 @@ func (f *ConfirmFlags) Confirm(
 	return refusal
 }
 
-// Allowed reads kinds that may be pruned although they are protected.
+// Allowed parses the protected kinds that may be pruned.
 func Allowed(texts []string) ([]schema.GroupKind, error) {
 	var all []schema.GroupKind
 	var errs []error
@@ -117,7 +115,7 @@ func Allowed(texts []string) ([]schema.GroupKind, error) {
 	return all, errors.Join(errs...)
 }
 
-// Options is the meaning of the flags. The zero value means no set.
+// Options are the parsed flags. The zero value means no set.
 type Options struct {
 	// Name of the set; empty for none.
 	Name  string
@@ -131,24 +129,24 @@ type Options struct {
 	digest string
 }
 
-// Prune are the options of a run that makes the set what the input is, whatever that
-// deletes; a user has to have agreed to that.
+// Prune returns the options of a run that makes the set equal to the input, whatever that deletes.
+// The user must have agreed to that.
 func Prune(name string) Options { return Options{Name: name, Prune: true, yes: true} }
 
-// AdoptionChoices are the choices that come with --allow-join: the label that makes an object part of
-// another set becomes ours.
+// AdoptionChoices returns the choice of --allow-join: take the label that makes an object part of
+// another set.
 func (o Options) AdoptionChoices() []predict.Choice {
 	if !o.adopt {
 		return nil
 	}
 	label, err := predict.ParseChoices(`.metadata.labels["` + applyset.PartOfLabel + `"]`)
 	if err != nil {
-		return nil // It is a path, and always the same.
+		return nil // The path is constant.
 	}
 	return label
 }
 
-// ToOptions parses the flags. selected: only part of the input is meant.
+// ToOptions parses the flags. selected: only a part of the input is applied.
 func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, error) {
 	o := Options{Name: f.name, Prune: f.prune, Leave: f.leave, adopt: f.adopt, yes: f.confirm.yes, digest: f.confirm.digest}
 	var errs []error

@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// LockFlags are those of verbs that change a set.
+// LockFlags are the flags of verbs that change a set.
 type LockFlags struct{ timeout time.Duration }
 
 // timeoutFlag is how long to wait for the lock of a set.
@@ -35,7 +35,7 @@ func (f *LockFlags) Add(flags *pflag.FlagSet) {
 		"How long to wait while another run has the lock of the set; 0 does not wait")
 }
 
-// Within is how long to wait. named: a set is named, and only sets have a lock.
+// Within returns how long to wait. named: a set is named; only sets have a lock.
 func (f *LockFlags) Within(given func(flag string) bool, named bool) (time.Duration, error) {
 	switch {
 	case f.timeout < 0:
@@ -46,7 +46,7 @@ func (f *LockFlags) Within(given func(flag string) bool, named bool) (time.Durat
 	return f.timeout, nil
 }
 
-// Locking is the lock of the set that a run changes, with what is reported of it.
+// Locking is the lock of the set that a run changes, with its reports.
 type Locking struct {
 	*Lock
 	connection *connection.Connection
@@ -56,8 +56,8 @@ type Locking struct {
 	events     *events
 }
 
-// New returns the lock of a run, which is not held yet. From now on, no client of the
-// connection writes unless it is held.
+// New returns the lock of a run, which is not held yet. From now on, clients of the connection
+// write only while it is held.
 func New(c *connection.Connection, run string, within time.Duration, emit func(event.Event)) *Locking {
 	holder := fmt.Sprintf("%s pid %d %s", Caller(), os.Getpid(), c.Process())
 	l := &Locking{Lock: NewLock(holder, run), connection: c, within: within, emit: emit}
@@ -65,21 +65,19 @@ func New(c *connection.Connection, run string, within time.Duration, emit func(e
 	return l
 }
 
-// Caller returns the person or account, and the machine or Pod: for a person who finds a lock at
-// night.
+// Caller returns the user or account and the machine or Pod, for whoever finds a lock at night.
 func Caller() string {
 	const long = 60
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil {
 		name = cmp.Or(u.Username, name)
 	}
-	host, _ := os.Hostname() // A process without one is still told by the rest.
+	host, _ := os.Hostname() // The rest still identifies the process.
 	return text.Truncate(text.Printable(cmp.Or(name, "?")), long) + "@" + text.Truncate(text.Printable(cmp.Or(host, "?")), long)
 }
 
-// Hold gets the lock of the set with this parent, and waits for it. The context that it
-// returns ends when the lock is lost. brings makes the namespace of the parent, if the set
-// brings it; it may be nil.
+// Hold waits for the lock of the set with this parent. The returned context ends when the lock is
+// lost. brings creates the namespace of the parent if the set brings it; it may be nil.
 func (l *Locking) Hold(ctx context.Context, server LeaseServer, parent object.Ref, brings func(context.Context) error) (context.Context, error) {
 	renewing, err := l.connection.Quick(ctx)
 	if err != nil {
@@ -106,16 +104,14 @@ func (l *Locking) Hold(ctx context.Context, server LeaseServer, parent object.Re
 	return held, nil
 }
 
-// isNoNamespace reports whether a Lease could not be created since its namespace is not
-// there.
+// isNoNamespace reports whether a Lease could not be created because its namespace does not exist.
 func isNoNamespace(err error) bool {
 	var status apierrors.APIStatus
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// Announce executes a run, and announces its start and its end in the cluster before the lock
-// is released. parent is the set's, as it is; objects is their number. Without a lock it
-// announces nothing.
+// Announce executes a run and announces its start and end in the cluster before the lock is
+// released. parent is the set's parent, objects their number. Without a lock it announces nothing.
 func (l *Locking) Announce(ctx context.Context, parent *unstructured.Unstructured, objects int, counts *Tally, do func(context.Context) error) error {
 	if l == nil || l.events == nil {
 		return do(ctx)
@@ -131,17 +127,16 @@ func (l *Locking) Announce(ctx context.Context, parent *unstructured.Unstructure
 	return err
 }
 
-// Ended says how the run ended: it is written down when the lock is given back. A run that
-// says nothing has failed. A nil Locking notes nothing.
+// Ended records how the run ended, for the release of the lock. A run without a record has failed.
+// A nil Locking records nothing.
 func (l *Locking) Ended(result history.Result) {
 	if l != nil {
 		l.result = result
 	}
 }
 
-// Remove deletes the Lease once the lock was given back: that of a set which is no more. One
-// that another run has taken meanwhile stays. The requests of a lock are not retried; those of
-// server are.
+// Remove deletes the released Lease of a deleted set, unless another run has taken it. Requests of
+// a lock are not retried; those of server are.
 func (l *Locking) Remove(ctx context.Context, server LeaseServer) error {
 	live, err := server.Get(ctx, LeaseKind(), l.ref)
 	if err != nil {
@@ -161,7 +156,7 @@ func (l *Locking) Remove(ctx context.Context, server LeaseServer) error {
 	return err
 }
 
-// Release gives the lock back, however the run ended.
+// Release releases the lock, however the run ended.
 func (l *Locking) Release(ctx context.Context) {
 	err := l.Lock.Release(ctx)
 	if err == nil {
@@ -174,7 +169,7 @@ func (l *Locking) Release(ctx context.Context) {
 	l.emit(event.Warned{Ref: l.parent, Text: fmt.Sprintf("the lock of the set is not given back: %s; it is free in %s", why, validity)})
 }
 
-// rights says what a run may have to do with a Lease.
+// rights names the rights to a Lease that a run needs.
 func rights(lease object.Ref) string {
 	return "a run of a set needs get, create and patch on leases.coordination.k8s.io in namespace " + lease.Namespace + ": see docs/rbac.md"
 }

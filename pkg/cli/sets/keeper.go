@@ -21,56 +21,54 @@ import (
 // Usual is the default number of runs to keep.
 const Usual = 10
 
-// endTime bounds how long the end of a run is written down.
+// endTime bounds the requests that record the end of a run.
 const endTime = 15 * time.Second
 
 // Keeper keeps the history of one set.
 type Keeper struct {
 	Server Server
 	Parent object.Ref
-	// The user who ran it, for people.
+	// Who is the user, for people.
 	Who string
 	// Keep is how many runs are kept; zero keeps none.
 	Keep int
 	Emit func(event.Event)
-	// History is where the run that stated something last is noted; nil for a Keeper that
-	// records no run.
+	// History is where the last run is noted; nil for a Keeper that only reads.
 	History History
 
-	// run is the one that states something; its ID is empty if it states what the last one
-	// did. kept: the history has it.
+	// run is the one being recorded; its ID is empty if it applies the same as the last one. kept:
+	// the history has it.
 	run  history.Run
 	kept bool
 }
 
-// History knows the run that stated something last, also if the history does not have it.
+// History knows the last run that applied something, even if its Secrets are gone.
 type History interface {
-	// Last returns that run, as it was noted when this one got the lock; without an ID if none
-	// was. sure: no other run had the lock since.
+	// Last returns that run as noted when this one got the lock; without an ID if there is none.
+	// sure: no other run had the lock since.
 	Last() (last history.Run, sure bool, err error)
-	// Note notes this run in its place. It sends nothing: a request of the lock takes it along.
+	// Note records this run in its place, with the next request of the lock.
 	Note(run history.Run)
-	// NoteNow does so at once.
+	// NoteNow records it at once.
 	NoteNow(ctx context.Context, run history.Run) error
 }
 
-// Begin records the run and what it is about to state. It does not record a run that
-// states the same as the last one, if that ended well: it adds nothing to roll back to.
+// Begin records the run and its manifests. It does not record a run that applies the same as the
+// last one, if that ended well: it adds nothing to roll back to.
 //
-// A failure to write the history does not stop the run. The history is there for the next
-// mistake, and a quota of Secrets or a missing right must not turn it into one. The run
-// reports the failure and continues without a history. That it stated something is noted
-// nevertheless, so that a way back takes no other run for the last.
+// A failure to write the history does not stop the run: the history is for the next mistake, and a
+// quota or a missing right must not cause one. The failure is reported. The Lease still notes the
+// run, so that no rollback takes another run for the last.
 //
-// A nil Keeper keeps nothing.
+// A nil Keeper records nothing.
 func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
 	if k == nil {
 		return
 	}
 	err := k.begin(ctx, id, p)
 	if k.run.ID != "" && !k.kept {
-		// No Secret tells of the run if it is killed now. If this fails, the next request of the
-		// lock takes the note along.
+		// No Secret records the run if it is killed now. If this request fails, the next one of the
+		// lock carries the note.
 		_ = k.History.NoteNow(ctx, k.run)
 	}
 	if err != nil {
@@ -113,7 +111,7 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 	if k.run, again = kept.Follow(run); again {
 		k.run = history.Run{}
 		if newest, ok := kept.Newest(); ok && newest.Place.Number > 0 {
-			k.History.Note(newest) // It is still the last one; the Lease may not say so.
+			k.History.Note(newest) // It is still the last one, even if the Lease does not say so.
 		}
 		return nil
 	}
@@ -135,7 +133,7 @@ func (k *Keeper) End(ctx context.Context, result history.Result) {
 	if !k.kept {
 		return
 	}
-	// The run may have been interrupted: its result is worth a moment.
+	// Record the result even if the run was interrupted.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
 	err := k.write(ctx)
@@ -147,7 +145,7 @@ func (k *Keeper) End(ctx context.Context, result history.Result) {
 	}
 }
 
-// write writes the run as far as it is known.
+// write writes the run's Secrets.
 func (k *Keeper) write(ctx context.Context) error {
 	secrets, err := history.Encode(k.Parent, applyset.LeaseName(k.Parent), k.run)
 	if err != nil {
@@ -197,8 +195,7 @@ func (k *Keeper) remove(ctx context.Context, secrets []*unstructured.Unstructure
 	return nil
 }
 
-// Remove deletes the history, with that of runs which cannot be read any more, and returns
-// how many runs there were.
+// Remove deletes the history, including unreadable runs, and returns how many runs it had.
 func (k *Keeper) Remove(ctx context.Context) (runs int, err error) {
 	kept, secrets, err := k.heads(ctx)
 	if err != nil || len(secrets) == 0 {
@@ -207,8 +204,7 @@ func (k *Keeper) Remove(ctx context.Context) (runs int, err error) {
 	return len(kept.Runs), k.remove(ctx, secrets)
 }
 
-// heads lists the history, without the objects of its runs. A set whose parent is in no
-// namespace has none.
+// heads lists the history without the objects. A set whose parent has no namespace has none.
 func (k *Keeper) heads(ctx context.Context) (kept history.Kept, secrets []*unstructured.Unstructured, err error) {
 	if k.Parent.Namespace == "" {
 		return kept, nil, nil
@@ -229,13 +225,13 @@ func (k *Keeper) heads(ctx context.Context) (kept history.Kept, secrets []*unstr
 	return kept, secrets, nil
 }
 
-// Known returns the runs that are kept, the newest first, without what they stated.
+// Known returns the kept runs, the newest first, without their manifests.
 func (k *Keeper) Known(ctx context.Context) (history.Kept, error) {
 	kept, _, err := k.heads(ctx)
 	return kept, err
 }
 
-// Runs reads the history. Which run was the last is not read with it: see package locking.
+// Runs reads the history. The last run is noted elsewhere: see [Lock.Last].
 func (k *Keeper) Runs(ctx context.Context) (kept history.Kept, err error) {
 	_, heads, err := k.heads(ctx)
 	if err != nil {
@@ -265,13 +261,13 @@ func (k *Keeper) Runs(ctx context.Context) (kept history.Kept, err error) {
 	return kept, nil
 }
 
-// kind is that of Secrets.
+// kind returns the kind of Secrets.
 func (k *Keeper) kind(ctx context.Context) (object.Kind, error) {
 	return k.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
 }
 
-// Promised returns what tells where the members of a set have been: in the kinds and the
-// namespaces of what the runs stated that its history has.
+// Promised returns a function that says where the members of a set have been: in the kinds and
+// namespaces of the runs in its history.
 func Promised(server Server) func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
 	return func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
 		if parent.Namespace == "" {
@@ -292,9 +288,9 @@ func Promised(server Server) func(ctx context.Context, parent object.Ref) (apply
 	}
 }
 
-// Manifests returns what a run stated, to be applied again. A Secret whose values were
-// withheld keeps the values that the manager has in it now; if it no longer exists, it is
-// left out. Both are reported.
+// Manifests returns the manifests of a run, to be applied again. A Secret whose values were
+// withheld keeps the values that the manager has in it now; if it no longer exists, it is left out.
+// Both are reported.
 func (k *Keeper) Manifests(ctx context.Context, run history.Run, manager string) ([]*unstructured.Unstructured, error) {
 	var manifests []*unstructured.Unstructured
 	for _, o := range run.Objects {
@@ -312,7 +308,7 @@ func (k *Keeper) Manifests(ctx context.Context, run history.Run, manager string)
 	return manifests, nil
 }
 
-// fill puts the live values into a Secret; nil if it does not exist.
+// fill copies the live values into a Secret; nil if it does not exist.
 func (k *Keeper) fill(ctx context.Context, u *unstructured.Unstructured, manager string) (filled *unstructured.Unstructured, err error) {
 	kind, err := k.kind(ctx)
 	if err != nil {

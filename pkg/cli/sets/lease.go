@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// LeaseServer is what the lock needs of a cluster.
+// LeaseServer is the part of the API client that the lock needs.
 type LeaseServer interface {
 	object.Getter
 	object.Deleter
@@ -29,17 +29,16 @@ type LeaseServer interface {
 
 // Annotations of a Lease.
 const (
-	// RunAnnotation is the id of the run that has the lock, or had it last.
+	// RunAnnotation is the id of the run that has or last had the lock.
 	RunAnnotation = "k8sconnect.io/run"
-	// WhoAnnotation is who that run was, and ResultAnnotation how it ended, for people and
-	// for sets: running until it has.
+	// WhoAnnotation is that run's user, and ResultAnnotation how it ended; "running" until then.
 	WhoAnnotation    = "k8sconnect.io/who"
 	ResultAnnotation = "k8sconnect.io/result"
-	// StatedAnnotation is the run that stated something last: see [history.Note].
-	// TurnAnnotation is whose turn that was written in, by the transitions of the Lease.
+	// StatedAnnotation is the last run that applied something: see [history.Note]. TurnAnnotation
+	// is the number of transitions of the Lease when it was written.
 	StatedAnnotation = "k8sconnect.io/stated"
 	TurnAnnotation   = "k8sconnect.io/stated-in"
-	// SetAnnotation is the parent of the set, for people.
+	// SetAnnotation names the parent of the set, for people.
 	SetAnnotation = "k8sconnect.io/apply-set"
 )
 
@@ -54,7 +53,7 @@ func LeaseKind() object.Kind {
 	}
 }
 
-// fixed is where the Leases of sets are whose parent is in no namespace.
+// fixed is the namespace of Leases for sets whose parent has none.
 const fixed = "default"
 
 // LeaseOf returns the Lease that locks the set with this parent.
@@ -72,8 +71,8 @@ func recordOf(live *unstructured.Unstructured) (resourcelock.LeaderElectionRecor
 	return *resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec), err
 }
 
-// Get implements resourcelock.Interface. It ends the election if another run has the lock and
-// is not waited for any longer.
+// Get implements resourcelock.Interface. It ends the election if another run has the lock and the
+// wait is over.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	ctx, cancel, server := l.next(ctx)
 	defer cancel()
@@ -113,8 +112,8 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return &lease, []byte(l.version), nil
 }
 
-// inTheWay reports the holder of the lock, or ends the election for it. A Lease that has run
-// out is left to the election.
+// inTheWay reports the holder of the lock, or ends the election because of it. It leaves an expired
+// Lease to the election.
 func (l *Lock) inTheWay(run string) {
 	held := &HeldError{
 		Holder: l.lease.HolderIdentity, Run: run, Since: l.lease.AcquireTime.Time, Waited: time.Since(l.began),
@@ -139,7 +138,8 @@ func (l *Lock) Create(ctx context.Context, lease resourcelock.LeaderElectionReco
 	return l.write(ctx, lease, server.Create)
 }
 
-// Update implements resourcelock.Interface. The election would renew the Lease at each poll.
+// Update implements resourcelock.Interface. It skips renewals: the election would renew at each
+// poll.
 func (l *Lock) Update(ctx context.Context, lease resourcelock.LeaderElectionRecord) error {
 	if l.Held() && l.age() < renewal {
 		return nil
@@ -159,7 +159,7 @@ func (l *Lock) write(
 	defer l.mu.Unlock()
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), l.version != "" && apierrors.IsNotFound(err):
-		return err // The election reads it again: it may be our own, by an answer that was lost.
+		return err // The election reads it again: it may be ours, if the answer was lost.
 	case err != nil:
 		return l.failed(err)
 	}
@@ -168,19 +168,19 @@ func (l *Lock) write(
 	return nil
 }
 
-// next returns how the next request is sent.
+// next returns the context and client for the next request.
 func (l *Lock) next(ctx context.Context) (context.Context, context.CancelFunc, LeaseServer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.granted.IsZero() {
-		return ctx, func() {}, l.server // It is tried for as long as the run has patience.
+		return ctx, func() {}, l.server // It is retried as the run's requests are.
 	}
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	return ctx, cancel, l.server
 }
 
-// failed takes in that a request got no answer, or a refusal: that ends an election that is
-// not won yet, and one that could not renew its Lease for too long.
+// failed handles a request without an answer, or refused: it ends an election that is not won yet,
+// and one that has failed to renew its Lease for too long.
 func (l *Lock) failed(err error) error {
 	switch {
 	case l.granted.IsZero():
@@ -200,13 +200,13 @@ func (l *Lock) Describe() string { return l.set }
 // RecordEvent does nothing: the Events of a run say more.
 func (l *Lock) RecordEvent(string) {}
 
-// object returns a Lease as it is written. A run that gives the lock back without having
-// stated anything confirms what the Lease says of that, if it was sure.
+// object returns the Lease to write. A run that releases the lock and has applied nothing repeats
+// the note of the last one, if that was sure.
 func (l *Lock) object(lease resourcelock.LeaderElectionRecord) *unstructured.Unstructured {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	spec := resourcelock.LeaderElectionRecordToLeaseSpec(&lease)
-	fields, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec) // It is of the API.
+	fields, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec) // It is a type of the API.
 	notes := map[string]string{RunAnnotation: l.run, SetAnnotation: l.set, ResultAnnotation: string(history.Running), WhoAnnotation: l.who}
 	free := lease.HolderIdentity == ""
 	if free { // The name of the former holder stays there.
@@ -225,7 +225,7 @@ func (l *Lock) object(lease resourcelock.LeaderElectionRecord) *unstructured.Uns
 	return u
 }
 
-// patch returns a change of the Lease's annotations.
+// patch returns a patch of the Lease's annotations.
 func (l *Lock) patch(notes map[string]string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetGroupVersionKind(l.ref.GVK)
@@ -235,7 +235,7 @@ func (l *Lock) patch(notes map[string]string) *unstructured.Unstructured {
 	return u
 }
 
-// Last returns the run that stated something last before this one; without an ID if none was
+// Last returns the last run before this one that applied something; without an ID if none was
 // noted. sure: no other run had the lock since.
 func (l *Lock) Last() (run history.Run, sure bool, err error) {
 	l.mu.Lock()
@@ -244,7 +244,7 @@ func (l *Lock) Last() (run history.Run, sure bool, err error) {
 	return run, l.sure, err
 }
 
-// Note has the next request of the lock note the run as the one that stated something last.
+// Note makes the next request of the lock record the run as the last that applied something.
 func (l *Lock) Note(run history.Run) {
 	note, err := history.Note(run)
 	if err != nil {
@@ -255,8 +255,8 @@ func (l *Lock) Note(run history.Run) {
 	l.note = note
 }
 
-// NoteNow notes it, and writes that with a request of its own. Unlike the requests of the
-// lock, it is sent only while the lock is held.
+// NoteNow records the run with a request of its own, which, unlike those of the lock, is sent only
+// while the lock is held.
 func (l *Lock) NoteNow(ctx context.Context, run history.Run) error {
 	l.Note(run)
 	l.mu.Lock()

@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// LeavingMembers gathers the members of sets that an apply without a set is about. They stay
-// members unless the user wants them to leave.
+// LeavingMembers collects the members of sets that an apply without a set changes. They stay
+// members unless --leave-set is given.
 type LeavingMembers struct {
 	// Leave: the run takes them out of their sets.
 	Leave bool
@@ -28,7 +28,7 @@ type LeavingMembers struct {
 	sets map[string][]object.Ref
 }
 
-// Carry is the label that the run leaves on its objects; empty for none.
+// Carry returns the label that the run keeps on its objects; empty for none.
 func (l *LeavingMembers) Carry() string {
 	if l.Leave {
 		return ""
@@ -36,8 +36,7 @@ func (l *LeavingMembers) Carry() string {
 	return applyset.PartOfLabel
 }
 
-// See takes in how one object was, and how it was or would be made. It may be called from
-// many goroutines.
+// See records an object as it was, and as it was or would be written. It is called concurrently.
 func (l *LeavingMembers) See(_ plan.Item, before, after *unstructured.Unstructured, changes bool) {
 	if before == nil || after == nil || !changes {
 		return
@@ -55,9 +54,8 @@ func (l *LeavingMembers) See(_ plan.Item, before, after *unstructured.Unstructur
 	l.sets[id] = append(l.sets[id], object.RefOf(before))
 }
 
-// Warn warns once for each set whose members the run is about. would: nothing was written.
-// Without such a set it asks the cluster nothing; without an answer, the warning has the id in
-// the place of the name.
+// Warn warns once for each set with such members. would: nothing was written. It sends requests
+// only if there is such a set; without an answer, the warning has the id instead of the name.
 func (l *LeavingMembers) Warn(ctx context.Context, server Server, would bool, emit func(event.Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +94,7 @@ func (l *LeavingMembers) text(refs []object.Ref, of, name string, would bool) st
 	return said + "This run does not name it, and its next prune deletes those that its own input lacks: apply with " + name + ", or take them out with --" + LeaveFlag
 }
 
-// option is how the set of a parent is named on a command line.
+// option returns the flag that names the set of a parent.
 func option(parent object.Ref) string {
 	said := "--" + NameFlag + "=" + text.ShellQuote(Spelled(parent))
 	if parent.Namespace != "" {
@@ -105,15 +103,14 @@ func option(parent object.Ref) string {
 	return said
 }
 
-// Spelled is how the set of a parent is named, in the namespace of the parent.
+// Spelled returns the name of a parent's set, within the namespace of the parent.
 func Spelled(parent object.Ref) string {
 	return strings.TrimPrefix(parent.Resource(), strings.ToLower(applyset.ParentKind().Kind)+"/")
 }
 
-// Decide lists the members and decides which ones go. A namespace or a definition that
-// holds what others claim is kept: it would take that with it, and no right to prune it
-// says that the others agree. So is one whose contents cannot be listed. A volume is kept as
-// long as its claim stays, whose data it is: its deletion would wait for that of the claim.
+// Decide lists the members and decides which to prune. It keeps a namespace or CRD that holds
+// objects of other owners, or whose contents cannot be listed, and a volume whose claim stays: the
+// deletion would wait for that of the claim.
 func (s *Set) Decide(ctx context.Context, of applyset.Set) (applyset.Decision, error) {
 	members, err := s.Members(ctx)
 	if err != nil {
@@ -163,8 +160,8 @@ func (s *Set) claimOf(ctx context.Context, volume applyset.Member) (object.Key, 
 	return claim, nil
 }
 
-// claimed names an object that others claim and that goes with a member, the first by name;
-// empty if there is none.
+// claimed names the first object of another owner that would be deleted with a member; empty if
+// there is none.
 func (s *Set) claimed(ctx context.Context, m applyset.Member) (string, error) {
 	live, err := s.Server.Get(ctx, m.Kind, m.Ref)
 	if apierrors.IsNotFound(err) {

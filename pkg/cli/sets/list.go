@@ -48,9 +48,8 @@ func (e *AbsentError) Hint() string {
 	return "name its namespace with -n, if it is in another; " + see
 }
 
-// All lists the sets of a namespace or, if it is empty, those of all namespaces and of
-// none. Parents of a kind that may not be listed are left out, and the error says so; the
-// other sets are still returned.
+// All lists the sets of a namespace; if it is empty, of all namespaces and of none. The error names
+// kinds of parents that may not be listed; the other sets are still returned.
 func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 	kinds, err := parents(ctx, server)
 	faults := []error{err}
@@ -90,8 +89,8 @@ func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 	return slices.CompactFunc(all, func(a, b *Set) bool { return a.Record.Parent == b.Record.Parent }), errors.Join(faults...)
 }
 
-// parents returns the kinds whose objects may be parents. A user who may not see
-// definitions sees the sets that need none.
+// parents returns the kinds of possible parents. A user who may not list CRDs gets those that need
+// none.
 func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	var kinds []object.Kind
 	for _, name := range []string{"Secret", "ConfigMap"} {
@@ -126,8 +125,7 @@ func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	return kinds, errors.Join(faults...)
 }
 
-// names finds what sets are called, of which objects have only the id. Each is looked for
-// once in a run.
+// names finds the names of sets, of which objects have only the id, each once a run.
 type names struct {
 	find func(id string, member object.Ref) (parent object.Ref)
 
@@ -142,7 +140,7 @@ func namesOf(ctx context.Context, server Server) *names {
 	}
 }
 
-// fill puts the name of its parent in the place of a set's id, where that can be found out.
+// fill replaces a set's id by the name of its parent, if that can be found.
 func (n *names) fill(claims []applyset.Claim, member object.Ref) {
 	for i, c := range claims {
 		if c.Mark != applyset.PartOfLabel {
@@ -176,20 +174,19 @@ func (e *ClaimedError) Error() string {
 	return "it belongs to " + strings.Join(names, " and ") + " (" + e.Claims[0].Mark + ")"
 }
 
-// Hint says what to do about it.
 func (e *ClaimedError) Hint() string {
 	return "--allow-join lets it join this set; stop the other one from applying it first, or both will go on changing it"
 }
 
-// find finds the parent of the set with this id; zero if there is none, or if that is
-// unknown. If not all namespaces may be listed, it looks into those of the members.
+// find finds the parent of the set with this id; zero if there is none or it is unknown. If it may
+// not list all namespaces, it looks in those of the members.
 func find(ctx context.Context, server Server, id string, members []object.Ref) (parent object.Ref) {
-	kinds, _ := parents(ctx, server) // Those that are known will do.
+	kinds, _ := parents(ctx, server) // The known ones suffice.
 	for _, kind := range kinds {
 		sel := object.Selection{Labels: applyset.IDLabel + "=" + id}
 		visit := func(u *unstructured.Unstructured) {
 			ref := object.RefOf(u)
-			ref.GVK = kind.GVK // A list of metadata is of a kind of its own.
+			ref.GVK = kind.GVK // A list of metadata has a kind of its own.
 			if applyset.ID(ref) == id {
 				parent = ref
 			}

@@ -1,10 +1,3 @@
-// Package sets gives a run the lock of its set: a Lease, which client-go's leader
-// election acquires and renews. It also has what is reported of a lock, and the Events that
-// announce a run.
-//
-//	l := locking.New(c, ...)              // before any client is made: it guards all writes
-//	held, err := l.Hold(ctx, client, ...) // ends when the lock is lost
-//	defer l.Release(ctx)
 package sets
 
 import (
@@ -25,16 +18,15 @@ import (
 )
 
 const (
-	// validity is how long a Lease is good for that is not renewed: a run that was killed is
-	// replaced after that.
+	// validity is how long an unrenewed Lease lasts: after that, another run replaces a killed one.
 	validity = 30 * time.Second
-	// margin is how much of it has to be left when a write begins.
+	// margin is how much of it must be left when a write begins.
 	margin = 10 * time.Second
-	// renewal is the pause between two renewals; poll that between two looks at another run's
-	// Lease, and before a renewal that failed is tried again.
+	// renewal is the pause between two renewals, poll that between two reads of another run's
+	// Lease, or two tries of a renewal.
 	renewal = 5 * time.Second
 	poll    = time.Second
-	// attempt bounds one request of a renewal: one that hangs must not use up the time.
+	// attempt bounds one request of a renewal, so that one that hangs does not use up the time.
 	attempt = 5 * time.Second
 	// outage is how long a holder tries to renew its Lease, without writing, before it gives up.
 	outage = time.Minute
@@ -42,29 +34,27 @@ const (
 	goodbye = 3 * time.Second
 )
 
-// Lock is the lock of one set, as one run sees it. It is the resourcelock.Interface of its
-// own election.
+// Lock is the lock of one set for one run. It is the resourcelock.Interface of its own election.
 type Lock struct {
 	holder, run, who string
 
-	ref object.Ref
-	set string
-	// result is how the run ended, if it has.
+	ref    object.Ref
+	set    string
 	result history.Result
 	within time.Duration
 	began  time.Time
 	report func(*HeldError)
 
 	mu sync.Mutex
-	// first acquires the lock; server is for the next request: later one that is not retried.
+	// first acquires the lock; server sends the next request: later without retries.
 	first, server LeaseServer
-	// lease is as it was last read or written, at version, which was first seen at since.
+	// lease is the Lease as last read or written, at version, which was first seen at since.
 	lease    resourcelock.LeaderElectionRecord
 	version  string
 	since    time.Time
 	reported string
-	// granted is when the latest renewal that succeeded was sent; zero if the lock is not held.
-	// A run that watches the Lease counts its time from then on, or from later.
+	// granted is when the last successful renewal was sent; zero if the lock is not held. Others
+	// count from then, or later.
 	granted time.Time
 	lost    error
 	// news is closed and replaced when the lock is acquired, renewed or lost.
@@ -74,11 +64,11 @@ type Lock struct {
 	done chan struct{}
 	lose context.CancelCauseFunc // ends the run
 
-	// was is the note on the run that stated something last, as the Lease had it when this run
-	// was not its holder yet; sure: it was written by the run that had the lock last.
+	// was is the Lease's note on the last run, as it was before this run held it; sure: the run
+	// that had the lock last wrote it.
 	was  string
 	sure bool
-	// note is the one to be written; empty if this run stated nothing.
+	// note is the note to write; empty if this run applied nothing.
 	note string
 }
 
@@ -87,9 +77,9 @@ func NewLock(holder, run string) *Lock {
 	return &Lock{holder: holder, run: run, who: Caller(), news: make(chan struct{})}
 }
 
-// Acquire gets the lock of the set with this parent, and waits for it for that long; it
-// reports each holder that is in the way, once. The returned context ends with ctx, or with a
-// *LostError when the lock is lost. If it cannot be had in time, the error is a *HeldError.
+// Acquire waits that long for the lock of the set with this parent, and reports each holder once.
+// The returned context ends with ctx, or with a *LostError when the lock is lost. Acquire returns a
+// *HeldError if it does not get the lock in time.
 func (l *Lock) Acquire(ctx context.Context, parent object.Ref, first, renewing LeaseServer, within time.Duration, report func(*HeldError)) (context.Context, error) {
 	electing, end := context.WithCancelCause(klog.NewContext(context.WithoutCancel(ctx), logr.Discard()))
 	held, lose := context.WithCancelCause(ctx)
@@ -125,25 +115,25 @@ func (l *Lock) Acquire(ctx context.Context, parent object.Ref, first, renewing L
 	return nil, context.Cause(electing)
 }
 
-// age is how long ago the Lease was renewed. The monotonic clock may stop while the machine
-// sleeps, and the other one can be set: the greater of both counts.
+// age returns the time since the Lease was renewed. The monotonic clock may stop while the machine
+// sleeps, and the wall clock can be set, so the larger of both counts.
 func (l *Lock) age() time.Duration {
 	now := time.Now()
 	return max(now.Sub(l.granted), now.Round(0).Sub(l.granted.Round(0)))
 }
 
-// Held reports whether the lock was acquired, and neither lost nor released since.
+// Held reports whether the lock is held.
 func (l *Lock) Held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.granted.IsZero()
 }
 
-// errNotHeld refuses a write of a run that has no lock, or has given it back.
+// errNotHeld refuses a write without the lock.
 var errNotHeld = errors.New("the lock of the set is not held")
 
-// Begin is called right before a write is sent. It waits until the Lease was renewed lately
-// enough; if the lock is lost, or not held, it returns an error.
+// Begin waits, before a write is sent, until the Lease was renewed recently enough. It returns an
+// error if the lock is lost or not held.
 func (l *Lock) Begin(ctx context.Context) error {
 	for {
 		l.mu.Lock()
@@ -171,8 +161,8 @@ func (l *Lock) wake() {
 	l.news = make(chan struct{})
 }
 
-// loses ends the run and the election, before a write is refused: that one is then not taken
-// for one that the server refused.
+// loses ends the run and the election before it refuses a write, which would otherwise look like
+// one refused by the server.
 func (l *Lock) loses(err *LostError) {
 	err.set = l.set
 	l.lost, l.granted = err, time.Time{}
@@ -181,8 +171,8 @@ func (l *Lock) loses(err *LostError) {
 	l.wake()
 }
 
-// Release gives the lock back, if it is held. A write that got no answer is not waited for:
-// an API server gives it up when its connection ends.
+// Release releases the lock if it is held. It does not wait for a write without an answer: an API
+// server drops that when its connection ends.
 func (l *Lock) Release(ctx context.Context) error {
 	if l.end == nil {
 		return nil

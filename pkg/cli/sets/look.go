@@ -13,13 +13,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// unfinished is the result of a run that was killed: the process that holds its Lease is gone.
+// unfinished is the result of a killed run: the holder of its Lease is gone.
 const unfinished = "unfinished"
 
-// LockState says who holds the lock of the set with this parent, and what its last run was. Both
-// are nil if it was never held; a lock that may not be read counts as held by an unknown
-// holder. now is the server's time: a Lease that was not renewed for twice the time that it
-// is good for is that of a dead run, whichever clock is wrong by less than that.
+// LockState returns the holder of the lock of the set with this parent, and its last run. Both are
+// nil if it was never held; a lock that may not be read has an unknown holder. now is the server's
+// time: a Lease that was not renewed for twice its duration belongs to a dead run, even if a clock
+// is wrong by less than that.
 func LockState(ctx context.Context, server object.Getter, parent object.Ref, now time.Time) (*event.Lock, *event.SetRun) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
 	if apierrors.IsNotFound(err) {
@@ -44,14 +44,14 @@ func LockState(ctx context.Context, server object.Getter, parent object.Ref, now
 			run.Result = unfinished
 		}
 	}
-	if run.Result == "" { // Whoever wrote the Lease notes no results.
+	if run.Result == "" { // Another program wrote the Lease and notes no results.
 		return held, nil
 	}
 	return held, run
 }
 
-// LastStated returns the run that stated something last in the set with this parent, by its
-// Lease; without an ID if that does not say. A [history.FaultError] goes into [history.Kept].
+// LastStated returns the last run that applied something in the set with this parent, from its
+// Lease; without an ID if there is no note. A [history.FaultError] goes into [history.Kept].
 func LastStated(ctx context.Context, server object.Getter, parent object.Ref) (history.Run, error) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
 	if apierrors.IsNotFound(err) {
@@ -63,11 +63,10 @@ func LastStated(ctx context.Context, server object.Getter, parent object.Ref) (h
 	return history.ReadNote(live.GetAnnotations()[StatedAnnotation])
 }
 
-// LostError says that a run has lost its lock: nothing that it writes from then on leaves the
-// process.
+// LostError says that a run has lost its lock, so that it sends no more writes.
 type LostError struct {
 	set, why string
-	// by is the run that has the lock now, if one has.
+	// by is the run that has the lock now, if any.
 	by  string
 	err error
 }
@@ -80,13 +79,12 @@ func (e *LostError) Error() string {
 	return said
 }
 
-// Late reports that the run ends with a no: it did not write all in its time.
+// Late reports that the run ends with a no: it did not finish in time.
 func (e *LostError) Late() bool { return true }
 
 // Unwrap returns why the Lease could not be renewed.
 func (e *LostError) Unwrap() error { return e.err }
 
-// Hint says what to do.
 func (e *LostError) Hint() string {
 	if e.by != "" {
 		return "nothing more was written; wait for the other run, then run this one again: it continues where it stopped"
@@ -94,17 +92,17 @@ func (e *LostError) Hint() string {
 	return "nothing more was written; run it again: it continues where it stopped"
 }
 
-// HeldError says that another run holds the lock, and was not waited for any longer.
+// HeldError says that another run holds the lock and the wait is over.
 type HeldError struct {
 	Holder, Run string
 	Since       time.Time
-	// Waited is for how long we waited.
+	// Waited is how long we waited.
 	Waited time.Duration
-	// valid is how long its Lease is good for, left how much of that remains.
+	// valid is the duration of its Lease, left what remains of it.
 	valid, left time.Duration
 }
 
-// Late reports that the run ends with a no: it did not get the lock in its time.
+// Late reports that the run ends with a no: it did not get the lock in time.
 func (e *HeldError) Late() bool { return true }
 
 func (e *HeldError) Error() string {

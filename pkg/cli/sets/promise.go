@@ -17,9 +17,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// recall finds the members of a set without a parent: a user or a tool deleted it, and with
-// it the promise. They are looked for where the input and other records say, and what is
-// found is promised again, so that the next prune finds it. A set that begins has none.
+// recall finds the members of a set whose parent, and with it the promise, was deleted. It looks
+// where the input and other records say, and promises what it finds again, so that the next prune
+// finds it. A new set has none.
 func (r *Run) recall(ctx context.Context) error {
 	if r.set.Exists {
 		return nil
@@ -55,8 +55,8 @@ func found(n int) string {
 	return text.Count(n, "member") + " of its set were"
 }
 
-// checkParent warns if the parent is not the one that this run wrote. Whoever deleted it has deleted
-// the promise, and a run that has nothing left to write to it would not notice.
+// checkParent warns if another parent has replaced the one that this run wrote: the promise is
+// gone, and a run with nothing left to write to it would not notice.
 func (r *Run) checkParent(ctx context.Context) {
 	if r.DryRun != object.DryRunNone || !r.set.Exists || ctx.Err() != nil {
 		return
@@ -74,7 +74,7 @@ func (r *Run) checkParent(ctx context.Context) {
 		"They still have its label, so run this again: that writes the parent anew, and finds the members in the kinds and namespaces of the input and of the history"})
 }
 
-// promise covers what the input needs.
+// promise returns the promise that the input needs.
 func (r *Run) promise() applyset.Promise {
 	refs := make([]object.Ref, len(r.input))
 	for i, in := range r.input {
@@ -83,8 +83,8 @@ func (r *Run) promise() applyset.Promise {
 	return applyset.PromiseOf(refs)
 }
 
-// begin calls grow, and says where the set lives if it is new and nothing of an earlier one is
-// left: without a named namespace, that is the context's.
+// begin calls grow, and says where the set is stored if it is new: without a named namespace, in
+// the context's.
 func (r *Run) begin(ctx context.Context, p *plan.Plan) error {
 	isNew := !r.set.Exists && !r.recalled && r.DryRun == object.DryRunNone
 	err := r.grow(ctx, p)
@@ -95,7 +95,7 @@ func (r *Run) begin(ctx context.Context, p *plan.Plan) error {
 }
 
 // grow writes the parent with its previous promise and what the input needs; if the parent already
-// promises all of it, it is left as it is. A promise that others make meanwhile stays.
+// has all of it, it does not write. Promises that others make meanwhile stay.
 func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
 	for attempts := retry.At(r.set.Record.Parent); ; {
 		attempts.Saw(r.set.Live)
@@ -128,8 +128,8 @@ func (r *Run) growOnce(ctx context.Context, p *plan.Plan) error {
 	if !apierrors.IsNotFound(err) || r.set.Exists || !has(p, namespaceKey(r.Namespace)) {
 		return err
 	}
-	// The parent is to be in a namespace that the set itself brings. The namespace is no
-	// member before it is labelled, so the promise comes in time.
+	// The set brings the namespace of its parent. The namespace is labelled, as a member, only
+	// after the promise is written.
 	if dryRun {
 		return nil
 	}
@@ -168,8 +168,8 @@ func (r *Run) makeNamespace(ctx context.Context) error {
 	return err
 }
 
-// withdraw takes kinds out of the promise that this run put there and that the server still
-// does not serve: there can be no member of them, and each later run would be told of it.
+// withdraw removes kinds from the promise that this run added and that the server still does not
+// serve: they can have no members, and every later run would report them.
 func (r *Run) withdraw(ctx context.Context) {
 	if r.DryRun != object.DryRunNone || !r.set.Exists || ctx.Err() != nil {
 		return
@@ -187,7 +187,7 @@ func (r *Run) withdraw(ctx context.Context) {
 	}
 }
 
-// left returns what the parent has to promise once the doomed objects are gone.
+// left returns the promise that the parent needs once the doomed objects are gone.
 func (r *Run) left(d applyset.Decision) applyset.Promise {
 	p := r.promise().Union(d.Left())
 	if parent := r.set.Record.Parent; parent.Namespace != "" {

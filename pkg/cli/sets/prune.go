@@ -20,11 +20,10 @@ import (
 
 // Leaving are the members to delete.
 type Leaving struct {
-	// Phases are the order in which they are deleted, Plan that in which they would be
-	// applied.
+	// Phases is their order of deletion, Plan the order in which they would be applied.
 	Phases []deletion.Phase
 	Plan   *plan.Plan
-	// Live are the members as they were read.
+	// Live are the members as read.
 	Live map[object.Key]*unstructured.Unstructured
 
 	decision applyset.Decision
@@ -32,14 +31,14 @@ type Leaving struct {
 	stayed   []applyset.Kept
 }
 
-// Stayed are the members that were to be deleted and turned out to stay in the set.
+// Stayed returns the members that were to be deleted and turned out to stay.
 func (d *Leaving) Stayed() []applyset.Kept {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.stayed)
 }
 
-// stays says why a member, as it is now, is not to be deleted after all.
+// stays returns why a member, as it is now, is not deleted after all.
 func (d *Leaving) stays(kind object.Kind, live *unstructured.Unstructured) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -53,10 +52,9 @@ func (d *Leaving) stays(kind object.Kind, live *unstructured.Unstructured) strin
 	return kept.Text()
 }
 
-// Order puts members into the order in which they are deleted, the reverse of that in
-// which they would be applied. Each deletion is bound to the member's UID and to a version of
-// it about which the decision is the same: what is no member any more, or kept by now, stays.
-// Members that are gone in the meantime are left out.
+// Order orders members for deletion, the reverse of apply. Each deletion is bound to the member's
+// UID and to a version for which the decision is the same, so that an object that left the set or
+// is kept by now stays. Members that are gone are left out.
 func Order(ctx context.Context, reader object.LiveReader, set *Set, decision applyset.Decision) (*Leaving, error) {
 	members := decision.Doomed
 	manifests, kinds, err := read(ctx, reader, members)
@@ -69,8 +67,7 @@ func Order(ctx context.Context, reader object.LiveReader, set *Set, decision app
 	}
 	p, err := plan.Build(manifests, plan.Options{Kinds: kinds})
 	if err != nil {
-		// Their annotations refer to each other in a way that gives no order. Their kinds
-		// do.
+		// Their depends-on annotations form a cycle; the kinds alone give an order.
 		for i, m := range manifests {
 			manifests[i].Object = m.Object.DeepCopy()
 			manifests[i].Object.SetAnnotations(nil)
@@ -97,7 +94,7 @@ func Order(ctx context.Context, reader object.LiveReader, set *Set, decision app
 	return departing, nil
 }
 
-// read reads the members, whose specs say what they need of one another.
+// read reads the members, whose specs say what they need.
 func read(ctx context.Context, reader object.LiveReader, members []applyset.Member) ([]object.Manifest, map[schema.GroupVersionKind]object.Kind, error) {
 	kinds := map[schema.GroupVersionKind]object.Kind{}
 	refs := map[schema.GroupVersionKind][]object.Ref{}
@@ -128,7 +125,7 @@ func read(ctx context.Context, reader object.LiveReader, members []applyset.Memb
 	return manifests, kinds, errors.Join(faults...)
 }
 
-// Timeout is how long a member may take to go: as for delete, long for objects that go
+// Timeout returns how long a member's deletion may take: as for delete, long for objects that go
 // after everything they hold.
 func Timeout(kind object.Kind) time.Duration {
 	const usual, long = 5 * time.Minute, 20 * time.Minute
@@ -139,12 +136,11 @@ func Timeout(kind object.Kind) time.Duration {
 	return usual
 }
 
-// Pruned translates the events of delete's engine into results of an apply, and passes
-// them to emit.
+// Pruned translates events of delete's engine into results of an apply and emits them.
 func Pruned(emit func(event.Event)) func(event.Event) {
 	return func(e event.Event) {
 		switch e := e.(type) {
-		case event.Planned, event.PhaseStarted: // The plan is that of the apply.
+		case event.Planned, event.PhaseStarted: // Only the plan of the apply is shown.
 		case event.Deleted:
 			if a, told := prunedOf(e); told {
 				emit(a)
@@ -164,7 +160,7 @@ func prunedOf(d event.Deleted) (event.Applied, bool) {
 	return a, d.Action != event.Absent
 }
 
-// Leaving reports, for a diff, what a prune would do: show shows what is doomed.
+// Leaving reports, for a diff, what a prune would do; show shows the doomed members.
 func (r *Run) Leaving(ctx context.Context, show func(context.Context, []applyset.Member) error) error {
 	for _, k := range r.shown.Kept {
 		if k.Reason != applyset.Copied {
@@ -177,8 +173,7 @@ func (r *Run) Leaving(ctx context.Context, show func(context.Context, []applyset
 	return show(ctx, r.shown.Doomed)
 }
 
-// Show reports members that would be deleted, as they are. The values of Secrets are
-// masked.
+// Show reports members that would be deleted, with the values of Secrets masked.
 func Show(ctx context.Context, reader object.LiveReader, doomed []applyset.Member, emit func(event.Event)) error {
 	manifests, _, err := read(ctx, reader, doomed)
 	if err != nil {
@@ -193,7 +188,7 @@ func Show(ctx context.Context, reader object.LiveReader, doomed []applyset.Membe
 	return nil
 }
 
-// written returns what users wrote in an object: without the fields that only the server
+// written returns the part of an object that users write, without fields that only the server
 // writes.
 func written(u *unstructured.Unstructured) map[string]any {
 	u = u.DeepCopy()

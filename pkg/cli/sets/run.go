@@ -19,44 +19,41 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Run is one run over a set: an apply, or a report of what that would do. Server,
-// Namespace and Emit are needed.
+// Run is one run over a set: an apply or its preview. Server, Namespace and Emit are required.
 type Run struct {
 	Server Server
-	// Namespace in which the parent is, if its kind has one.
+	// Namespace is the parent's, if its kind has one.
 	Namespace string
 	DryRun    object.DryRun
 	// Manager is the field manager that applies the members.
 	Manager string
-	// Ask asks the user to confirm what is doomed, and says why that is doubtful; nil if
-	// no user can answer.
+	// Ask asks the user to confirm what is doomed; doubt says why. Nil if no user can answer.
 	Ask func(ctx context.Context, d applyset.Decision, doubt string) (bool, error)
-	// Approve is called once it is known who goes, and before anything is written: an error
-	// ends the run. Nil approves of all.
+	// Approve is called once the leaving members are known, before the first write: an error ends
+	// the run. Nil approves.
 	Approve func(ctx context.Context, d applyset.Decision) error
-	// Shown is called with what is going to be pruned, before anything is written; nil is not.
+	// Shown is called with what will be pruned, before the first write; it may be nil.
 	Shown func(d applyset.Decision)
-	// Delete deletes the doomed members, with delete's engine, and returns nil once they are
-	// gone; those that turned out to stay are returned.
+	// Delete deletes the doomed members with delete's engine and returns nil once they are gone. It
+	// returns those that turned out to stay.
 	Delete func(ctx context.Context, set *Set, d applyset.Decision) (stayed []applyset.Kept, err error)
-	// Lock is called before anything of the set is read that matters to a decision; nil
-	// if nothing is written. brings creates the namespace of the parent, if the plan has
-	// it.
+	// Lock is called before the set is read for a decision; nil if nothing is written. brings
+	// creates the namespace of the parent, if the plan has it.
 	Lock func(ctx context.Context, parent object.Ref, brings func(context.Context) error) error
-	// Former returns where members of the set have been, as far as other records than its
-	// parent tell. It is asked if there is no parent; nil if there are no such records.
+	// Former returns where other records than the parent say that members have been. It is called
+	// if there is no parent, and may be nil.
 	Former func(ctx context.Context, parent object.Ref) (applyset.Promise, error)
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
 	options Options
 	set     *Set
-	// input is what the plan has; shown is the decision before anything was written.
+	// input is the plan's; shown is the decision before the first write.
 	input []applyset.Input
 	shown applyset.Decision
 
-	// promised is the promise from before the run; upcoming are the kinds of the input that the
-	// server did not serve when the run began.
+	// promised is the promise before the run; upcoming are the input's kinds that were not served
+	// when the run began.
 	promised applyset.Promise
 	upcoming []schema.GroupKind
 
@@ -64,15 +61,15 @@ type Run struct {
 	joined map[object.Key]*event.Joined
 	// named finds the names of other sets; nil before the run begins.
 	named *names
-	// recalled: there is no parent, and members of the set are left.
+	// recalled: members of the set are left without a parent.
 	recalled bool
 	made     object.Key // a namespace that was created for the parent
 }
 
-// Begin finds the set and makes the plan's objects its members. If the run prunes, it
-// lists the objects that left, and asks for confirmation of what looks like a mistake.
-// Then it writes the parent, so that its promise covers past and future members; nothing
-// of the plan is written before. A nil run has no set.
+// Begin finds the set and makes the plan's objects its members. If the run prunes, it lists the
+// members that left and asks for confirmation of what looks like a mistake. Then it writes the
+// parent, so that its promise covers past and future members, before anything of the plan is
+// written. A nil run has no set.
 func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	var err error
 	r.options, r.named = o, namesOf(ctx, r.Server)
@@ -114,7 +111,7 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	return r.begin(ctx, p)
 }
 
-// lock locks the set, and reads it once more: another run may have changed it meanwhile.
+// lock locks the set and reads it again, because another run may have changed it.
 func (r *Run) lock(ctx context.Context, p *plan.Plan) error {
 	if r.Lock == nil {
 		return nil
@@ -137,10 +134,9 @@ func (r *Run) lock(ctx context.Context, p *plan.Plan) error {
 	return r.set.read(ctx, live)
 }
 
-// Set is the set of the run.
 func (r *Run) Set() *Set { return r.set }
 
-// check reports why the set cannot be written, or not with this input.
+// check returns an error if the set cannot be written, or not with this input.
 func (r *Run) check(p *plan.Plan) error {
 	parent := r.set.Record.Parent
 	builtin := applyset.MayBeParent(parent.GVK.GroupKind())
@@ -169,16 +165,15 @@ func (r *Run) check(p *plan.Plan) error {
 	return nil
 }
 
-// label makes the plan's objects members: the label is part of what is applied, so we own
-// it, and it goes with the object. An object that says that it belongs to another set is
-// an error.
+// label makes the plan's objects members: the label is applied with the object, so that we own it.
+// An object that says it belongs to another set is an error.
 func (r *Run) label(p *plan.Plan) error {
 	id := r.set.ID()
 	var faults []error
 	for _, ph := range p.Phases {
 		for i, it := range ph.Items {
 			if !listable(it.Kind) {
-				continue // The server answers such an object and does not keep it.
+				continue // The server answers such an object and does not store it.
 			}
 			if other := it.Object.GetLabels()[applyset.PartOfLabel]; other != "" && other != id {
 				faults = append(faults, &object.HintedError{
@@ -197,18 +192,18 @@ func (r *Run) label(p *plan.Plan) error {
 	return errors.Join(faults...)
 }
 
-// listable reports whether objects of a kind can be found again. A kind that is not
-// served yet is assumed to be listable.
+// listable reports whether objects of a kind can be listed. It assumes so for a kind that is not
+// served yet.
 func listable(kind object.Kind) bool {
 	return len(kind.Verbs) == 0 || slices.Contains(kind.Verbs, "list")
 }
 
-// decide lists the members, and decides which ones go.
+// decide lists the members and decides which to prune.
 func (r *Run) decide(ctx context.Context) (applyset.Decision, error) {
 	return r.set.Decide(ctx, applyset.Set{Parent: r.set.Record.Parent, Manager: r.Manager, Input: r.input, Allow: r.options.allow})
 }
 
-// Admit refuses an object that exists, belongs to another owner, and is not yet a member.
+// Admit refuses an existing object that belongs to another owner and is not yet a member.
 func (r *Run) Admit(item plan.Item, live *unstructured.Unstructured) error {
 	id := r.set.ID()
 	if live.GetLabels()[applyset.PartOfLabel] == id || item.Key() == r.made {
@@ -232,24 +227,23 @@ func (r *Run) Admit(item plan.Item, live *unstructured.Unstructured) error {
 	return nil
 }
 
-// Mark adds to the engine's events what the engine does not know: which existing objects
-// joined the set.
+// Mark adds to an event of the engine whether an existing object joined the set.
 func (r *Run) Mark(e event.Event) event.Event {
 	if a, ok := e.(event.Applied); ok && (a.Action == event.Configured || a.Action == event.Shared || a.Action == event.Unchanged) {
 		r.mu.Lock()
 		a.Joined = r.joined[a.Ref.Key()]
 		r.mu.Unlock()
 		if a.Ref.Key() == r.made {
-			a.Action = event.Created // By us, a moment before.
+			a.Action = event.Created // We created it a moment before.
 		}
 		return a
 	}
 	return e
 }
 
-// End ends the run of which the apply ended so: it prunes what left the set and then
-// shrinks the promise, or says why it does not. leftOut: some of the input was left out.
-// Last, it warns if the parent is gone.
+// End ends the run whose apply ended with this error: it prunes what left the set and shrinks the
+// promise, or reports why it does not. leftOut: some of the input was left out. Finally it warns if
+// the parent is gone.
 func (r *Run) End(ctx context.Context, applied error, leftOut bool) error {
 	err := r.end(ctx, applied, leftOut)
 	if applied != nil {
@@ -280,7 +274,7 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 	if len(r.shown.Doomed)+len(r.shown.Kept) == 0 && r.left(r.shown).Equal(r.set.Record.Promise) {
 		return nil
 	}
-	// The members are listed once more: much may have changed since they were shown.
+	// List the members again: much may have changed since they were shown.
 	decided, err := r.decide(ctx)
 	if err != nil {
 		return err
@@ -296,22 +290,22 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 		return nil
 	}
 	err = r.set.Write(ctx, left, false)
-	// If it conflicts, others may have promised more since. A promise that is too large costs
-	// the next run a LIST.
+	// On a conflict, others have promised more since. A promise that is too large costs the next
+	// run a LIST.
 	if err != nil && !apierrors.IsConflict(err) {
 		r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf("what left is pruned, but the parent still names its kinds: %v; the next prune puts that right", err)})
 	}
 	return nil
 }
 
-// whyNot says why nothing may be pruned; empty if it may be.
+// whyNot returns why nothing may be pruned; empty if it may.
 func whyNot(ctx context.Context, applied error, leftOut bool) string {
 	switch {
 	case applied != nil && errors.Is(context.Cause(ctx), context.Canceled):
 		return "the run was interrupted"
 	case verb.Unmet(applied):
 		return "not everything is ready"
-	case applied != nil && ctx.Err() != nil: // out of time, or without its lock
+	case applied != nil && ctx.Err() != nil: // timeout or lost lock
 		return "the run ended early"
 	case applied != nil:
 		return "not everything was applied"
@@ -321,8 +315,8 @@ func whyNot(ctx context.Context, applied error, leftOut bool) string {
 	return ""
 }
 
-// prune reports what is kept, and deletes what is doomed. It returns the members that turned
-// out to stay.
+// prune reports what is kept and deletes what is doomed. It returns the members that turned out to
+// stay.
 func (r *Run) prune(ctx context.Context, d applyset.Decision) ([]applyset.Kept, error) {
 	for _, k := range d.Kept {
 		if k.Reason != applyset.Copied {

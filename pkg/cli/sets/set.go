@@ -19,38 +19,37 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Server is what sets need of a cluster.
+// Server is the part of the API client that sets need.
 type Server interface {
 	object.Applier
 	object.Deleter
 	object.LiveReader
-	// Resource finds the kind that is meant by a TYPE as kubectl takes it, Preferred that
-	// of a group, Kind one in a version.
+	// Resource finds the kind of a TYPE as kubectl does, Preferred the kind of a group at its
+	// preferred version, Kind at a given version.
 	Resource(ctx context.Context, text string) (object.Kind, error)
 	Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error)
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
-	// Metadata lists the selected objects, the metadata alone.
+	// Metadata lists the metadata of the selected objects.
 	Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error
-	// Contents visits the metadata of what goes with a namespace or a CRD.
+	// Contents visits the metadata of the objects that would be deleted with a namespace or a CRD.
 	Contents(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error
 }
 
-// Set is a set as the cluster has it.
+// Set is a set in the cluster.
 type Set struct {
 	Server Server
-	// Kind of the parent.
+	// Kind is the parent's.
 	Kind   object.Kind
 	Record applyset.Record
-	// Exists: the parent exists. Live is the parent then.
+	// Exists: the parent exists, and Live is the parent.
 	Exists bool
 	Live   *unstructured.Unstructured
-	// Unserved are the kinds of the promise that the server did not know when the members
-	// were listed, sorted.
+	// Unserved are the promised kinds that were not served when the members were listed, sorted.
 	Unserved []schema.GroupKind
 }
 
-// Find finds a set by its name, NAME or KIND[.GROUP]/NAME, in a namespace. One that does
-// not exist is no error.
+// Find finds a set by NAME or KIND[.GROUP]/NAME in a namespace. A set that does not exist is no
+// error.
 func Find(ctx context.Context, server Server, name, namespace string) (*Set, error) {
 	typ, name, err := applyset.ParseName(name)
 	if err != nil {
@@ -107,7 +106,7 @@ func (s *Set) read(ctx context.Context, live *unstructured.Unstructured) error {
 	return nil
 }
 
-// mayBeParent reports why objects of the parent's kind may be none.
+// mayBeParent returns an error if objects of the parent's kind cannot be parents.
 func (s *Set) mayBeParent(ctx context.Context) error {
 	if applyset.MayBeParent(s.Kind.GVK.GroupKind()) {
 		return nil
@@ -136,19 +135,18 @@ func (s *Set) mayBeParent(ctx context.Context) error {
 	return nil
 }
 
-// ID of the set.
+// ID returns the id of the set.
 func (s *Set) ID() string { return applyset.ID(s.Record.Parent) }
 
-// Name is how the set is named: secret/shop.
+// Name returns the name of the set, such as secret/shop.
 func (s *Set) Name() string { return s.Record.Parent.Resource() }
 
 // listing bounds the lists that are under way at once.
 const listing = 16
 
-// Members lists the members of the set where its promise says that they may be: with one
-// LIST for each kind if all namespaces may be listed or there is only one, and with one
-// for each namespace otherwise. A kind that is no longer served has no members; if that
-// is unknown for a kind, Members returns an error.
+// Members lists the members where the promise says that they may be: with one LIST for each kind if
+// all namespaces may be listed or there is only one, else with one for each namespace. A kind that
+// is no longer served has no members; if that is uncertain, Members returns an error.
 func (s *Set) Members(ctx context.Context) ([]applyset.Member, error) {
 	var (
 		mu    sync.Mutex
@@ -201,7 +199,7 @@ func (s *Set) list(ctx context.Context, kind object.Kind, visit func(*unstructur
 	if len(namespaces) > 1 {
 		err := s.Server.Metadata(ctx, kind, sel, func(u *unstructured.Unstructured) {
 			if slices.Contains(namespaces, u.GetNamespace()) {
-				visit(u) // A copy elsewhere, with the labels, is not a member.
+				visit(u) // A copy of a member in another namespace is none.
 			}
 		})
 		if !apierrors.IsForbidden(err) {
@@ -220,15 +218,14 @@ func (s *Set) list(ctx context.Context, kind object.Kind, visit func(*unstructur
 	return nil
 }
 
-// denied returns nil if a namespace in which we may not list is gone, and the refusal with
-// what to do otherwise. Rights that were given in a namespace went with it, so that a
-// refusal is how some see that it is gone.
+// denied returns nil if the namespace in which we may not list is gone, and else the refusal with a
+// hint. The rights in a namespace go with it, so a refusal may mean that it is gone.
 func (s *Set) denied(ctx context.Context, namespace string, refusal error) error {
 	kind, err := s.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
 	if err != nil {
 		return err
 	}
-	there := namespace == s.Record.Parent.Namespace // Its parent was read there.
+	there := namespace == s.Record.Parent.Namespace // The parent was read there.
 	if !there {
 		_, err = s.Server.Get(ctx, kind, object.Ref{GVK: kind.GVK, Name: namespace})
 		if apierrors.IsNotFound(err) {
@@ -244,8 +241,8 @@ func (s *Set) denied(ctx context.Context, namespace string, refusal error) error
 	return &object.HintedError{Err: refusal, Advice: advice}
 }
 
-// Blind says which members cannot be seen, if there are any; empty if all are seen. Kinds of
-// the input are expected: it brings them.
+// Blind names members that cannot be seen; empty if there are none. It ignores kinds of the input,
+// which the input brings.
 func (s *Set) Blind(input applyset.Promise) string {
 	var names []string
 	for _, gk := range s.Unserved {
@@ -260,16 +257,16 @@ func (s *Set) Blind(input applyset.Promise) string {
 		strings.Join(names, ", "), applyset.KindsAnnotation)
 }
 
-// isUnserved reports whether an error says, without a doubt, that a kind is not served.
+// isUnserved reports whether an error says for certain that a kind is not served.
 func isUnserved(err error) bool {
 	if err == nil || !meta.IsNoMatchError(err) {
 		return false
 	}
-	doubtful, ok := err.(interface{ Unwrap() error }) // The outermost error alone says it.
+	doubtful, ok := err.(interface{ Unwrap() error }) // The outermost error decides.
 	return !ok || doubtful.Unwrap() == nil
 }
 
-// forget makes it a set that was never written.
+// forget resets the set to one that was never written.
 func (s *Set) forget() {
 	s.Exists, s.Live, s.Record = false, nil, applyset.Record{Parent: s.Record.Parent}
 	if namespace := s.Record.Parent.Namespace; namespace != "" {
@@ -277,7 +274,7 @@ func (s *Set) forget() {
 	}
 }
 
-// Reread reads the parent once more. One that is not there any more is an error.
+// Reread reads the parent again. It returns an error if that is gone.
 func (s *Set) Reread(ctx context.Context) error {
 	live, err := s.Server.Get(ctx, s.Kind, s.Record.Parent)
 	if err != nil {
@@ -286,8 +283,8 @@ func (s *Set) Reread(ctx context.Context) error {
 	return s.read(ctx, live)
 }
 
-// Write writes the parent with a promise. It is a conflict if the
-// parent is not as it was read: tools that know no lock promise, too.
+// Write writes the parent with a promise. It returns a conflict if the parent has changed since it
+// was read: tools without a lock promise too.
 func (s *Set) Write(ctx context.Context, p applyset.Promise, dryRun bool) error {
 	body, err := applyset.Render(s.Record, p)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package stuckcmd is the verb stuck: why objects that are being deleted stay.
+// Package stuckcmd is the verb stuck: why objects that are being deleted do not go.
 package stuckcmd
 
 import (
@@ -28,7 +28,7 @@ import (
 type stuckFlags struct {
 	allNamespaces bool
 	selector      string
-	set           target.Flags // the flag for a set alone
+	set           target.Flags // only its --apply-set
 	output        string
 }
 
@@ -81,7 +81,7 @@ func (f *stuckFlags) toOptions(in verb.Invocation) (*stuckOptions, error) {
 		o.targets = target.Targets{Labels: f.selector, Everywhere: f.allNamespaces}
 		targetsErr = checkSelector(f.selector)
 	default:
-		// A TYPE alone is all of it: to look at more than was meant does no harm.
+		// A TYPE alone selects all of it: a look at more does no harm.
 		all := target.Flags{AllNamespaces: f.allNamespaces, All: f.selector == "" && !namesOne(in.Args)}
 		all.Selector = f.selector
 		o.targets, targetsErr = all.ToTargets(in.Args, in.Streams)
@@ -93,7 +93,7 @@ func (f *stuckFlags) toOptions(in verb.Invocation) (*stuckOptions, error) {
 	return o, errors.Join(targetsErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// namesOne reports whether the arguments name objects, rather than a TYPE alone.
+// namesOne reports whether the arguments name objects, and not a TYPE alone.
 func namesOne(args []string) bool { return len(args) > 1 || strings.Contains(args[0], "/") }
 
 func checkSelector(selector string) error {
@@ -101,13 +101,12 @@ func checkSelector(selector string) error {
 	return verb.FlagError("-l", err)
 }
 
-// Execute does the run.
 func (o *stuckOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	err := o.work(ctx, in.Connection)
 	return verb.Finish(err, o.out.Close(ctx))
 }
 
-// work looks, explains, and reports to the printer.
+// work finds stuck objects, explains them, and reports to the printer.
 func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error {
 	const pace = 0 // as the server allows
 	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
@@ -169,8 +168,7 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 	return verb.ErrNo
 }
 
-// warnOfMissing warns of a namespace in which nothing was found because it does not exist: its name
-// may have a slip in it.
+// warnOfMissing warns if nothing was found because a namespace does not exist, which may be a slip.
 func warnOfMissing(ctx context.Context, client *client.Client, scopes []stuck.Scope, emit func(event.Event)) {
 	why := target.WhyAbsent(client)
 	for _, scope := range scopes {
@@ -184,8 +182,8 @@ func warnOfMissing(ctx context.Context, client *client.Client, scopes []stuck.Sc
 	}
 }
 
-// report reports to the printer: each object, with the unknown ones last, and, if no
-// objects were named, each cause with all that it holds back.
+// report reports each object, unknown ones last, and, if no objects were named, each cause with
+// everything that it blocks.
 func (o *stuckOptions) report(found []stuck.Explained, faults []event.Stuck, rooted bool) {
 	o.out.Print(event.Planned{})
 	for _, one := range found {
@@ -202,8 +200,8 @@ func (o *stuckOptions) report(found []stuck.Explained, faults []event.Stuck, roo
 	}
 }
 
-// widen makes a run search all namespaces if the user chose none and may: what hangs is often
-// elsewhere. Otherwise it returns the namespace that alone is searched.
+// widen lets a run search all namespaces if the user chose none and may list them, because the
+// cause is often elsewhere. Otherwise it returns the only namespace that is searched.
 func (o *stuckOptions) widen(ctx context.Context, c *connection.Connection, client *client.Client) (only string, err error) {
 	namespace, asked, err := c.Namespace()
 	if err != nil || asked || o.targets.Everywhere || !o.everything && len(o.targets.Types) == 0 {
@@ -221,7 +219,7 @@ func isStuck(one stuck.Explained) bool {
 	return len(one.Causes) == 0 || one.Causes[0].Code != stuck.Progressing
 }
 
-// scopes settles where to look: in whole kinds, and at objects that are named.
+// scopes decides where to look: at whole kinds, and at named objects.
 func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, client *client.Client) (scopes []stuck.Scope, named []target.Target, err error) {
 	if o.everything {
 		return o.everywhere(ctx, c, client)
@@ -242,7 +240,7 @@ func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, cli
 	return scopes, named, err
 }
 
-// everywhere is all that the namespace holds, and itself; with -A, all there is.
+// everywhere returns the namespace and all that is in it; with -A, everything.
 func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection, client *client.Client) ([]stuck.Scope, []target.Target, error) {
 	sel := object.Selection{Labels: o.targets.Labels}
 	if o.targets.Everywhere {
@@ -261,8 +259,7 @@ func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection,
 	return []stuck.Scope{{Selection: sel}, {Kinds: []object.Kind{kind}, Selection: itself}}, nil, nil
 }
 
-// explainOne explains an object that was named. Absent objects, and those that are not terminating,
-// are reported.
+// explainOne explains a named object. It reports one that does not exist or is not being deleted.
 func explainOne(ctx context.Context, reader *client.NoRetry, e *stuck.Explainer, t target.Target, out *printer.Printer) ([]stuck.Explained, error) {
 	live, err := reader.Get(ctx, t.Kind.GVK, t.Namespace, t.Name)
 	switch {

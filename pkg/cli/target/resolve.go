@@ -18,16 +18,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Target is what the arguments mean for one kind: one object, or those that match.
+// Target is one object, or the selected objects of one kind.
 type Target struct {
 	Kind object.Kind
 	object.Selection
 }
 
-// Resolve asks the cluster for the types in the arguments. A type may be a category, such
-// as all, if no name is given. An object that is named twice, by a short name perhaps,
-// counts once. The error joins those of all types that the server does not serve, which
-// are *cluster.NoTypeError; the other targets are returned as well.
+// Resolve asks the cluster for the types in the arguments. A type without a name may be a category,
+// such as all. An object that is named twice counts once. The error joins a *client.NoTypeError for
+// each type that the server does not serve; the other targets are returned as well.
 func (t *Targets) Resolve(ctx context.Context, c *connection.Connection, client *client.Client) ([]Target, error) {
 	namespace, _, err := c.Namespace()
 	if err != nil {
@@ -65,7 +64,7 @@ func (t *Targets) Resolve(ctx context.Context, c *connection.Connection, client 
 	return once(found), errors.Join(faults...)
 }
 
-// members are those of a set.
+// members returns the members of a set.
 func members(ctx context.Context, client *client.Client, name, namespace string) ([]Target, error) {
 	set, err := sets.Must(ctx, client, name, namespace)
 	if err != nil {
@@ -85,7 +84,7 @@ func members(ctx context.Context, client *client.Client, name, namespace string)
 	return found, nil
 }
 
-// Scope is the namespace in which to look for objects of the kind.
+// Scope returns the namespace in which to look for objects of the kind.
 func Scope(kind object.Kind, namespace string) string {
 	if kind.Namespaced {
 		return namespace
@@ -93,7 +92,7 @@ func Scope(kind object.Kind, namespace string) string {
 	return ""
 }
 
-// once leaves out targets that are there already.
+// once removes duplicate targets.
 func once(all []Target) []Target {
 	var out []Target
 	for _, t := range all {
@@ -104,8 +103,8 @@ func once(all []Target) []Target {
 	return out
 }
 
-// WhyAbsent says why an object may not be there: its namespace is not, or another
-// name was meant. It says nothing where that cannot be read.
+// WhyAbsent returns a function that says why an object may be missing: its namespace is missing, or
+// another name was meant. The text is empty if that cannot be read.
 func WhyAbsent(client *client.Client) func(context.Context, object.Kind, object.Ref) string {
 	const lookupTimeout = 5 * time.Second
 	return func(ctx context.Context, kind object.Kind, ref object.Ref) string {
@@ -131,8 +130,8 @@ func WhyAbsent(client *client.Client) func(context.Context, object.Kind, object.
 	}
 }
 
-// missingNamespace says that a namespace does not exist, and which one may have been
-// meant; nothing where it does, or where that cannot be read.
+// missingNamespace says that a namespace does not exist, and suggests a similar one; empty if it
+// exists or cannot be read.
 func missingNamespace(ctx context.Context, client *client.Client, name string) string {
 	namespace := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: name}
 	if there, err := client.Exists(ctx, namespace); err != nil || there {
@@ -153,7 +152,7 @@ func missingNamespace(ctx context.Context, client *client.Client, name string) s
 	return said
 }
 
-// Explained adds to the error of an object that was not found why it may not be there.
+// Explained adds to a not-found error why the object may be missing.
 func Explained(ctx context.Context, client *client.Client, ref object.Ref, err error) error {
 	if !apierrors.IsNotFound(err) {
 		return err
@@ -168,10 +167,9 @@ func Explained(ctx context.Context, client *client.Client, ref object.Ref, err e
 	return err
 }
 
-// ExplainingReader is a client that says why an object may not be there.
+// ExplainingReader is a client that explains missing objects.
 type ExplainingReader struct{ *client.Client }
 
-// Read reads an object.
 func (r ExplainingReader) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error) {
 	u, err := r.Client.Read(ctx, ref)
 	return u, Explained(ctx, r.Client, ref, err)

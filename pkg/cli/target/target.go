@@ -1,6 +1,5 @@
-// Package target is which objects a verb is about: those that arguments name, those of a type
-// that flags select, or those of manifests. It also says why one that was named may not be
-// there.
+// Package target parses which objects a verb is about: named ones, those of a type that flags
+// select, or those of manifests. It also explains why a named object may be missing.
 package target
 
 import (
@@ -22,18 +21,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Flags are the flags that, with the arguments, say which objects a verb is
-// about.
+// Flags are the flags that, with the arguments, select objects.
 type Flags struct {
 	input.Flags
 	All           bool
 	AllNamespaces bool
 	Fields        string
-	// Set is the name of a set whose members are meant; empty for none.
+	// Set selects the members of a set; empty for none.
 	Set string
 }
 
-// AddSet adds the flag by which the members of a set are meant.
+// AddSet adds the flag that selects the members of a set.
 func (f *Flags) AddSet(cmd *cobra.Command) {
 	sets.AddName(cmd.Flags(), &f.Set, "The members of this set, [KIND[.GROUP]/]NAME, in the place of a TYPE")
 }
@@ -50,22 +48,22 @@ func (f *Flags) Add(cmd *cobra.Command) {
 
 const fieldSelectorFlag = "field-selector"
 
-// Targets is the meaning of the arguments: named objects, selected objects of some types,
-// or objects in files.
+// Targets are the parsed arguments: named objects, selected objects of some types, or objects in
+// files.
 type Targets struct {
-	// Named objects, each once, in the order in which they were typed.
+	// Named are the named objects, each once, in the order of the arguments.
 	Named []Named
-	// Types of which the objects are meant that labels match, all if empty.
+	// Types are those whose objects are selected by the label selector, all of them if it is empty.
 	Types  []string
 	Labels string
-	// Fields have to match as well, all if empty.
+	// Fields is a field selector, which must match as well if it is not empty.
 	Fields string
 	// Everywhere: in all namespaces.
 	Everywhere bool
 
-	// Set is the name of a set whose members are meant; empty for none.
+	// Set selects the members of a set; empty for none.
 	Set string
-	// InFiles: the objects are those of the manifests, read with Files.
+	// InFiles: the objects are in manifests, which Files reads.
 	InFiles bool
 	Files   input.Options
 }
@@ -73,7 +71,7 @@ type Targets struct {
 // Named is TYPE/NAME as it was typed.
 type Named struct{ Type, Name string }
 
-// ToTargets reads flags and arguments. Its rules are kubectl's.
+// ToTargets parses flags and arguments by kubectl's rules.
 func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Targets, error) {
 	if f.Set != "" {
 		return f.toSet(args)
@@ -125,7 +123,7 @@ func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Ta
 	return t, nil
 }
 
-// toSet is for the members of a set.
+// toSet returns the targets for the members of a set.
 func (f *Flags) toSet(args []string) (Targets, error) {
 	if len(args)+len(f.Filenames) > 0 || f.Kustomize != "" || f.Selector != "" || f.Fields != "" || f.All || f.AllNamespaces {
 		return Targets{}, errors.New("--" + sets.NameFlag + " selects only members of a set")
@@ -151,7 +149,7 @@ func (f *Flags) toFiles(args []string, streams genericiooptions.IOStreams) (Targ
 	return t, err
 }
 
-// Read reads the arguments.
+// Read parses the arguments.
 func (t *Targets) Read(args []string) error {
 	slashes := 0
 	for _, arg := range args {
@@ -188,7 +186,7 @@ func (t *Targets) Read(args []string) error {
 	return nil
 }
 
-// readPairs reads TYPE/NAME….
+// readPairs parses TYPE/NAME….
 func (t *Targets) readPairs(args []string) error {
 	for _, arg := range args {
 		typ, name, _ := strings.Cut(arg, "/")
@@ -209,8 +207,8 @@ func (t *Targets) readPairs(args []string) error {
 	return nil
 }
 
-// name adds an object, once. A string that cannot be a name must not become part of a
-// request's path.
+// name adds an object, once. It refuses a string that cannot be a name, because that would become
+// part of a request's path.
 func (t *Targets) name(typ, name string) error {
 	if name == "" {
 		return errors.New("a name is empty")
@@ -224,7 +222,7 @@ func (t *Targets) name(typ, name string) error {
 	return nil
 }
 
-// typesOf reads TYPE,TYPE….
+// typesOf parses TYPE,TYPE….
 func typesOf(arg string) ([]string, error) {
 	var types []string
 	for typ := range strings.SplitSeq(arg, ",") {

@@ -9,10 +9,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// annotator returns a function that makes a line by which GitHub's runner shows an error at its place
-// in a file: https://docs.github.com/actions/reference/workflow-commands-for-github-actions. It is nil
-// elsewhere. The line is empty if the error has no place in a file of the workspace. getenv reads
-// the environment, and folder is the working folder.
+// annotator returns a function that makes the line by which GitHub's runner shows an error at its
+// place in a file: https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
+// Elsewhere it is nil. The line is empty if the error has no place in a file of the workspace.
+// getenv reads the environment, and folder is the working folder.
 func annotator(getenv func(string) string, folder string) func(at object.Source, message string) string {
 	if getenv("GITHUB_ACTIONS") != "true" {
 		return nil
@@ -26,7 +26,7 @@ func annotator(getenv func(string) string, folder string) func(at object.Source,
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(folder, file)
 		}
-		// A place counts from the root of the repository, and a step may run in a folder of it.
+		// Paths are relative to the repository's root, and a step may run in a folder of it.
 		if within, err := filepath.Rel(workspace, file); workspace != "" && err == nil && filepath.IsLocal(within) {
 			file = within
 		}
@@ -47,7 +47,7 @@ func property(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(s))
 }
 
-// placeOf is where an error of the input is written; empty for any other.
+// placeOf returns where an error of the input is; empty for any other error.
 func placeOf(err error) object.Source {
 	if fault, ok := errors.AsType[*object.FaultError](err); ok {
 		return fault.Source

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// CauseFlag is --fail-on-cause: which causes end a wait before its time is over.
+// CauseFlag is --fail-on-cause: the causes that end a wait early.
 type CauseFlag struct {
 	codes  []string
 	tables []map[string]diagnose.Lasting
@@ -28,8 +28,8 @@ const (
 	usualCauses = "usual"
 )
 
-// Add adds the flag to a command's; otherwise describes its default. A cause that several
-// tables have is the same in all of them.
+// Add adds the flag to a command; otherwise describes its default. A cause in several tables is the
+// same in all.
 func (f *CauseFlag) Add(cmd *cobra.Command, otherwise string, tables ...map[string]diagnose.Lasting) {
 	f.tables = tables
 	cmd.Flags().StringSliceVar(&f.codes, causeFlag, nil,
@@ -38,8 +38,8 @@ func (f *CauseFlag) Add(cmd *cobra.Command, otherwise string, tables ...map[stri
 	help.Words(cmd, causeFlag, f.all()...)
 }
 
-// EndsFor returns what says how long a cause has to last before it ends the wait, 0 for one
-// that does not; nil if none does. unattended is set if no user can end a wait by hand.
+// EndsFor returns a function that says how long a cause has to last to end the wait, 0 for one that
+// does not; nil if none does. unattended: no user can end a wait by hand.
 func (f *CauseFlag) EndsFor(given func(string) bool, unattended bool) (func(event.Cause) time.Duration, error) {
 	codes := slices.DeleteFunc(slices.Clone(f.codes), func(code string) bool { return code == "" })
 	if unattended && !given(causeFlag) {
@@ -73,7 +73,7 @@ func (f *CauseFlag) all() []string {
 	return slices.Compact(codes)
 }
 
-// lasting is that of the table which has the cause.
+// lasting looks the cause up in its table.
 func (f *CauseFlag) lasting(code string) diagnose.Lasting {
 	for _, table := range f.tables {
 		if lasting, has := table[code]; has {

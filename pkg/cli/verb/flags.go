@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// NoArgs refuses positional arguments: most often a file without -f.
+// NoArgs refuses positional arguments, which are most often a file without -f.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -32,13 +32,13 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 // dryRunAlone is the value of --dry-run without a value, as in kubectl.
 const dryRunAlone = "unchanged"
 
-// DryRunFlag adds --dry-run. Without a value it means client, as in kubectl, with a warning.
+// DryRunFlag adds --dry-run. Without a value it means client, as in kubectl, and warns.
 func DryRunFlag(flags *pflag.FlagSet, dryRun *string, usage string) {
 	flags.StringVar(dryRun, "dry-run", "none", usage)
 	flags.Lookup("dry-run").NoOptDefVal = dryRunAlone
 }
 
-// DryRunOf reads --dry-run.
+// DryRunOf parses --dry-run.
 func DryRunOf(text string) (object.DryRun, error) {
 	switch text {
 	case "none":
@@ -52,7 +52,7 @@ func DryRunOf(text string) (object.DryRun, error) {
 	}
 }
 
-// FlagError says which flag an error is about; nil of none.
+// FlagError names the flag that an error is about; nil for no error.
 func FlagError(flag string, err error) error {
 	if err == nil {
 		return nil
@@ -63,10 +63,10 @@ func FlagError(flag string, err error) error {
 // UsualTimeout is how long a verb waits for an object by default.
 const UsualTimeout = 5 * time.Minute
 
-// ToleratedOutage is how long deletions that are under way let an API server be away.
+// ToleratedOutage is how long deletions in progress wait for an unreachable API server.
 const ToleratedOutage = 5 * time.Minute
 
-// StrictFlags are the flags of verbs to which the server may answer with warnings.
+// StrictFlags has the flag of verbs that may get warnings from the server.
 type StrictFlags struct{ warnings bool }
 
 // Add adds the flag to a command's.
@@ -75,10 +75,10 @@ func (f *StrictFlags) Add(flags *pflag.FlagSet) {
 		"Exit with 1 if the server returned a warning; nothing else changes")
 }
 
-// warningsError says that the server warned in a run in which that is an error.
+// warningsError says that the server warned in a run with --fail-on-warnings.
 type warningsError struct {
 	warnings int64
-	// err is how the run ended otherwise.
+	// err is the run's own error.
 	err error
 }
 
@@ -92,8 +92,8 @@ func (e *warningsError) Error() string {
 
 func (e *warningsError) Unwrap() error { return e.err }
 
-// End turns the end of a run into a no if the server warned during it. All warnings have
-// been shown by then. An error that makes the result unknown stays as it is.
+// End turns the end of a run into a no if the server warned, after all warnings were shown. An
+// error that makes the result unknown stays.
 func (f *StrictFlags) End(err error, warned *atomic.Int64) error {
 	n := warned.Load()
 	if !f.warnings || n == 0 {
@@ -102,8 +102,7 @@ func (f *StrictFlags) End(err error, warned *atomic.Int64) error {
 	return &warningsError{warnings: n, err: err}
 }
 
-// Printing settles how results are shown: in which form, in colour or not, with
-// live progress or plain lines.
+// Printing returns the printer's options: format, colour, and live progress or plain lines.
 func Printing(c *connection.Connection, streams genericiooptions.IOStreams, format string) (output.Options, error) {
 	width, outTerminal := Terminal(streams.Out)
 	errWidth, errTerminal := Terminal(streams.ErrOut)
@@ -123,7 +122,7 @@ func Printing(c *connection.Connection, streams genericiooptions.IOStreams, form
 	}, err
 }
 
-// annotations returns what makes lines of errors for GitHub's runner; nil elsewhere.
+// annotations returns the function that makes error lines for GitHub's runner; nil elsewhere.
 func annotations() func(object.Source, string) string {
 	folder, err := os.Getwd()
 	if err != nil {
@@ -148,13 +147,13 @@ func Terminal(w io.Writer) (width func() int, ok bool) {
 	}, true
 }
 
-// IsTerminal reports whether a user types what is read from r.
+// IsTerminal reports whether a user types the input r.
 func IsTerminal(r io.Reader) bool { return term.TTY{In: r}.IsTerminalIn() }
 
-// Ignore drops events, for work whose progress is not shown.
+// Ignore drops events.
 func Ignore(event.Event) {}
 
-// CanAsk reports whether a user is there to answer.
+// CanAsk reports whether a user can answer.
 func CanAsk(streams genericiooptions.IOStreams) bool {
 	_, seen := Terminal(streams.ErrOut)
 	return IsTerminal(streams.In) && seen

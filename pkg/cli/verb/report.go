@@ -25,19 +25,19 @@ const (
 	ExitUnknown = 2 // usage, no server, no permission
 )
 
-// The error that a verb returns when it has reported everything already.
+// A verb returns one of these once it has reported everything.
 var (
 	ErrNo      = errors.New("no")
 	ErrUnknown = errors.New("could not tell")
 )
 
-// usageError is a slip on the command line.
+// usageError is a mistake on the command line.
 type usageError struct {
 	err     error
 	command string // whose help says more
 }
 
-// Usage makes err one of the command's usage.
+// Usage marks err as a mistake in the use of the command.
 func Usage(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
@@ -52,7 +52,7 @@ func (e *usageError) Error() string { return e.err.Error() }
 
 func (e *usageError) Unwrap() error { return e.err }
 
-// Hint says where help is, unless the error itself knows better.
+// Hint names the help, unless the error has its own hint.
 func (e *usageError) Hint() string {
 	var known interface{ Hint() string }
 	if errors.As(e.err, &known) && known.Hint() != "" {
@@ -61,8 +61,7 @@ func (e *usageError) Hint() string {
 	return "see: " + e.command + " --help"
 }
 
-// Status reports the error that ended a run and returns the exit status. Every message
-// passes through say.
+// Status reports the error that ended a run and returns the exit status. say masks every message.
 func Status(streams genericiooptions.IOStreams, say func(string) string, err error) int {
 	warnings, strict := errors.AsType[*warningsError](err)
 	switch {
@@ -88,8 +87,8 @@ func Status(streams genericiooptions.IOStreams, say func(string) string, err err
 	}
 }
 
-// TellRun prints the id of a run that ended with an error, unless its printer did: the
-// server's audit log identifies the run by it.
+// TellRun prints the id of a run that ended with an error, by which the audit log identifies it,
+// unless the printer did.
 func TellRun(c *connection.Connection, w io.Writer, err error) {
 	reported := errors.Is(err, ErrNo) || errors.Is(err, ErrUnknown)
 	if c.Run == "" || c.RunTold || err == nil || reported && !errors.As(err, new(*warningsError)) {
@@ -98,8 +97,8 @@ func TellRun(c *connection.Connection, w io.Writer, err error) {
 	fmt.Fprintf(w, "run: %s\n", c.Run)
 }
 
-// isLate reports whether the time was over before all was done, or before what a
-// selector waited for came, or whether another run had the lock: that is a no.
+// isLate reports whether the run ended because of a timeout, or because another run had the lock:
+// that is a no.
 func isLate(err error) bool {
 	var late interface{ Late() bool }
 	if errors.As(err, new(*unfinishedError)) || errors.As(err, &late) && late.Late() {
@@ -109,15 +108,14 @@ func isLate(err error) bool {
 	return ok && nothing.Late
 }
 
-// isRefused reports whether the run did nothing because a user has to confirm it first:
-// that is a no.
+// isRefused reports whether the run did nothing because a user has to confirm it: that is a no.
 func isRefused(err error) bool {
 	var refused interface{ Unconfirmed() bool }
 	return errors.As(err, &refused) && refused.Unconfirmed()
 }
 
-// reportErrors prints errors, one a line. A hint follows the last of the neighbours that share it,
-// and is not repeated.
+// reportErrors prints one line an error. Neighbours with the same hint share it, after the last of
+// them.
 func reportErrors(streams genericiooptions.IOStreams, say func(string) string, err error) {
 	all := Flatten(err)
 	width, _ := Terminal(streams.ErrOut)
@@ -135,7 +133,7 @@ func reportErrors(streams genericiooptions.IOStreams, say func(string) string, e
 	}
 }
 
-// HintOf returns what an error says to do about it, "" if nothing.
+// HintOf returns an error's hint; empty if there is none.
 func HintOf(err error) string {
 	var hinted interface{ Hint() string }
 	if errors.As(err, &hinted) {
@@ -144,7 +142,7 @@ func HintOf(err error) string {
 	return ""
 }
 
-// Flatten takes errors.Join apart, so that each error gets a line of its own.
+// Flatten unpacks errors.Join, so that each error gets a line of its own.
 func Flatten(err error) []error {
 	var all []error
 	switch e := err.(type) { //nolint:errorlint // the outermost error only: inside a wrapped one the text belongs together
@@ -162,22 +160,20 @@ func Flatten(err error) []error {
 	return all
 }
 
-// Unread reports whether the reader has closed our output, as in "… | head". That is the
-// reader's choice and not a failure of the run.
+// Unread reports whether the reader has closed our output, as in "… | head", which is no failure of
+// the run.
 func Unread(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
-// unfinishedError ends an apply that ran out of time: nothing was refused, and what is
-// left was reported.
+// unfinishedError ends an apply that ran out of time: nothing was refused, and the rest was
+// reported.
 type unfinishedError struct{ error }
 
 func (e *unfinishedError) Unwrap() error { return e.error }
 
-// Hint says what to do about it.
 func (e *unfinishedError) Hint() string { return "run it again: it continues where it stopped" }
 
-// Unfinished turns the end of a run that had too little time into a no rather than
-// unknown. A run that was out of time before it had a plan has reported nothing, so its
-// end stays unknown.
+// Unfinished turns the end of a run that had too little time from unknown into a no. A run that was
+// out of time before it had a plan has reported nothing, and stays unknown.
 func Unfinished(err error) error {
 	if over, ok := errors.AsType[*connection.OverError](err); ok {
 		return &unfinishedError{over}

@@ -32,14 +32,14 @@ type Invocation struct {
 	Args    []string
 }
 
-// Options are what the flags and arguments of a call come to.
+// Options are the parsed flags and arguments of a call.
 type Options interface {
 	// Execute runs the verb. ctx ends with the run's --timeout.
 	Execute(ctx context.Context, in Invocation) error
 }
 
-// Runner is how every verb runs: flags and arguments become options, or the call is
-// misused; then the options are executed.
+// Runner returns the function that runs a verb: it parses flags and arguments, reports misuse, and
+// executes the options.
 func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStreams, toOptions func(Invocation) (O, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		in := Invocation{c, streams, cmd, args}
@@ -59,7 +59,7 @@ func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStre
 	}
 }
 
-// OutputFlag is -o of the verbs whose results a printer prints. more ends its usage.
+// OutputFlag adds -o to a verb whose results a printer prints. more completes its usage.
 func OutputFlag(cmd *cobra.Command, format *string, more ...string) {
 	formats := []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}
 	last := len(formats) - 1
@@ -74,14 +74,13 @@ func Unmet(ran error) bool {
 	return errors.As(ran, &unmet)
 }
 
-// IsResult reports whether a run that ended so did what it could with each object: events have
-// reported what that was.
+// IsResult reports whether the run did what it could with each object, which events have reported.
 func IsResult(ran error) bool {
 	end := Finish(ran, nil)
 	return errors.Is(end, ErrNo) || errors.Is(end, ErrUnknown)
 }
 
-// Looked reports whether an apply or a diff that ended so looked at all its objects as they are.
+// Looked reports whether the apply or diff evaluated all its objects.
 func Looked(ran error) bool {
 	if incomplete, ok := errors.AsType[*apply.IncompleteError](ran); ok {
 		return incomplete.Rejected+incomplete.Unknown == 0
@@ -89,7 +88,7 @@ func Looked(ran error) bool {
 	return ran == nil || errors.Is(ran, diff.ErrDiffers)
 }
 
-// Finish turns the errors of an engine and of its printer into the verb's result.
+// Finish combines the errors of an engine and of its printer into the verb's result.
 func Finish(ran, closed error) error {
 	var incomplete *apply.IncompleteError
 	var unknown *diff.UnknownError
@@ -111,8 +110,8 @@ func Finish(ran, closed error) error {
 	}
 }
 
-// Sink keeps the first error of writing the answer: help and usage are written by code that
-// looks at none, and what the mask has held back is written last of all.
+// Sink keeps the first error of writing the output: help and usage are written by code that ignores
+// errors, and the mask flushes last of all.
 type Sink struct {
 	io.Writer
 
@@ -133,25 +132,24 @@ func (s *Sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap returns the inner writer.
 func (s *Sink) Unwrap() io.Writer { return s.Writer }
 
-// Lost returns why some of the answer was not written, if so.
+// Lost returns the first error of writing, if any.
 func (s *Sink) Lost() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Ask asks a question that ends in (yes/no), and reports whether the answer is yes; no
-// answer is no. The error is why ctx ended before there was one.
+// Ask asks a question that ends in (yes/no) and reports whether the answer is yes. Without an
+// answer, it is no; the error is why ctx ended first.
 func Ask(ctx context.Context, streams genericiooptions.IOStreams, question string) (bool, error) {
 	said, _, err := Line(ctx, streams, question+" (yes/no): ")
 	return said == "yes" || said == "y", err
 }
 
-// Line prompts for a line, and returns it in lower case without the space around it, and
-// whether there can be another. The error is why ctx ended before there was a line.
+// Line prompts for a line and returns it in lower case, trimmed, and whether more may follow. The
+// error is why ctx ended first.
 func Line(ctx context.Context, streams genericiooptions.IOStreams, prompt string) (line string, more bool, err error) {
 	fmt.Fprint(streams.ErrOut, prompt)
 	type read struct {

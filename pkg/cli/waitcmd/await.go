@@ -25,7 +25,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// Flags are the flags of apply that say what to wait for.
+// Flags are the flags of apply about waiting.
 type Flags struct {
 	HangFlags
 	wait      bool
@@ -34,21 +34,20 @@ type Flags struct {
 	times     TimesFlag
 }
 
-// Awaited is the meaning of the flags.
+// Awaited are the parsed flags.
 type Awaited struct {
-	// ready is the goal of all objects without a goal of their own; nil if they are not
-	// waited for.
+	// ready is the goal of objects without a goal of their own; nil if they are not waited for.
 	ready *wait.Goal
 	own   []ownGoal
 	rules *condition.Set
-	// hanging says what to do about objects that hang, limits how long they may take.
+	// hanging configures the explanation of stuck objects, limits how long objects may take.
 	hanging Hanging
 	limits  wait.TimeLimits
 }
 
 // ownGoal is a condition that replaces readiness for some objects.
 type ownGoal struct {
-	// which objects: a Choice without a path, and without a name all of the kind.
+	// which selects the objects: a Choice without a path; without a name, all of the kind.
 	which predict.Choice
 	goal  *wait.Goal
 	text  string
@@ -64,12 +63,12 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	f.HangFlags.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", unready.Lastings(), stuck.Lastings())
 }
 
-// Standing sets what holds for many runs: times, and a file with rules for when objects are ready.
+// Standing sets times and a file with readiness rules that hold for many runs.
 func (f *Flags) Standing(times []string, readiness string) {
 	f.times.Standing, f.readiness = times, readiness
 }
 
-// ToAwaited parses the flags; unattended is set if no user can end a wait by hand.
+// ToAwaited parses the flags; unattended: no user can end a wait by hand.
 func (f *Flags) ToAwaited(flags *pflag.FlagSet, unattended bool) (Awaited, error) {
 	rules, rulesErr := readRules(f.readiness)
 	hanging, hangErr := f.ToHanging(flags, unattended)
@@ -96,7 +95,7 @@ func (f *Flags) ToAwaited(flags *pflag.FlagSet, unattended bool) (Awaited, error
 	return a, errors.Join(errs...)
 }
 
-// Deletes makes an engine that deletes explain and end as the flags say.
+// Deletes configures an engine that deletes by the flags.
 func (a Awaited) Deletes(engine *deletion.Engine) {
 	engine.StuckAfter, engine.EndsFor = a.hanging.stuckAfter, a.hanging.endsFor
 }
@@ -104,7 +103,7 @@ func (a Awaited) Deletes(engine *deletion.Engine) {
 // Waits reports whether anything is waited for.
 func (a Awaited) Waits() bool { return a.ready != nil || len(a.own) > 0 }
 
-// conditions are all conditions to wait for.
+// conditions returns all conditions to wait for.
 func (a Awaited) conditions() []condition.Spec {
 	var all []condition.Spec
 	if a.ready != nil {
@@ -118,7 +117,7 @@ func (a Awaited) conditions() []condition.Spec {
 	return all
 }
 
-// ParseConditions reads the values of a flag.
+// ParseConditions parses the values of a flag.
 func ParseConditions(flag string, texts []string) ([]condition.Spec, error) {
 	var specs []condition.Spec
 	var errs []error
@@ -129,7 +128,7 @@ func ParseConditions(flag string, texts []string) ([]condition.Spec, error) {
 	return specs, errors.Join(errs...)
 }
 
-// parseOwnGoal reads KIND[/[NAMESPACE/]NAME]:CONDITION.
+// parseOwnGoal parses KIND[/[NAMESPACE/]NAME]:CONDITION.
 func parseOwnGoal(text string) (ownGoal, error) {
 	parts := regexp.MustCompile(`^([A-Za-z][A-Za-z0-9.-]*)((?:/[^/:\s]+){0,2}):(.+)$`).FindStringSubmatch(text)
 	if parts == nil {
@@ -150,13 +149,13 @@ func parseOwnGoal(text string) (ownGoal, error) {
 	return own, err
 }
 
-// names reports whether the goal is one of the item's.
+// names reports whether the goal is for the item.
 func (g ownGoal) names(item plan.Item) bool {
 	return g.which.Names(item.Ref, item.Kind)
 }
 
-// goalOf returns what to wait for of an object; nil for nothing. Several conditions for
-// one object are combined into one goal.
+// goalOf returns the goal of an object; nil for none. Several conditions for one object become one
+// goal.
 func (a Awaited) goalOf(item plan.Item) *wait.Goal {
 	var goal *wait.Goal
 	for _, own := range a.own {
@@ -174,8 +173,8 @@ func (a Awaited) goalOf(item plan.Item) *wait.Goal {
 	return goal
 }
 
-// Check rejects goals before anything is applied: those for objects that are not in the
-// set, and those that do not fit the kind.
+// Check rejects goals before anything is applied: those for objects outside the set, and those that
+// do not fit the kind.
 func (a Awaited) Check(ctx context.Context, client *client.Client, p *plan.Plan) error {
 	if len(a.own) == 0 {
 		return nil
@@ -199,16 +198,15 @@ func (a Awaited) Check(ctx context.Context, client *client.Client, p *plan.Plan)
 	return errors.Join(append(errs, engine.Check(ctx, targets))...)
 }
 
-// Gate returns what the engine of apply waits with; nil if there is nothing to wait for.
-// It does not share the deadline of the run's --timeout, because it has to report what is
-// missing at that time: it ends by itself. It ends at once if the run is cancelled.
+// Gate returns the function with which apply's engine waits; nil if there is nothing to wait for.
+// It does not end with the run's --timeout, because it then has to report what is missing; it ends
+// by itself. It ends at once if the run is cancelled.
 func (a Awaited) Gate(patient context.Context, client *client.Client, until time.Time, mask func(string) string, emit func(event.Event)) func(context.Context, []plan.Item) error {
 	if !a.Waits() {
 		return nil
 	}
 	return func(ctx context.Context, applied []plan.Item) error {
-		// A run whose time is over keeps waiting until it has reported what is missing. A
-		// run that was ended because it lost the lock of its set does not.
+		// After a timeout, keep waiting until the missing is reported; after a lost lock, do not.
 		waiting, end := context.WithCancelCause(patient)
 		defer end(nil)
 		defer context.AfterFunc(ctx, func() {
@@ -229,7 +227,7 @@ func (a Awaited) Gate(patient context.Context, client *client.Client, until time
 			Source: Ruled{Source: client, Client: client, Rules: a.rules}, Timeout: verb.UsualTimeout,
 			Emit: func(e event.Event) {
 				switch e.(type) {
-				case event.Planned, event.PhaseStarted: // The plan is that of the apply.
+				case event.Planned, event.PhaseStarted: // Only the plan of the apply is shown.
 				default:
 					emit(e)
 				}
@@ -244,7 +242,7 @@ func (a Awaited) Gate(patient context.Context, client *client.Client, until time
 			engine.Limits = a.limits
 		}
 		within := engine.Timeout
-		if engine.Limits != nil { // It may be more.
+		if engine.Limits != nil { // It may be longer.
 			within = engine.Most
 		}
 		emit(event.Waiting{For: text.Count(len(targets), "object") + " to be ready", Within: within})
@@ -252,8 +250,7 @@ func (a Awaited) Gate(patient context.Context, client *client.Client, until time
 	}
 }
 
-// Target is the object of a manifest, as a wait's engine takes it. Its kind may not be
-// served yet.
+// Target returns a manifest's object as a target of a wait. Its kind may not be served yet.
 func Target(it plan.Item, goal *wait.Goal) wait.Target {
 	kind := it.Kind
 	if kind.GVK.Empty() {

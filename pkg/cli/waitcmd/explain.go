@@ -29,17 +29,17 @@ import (
 	waiting "github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// explainWithin bounds how long the server may take to answer what it knows of a kind.
+// explainWithin bounds the requests about a kind.
 const explainWithin = 5 * time.Second
 
-// Explanation prints the rule of a kind and where that comes from.
+// Explanation prints the rule of a kind and its source.
 type Explanation struct {
-	// Kind as it was typed.
+	// Kind is as typed.
 	Kind  string
 	Rules *condition.Set
 }
 
-// Execute explains the rule, with the CRD's annotations if there is a server to ask for them.
+// Execute prints the rule, with the CRD's annotations if there is a server.
 func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 	var others []schema.GroupKind
 	gk, err := askedKind(ctx, in.Connection, o.Kind, o.Rules)
@@ -60,7 +60,7 @@ func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 	return nil
 }
 
-// askedKind asks the server for the kind, and for what its CRD states.
+// askedKind asks the server for the kind and its CRD.
 func askedKind(ctx context.Context, c *connection.Connection, named string, rules *condition.Set) (schema.GroupKind, error) {
 	ctx, cancel := context.WithTimeout(ctx, explainWithin)
 	defer cancel()
@@ -85,14 +85,14 @@ func askedKind(ctx context.Context, c *connection.Connection, named string, rule
 	return kind.GVK.GroupKind(), err
 }
 
-// knownKind returns the named kind when there is no server to ask: Canary, canaries or
-// canaries.flagger.app. An unknown name is taken as it is.
+// knownKind returns the named kind without a server: Canary, canaries or canaries.flagger.app. It
+// accepts unknown names.
 func knownKind(named string, rules *condition.Set) schema.GroupKind {
 	return knownKinds(named, rules)[0]
 }
 
-// knownKinds are the possible kinds, Kubernetes' own first, then those of the user's
-// rules: several groups may have a kind of the same name.
+// knownKinds returns the possible kinds, Kubernetes' own first, then those of the user's rules,
+// because several groups may have a kind of that name.
 func knownKinds(named string, set *condition.Set) []schema.GroupKind {
 	word, group, grouped := strings.Cut(named, ".")
 	if long, ok := shortNames()[word]; ok && !grouped {
@@ -114,8 +114,7 @@ func knownKinds(named string, set *condition.Set) []schema.GroupKind {
 	return text.Distinct(found)
 }
 
-// builtinKinds are the kinds that Kubernetes itself brings. Groups that it has left are not
-// among them.
+// builtinKinds returns the kinds of Kubernetes itself, without groups that they have left.
 func builtinKinds() []schema.GroupKind {
 	var all []schema.GroupKind
 	for gvk := range scheme.Scheme.AllKnownTypes() {
@@ -136,8 +135,8 @@ func shortNames() map[string]string {
 	}
 }
 
-// explainRule prints the rule of a kind. If no server was asked, a kind without a group
-// may also be a custom resource.
+// explainRule prints the rule of a kind. Without a server, a kind without a group may also be a
+// custom resource.
 func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Set, asked bool) {
 	width, _ := verb.Terminal(out)
 	fmt.Fprintln(out, format.Plain(gk.String()))
@@ -172,10 +171,9 @@ func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Set, asked
 	line("always", "not ready while it is being deleted, or its status is of another generation")
 }
 
-// matching returns the objects that a selector matches when the wait begins. Each is then
-// waited for by its name, as kubectl does: a watch with the selector would report an
-// object as gone that merely stopped matching, because fields change during the wait. It
-// is not a deletion if an object loses a label. If the wait is for a first match, the
+// matching returns the objects that a selector matches when the wait begins. Like kubectl, the wait
+// then watches each by name: a watch with the selector would report an object as gone once its
+// labels or fields stop matching, which is no deletion. If the wait is for a first match, the
 // request is repeated.
 func (o *waitOptions) matching(ctx context.Context, client *client.Client, all []target.Target, began time.Time) ([]waiting.Target, error) {
 	until, cancel := ctx, func() {}
@@ -219,12 +217,12 @@ func (o *waitOptions) matchingNow(ctx context.Context, client *client.Client, al
 	return found, errors.Join(faults...)
 }
 
-// waitsFor reports whether one of the conditions is of the kind.
+// waitsFor reports whether one of the conditions has this kind.
 func (o *waitOptions) waitsFor(kind condition.Kind) bool {
 	return slices.ContainsFunc(o.goal.For, func(s condition.Spec) bool { return s.Kind == kind })
 }
 
-// awaitsFirst reports whether it is no error that nothing matches yet.
+// awaitsFirst reports whether an empty match is no error yet.
 func (o *waitOptions) awaitsFirst() bool {
 	existence := o.engine.Existence
 	return o.timeout != 0 && (existence != nil && *existence > 0 || existence == nil && o.waitsFor(condition.Create))

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Workloads passes events on, keeps the workloads, Services and Ingresses among their results,
-// and reports at the end which images their Pods run, and what nothing answers for.
+// Workloads passes events on, collects workloads, Services and Ingresses among the results, and
+// reports at the end which images run and which objects have no backend.
 type Workloads struct {
 	emit func(event.Event)
 
@@ -21,7 +21,6 @@ type Workloads struct {
 	refs, entrances []object.Ref
 }
 
-// CollectWorkloads returns one that passes events on to emit.
 func CollectWorkloads(emit func(event.Event)) *Workloads { return &Workloads{emit: emit} }
 
 // Handle passes an event on.
@@ -46,8 +45,8 @@ func (r *Workloads) Handle(e event.Event) {
 	r.emit(e)
 }
 
-// Report finds out which images they run, and which objects have no backend. Unreadable ones are
-// not reported.
+// Report reports the images of the Pods and the objects without a backend. It ignores what it
+// cannot read.
 func (r *Workloads) Report(ctx context.Context, reader diagnose.Reader) {
 	r.mu.Lock()
 	refs, entrances := slices.Clone(r.refs), slices.Clone(r.entrances)
@@ -68,8 +67,8 @@ func (r *Workloads) Report(ctx context.Context, reader diagnose.Reader) {
 	}
 }
 
-// TellDiffering reports on workloads of a plan whose Pods run different images under one name,
-// although all of them are ready. Unreadable images are not reported.
+// TellDiffering reports workloads of a plan whose Pods run different images under one name although
+// all are ready. It ignores images that it cannot read.
 func TellDiffering(ctx context.Context, reader diagnose.Reader, p *plan.Plan, emit func(event.Event)) {
 	var refs []object.Ref
 	for _, ph := range p.Phases {

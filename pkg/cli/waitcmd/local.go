@@ -16,8 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// local judges objects as they are in the files, without a server: the engine looks once,
-// and the files take the place of the watch.
+// local judges objects as they are in files, without a server: the engine looks once, and the files
+// replace the watch.
 func (o *waitOptions) local(ctx context.Context, in verb.Invocation) error {
 	manifests, err := o.targets.Files.ReadAsIs(ctx, in.Connection, in.Streams)
 	if err != nil {
@@ -40,7 +40,7 @@ func (o *waitOptions) local(ctx context.Context, in verb.Invocation) error {
 	return o.targets.Files.Incomplete(o.engine.Run(ctx, all))
 }
 
-// timeless adapts an event of a wait that had no time: an unmet condition is not late.
+// timeless adapts an event of a wait without a timeout: an unmet condition is not late.
 func timeless(e event.Event) event.Event {
 	if w, ok := e.(event.Waited); ok && w.Action == event.TimedOut {
 		w.Action = event.Unmet
@@ -49,19 +49,15 @@ func timeless(e event.Event) event.Event {
 	return e
 }
 
-// inFiles is a source of objects read from files. It stands for a server's list in which
-// nothing changes.
+// inFiles is a Source of objects from files, in which nothing changes.
 type inFiles []*unstructured.Unstructured
 
-// Resource implements wait.Source.
 func (inFiles) Resource(_ context.Context, text string) (object.Kind, error) {
 	return object.Kind{}, fmt.Errorf("there is no server to ask for %s", text)
 }
 
-// Schema implements wait.Source.
 func (inFiles) Schema(context.Context, object.Kind) (*spec.Schema, error) { return nil, nil }
 
-// Watch implements wait.Source.
 func (f inFiles) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
 	for _, u := range f {
 		if u.GroupVersionKind() == kind.GVK && u.GetNamespace() == sel.Namespace && (sel.Name == "" || sel.Name == u.GetName()) {
@@ -73,7 +69,7 @@ func (f inFiles) Watch(ctx context.Context, kind object.Kind, sel object.Selecti
 	return ctx.Err()
 }
 
-// checkLocal refuses flags that mean nothing without a server.
+// checkLocal refuses flags that need a server.
 func (f *waitFlags) checkLocal(changed func(string) bool) error {
 	if !f.local {
 		return nil

@@ -57,11 +57,10 @@ type waitOptions struct {
 	isLocal bool
 }
 
-// TimesFlag gives kinds and conditions times of their own.
+// TimesFlag has times for single kinds and conditions.
 type TimesFlag struct {
 	given []string
-	// Standing are times that hold for many runs, in the same form; what is given counts
-	// before them.
+	// Standing are times that hold for many runs, in the same form; given ones take precedence.
 	Standing []string
 }
 
@@ -97,8 +96,7 @@ func (f *TimesFlag) ToLimits(awaited []condition.Spec) (wait.TimeLimits, error) 
 // Given reports whether the flag was given.
 func (f *TimesFlag) Given() bool { return len(f.given) > 0 }
 
-// Bound gives an engine the times, and warns of those for kinds without objects to wait
-// for.
+// Bound sets an engine's times and warns of kinds without objects to wait for.
 func Bound(engine *wait.Engine, limits wait.TimeLimits, targets []wait.Target, emit func(event.Event)) {
 	engine.Limits = limits
 	var kinds []object.Kind
@@ -110,8 +108,7 @@ func Bound(engine *wait.Engine, limits wait.TimeLimits, targets []wait.Target, e
 	}
 }
 
-// readRules reads a file with rules for when objects of a kind are ready; without one, there are
-// no rules.
+// readRules reads a file with readiness rules; without a file, there are none.
 func readRules(file string) (*condition.Set, error) {
 	if file == "" {
 		return &condition.Set{}, nil
@@ -124,7 +121,7 @@ func readRules(file string) (*condition.Set, error) {
 	return rules, verb.FlagError("readiness", err)
 }
 
-// Stating gives each condition "ready" the rules that are stated of kinds.
+// Stating adds the rules to each condition "ready".
 func Stating(rules *condition.Set, once bool, specs []condition.Spec) {
 	for i := range specs {
 		if specs[i].Kind == condition.Ready {
@@ -133,15 +130,14 @@ func Stating(rules *condition.Set, once bool, specs []condition.Spec) {
 	}
 }
 
-// Ruled is a source that, along with the schema of a kind, reads the rules in the
-// annotations of its definition. No schema is requested for kinds with built-in rules.
+// Ruled is a source that reads the rules in a CRD's annotations along with the schema. It requests
+// no schema for kinds with built-in rules.
 type Ruled struct {
 	wait.Source
 	Client *client.Client
 	Rules  *condition.Set
 }
 
-// Schema implements wait.Source.
 func (r Ruled) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error) {
 	name, annotations, err := r.Client.DefinitionAnnotations(ctx, kind)
 	if err != nil {
@@ -151,34 +147,33 @@ func (r Ruled) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, erro
 	return r.Source.Schema(ctx, kind)
 }
 
-// HangFlags are the flags of the waiting verbs that say what to do about objects that
-// hang.
+// HangFlags are the flags of waiting verbs about stuck objects.
 type HangFlags struct {
 	stuckAfter time.Duration
 	causes     verb.CauseFlag
 	logs       int
 }
 
-// Add adds the flags to a command's; otherwise describes the default of --fail-on-cause, which
-// takes causes of these tables.
+// Add adds the flags; otherwise describes the default of --fail-on-cause, which accepts the causes
+// of these tables.
 func (f *HangFlags) Add(cmd *cobra.Command, otherwise string, causes ...map[string]diagnose.Lasting) {
 	flags := cmd.Flags()
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long an object may make no progress before the reason is given")
-	_ = flags.MarkHidden("stuck-after") // The default suits people; tests and demonstrations do not wait so long.
+	_ = flags.MarkHidden("stuck-after") // Tests and demonstrations shorten it.
 	f.causes.Add(cmd, otherwise, causes...)
 	flags.IntVar(&f.logs, "logs", 0, "How many of the last lines of a container to show with a cause that names it")
 	help.Words(cmd, "logs")
 	help.Words(cmd, "stuck-after")
 }
 
-// Hanging is the meaning of the flags.
+// Hanging are the parsed flags.
 type Hanging struct {
 	stuckAfter time.Duration
 	endsFor    func(event.Cause) time.Duration
 	logs       int
 }
 
-// ToHanging resolves the flags; unattended is set if no user can end a wait by hand.
+// ToHanging parses the flags; unattended: no user can end a wait by hand.
 func (f *HangFlags) ToHanging(flags *pflag.FlagSet, unattended bool) (Hanging, error) {
 	h := Hanging{stuckAfter: f.stuckAfter, logs: f.logs}
 	switch {
@@ -192,7 +187,7 @@ func (f *HangFlags) ToHanging(flags *pflag.FlagSet, unattended bool) (Hanging, e
 	return h, err
 }
 
-// Onto makes an engine, whose Emit is set, explain what hangs during its wait.
+// Onto makes an engine, whose Emit is set, explain stuck objects.
 func (h Hanging) Onto(engine *wait.Engine, client *client.Client, mask func(string) string) {
 	logs := &podLogs{lines: h.logs, read: client.NoRetry().Log, mask: mask, emit: engine.Emit}
 	explainer := &unready.Explainer{Reader: patientReader{client.NoRetry(), client}, Now: client.Now}
@@ -221,14 +216,13 @@ func IsUnattended(streams genericiooptions.IOStreams) bool {
 	return !onTerminal
 }
 
-// patientReader retries like the rest of a wait: if the server is briefly unavailable, it
-// asks again.
+// patientReader retries like the rest of a wait while the server is briefly unavailable.
 type patientReader struct {
 	*client.NoRetry
 	client *client.Client
 }
 
-// Now is the time as the cluster has it.
+// Now returns the cluster's time.
 func (p patientReader) Now() time.Time { return p.client.Now() }
 
 func (p patientReader) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {

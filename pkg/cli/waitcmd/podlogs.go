@@ -16,20 +16,19 @@ import (
 )
 
 const (
-	// logBytes is how much of a log is read, logLine how much of a line is shown.
+	// logBytes bounds how much of a log is read, logLine how much of a line is shown.
 	logBytes = 64 << 10
 	logLine  = 400
-	// logsAtOnce is how many logs one explanation reads, logsKept how long a log is
-	// reused.
+	// logsAtOnce is how many logs one explanation reads, logsKept how long a log is reused.
 	logsAtOnce = 3
 	logsKept   = time.Minute
-	// logWait is how long one log may take: the server asks the node for it.
+	// logWait bounds the request for a log, which the server forwards to the node.
 	logWait = 4 * time.Second
-	// logTries is how often one log is requested, with fewer lines each time.
+	// logTries is how often a log is requested, each time for fewer lines.
 	logTries = 3
 )
 
-// podLogs reads the last lines of the containers that causes name.
+// podLogs reads the last log lines of the containers that causes name.
 type podLogs struct {
 	// lines is the number of lines; 0 reads none.
 	lines int
@@ -40,18 +39,18 @@ type podLogs struct {
 
 	mu    sync.Mutex
 	known map[event.Container]podLog
-	// refused are the namespaces whose logs are not for us.
+	// refused are the namespaces whose logs we may not read.
 	refused map[string]bool
 }
 
-// podLog is the end of a container's log, or the reason why it is unknown.
+// podLog is the end of a container's log, or why it is unknown.
 type podLog struct {
 	lines []string
 	err   error
 	at    time.Time
 }
 
-// onto adds the logs to the causes, and returns how many requests that took.
+// onto adds logs to the causes, and returns the number of requests.
 func (p *podLogs) onto(ctx context.Context, causes []event.Cause) int {
 	if p.lines == 0 {
 		return 0
@@ -87,7 +86,7 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 		p.refused[c.Namespace] = true
 		p.emit(event.Warned{Text: "--logs: you may not read the logs of Pods in namespace " + c.Namespace + " (get pods/log); the causes come without them"})
 	}
-	if ctx.Err() != nil { // We cancelled the request, which is not an answer.
+	if ctx.Err() != nil { // The cancelled request is no answer.
 		return podLog{}, sent
 	}
 	log := podLog{lines: logLines(p.mask(uncut(said)), p.lines), err: err, at: time.Now()}
@@ -98,9 +97,9 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 	return log, sent
 }
 
-// last reads the last lines of a log, and returns how many requests that took. The server
-// counts bytes from the first requested line, so if there are too many, the last ones are
-// missing: it then requests fewer lines, and in the end a single one.
+// last reads the last lines of a log, and returns the number of requests. The server counts bytes
+// from the first requested line, so that a long log lacks its last lines: then it requests fewer
+// lines, and finally one.
 func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sent int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, logWait)
 	defer cancel()
@@ -113,7 +112,7 @@ func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sen
 		if err != nil || len(said) < logBytes || lines == 1 {
 			return said, sent, err
 		}
-		// That many fit on average; the last ones may be longer than those before.
+		// So many fit on average, but the last may be longer.
 		if lines = min(lines, whole) / 2; sent == logTries-1 {
 			lines = 1
 		}
@@ -121,8 +120,8 @@ func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sen
 	}
 }
 
-// uncut leaves out the last line of a log that was too long, since it is cut anywhere:
-// half a Secret's value would not be recognized. A single line is shown by its beginning.
+// uncut drops the last line of a log that was too long, which may be cut within a Secret's value
+// and no longer be recognized. It shows the beginning of a single line.
 func uncut(said string) string {
 	if len(said) < logBytes {
 		return said
@@ -130,7 +129,7 @@ func uncut(said string) string {
 	return said[:cmp.Or(max(0, strings.LastIndexByte(said, '\n')), len(said))]
 }
 
-// logLines are the last lines of a log that say something, each fit for a line.
+// logLines returns the last non-empty lines of a log, each made printable.
 func logLines(said string, most int) []string {
 	var lines []string
 	for line := range strings.Lines(said) {

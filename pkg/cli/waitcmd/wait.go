@@ -1,5 +1,5 @@
-// Package waitcmd is the verb wait, and the parts of it that apply --wait shares: conditions and
-// readiness rules, causes of objects that hang, and the images that Pods run.
+// Package waitcmd is the verb wait, and what apply --wait shares with it: conditions, readiness
+// rules, causes of stuck objects, and the images that Pods run.
 package waitcmd
 
 import (
@@ -162,7 +162,6 @@ func (f *waitFlags) toExplanation(in verb.Invocation) (*Explanation, error) {
 	return &Explanation{Kind: f.explain, Rules: rules}, errors.Join(err, in.Check())
 }
 
-// Execute does the run.
 func (o *waitOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	if o.isLocal {
 		return verb.Finish(o.local(ctx, in), o.out.Close(ctx))
@@ -180,8 +179,8 @@ func (o *waitOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// work does the run, telling the printer of it. The time counts from when the verb
-// was called.
+// work carries out the wait and reports to the printer. The timeout counts from the call of the
+// verb.
 func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began time.Time) error {
 	const pace = 0 // as the server allows
 	connecting, cancel := o.within(ctx, began, "the server listed the objects")
@@ -222,7 +221,7 @@ func (o *waitOptions) resolve(ctx context.Context, c *connection.Connection, cli
 	return o.argued(ctx, c, client, began)
 }
 
-// within bounds what has to be known before the wait can begin.
+// within bounds the requests before the wait can begin.
 func (o *waitOptions) within(ctx context.Context, began time.Time, missing string) (context.Context, context.CancelFunc) {
 	if o.timeout <= 0 {
 		return ctx, func() {}
@@ -231,7 +230,7 @@ func (o *waitOptions) within(ctx context.Context, began time.Time, missing strin
 		fmt.Errorf("timed out after %s before %s", o.timeout, missing))
 }
 
-// planned are the objects of manifests.
+// planned returns the objects of manifests.
 func (o *waitOptions) planned(p *plan.Plan) []wait.Target {
 	var all []wait.Target
 	for _, ph := range p.Phases {
@@ -242,7 +241,7 @@ func (o *waitOptions) planned(p *plan.Plan) []wait.Target {
 	return all
 }
 
-// argued are the objects that were named or selected by arguments.
+// argued returns the objects that arguments name or select.
 func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, server *client.Client, began time.Time) ([]wait.Target, error) {
 	namespace, _, err := c.Namespace()
 	if err != nil {
@@ -271,9 +270,9 @@ func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, serv
 	return all, errors.Join(faults...)
 }
 
-// mayCome returns nil if a type that is not served is waited for (edge case 45), and else the
-// error to report. A type that is almost the name of another is a slip, unless the user asked
-// to wait for it; and objects of an unknown type cannot be said to be gone.
+// mayCome returns nil if the wait may be for a type that is not served yet (edge case 45), else the
+// error to report. A type with almost the name of another is a slip, unless the user waits for its
+// creation; and objects of an unknown type cannot be reported as gone.
 func (o *waitOptions) mayCome(missing *client.NoTypeError) error {
 	existence := o.engine.Existence
 	switch {
@@ -285,11 +284,11 @@ func (o *waitOptions) mayCome(missing *client.NoTypeError) error {
 	return nil
 }
 
-// versionName matches the version in widgets.v1.example.com, unlike the group in
+// versionName matches the version in widgets.v1.example.com, but not the group in
 // widgets.example.com.
 var versionName = regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
 
-// guessed returns the kind that a TYPE suggests. It may turn out to have no namespace.
+// guessed returns the kind that a TYPE suggests. It may turn out to be cluster-scoped.
 func guessed(typ string) object.Kind {
 	gvk := schema.GroupVersionKind{}
 	full, resource := schema.ParseResourceArg(typ)

@@ -22,25 +22,24 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Cache is what the server serves: as it said in this run, or else as kubectl's cache on disk has
-// it, so that each benefits from the other's requests. The files on disk stay until an answer
-// replaces them.
+// Cache is what the server serves: as it answered in this run, or else as in kubectl's cache on
+// disk, so that both programs benefit from each other's requests. Files on disk stay until an
+// answer replaces them.
 //
-// client-go's own client of that cache asks for the core and for the groups one after the
-// other, asks for both twice if the cache lacks one file, and writes only the files that it
-// was asked for.
+// client-go's own client for that cache asks for the core and for the groups one after the other,
+// asks for both again if the cache lacks one file, and writes only the files that it was asked for.
 type Cache struct {
-	// live asks the server itself, by our transport, which does not retry silently. Documents
-	// of schemas are kept on disk.
+	// live asks the server through our transport, which does not retry silently. It keeps schema
+	// documents on disk.
 	live *discovery.DiscoveryClient
 	disk store
 
 	mu sync.Mutex
-	// told is what the server said in this run; nil if it was not asked, or if that is too old.
+	// told is the server's answer in this run; nil if there is none, or it is too old.
 	told *served
-	// read is what was read from disk; nil if nothing was, or if that no longer counts.
+	// read is the content of the disk; nil if nothing was read, or it no longer counts.
 	read *served
-	// distrusted: what is on disk does not count.
+	// distrusted: the content of the disk does not count.
 	distrusted bool
 	// seen are the lists in which a kind was first served during this run.
 	seen map[schema.GroupVersion]*metav1.APIResourceList
@@ -52,13 +51,12 @@ type served struct {
 	lists  map[schema.GroupVersion]*metav1.APIResourceList
 	// failed are group versions whose kinds are unknown, and why.
 	failed map[schema.GroupVersion]error
-	// whole: a group version that is neither in lists nor in failed is not served. That is
-	// what aggregated discovery (KEP-3352) says.
+	// whole: a group version in neither map is not served, as aggregated discovery (KEP-3352)
+	// implies.
 	whole bool
 }
 
-// NewCache returns the cache of the server that a configuration leads to, in the folder in
-// which kubectl keeps its caches; in memory only if there is none.
+// NewCache returns the cache for a server, in kubectl's cache folder; without one, in memory.
 func NewCache(config *rest.Config, cacheDir string) (*Cache, error) {
 	if cacheDir == "" {
 		client, err := discovery.NewDiscoveryClientForConfig(config)
@@ -81,22 +79,22 @@ func hostFolder(host string) string {
 	return regexp.MustCompile(`[^(\w/.)]`).ReplaceAllString(host, "_")
 }
 
-// fresh reports whether everything that the cache knows was said in this run.
+// fresh reports whether all that the cache knows is from this run.
 func (c *Cache) fresh() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.told != nil
 }
 
-// distrust makes the cache forget what was said until now. Nothing is deleted.
+// distrust makes the cache ignore what it knows. It deletes nothing.
 func (c *Cache) distrust() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.told, c.read, c.distrusted = nil, nil, true
 }
 
-// known returns what the cache knows; nil if it does not even know the groups. From disk, it
-// has no more than the groups.
+// known returns the content of the cache; nil if it lacks even the groups. From disk, it has only
+// the groups.
 func (c *Cache) known() *served {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,8 +109,8 @@ func (c *Cache) known() *served {
 	return c.read
 }
 
-// list returns the kinds of a group version, or why they are unknown; neither if the cache
-// has none. It is for one goroutine at a time.
+// list returns the kinds of a group version, or why they are unknown; neither if the cache has
+// none. It is not safe for concurrent use.
 func (c *Cache) list(gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	now := c.known()
 	if now == nil {
@@ -130,7 +128,7 @@ func (c *Cache) list(gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	return list, nil
 }
 
-// everything returns all that the cache knows; nil if it lacks something.
+// everything returns the whole content; nil if something is missing.
 func (c *Cache) everything() *served {
 	now := c.known()
 	if now == nil || c.fresh() {
@@ -146,27 +144,27 @@ func (c *Cache) everything() *served {
 	return now
 }
 
-// answer keeps the answer to a question for everything.
+// answer stores an answer with everything that is served.
 func (c *Cache) answer(said *served) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.told = said
 	for gv, list := range said.lists {
 		if seen := c.seen[gv]; seen != nil && lacks(list, seen) {
-			continue // It is behind what this run has seen.
+			continue // It is older than what this run has seen.
 		}
 		c.disk.putList(gv, list)
 	}
 	c.disk.putGroups(said.groups)
 }
 
-// see keeps the list in which a kind came to be served for the next run, which has to confirm
-// it. This run goes by what the server says of everything.
+// see stores a list in which a kind was first served, for the next run, which has to confirm it.
+// This run uses the server's full answers.
 func (c *Cache) see(gv schema.GroupVersion, list *metav1.APIResourceList) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if seen := c.seen[gv]; seen != nil && lacks(list, seen) {
-		return // Its answer was overtaken.
+		return // Its answer is outdated.
 	}
 	if c.seen == nil {
 		c.seen = map[schema.GroupVersion]*metav1.APIResourceList{}
@@ -184,13 +182,12 @@ func lacks(list, of *metav1.APIResourceList) bool {
 	})
 }
 
-// view shows what is served to apimachinery, which asks for nothing but all of it.
+// view presents what is served to apimachinery, which asks for all of it.
 type view struct {
 	discovery.DiscoveryInterfaceWithContext
 	*served
 }
 
-// ServerGroupsAndResourcesWithContext implements discovery.DiscoveryInterfaceWithContext.
 func (v view) ServerGroupsAndResourcesWithContext(context.Context) ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
 	groups, lists := []*metav1.APIGroup{}, []*metav1.APIResourceList{}
 	for i, group := range v.groups.Groups {
@@ -207,8 +204,7 @@ func (v view) ServerGroupsAndResourcesWithContext(context.Context) ([]*metav1.AP
 	return groups, lists, nil
 }
 
-// quietly keeps client-go's discovery from logging errors that it also returns, and that
-// we handle, unless the user asked for logs.
+// quietly keeps client-go from logging errors that it also returns, unless the user asked for logs.
 func quietly(ctx context.Context) context.Context {
 	if klog.V(1).Enabled() {
 		return ctx
@@ -220,8 +216,8 @@ func quietly(ctx context.Context) context.Context {
 const cacheFor = 6 * time.Hour
 
 // store is the folder in which kubectl caches what one server serves: a file for the groups, and
-// one for the kinds of each group version. An unreadable file counts as absent, and an answer that
-// cannot be written is not kept: it is requested again.
+// one for each group version. An unreadable file counts as absent, and an answer that cannot be
+// written is requested again.
 type store struct {
 	dir string // empty: nothing is kept
 }

@@ -15,12 +15,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// renewAfter is the age up to which our knowledge of the server's kinds is trusted about
-// what the server does not serve.
+// renewAfter is how long our knowledge of the kinds proves that one is not served.
 const renewAfter = time.Second
 
-// search calls find with everything that the server serves according to the cache and, if
-// find does not find it there, again with what the server serves now.
+// search calls find with everything that is served according to the cache and, if find fails, again
+// with what the server serves now.
 func (d *Discovery) search(ctx context.Context, text string, find func(catalogue) error) error {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -59,7 +58,7 @@ func (d *Discovery) refresh(ctx context.Context) error {
 	return nil
 }
 
-// refreshAfter is how long the whole of what this run has read itself is trusted.
+// refreshAfter is how long an answer of this run with everything is trusted.
 const refreshAfter = time.Minute
 
 // catalogue is everything that the server serves.
@@ -67,12 +66,12 @@ type catalogue struct {
 	view   view
 	mapper meta.RESTMapperWithContext
 	groups []*restmapper.APIGroupResources
-	// unknown names the groups whose kinds are unknown because their servers are away
-	// (edge case 21).
+	// unknown names the groups whose kinds are unknown because their servers do not answer (edge
+	// case 21).
 	unknown error
 }
 
-// catalogue reads what the server serves, from the cache if that has all of it.
+// catalogue returns what the server serves, from the cache if that is complete.
 func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 	now := d.cache.everything()
 	if now == nil {
@@ -109,8 +108,7 @@ func (t catalogue) untold(group string) bool {
 	return false
 }
 
-// kindOf reads a TYPE: as a resource, in its three forms and by its short names,
-// else as a kind.
+// kindOf parses a TYPE: a resource in its three forms or by its short names, or else a kind.
 func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersionKind, error) {
 	full, resource := schema.ParseResourceArg(strings.ToLower(text))
 	if full != nil {
@@ -125,7 +123,7 @@ func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersion
 	fullKind, kind := schema.ParseKindArg(text)
 	if fullKind != nil {
 		if mapping, err := t.mapper.RESTMappingWithContext(ctx, fullKind.GroupKind(), fullKind.Version); err == nil {
-			return t.mapper.KindForWithContext(ctx, mapping.Resource) // The mapping's kind is in the user's spelling.
+			return t.mapper.KindForWithContext(ctx, mapping.Resource) // The mapping's kind has the user's spelling.
 		}
 	}
 	if mapping, kindErr := t.mapper.RESTMappingWithContext(ctx, kind); kindErr == nil {
@@ -134,7 +132,7 @@ func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersion
 	return schema.GroupVersionKind{}, err
 }
 
-// names returns the result of name for each type, in order and each once. Among a group's
+// names returns name's result for each type, in order and without duplicates. Of a group's
 // versions, the preferred one counts.
 func (t catalogue) names(name func(schema.GroupResource, metav1.APIResource) []string) []string {
 	var names []string
@@ -159,8 +157,8 @@ func (t catalogue) near(typed string) []string {
 	})
 }
 
-// Listable returns the kinds that the server serves now, and that can be listed. An older
-// cache may lack a new definition, and thus the object that hangs.
+// Listable returns the kinds that the server serves now and that can be listed. An older cache may
+// lack a new CRD, and thus the object that is stuck.
 func (d *Discovery) Listable(ctx context.Context) ([]object.Kind, error) {
 	if err := d.refresh(ctx); err != nil {
 		return nil, err
@@ -173,8 +171,8 @@ func (d *Discovery) Listable(ctx context.Context) ([]object.Kind, error) {
 	return kinds, err
 }
 
-// listable returns the kinds that can be listed, each at the version that its group
-// prefers, or else at one that has it.
+// listable returns the kinds that can be listed, each at the preferred version of its group, or
+// else at another.
 func (t catalogue) listable() []object.Kind {
 	var kinds []object.Kind
 	for _, group := range t.groups {
@@ -197,8 +195,8 @@ func (t catalogue) listable() []object.Kind {
 	return kinds
 }
 
-// Serves returns what reports whether the server serves a kind at a version now. A version
-// of which nothing is known, its server being away, counts as served.
+// Serves returns a function that reports whether the server serves a kind at a version now. A
+// version whose server does not answer counts as served.
 func (d *Discovery) Serves(ctx context.Context) (func(schema.GroupVersionKind) bool, error) {
 	if err := d.refresh(ctx); err != nil {
 		return nil, err

@@ -1,8 +1,6 @@
-// Package discovery knows how an API server serves kinds: their names, what is cached of
-// them, what was probably meant by a name, which kinds will come, which are certainly
-// gone, and the schemas and annotations of their definitions.
-//
-// It is a part of package cluster, whose Client embeds it.
+// Package discovery knows how an API server serves kinds: their names and aliases, the cache, what
+// was probably meant by a name, which kinds will come or are certainly gone, and the schemas and
+// annotations of CRDs. The Client of package client embeds it.
 package discovery
 
 import (
@@ -27,8 +25,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// The questions what a server serves share their patience: those for its groups, which
-// everything hangs on, those for the kinds of one group version, and those for schemas.
+// Requests about what a server serves share their patience: those for its groups, for the kinds of
+// one group version, and for schemas.
 const (
 	forGroups  = "groups"
 	forKinds   = "kinds of groups"
@@ -38,20 +36,19 @@ const (
 // Reader reads one object.
 type Reader = func(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
 
-// Options of a Discovery. All are needed.
+// Options of a Discovery. All are required.
 type Options struct {
 	// Cache is the result of [NewCache].
 	Cache *Cache
 	REST  *rest.RESTClient
 	Send  *transport.Sender
-	// Timeout is how long to keep trying while the server is away, or while it gives
-	// answers that may pass.
+	// Timeout is how long to retry while the server is unreachable or fails in a way that may pass.
 	Timeout time.Duration
-	// Get reads a definition.
+	// Get reads a CRD.
 	Get Reader
 }
 
-// Discovery says how one API server serves kinds. It may be used from many goroutines.
+// Discovery knows how one API server serves kinds. It is safe for concurrent use.
 type Discovery struct {
 	rest     *rest.RESTClient
 	requests *transport.Sender
@@ -62,7 +59,7 @@ type Discovery struct {
 	asking   singleflight.Group // for the kinds of group versions
 }
 
-// New returns a Discovery. Nothing is sent yet.
+// New returns a Discovery, and sends nothing yet.
 func New(o Options) *Discovery {
 	return &Discovery{
 		rest: o.REST, requests: o.Send, cache: o.Cache, timeout: o.Timeout, get: o.Get, known: newKnown(),
@@ -72,8 +69,7 @@ func New(o Options) *Discovery {
 // NewlyServed reports whether a kind was not served when the run began.
 func (d *Discovery) NewlyServed(gvk schema.GroupVersionKind) bool { return d.known.isNewlyServed(gvk) }
 
-// Know records how the server serves a kind, from a caller that has just learnt it; young
-// is set if it was not served when the run began.
+// Know records how the server serves a kind; young is set if it was not served when the run began.
 func (d *Discovery) Know(kind object.Kind, young bool) { d.known.put(kind, young) }
 
 // Version returns the server's version.
@@ -92,7 +88,7 @@ func (d *Discovery) Version(ctx context.Context) (*version.Info, error) {
 	return &info, nil
 }
 
-// once returns a function that calls f once for each argument. Other callers wait meanwhile.
+// once returns a function that calls f once for each argument. Concurrent callers wait.
 func once[K comparable, V any](f func(K) V) func(K) V {
 	var mu sync.Mutex
 	known := map[K]func() V{}
@@ -108,8 +104,8 @@ func once[K comparable, V any](f func(K) V) func(K) V {
 	}
 }
 
-// until asks repeatedly, at growing intervals, until it is done or the time is over. It
-// returns an error if ctx ended.
+// until calls done at growing intervals until it returns true or the time is over. It returns an
+// error if ctx ended.
 func until(ctx context.Context, within time.Duration, done func() bool) error {
 	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.25, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
 	for began := time.Now(); !done(); {
@@ -124,25 +120,23 @@ func until(ctx context.Context, within time.Duration, done func() bool) error {
 	return nil
 }
 
-// known is what a run has learnt about how the server serves kinds.
+// known is what a run has learnt about served kinds.
 type known struct {
 	mu    sync.Mutex
 	kinds map[schema.GroupVersionKind]object.Kind
 	// young kinds were not served when the run began.
 	young map[schema.GroupVersionKind]bool
-	// terse kinds are served, but their servers say of an object that is not there
-	// only that something is not.
+	// terse kinds are served, but their servers answer for a missing object only that something was
+	// not found.
 	terse map[schema.GroupVersionKind]bool
-	// refused kinds have a definition that the server does not accept.
+	// refused kinds have a CRD that the server does not accept.
 	refused map[schema.GroupVersionKind]*NotEstablishedError
 
-	// asking is a lock: the goroutine that can send to it asks discovery, so that a cold
-	// cache is filled once and not by every goroutine that finds it cold.
+	// asking is a lock: whoever can send to it asks discovery, so that a cold cache is filled once.
 	asking chan struct{}
-	// renewed: the cache was out of date, and has been refilled. It is for who holds the lock,
-	// as is what follows.
+	// renewed: the cache was outdated and has been refilled. asking guards it and read.
 	renewed bool
-	// read is when the server's kinds were last read because a type was not found.
+	// read is when the kinds were last read because a type was not found.
 	read time.Time
 }
 
@@ -209,7 +203,7 @@ func (k *known) setRefused(gvk schema.GroupVersionKind, why *NotEstablishedError
 	k.refused[gvk] = why
 }
 
-// lock makes the caller the only one to ask discovery, until unlock is called.
+// lock makes the caller the only one to ask discovery until it calls unlock.
 func (k *known) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case k.asking <- struct{}{}:
@@ -219,10 +213,10 @@ func (k *known) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// Resource finds the kind that a TYPE means to kubectl: deploy, deployments, Deployment,
-// deployments.apps, deployments.v1.apps. If several groups have it, the server's first
-// one counts, in the version that the server prefers. The error is a *NoTypeError if the
-// server serves none; a later call asks again.
+// Resource finds the kind of a TYPE as kubectl does: deploy, deployments, Deployment,
+// deployments.apps, deployments.v1.apps. If several groups have it, the server's first one counts,
+// at its preferred version. The error is a *NoTypeError if the server serves none; a later call
+// asks again.
 func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
 	err := d.search(ctx, text, func(t catalogue) (err error) {
@@ -235,8 +229,8 @@ func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, err
 	return d.kindOfType(ctx, text, gvk)
 }
 
-// Preferred says how the server serves a kind in the version that it prefers. The error
-// is a *NoTypeError if it serves the kind in no version.
+// Preferred returns how the server serves a kind at its preferred version. The error is a
+// *NoTypeError if it serves none.
 func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
 	untold := false
@@ -249,7 +243,7 @@ func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.
 		return err
 	})
 	if none, ok := errors.AsType[*NoTypeError](err); ok && !untold {
-		none.Err = nil // That another group's server does not answer casts no doubt on this one.
+		none.Err = nil // Another group's silent server casts no doubt on this one.
 	}
 	if err != nil {
 		return object.Kind{}, err
@@ -257,8 +251,7 @@ func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.
 	return d.kindOfType(ctx, gk.String(), gvk)
 }
 
-// Resources is Resource for a TYPE that may also be a category, such as all: the
-// kinds that are in it.
+// Resources is Resource for a TYPE that may also be a category, such as all.
 func (d *Discovery) Resources(ctx context.Context, text string) ([]object.Kind, error) {
 	var gvks []schema.GroupVersionKind
 	err := d.search(ctx, text, func(t catalogue) error {
@@ -290,7 +283,7 @@ func (d *Discovery) Resources(ctx context.Context, text string) ([]object.Kind, 
 	return kinds, nil
 }
 
-// kindOfType makes sure of a kind that the cache has.
+// kindOfType confirms a kind that the cache has.
 func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.GroupVersionKind) (object.Kind, error) {
 	kind, err := d.Kind(ctx, gvk)
 	if missing, ok := errors.AsType[*NoKindError](err); ok {
@@ -302,8 +295,8 @@ func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.Grou
 	return kind, err
 }
 
-// TypeNames returns the names under which kubectl lists the server's types that can be
-// read: deployments.apps, pods. A shell completes a TYPE from them.
+// TypeNames returns the types that can be read, named as kubectl lists them: deployments.apps,
+// pods. A shell completes a TYPE from them.
 func (d *Discovery) TypeNames(ctx context.Context) ([]string, error) {
 	var names []string
 	err := d.search(ctx, "", func(t catalogue) error {

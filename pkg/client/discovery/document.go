@@ -25,23 +25,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// document is what a server publishes of a group version: schemas that refer to one another
-// by their names. A schema is decoded when something looks into it, and once, however many
-// refer to it; what the methods return is shared, and must not be changed. They may be
-// called side by side.
+// document is what a server publishes for a group version: schemas that refer to each other by
+// name. It decodes a schema on first use, once, however many refer to it; results are shared and
+// must not be changed. It is safe for concurrent use.
 type document struct {
 	texts map[string][]byte
 	named func(name string) decoded
 }
 
-// decoded is a schema as it is written, with its name as its ID, or why it cannot be read.
+// decoded is a schema as written, with its name as its ID, or why it cannot be decoded.
 type decoded struct {
 	schema *spec.Schema
 	err    error
 }
 
-// cut cuts a document into its schemas; it has none if the text is empty. The text must not
-// be changed afterwards.
+// cut splits a document into its schemas; an empty text has none. The text must not change
+// afterwards.
 func cut(text []byte) (*document, error) {
 	out := &document{texts: map[string][]byte{}}
 	out.named = once(out.decode)
@@ -67,7 +66,7 @@ func cut(text []byte) (*document, error) {
 	})
 }
 
-// skip reads a value as a whole; SkipValue reads it token by token, which takes longer.
+// skip reads a value as a whole; SkipValue reads it token by token, which is slower.
 func skip(from *jsontext.Decoder) error {
 	_, err := from.ReadValue()
 	return err
@@ -79,7 +78,7 @@ func (d *document) decode(name string) decoded {
 		return decoded{err: fmt.Errorf("it refers to %s, which is not there", name)}
 	}
 	var out spec.Schema
-	// Not through a decoder, which would read the text twice more to find its end.
+	// A decoder would read the text twice more to find its end.
 	if err := out.UnmarshalJSON(text); err != nil {
 		return decoded{err: fmt.Errorf("%s: %w", name, err)}
 	}
@@ -93,11 +92,11 @@ func (d *document) of(gvk schema.GroupVersionKind) (found *spec.Schema, err erro
 	quoted := []byte(`"` + gvk.Kind + `"`)
 	for name, text := range d.texts {
 		if !bytes.Contains(text, quoted) || !bytes.Contains(text, []byte(mark)) {
-			continue // Most are parts of kinds, or other kinds, and need not be decoded for that.
+			continue // Most are parts of kinds, or other kinds, and are not decoded.
 		}
 		one := d.named(name)
 		if one.err != nil {
-			err = one.err // It may be that of another kind.
+			err = one.err // It may be another kind's.
 			continue
 		}
 		var kinds []schema.GroupVersionKind
@@ -108,9 +107,8 @@ func (d *document) of(gvk schema.GroupVersionKind) (found *spec.Schema, err erro
 	return nil, err
 }
 
-// follow returns what a schema refers to, with what stands beside the reference; the schema
-// itself if it refers to nothing. A reference that leads back to itself is to an object.
-// followed are those that led to it.
+// follow returns what a schema refers to, with the keywords beside the reference; the schema itself
+// if it refers to nothing. A circular reference is an object. followed are the references so far.
 func (d *document) follow(in *spec.Schema, followed ...string) (*spec.Schema, error) {
 	name, ok := refOf(in)
 	if !ok {
@@ -130,7 +128,7 @@ func (d *document) follow(in *spec.Schema, followed ...string) (*spec.Schema, er
 	return beside(in, referred), nil
 }
 
-// known is follow without the error: of what cannot be read, nothing is known.
+// known is follow without the error: an unreadable schema is unknown.
 func (d *document) known(in *spec.Schema) *spec.Schema {
 	out, err := d.follow(in)
 	if err != nil {
@@ -139,8 +137,8 @@ func (d *document) known(in *spec.Schema) *spec.Schema {
 	return out
 }
 
-// resolved returns a schema with every reference in it followed. A reference to one of those
-// that it is part of becomes an object without properties: above are their names.
+// resolved returns a schema with all its references followed. A reference to a schema that contains
+// it becomes an object without properties: above are the names of those.
 func (d *document) resolved(in *spec.Schema, above sets.Set[string]) (*spec.Schema, error) {
 	referred, err := d.follow(in)
 	if err != nil {
@@ -183,14 +181,14 @@ func anObject() *spec.Schema {
 	return &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
 }
 
-// beside returns what is referred to as it is at one use of it: a selector that is atomic by
-// its type can be granular there.
+// beside returns a referred schema as it is at one use: a selector that is atomic by its type can
+// be granular there.
 func beside(use, referred *spec.Schema) *spec.Schema {
 	if len(use.Extensions) == 0 && use.Default == nil {
 		return referred
 	}
 	out := *referred
-	out.Extensions = maps.Clone(out.Extensions) // Other uses have them too.
+	out.Extensions = maps.Clone(out.Extensions) // Other uses share them.
 	for key, value := range use.Extensions {
 		out.AddExtension(key, value)
 	}
@@ -200,8 +198,8 @@ func beside(use, referred *spec.Schema) *spec.Schema {
 	return &out
 }
 
-// refOf returns the name that a schema refers to. A description beside a reference makes
-// Kubernetes wrap it in allOf, and nothing else does (k/k#106387).
+// refOf returns the name that a schema refers to. A description beside a reference makes Kubernetes
+// wrap it in allOf; nothing else does (k/k#106387).
 func refOf(in *spec.Schema) (name string, ok bool) {
 	if in.Ref.GetURL() != nil {
 		return strings.TrimPrefix(in.Ref.String(), "#/components/schemas/"), true
@@ -214,14 +212,14 @@ func refOf(in *spec.Schema) (name string, ok bool) {
 	return "", false
 }
 
-// fill puts everything that the server serves into the cache.
+// fill fills the cache with everything that the server serves.
 func (d *Discovery) fill(ctx context.Context) error {
 	_, err := d.everything(ctx)
 	return err
 }
 
-// everything asks the server for everything that it serves: for the core and for the groups
-// at once. Until both have answered, the cache has what it had.
+// everything asks the server for all that it serves, the core and the groups concurrently. The
+// cache is unchanged until both have answered.
 func (d *Discovery) everything(ctx context.Context) (*served, error) {
 	var core, groups served
 	all, within := errgroup.WithContext(ctx)
@@ -254,9 +252,9 @@ func (d *Discovery) part(ctx context.Context, path string) (served, error) {
 		err = result.Error() // It has the server's own words, which Raw does not decode.
 	}
 	switch {
-	case path == "/api" && apierrors.IsNotFound(err): // A server that only serves groups need not have it.
+	case path == "/api" && apierrors.IsNotFound(err): // A server without the core API may lack it.
 		return served{groups: &metav1.APIGroupList{}, whole: true}, nil
-	case apierrors.IsNotFound(err): // Every server has them, so it was none that answered.
+	case apierrors.IsNotFound(err): // Every server has them: another program answered.
 		return served{}, transport.Wrong("/apis is not found")
 	case err != nil:
 		return served{}, err
@@ -279,7 +277,7 @@ func (d *Discovery) part(ctx context.Context, path string) (served, error) {
 	return served{groups: &groups}, err
 }
 
-// coreGroup lists the versions of the core as those of a group without a name.
+// coreGroup presents the versions of the core as a group without a name.
 func coreGroup(versions metav1.APIVersions) *metav1.APIGroupList {
 	var group metav1.APIGroup
 	for _, v := range versions.Versions {
@@ -291,7 +289,7 @@ func coreGroup(versions metav1.APIVersions) *metav1.APIGroupList {
 	return &metav1.APIGroupList{Groups: []metav1.APIGroup{group}}
 }
 
-// join returns the core and the groups, the core first. Lists count only if both have them.
+// join combines the core and the groups, the core first. Lists count only if both have them.
 func join(core, groups served) served {
 	all := served{
 		groups: &metav1.APIGroupList{Groups: append(core.groups.Groups, groups.groups.Groups...)},
@@ -308,8 +306,8 @@ func join(core, groups served) served {
 	return all
 }
 
-// listEach asks a server without aggregated discovery for the kinds of each group version, at
-// once. One that does not say is asked again when a kind of it is wanted.
+// listEach asks a server without aggregated discovery for the kinds of all group versions,
+// concurrently. It asks again for one without an answer when a kind of it is needed.
 func (d *Discovery) listEach(ctx context.Context, said *served) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -335,8 +333,8 @@ func (d *Discovery) listEach(ctx context.Context, said *served) {
 	all.Wait()
 }
 
-// list returns the kinds of a group version as the cache has them; nil if it has none. Groups that
-// a server without aggregated discovery left out are requested again.
+// list returns the cached kinds of a group version; nil if there are none. It requests groups again
+// that a server without aggregated discovery left out.
 func (d *Discovery) list(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	list, err := d.cache.list(gv)
 	if err == nil || errors.As(err, new(discovery.StaleGroupVersionError)) {
@@ -349,5 +347,5 @@ func (d *Discovery) list(ctx context.Context, gv schema.GroupVersion) (*metav1.A
 	return list, err
 }
 
-// ofGroup is what a request for the kinds of a group version is about.
+// ofGroup is the Ref for requests about the kinds of a group version.
 func ofGroup(gv schema.GroupVersion) object.Ref { return object.Ref{GVK: gv.WithKind("")} }

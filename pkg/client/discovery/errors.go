@@ -18,15 +18,15 @@ import (
 // NoKindError says that the server does not serve a kind.
 type NoKindError struct {
 	GVK schema.GroupVersionKind
-	// Near is the kind that was probably meant; empty if none is.
+	// Near is a similar kind; empty if there is none.
 	Near string
-	// Unkept: it does, but keeps no objects of it.
+	// Unkept: it does, but stores no objects of it.
 	Unkept bool
-	// Err is why, where more is known than that it is absent.
+	// Err is the reason, if more is known.
 	Err error
 }
 
-// NoneOf says that objects of a kind that was served a moment ago can no longer be read.
+// NoneOf says that the objects of a kind that was served a moment ago can no longer be read.
 func NoneOf(kind object.Kind) *NoKindError { return &NoKindError{GVK: kind.GVK, Unkept: !kind.Kept()} }
 
 func (e *NoKindError) Error() string {
@@ -42,16 +42,14 @@ func (e *NoKindError) Error() string {
 
 func (e *NoKindError) Unwrap() error { return e.Err }
 
-// Is makes [meta.IsNoMatchError] true for it.
 func (e *NoKindError) Is(target error) bool {
 	_, ok := target.(*meta.NoKindMatchError)
 	return ok
 }
 
-// Meant returns the kind that was probably meant; empty if none is.
+// Meant returns a similar kind; empty if there is none.
 func (e *NoKindError) Meant() string { return e.Near }
 
-// Hint says what may be missing.
 func (e *NoKindError) Hint() string {
 	if known, ok := errors.AsType[*object.HintedError](e.Err); ok {
 		return known.Hint()
@@ -65,13 +63,13 @@ func (e *NoKindError) Hint() string {
 	if e.Err != nil {
 		return apiHint(e.GVK)
 	}
-	if scheme.Scheme.IsGroupRegistered(e.GVK.Group) { // Kubernetes' own, which no CRD brings.
+	if scheme.Scheme.IsGroupRegistered(e.GVK.Group) { // No CRD brings Kubernetes' own kinds.
 		return "see what this version of Kubernetes serves: " + command.Kubectl("api-resources", "--api-group="+e.GVK.Group)
 	}
 	return "install its CRD, or add the CRD to the set; apply --await-kinds waits for an operator that installs it"
 }
 
-// UntoldError says that the server is there, but does not say what it serves.
+// UntoldError says that the server answers, but not what it serves.
 type UntoldError struct{ Err error }
 
 func (e *UntoldError) Error() string {
@@ -83,17 +81,15 @@ func (e *UntoldError) Unwrap() error { return e.Err }
 // Unreachable marks errors that say nothing about the object.
 func (e *UntoldError) Unreachable() bool { return true }
 
-// Hint says where to look, and how to try for longer.
 func (e *UntoldError) Hint() string {
 	return "see: " + command.Kubectl("get", "--raw", "/apis") + "; --server-timeout=5m keeps trying longer"
 }
 
-// UntoldKindError says that the server is there, but cannot say whether it serves a kind,
-// because the server behind its API does not answer. That affects the objects of the
-// kind, and nothing else.
+// UntoldKindError says that the server cannot say whether it serves a kind, because the server
+// behind the kind's API does not answer. Only objects of that API are affected.
 type UntoldKindError struct {
 	GVK schema.GroupVersionKind
-	// Err is the API's answer, or how the server's answers contradict each other.
+	// Err is the API's answer, or the contradiction between the server's answers.
 	Err error
 }
 
@@ -108,15 +104,14 @@ func (e *UntoldKindError) Error() string {
 // Unreachable marks errors that say nothing about the object.
 func (e *UntoldKindError) Unreachable() bool { return true }
 
-// Hint says where to look.
 func (e *UntoldKindError) Hint() string { return apiHint(e.GVK) }
 
-// apiHint says how to inspect the server behind an API.
+// apiHint returns how to inspect the server behind an API.
 func apiHint(gvk schema.GroupVersionKind) string {
 	return fmt.Sprintf("see: %s apiservice %s.%s", command.Kubectl("get"), gvk.Version, gvk.Group)
 }
 
-// UntoldSchemaError says that the server is there, but does not say of what schema a kind is.
+// UntoldSchemaError says that the server answers, but not with the schema of a kind.
 type UntoldSchemaError struct {
 	Kind string
 	Err  error
@@ -135,16 +130,15 @@ func (e *UntoldSchemaError) Unwrap() error { return e.Err }
 // Unreachable marks errors that say nothing about the object.
 func (e *UntoldSchemaError) Unreachable() bool { return true }
 
-// Hint says where to look, and how to try for longer.
 func (e *UntoldSchemaError) Hint() string {
 	return "see: " + command.Kubectl("get", "--raw", "/openapi/v3") + "; --server-timeout=5m keeps trying longer"
 }
 
-// NoTypeError says that the server serves nothing by the name of a type.
+// NoTypeError says that the server serves no type of that name.
 type NoTypeError struct {
 	// Type is the requested type.
 	Type string
-	// Near are the types that were probably meant.
+	// Near are similar types.
 	Near []string
 	// Err says why the answer is uncertain; nil if it is certain.
 	Err error
@@ -163,13 +157,11 @@ func (e *NoTypeError) Error() string {
 
 func (e *NoTypeError) Unwrap() error { return e.Err }
 
-// Is makes [meta.IsNoMatchError] true for it.
 func (e *NoTypeError) Is(target error) bool {
 	_, ok := target.(*meta.NoResourceMatchError)
 	return ok
 }
 
-// Hint says which type was probably meant.
 func (e *NoTypeError) Hint() string {
 	if untold, ok := errors.AsType[*UntoldKindError](e.Err); ok {
 		return untold.Hint()
@@ -180,7 +172,7 @@ func (e *NoTypeError) Hint() string {
 	return "did you mean " + strings.Join(e.Near, " or ") + "?"
 }
 
-// NotEstablishedError says that a definition will not be served as it is.
+// NotEstablishedError says that the API server does not accept a CRD.
 type NotEstablishedError struct {
 	Definition string
 	// Message is the API server's.
@@ -191,14 +183,13 @@ func (e *NotEstablishedError) Error() string {
 	return fmt.Sprintf("customresourcedefinition.apiextensions.k8s.io/%s is not established: %s", e.Definition, e.Message)
 }
 
-// Hint says what prevents it.
 func (e *NotEstablishedError) Hint() string {
 	return "another CRD has one of its names; see: " + command.Kubectl("get") + " crd"
 }
 
-// ofKind turns an error of asking how a kind is served into one about the kind, if the
-// server is there and answers that this is unknown at the moment, or nothing. If the server
-// asks clients to back off, that concerns more than the kind.
+// ofKind turns an error about how a kind is served into one about the kind, if the server answers
+// that this is unknown at the moment, or nothing. A request to back off concerns more than the
+// kind.
 func ofKind(gvk schema.GroupVersionKind, err error) error {
 	if untold(err) {
 		return &UntoldKindError{GVK: gvk, Err: err}
@@ -206,8 +197,7 @@ func ofKind(gvk schema.GroupVersionKind, err error) error {
 	return err
 }
 
-// ofServer turns an error of asking for everything that the server serves into one that
-// says so, if the server is there and answers that this is unknown at the moment, or nothing.
+// ofServer does the same for an error about everything that the server serves.
 func ofServer(err error) error {
 	if untold(err) {
 		return &UntoldError{Err: err}
@@ -215,7 +205,7 @@ func ofServer(err error) error {
 	return err
 }
 
-// untold reports whether a server that is there did not say what was asked for.
+// untold reports whether a reachable server did not answer the question.
 func untold(err error) bool {
 	if errors.Is(err, transport.ErrNoAnswerInTime) {
 		return !errors.As(err, new(*transport.UnreachableError))

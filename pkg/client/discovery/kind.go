@@ -18,21 +18,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Kind says how the server serves a kind. It trusts the cache on disk for Kubernetes' own
-// kinds that the cache knows; if the cache does not know a kind, it is refilled, once in
-// a run. Other definitions come and go faster than a cache expires, so the server is
-// asked about them. Only the group version of the kind is requested, so that an API whose
-// server is down affects no other kind (edge case 21). The error is a *NoKindError if the
-// server does not serve the kind, and an *UntoldKindError if the server is well but what
-// serves the kind does not answer (edge case 20). If the server does not say what it serves
-// at all, it is an *UntoldError.
+// Kind returns how the server serves a kind. It trusts the cache on disk for Kubernetes' own kinds;
+// if the cache lacks a kind, it is refilled once a run. Custom kinds change faster than a cache
+// expires, so it asks the server about them. It requests only the kind's group version, so that an
+// API whose server is down affects no other kind (edge case 21). The error is a *NoKindError if the
+// server does not serve the kind, an *UntoldKindError if only the server behind the kind does not
+// answer (edge case 20), and an *UntoldError if the server does not say what it serves.
 func (d *Discovery) Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	return d.kind(ctx, gvk, d.listedNow)
 }
 
-// KindOnce returns Kind for a caller that asks about many kinds at once: the server is asked
-// once about each group version, however long it takes until the last of its kinds has its
-// turn.
+// KindOnce returns Kind for a caller with many kinds: it asks the server once about each group
+// version, however long the caller takes.
 func (d *Discovery) KindOnce(ctx context.Context) func(context.Context, schema.GroupVersionKind) (object.Kind, error) {
 	type answered struct {
 		listing
@@ -64,9 +61,8 @@ func (d *Discovery) kind(ctx context.Context, gvk schema.GroupVersionKind, list 
 	return kind, err
 }
 
-// Remembered is Kind by what the cache has, where it has the groups, or can get them. If it is
-// not sure, Kind would ask the server, since definitions come and go; so it would before it
-// says that there is no such kind.
+// Remembered is Kind from the cache. If it is not sure, Kind would ask the server: for custom
+// kinds, and before it reports a missing kind.
 func (d *Discovery) Remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	if kind, ok := d.known.get(gvk); ok {
 		return kind, true, nil
@@ -79,8 +75,8 @@ func (d *Discovery) Remembered(ctx context.Context, gvk schema.GroupVersionKind)
 	return d.cached(ctx, gvk)
 }
 
-// remembered asks the cache, and fills it anew, once in a run, if it is from before this run
-// and lacks the kind.
+// remembered reads the cache. If that is from before this run and lacks the kind, it refills the
+// cache, once a run.
 func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -96,8 +92,8 @@ func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind)
 	return kind, sure, err
 }
 
-// cached looks into the cache, which fills itself if it is empty. It is not sure of kinds
-// that are from before this run and may be outdated.
+// cached reads the cache, which fills itself if it is empty. It is not sure of kinds from before
+// this run that may be outdated.
 func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	if d.cache.known() == nil {
 		if err := d.fill(ctx); err != nil {
@@ -120,7 +116,7 @@ func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (ki
 
 var errDeadAPI = errors.New("the server behind this API does not answer")
 
-// find looks for the resource of a kind; subresources are of kinds of their own.
+// find finds the resource of a kind, ignoring subresources.
 func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kind, error) {
 	i := slices.IndexFunc(list.APIResources, func(r metav1.APIResource) bool {
 		return r.Kind == gvk.Kind && !strings.Contains(r.Name, "/")
@@ -134,8 +130,8 @@ func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kin
 	}, nil
 }
 
-// live asks the server itself about the one group version, and returns the list that has
-// the kind, too. Its errors are those of Kind.
+// live asks the server about one group version, and also returns the list that has the kind. Its
+// errors are those of Kind.
 func (d *Discovery) live(
 	ctx context.Context, gvk schema.GroupVersionKind, list func(context.Context, schema.GroupVersion) (listing, error),
 ) (object.Kind, *metav1.APIResourceList, error) {
@@ -147,14 +143,14 @@ func (d *Discovery) live(
 	return kind, &l.kinds, err
 }
 
-// listing is the server's own list of the kinds of a group version; empty if it has none.
+// listing is the server's list of the kinds of a group version; empty if there is none.
 type listing struct {
 	kinds metav1.APIResourceList
 	found bool
 }
 
-// listedNow is listed for callers that ask at the same time: they share one request. If that
-// fails, each asks for itself, since the first may have been interrupted.
+// listedNow lets concurrent callers share one request. If it fails, each asks for itself, since the
+// first may have been interrupted.
 func (d *Discovery) listedNow(ctx context.Context, gv schema.GroupVersion) (listing, error) {
 	first := false
 	l, err, _ := d.asking.Do(gv.String(), func() (any, error) {
@@ -183,17 +179,17 @@ func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (listing
 	return l, err
 }
 
-// mostDefinitions is how many definitions of a group are read in search of a kind.
+// mostDefinitions bounds the CRDs of a group that are read in search of a kind.
 const mostDefinitions = 10
 
-// definitionOf returns the name of the definition that should make the server serve a
-// kind; empty if the cluster has none.
+// definitionOf returns the name of the CRD that should make the server serve a kind; empty if there
+// is none.
 func (d *Discovery) definitionOf(ctx context.Context, gvk schema.GroupVersionKind) (string, error) {
 	names, err := d.definitionsOf(ctx, gvk.Group)
 	if err != nil {
 		return "", err
 	}
-	// A definition begins with a plural: that of Policy is policies.
+	// A CRD's name begins with a plural: policies for Policy.
 	stem := strings.ToLower(gvk.Kind)
 	stem = stem[:max(1, len(stem)-1)]
 	slices.SortStableFunc(names, func(a, b string) int {
@@ -219,8 +215,8 @@ func (d *Discovery) definitionOf(ctx context.Context, gvk schema.GroupVersionKin
 	return "", nil
 }
 
-// definitionsOf returns the names of the definitions of a group, the youngest first. It
-// requests a table, in which even the largest definition is one short line.
+// definitionsOf returns the names of the CRDs of a group, the youngest first. It requests a table,
+// in which the largest CRD is one short line.
 func (d *Discovery) definitionsOf(ctx context.Context, group string) ([]string, error) {
 	crd := definitionKind()
 	var table metav1.Table
@@ -251,7 +247,7 @@ func (d *Discovery) definitionsOf(ctx context.Context, group string) ([]string, 
 	return names, err
 }
 
-// cell returns the text in a column of a table: the name, and when it was created.
+// cell returns the text in a column of a table.
 func cell(row metav1.TableRow, column int) string {
 	if column >= len(row.Cells) {
 		return ""
@@ -260,7 +256,7 @@ func cell(row metav1.TableRow, column int) string {
 	return text
 }
 
-// defines reports whether a definition defines the kind in its version.
+// defines reports whether a CRD defines the kind at its version.
 func defines(definition *unstructured.Unstructured, gvk schema.GroupVersionKind) bool {
 	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
@@ -271,7 +267,6 @@ func defines(definition *unstructured.Unstructured, gvk schema.GroupVersionKind)
 	})
 }
 
-// definitionKind is the kind of definitions.
 func definitionKind() object.Kind {
 	return object.Kind{
 		GVK:      schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
@@ -279,10 +274,9 @@ func definitionKind() object.Kind {
 	}
 }
 
-// Established waits until the API server has accepted a definition, for as long as it
-// would wait for the server itself. It returns a *NotEstablishedError if another
-// definition has the names. Without the right to read definitions it learns nothing;
-// [Discovery.Served] needs no such right.
+// Established waits until the API server has accepted a CRD, as long as it would for the server
+// itself. It returns a *NotEstablishedError if another CRD has the names. Without the right to read
+// CRDs it returns nil; [Discovery.Served] needs no such right.
 func (d *Discovery) Established(ctx context.Context, definition string) (err error) {
 	crd := definitionKind()
 	ended := until(ctx, d.timeout, func() bool {
@@ -308,9 +302,8 @@ func (d *Discovery) Established(ctx context.Context, definition string) (err err
 	return cmp.Or(ended, err)
 }
 
-// DefinitionAnnotations returns the annotations of the definition of a kind, and the
-// definition's name. There are none if the kind has no definition, or if it may not be
-// read. It requests the metadata alone, because a definition may have a megabyte.
+// DefinitionAnnotations returns the annotations and the name of a kind's CRD; none if the kind has
+// no CRD, or it may not be read. It requests only metadata, because a CRD may have a megabyte.
 func (d *Discovery) DefinitionAnnotations(ctx context.Context, kind object.Kind) (name string, annotations map[string]string, err error) {
 	crd := definitionKind()
 	name = kind.GVR().GroupResource().String()

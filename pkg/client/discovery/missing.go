@@ -42,10 +42,10 @@ func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) err
 // behind, or this one may be busy.
 var errServedBefore = errors.New("it was served a moment ago")
 
-// Gone returns the error for an answer by which the server no longer serves a kind: a
-// *NoKindError, with a cause if that is uncertain. A caller may be waiting for just that, and
-// anything in the server's place answers 404, so the server is asked for everything that it
-// serves. It may list the kind in another version, in which the objects are still there.
+// Gone returns the error for an answer by which the server no longer serves a kind: a *NoKindError,
+// with a cause if that is uncertain. A caller may be waiting for just that, and a proxy in the
+// server's place answers 404 too, so Gone asks for everything that is served. The kind may be
+// listed at another version, in which the objects still exist.
 func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error {
 	d.known.forget(gvk)
 	elsewhere, err := d.servedElsewhere(ctx, gvk)
@@ -66,15 +66,14 @@ func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error
 	return &NoKindError{GVK: gvk, Err: err}
 }
 
-// contradiction says that the server's answers about what it serves differ from place to
-// place.
+// contradiction says that the server's answers about what it serves disagree.
 type contradiction struct{ text string }
 
 func (e *contradiction) Error() string { return e.text }
 
-// servedElsewhere returns another version in which the server serves a kind that was not
-// found; empty if there is none. It asks until the answers agree, since they lag behind each
-// other when a definition comes or goes. If they never do, the error is a *contradiction.
+// servedElsewhere returns another version at which the server serves a kind that was not found;
+// empty if there is none. It asks until the answers agree, since they lag when a CRD comes or goes.
+// If they never do, the error is a *contradiction.
 func (d *Discovery) servedElsewhere(ctx context.Context, gvk schema.GroupVersionKind) (other schema.GroupVersion, err error) {
 	ended := until(ctx, d.timeout, func() bool {
 		var now *served
@@ -86,7 +85,7 @@ func (d *Discovery) servedElsewhere(ctx context.Context, gvk schema.GroupVersion
 	return other, cmp.Or(ended, err)
 }
 
-// elsewhere looks for another version of a kind that was not found in its own.
+// elsewhere returns another version of a kind.
 func (s *served) elsewhere(gvk schema.GroupVersionKind) (schema.GroupVersion, error) {
 	if gvk.Group == "" && s.lists[gvk.GroupVersion()] == nil {
 		return schema.GroupVersion{}, &contradiction{"the core kinds are not listed"}
@@ -116,7 +115,7 @@ func (s *served) elsewhere(gvk schema.GroupVersionKind) (schema.GroupVersion, er
 	return schema.GroupVersion{}, nil
 }
 
-// has reports whether a kind is in the lists.
+// has reports whether the lists have a kind.
 func (s *served) has(gvk schema.GroupVersionKind) bool {
 	list := s.lists[gvk.GroupVersion()]
 	if list == nil {
@@ -126,10 +125,9 @@ func (s *served) has(gvk schema.GroupVersionKind) bool {
 	return err == nil
 }
 
-// Elsewhere returns the versions in which the server serves a kind that it does not serve
-// in the requested one. An object whose manifest has an old version may exist under a
-// newer one. For extensions, the former group of many of Kubernetes' own kinds, other
-// groups count, too.
+// Elsewhere returns the served versions of a kind that is not served at the requested one. An
+// object whose manifest has an old version may exist under a newer one. For extensions, the former
+// group of many of Kubernetes' own kinds, it searches other groups too.
 func (d *Discovery) Elsewhere(ctx context.Context, gvk schema.GroupVersionKind) ([]schema.GroupVersion, error) {
 	var served []schema.GroupVersion
 	err := d.search(ctx, "", func(t catalogue) error {
@@ -156,12 +154,11 @@ func (t catalogue) elsewhere(gvk schema.GroupVersionKind) []schema.GroupVersion 
 	return served
 }
 
-// Unserved says why the server does not serve a kind, as far as that can be known: in
-// which release of Kubernetes it was removed, and in which versions this server has it.
-// It returns a *NoKindError, or an *UntoldKindError if the server lists the group version
-// but does not find it, as when something else answers for the server behind an API, or the
-// error of asking for the kind. It asks for everything that the server serves, until its answers agree, so call it only for
-// a kind that is missing for good.
+// Unserved returns why the server does not serve a kind: the release of Kubernetes that removed it,
+// and the versions that this server has. The error is a *NoKindError, an *UntoldKindError if the
+// server lists the group version but does not find it (as when another program answers for an
+// aggregated API), or the error of the request. It asks for everything that is served until the
+// answers agree, so call it only for a kind that is certainly missing.
 func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	none := &NoKindError{GVK: gvk}
 	_, err := d.Kind(ctx, gvk)
@@ -169,7 +166,7 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	switch {
 	case ok:
 		none.Near = known.Near
-	case err != nil: // A server that does not say whether it serves the kind does not say that it does not.
+	case err != nil: // Without an answer, the kind may exist.
 		return err
 	}
 	notice := d.deprecated(ctx, gvk)
@@ -211,8 +208,7 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	return none
 }
 
-// deprecated returns what this server's release knows about a deprecated kind of
-// Kubernetes.
+// deprecated returns what this server's release knows about a deprecated kind of Kubernetes.
 func (d *Discovery) deprecated(ctx context.Context, gvk schema.GroupVersionKind) deprecation.Notice {
 	if _, ok := deprecation.Builtin(gvk); !ok {
 		return deprecation.Notice{}
@@ -226,8 +222,8 @@ func (d *Discovery) deprecated(ctx context.Context, gvk schema.GroupVersionKind)
 	return notice
 }
 
-// servedSuccessor returns the kind if the server has it: a table knows releases, but not
-// what this server is configured to leave out.
+// servedSuccessor returns the kind if the server has it: the table knows releases, but not how this
+// server is configured.
 func (d *Discovery) servedSuccessor(ctx context.Context, use schema.GroupVersionKind) schema.GroupVersionKind {
 	if use.Empty() {
 		return use
@@ -238,23 +234,21 @@ func (d *Discovery) servedSuccessor(ctx context.Context, use schema.GroupVersion
 	return use
 }
 
-// unseenFor is how long to wait for a kind if we may not read definitions. A quiet server
-// needs 10 to 60 ms.
+// unseenFor is how long to wait for a kind without the right to read CRDs. A quiet server needs 10
+// to 60 ms.
 const unseenFor = 2 * time.Second
 
-// Upcoming waits for a kind that the server does not serve yet, if there is reason to:
-// its definition is in the cluster, and the server takes a while from storing one to
-// serving it (edge case 18, between two runs). It waits for as long as it would wait for
-// the server itself, and calls tell first, with the definition.
+// Upcoming waits for a kind whose CRD is in the cluster and that is not served yet, since the
+// server takes a while to serve a stored CRD (edge case 18, between two runs). It waits as long as
+// it would for the server itself, and first calls tell with the CRD's name.
 //
-// Without the right to read definitions it waits briefly, and not at all if the name is
-// nearly that of a kind which is served. The error is a *NoKindError if nothing says that
-// the kind will come, or if it did not.
+// Without the right to read CRDs it waits briefly, or not at all if a served kind has nearly the
+// same name. The error is a *NoKindError if nothing says that the kind will come, or if it did not.
 func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, tell func(definition string)) (object.Kind, error) {
 	kind, list, err := d.live(ctx, gvk, d.listedNow)
 	missing, ok := errors.AsType[*NoKindError](err)
 	switch {
-	case err == nil: // The cached list of all kinds lags behind.
+	case err == nil: // The cached list of all kinds is older.
 		d.Know(kind, true)
 		d.cache.see(gvk.GroupVersion(), list)
 		return kind, nil
@@ -282,15 +276,15 @@ func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, t
 	return d.Served(ctx, gvk, 0)
 }
 
-// Served waits until the server serves the kind: for the given time or, if that is 0, for
-// as long as it would wait for the server itself. A definition that is Established is not
-// yet served (apiextensions-apiserver#5; edge case 18): only a request for the kind shows
-// that it is. The answer is kept for the next run.
+// Served waits until the server serves the kind: for the given time or, if that is 0, as long as it
+// would for the server itself. A CRD that is Established may not be served yet
+// (apiextensions-apiserver#5; edge case 18): only a request for the kind shows that. The answer is
+// cached for the next run.
 func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (kind object.Kind, err error) {
 	var list *metav1.APIResourceList
 	ended := until(ctx, cmp.Or(within, d.timeout), func() bool {
 		kind, list, err = d.live(ctx, gvk, d.listedNow)
-		return !errors.As(err, new(*NoKindError)) && !errors.As(err, new(*UntoldKindError)) // Until its Pods are ready, an aggregated API does not answer.
+		return !errors.As(err, new(*NoKindError)) && !errors.As(err, new(*UntoldKindError)) // An aggregated API does not answer until its Pods are ready.
 	})
 	if err = cmp.Or(ended, err); err != nil {
 		return object.Kind{}, err
@@ -303,7 +297,7 @@ func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, wit
 // isNear reports whether a type was probably meant.
 func isNear(typed string, gr schema.GroupResource, r metav1.APIResource) bool {
 	wanted, group, _ := strings.Cut(strings.ToLower(typed), ".")
-	// A user who names another group means another kind, which may be yet to come.
+	// With another group, the user means another kind, which may be yet to come.
 	if group != "" && !sameGroup(group, gr.Group) {
 		return false
 	}
@@ -311,7 +305,7 @@ func isNear(typed string, gr schema.GroupResource, r metav1.APIResource) bool {
 	return slices.ContainsFunc(names, func(known string) bool { return text.Similar(wanted, known) })
 }
 
-// nearKind returns the kind of a group version that was probably meant by an unknown one.
+// nearKind returns the similar kind of a group version.
 func nearKind(list *metav1.APIResourceList, gvk schema.GroupVersionKind) string {
 	var known []string
 	for _, r := range list.APIResources {
@@ -322,8 +316,8 @@ func nearKind(list *metav1.APIResourceList, gvk schema.GroupVersionKind) string 
 	return text.Nearest(gvk.Kind, known)
 }
 
-// sameGroup reports whether the text after the name of a type, a group with or without a
-// version before it, probably means the group.
+// sameGroup reports whether the text after the name of a type, a group with or without a version,
+// probably means the group.
 func sameGroup(typed, group string) bool {
 	if first, rest, _ := strings.Cut(typed, "."); versions.MatchString(first) {
 		typed = rest
@@ -331,9 +325,8 @@ func sameGroup(typed, group string) bool {
 	return typed == group || typed != "" && strings.HasPrefix(group, typed+".") || isSlip(typed, group)
 }
 
-// isSlip reports whether a group was mistyped. Groups are domains, and those of one owner
-// differ in a word, or in a letter of a short one: ecs.aws.upbound.io is not a slip of
-// ecr.aws.upbound.io.
+// isSlip reports whether a group is mistyped. Groups of one owner differ in a word, or in a letter
+// of a short one: ecs.aws.upbound.io is no slip of ecr.aws.upbound.io.
 func isSlip(typed, group string) bool {
 	const most, letters = 2, 4 // edits in all, and letters of a word for each
 	one, other := strings.Split(typed, "."), strings.Split(group, ".")

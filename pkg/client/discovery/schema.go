@@ -17,10 +17,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Schema returns the OpenAPI v3 schema of a kind, with every reference in it resolved; a
-// reference that leads back to itself becomes an object without properties. A resolved
-// schema has the name of its type as its ID. Schema returns nil if the server has none.
-// The documents are kept in kubectl's cache.
+// Schema returns the OpenAPI v3 schema of a kind with all its references resolved; a circular
+// reference becomes an object without properties. A resolved schema has the name of its type as its
+// ID. Schema returns nil if the server has none. The documents are kept in kubectl's cache.
 func (d *Discovery) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error) {
 	index, err := d.published(ctx, kind.GVK, nil)
 	if err != nil {
@@ -42,8 +41,8 @@ func (d *Discovery) Schema(ctx context.Context, kind object.Kind) (*spec.Schema,
 	return s, schemaError(kind, err)
 }
 
-// schemaError says which schema could not be read. That the server has none is no error:
-// it has no OpenAPI v3, or does not let us read it.
+// schemaError names the schema that could not be read. A server without OpenAPI v3, or one that
+// does not let us read it, is no error.
 func schemaError(kind object.Kind, err error) error {
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsNotAcceptable(err) {
 		return nil
@@ -54,26 +53,25 @@ func schemaError(kind object.Kind, err error) error {
 	return fmt.Errorf("schema of %s: %w", kind.GVK.Kind, err)
 }
 
-// Lookup returns the schema of a kind, nil if unknown. References are not resolved: follow returns
-// what a schema refers to, with whatever that use of it adds and the name of its type as its ID, or
-// the schema itself if it refers to nothing. A type is read once, when first needed. Schemas are
-// shared and must not be changed. Both functions may be called concurrently.
+// Lookup returns the schema of a kind, nil if unknown, with its references: follow returns what a
+// schema refers to, with the keywords of that use and the name of its type as its ID, or the schema
+// itself if it refers to nothing. A type is decoded on first use. Schemas are shared and must not
+// be changed. Both functions may be called concurrently.
 type Lookup func(kind object.Kind) (s *spec.Schema, follow func(*spec.Schema) *spec.Schema)
 
-// SchemaOnce is Schema for callers that ask again and again about few kinds, and look at
-// little of each: it asks the server once for each group version, and once for which of them
-// there are. A schema is nil if it gets no answer.
+// SchemaOnce is Schema for callers that ask often about few kinds and read little of each. It
+// requests each document once, and the list of documents once. A schema is nil if there is no
+// answer.
 func (d *Discovery) SchemaOnce(ctx context.Context) Lookup {
 	all := sync.OnceValue(func() index { return d.index(ctx, nil) })
 	return lookUpIn(d.documents(ctx, func(schema.GroupVersion) index { return all() }, func(schema.GroupVersion) *question { return &question{} }))
 }
 
 // SchemaAhead is SchemaOnce for a run that will probably need schemas: it requests the list of
-// documents at once, beside other requests, and the documents of group versions when the caller
-// expects to need them. A group version that was not among them then is looked for again, once it
-// is asked about. A prefetch that fails is neither reported nor tried again until its result is
-// needed. stop has to be called in the end; then nothing is asked any more, and nothing may be
-// expected.
+// documents at once, and the documents of group versions when the caller calls expect. A group
+// version that was missing then is requested again when it is needed. A prefetch that fails is
+// neither reported nor repeated until its result is needed. The caller must call stop at the end;
+// after that, nothing is sent.
 func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]schema.GroupVersion), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	where, what := newQuestion(), once(func(schema.GroupVersion) *question { return newQuestion() })
@@ -81,7 +79,7 @@ func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]s
 	again := sync.OnceValue(func() index { return d.index(ctx, nil) })
 	documents := d.documents(ctx, func(gv schema.GroupVersion) index {
 		if known := first(); known == nil || known.of(gv) != nil {
-			return known // Without an answer, another question gets none either.
+			return known // Without an answer, another question would get none.
 		}
 		return again()
 	}, what)
@@ -109,7 +107,7 @@ func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]s
 	return of, expect, func() { cancel(); asking.Wait() }
 }
 
-// question is what may be sent before it is asked. The zero value is asked from the start.
+// question is a request that may be sent before it is needed. The zero value is needed at once.
 type question struct {
 	asked chan struct{}
 	once  sync.Once
@@ -119,8 +117,8 @@ func newQuestion() *question { return &question{asked: make(chan struct{})} }
 
 func (q *question) ask() { q.once.Do(func() { close(q.asked) }) }
 
-// documents returns what reads the document of each group version once, by the index that
-// has it. Without an answer, it is empty.
+// documents returns a function that reads the document of each group version once, by the index;
+// empty without an answer.
 func (d *Discovery) documents(
 	ctx context.Context, indexOf func(schema.GroupVersion) index, what func(schema.GroupVersion) *question,
 ) func(schema.GroupVersion) []byte {
@@ -130,7 +128,7 @@ func (d *Discovery) documents(
 	})
 }
 
-// lookUpIn returns what looks up each kind once in the documents.
+// lookUpIn returns a Lookup that searches each kind once in the documents.
 func lookUpIn(texts func(schema.GroupVersion) []byte) Lookup {
 	documents := once(func(gv schema.GroupVersion) *document {
 		doc, err := cut(texts(gv))
@@ -151,10 +149,9 @@ func lookUpIn(texts func(schema.GroupVersion) []byte) Lookup {
 	}
 }
 
-// index says where the documents of the group versions are.
+// index has the addresses of the documents.
 type index map[string]openapi.GroupVersionWithContext
 
-// of returns the document of a group version; nil if there is none.
 func (i index) of(gv schema.GroupVersion) openapi.GroupVersionWithContext {
 	return i[strings.Join(transport.GroupPath(gv.Group, gv.Version), "/")[1:]]
 }
@@ -165,8 +162,8 @@ func (d *Discovery) index(ctx context.Context, asked <-chan struct{}) index {
 	return paths
 }
 
-// published reads where the server has the documents of its group versions. gvk is what the
-// question is about, if it is about one kind; asked is as in [request.Request].
+// published reads the addresses of the documents. gvk is the kind in question, if there is one;
+// asked is as in [transport.Request].
 func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind, asked <-chan struct{}) (paths index, err error) {
 	client := openapi.NewClientWithContext(d.cache.live.RESTClient())
 	err = d.requests.Do(ctx, transport.Request{Ref: object.Ref{GVK: gvk}, Bulk: true, Patience: forSchemas, Asked: asked}, func(ctx context.Context) (err error) {
@@ -176,8 +173,8 @@ func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind, 
 	return paths, err
 }
 
-// document reads the server's document of a group version; it is empty if there is none. It
-// uses the client of discovery, which keeps the document on disk: its address contains its
+// document reads the server's document of a group version; empty if there is none. It uses the
+// client of discovery, which caches the document on disk under an address that contains its
 // version.
 func (d *Discovery) document(
 	ctx context.Context, index index, gvk schema.GroupVersionKind, asked <-chan struct{},

@@ -17,31 +17,29 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// UsualPage is how many objects are requested at once: most lists are one page, and none
-// occupies the server for long.
+// UsualPage is the size of a page: most lists are one page, and none occupies the server for long.
 const UsualPage = 1000
 
-// List is one list, read page by page as a stream.
+// List reads one list page by page as a stream.
 type List struct {
 	Kind object.Kind
-	// Build builds the request for the list, anew for each try.
+	// Build builds the request, anew for each try.
 	Build func() *rest.Request
-	// Do sends a request: once, or until it succeeds.
+	// Do sends a request, with or without retries.
 	Do func(context.Context, func(context.Context) error) error
-	// Size, AnyTime, Begin and More are those of [Pages].
+	// Size, AnyTime, Begin and More are as in [Pages].
 	Size    int
 	AnyTime bool
 	Begin   func()
 	More    func(page metav1.ListMeta) (size int, on bool)
 
-	// Turn is called before a page is read, and again before it is read again; it may be
-	// nil.
+	// Turn is called before each read of a page, also a repeated one; it may be nil.
 	Turn func()
-	// Item is called for each item. It belongs to the list.
+	// Item is called for each item, whose text it must not keep.
 	Item func(text []byte) error
 }
 
-// Read reads the list, and returns the metadata of its last page.
+// Read reads the list and returns the metadata of its last page.
 func (l *List) Read(ctx context.Context) (metav1.ListMeta, error) {
 	pages := Pages{Size: l.Size, AnyTime: l.AnyTime, Begin: l.Begin, More: l.More}
 	pages.Fetch = func(ctx context.Context, token string, size int) (page metav1.ListMeta, err error) {
@@ -75,17 +73,17 @@ func (l *List) page(ctx context.Context, token string, size int) (metav1.ListMet
 	if err != nil {
 		return metav1.ListMeta{}, err
 	}
-	defer func() { _ = body.Close() }() // It was read, or it failed before.
+	defer func() { _ = body.Close() }() // It was read, or failed before.
 	page, err := transport.List(body, l.Kind, l.Item)
 	if err != nil {
 		return page, err
 	}
-	_, err = io.Copy(io.Discard, body) // So that HTTP/1.1 keeps the connection.
+	_, err = io.Copy(io.Discard, body) // HTTP/1.1 then keeps the connection.
 	return page, err
 }
 
-// Collection is a request for the selected objects of a kind; more is a field selector
-// besides that of the selection.
+// Collection returns a request for the selected objects of a kind; more are field selectors besides
+// the selection's.
 func Collection(client rest.Interface, kind object.Kind, sel object.Selection, more ...string) *rest.Request {
 	path := append(transport.GroupPath(kind.GVK.Group, kind.GVK.Version), kind.Resource) // all namespaces
 	if kind.Namespaced && sel.Namespace != "" {
@@ -106,7 +104,7 @@ func MetadataOnly(r *rest.Request) *rest.Request {
 	return r.SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 }
 
-// fieldsOf joins the selection by fields, and by name, with more of the kind.
+// fieldsOf joins the selection's fields and name with more field selectors.
 func fieldsOf(sel object.Selection, more ...string) string {
 	var terms []string
 	if sel.Name != "" {
@@ -120,28 +118,28 @@ func fieldsOf(sel object.Selection, more ...string) string {
 	return strings.Join(terms, ",")
 }
 
-// restarts is how often to resume a list that expires between two pages, or whose page
-// leads to itself; the last time, everything is requested at once, which cannot expire.
+// restarts is how often to restart a list that expires between two pages or whose page leads to
+// itself. The last time, everything is requested at once, which cannot expire.
 const restarts = 2
 
 // errNoProgress says that a page leads to itself.
 var errNoProgress = errors.New("the list makes no progress")
 
-// Pages reads a list page by page. A list that cannot be finished that way costs at most
-// six requests, for every caller (edge case 94).
+// Pages reads a list page by page. A list that cannot be finished so costs at most six requests
+// (edge case 94).
 type Pages struct {
-	// Fetch reads the page that a token leads to, or the first one if the token is empty,
-	// with at most size objects; 0 means all.
+	// Fetch reads the page of a token, or the first one if it is empty, with at most size objects;
+	// 0 means all.
 	Fetch func(ctx context.Context, token string, size int) (metav1.ListMeta, error)
 	// Size of a page; 0 asks for all at once.
 	Size int
-	// AnyTime: the pages need not be of one moment. If a list is too old, the server may
-	// then say how to continue with a current one.
+	// AnyTime: the pages may be of different moments. If a list is too old, the server may then say
+	// how to continue with a current one.
 	AnyTime bool
-	// Begin is called when the list begins, and again when it restarts; it may be nil.
+	// Begin is called when the list begins or restarts; it may be nil.
 	Begin func()
-	// More reports whether to continue after a page, and how large the next may be; nil
-	// reads everything.
+	// More reports whether to continue after a page, and the size of the next; nil reads
+	// everything.
 	More func(page metav1.ListMeta) (size int, on bool)
 }
 
@@ -185,8 +183,8 @@ func (p *Pages) begin() {
 	}
 }
 
-// TooOld reports whether the server no longer has the changes after a version. Some
-// servers say so with a reason, some with the code alone.
+// TooOld reports whether the server no longer has the changes since a version. Some servers answer
+// with a reason, some with only the code.
 func TooOld(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || transport.StatusOf(err).Code == http.StatusGone
 }

@@ -21,19 +21,18 @@ import (
 )
 
 const (
-	// watchFor is how long the server is asked to keep a watch open. It is short, because
-	// the only sign of a connection that died silently is that the end does not come;
-	// resuming a watch is cheap.
+	// watchFor is how long the server should keep a watch open. It is short, because a connection
+	// that died silently is noticed only when the end does not come; resuming is cheap.
 	watchFor = 45 * time.Second
-	// watchLate is how late the end may be.
+	// watchLate is how late that end may be.
 	watchLate = 5 * time.Second
 )
 
-// errTooOld: the server cannot continue from the version that we have.
+// errTooOld: the server cannot continue from our version.
 var errTooOld = errors.New("the version to watch from is too old")
 
-// follow reports changes since version, over as many watches as it takes. It returns
-// errTooOld if a list has to be read before it can continue.
+// follow reports changes since version, in as many watches as it takes. It returns errTooOld if a
+// list has to come first.
 func (w *watching) follow(ctx context.Context) error {
 	pauses := pausesOfWatches()
 	for {
@@ -57,8 +56,8 @@ func (w *watching) follow(ctx context.Context) error {
 	}
 }
 
-// quick is the age below which a watch must have been closed for a reason other than its
-// age. The next one then waits a little, because that reason may persist.
+// quick is the age of a watch below which it must have ended for a reason other than its age. The
+// next one then waits a little, because the reason may persist.
 const quick = time.Second
 
 func pausesOfWatches() wait.Backoff {
@@ -99,7 +98,7 @@ func (w *watching) watch(ctx context.Context) error {
 	}
 }
 
-// torn interprets the unannounced end of a stream.
+// torn explains the unannounced end of a stream.
 func (w *watching) torn(body *stream, err error) error {
 	switch {
 	case body.Err() != nil:
@@ -112,15 +111,14 @@ func (w *watching) torn(body *stream, err error) error {
 	}
 }
 
-// stream is the answer to a watch.
+// stream is the body of a watch.
 type stream struct {
 	io.Reader
 	context.Context
 	end context.CancelCauseFunc
 }
 
-// open begins a watch. The attempt that opens it ends when the server answers; the body
-// of the answer continues.
+// open begins a watch. Its attempt ends when the server answers; the body continues.
 func (w *watching) open(ctx context.Context, length time.Duration) (*stream, error) {
 	var s *stream
 	err := w.do(ctx, func(attempt context.Context) error {
@@ -175,7 +173,7 @@ func (w *watching) see(f frame) error {
 	return nil
 }
 
-// object reads the object of an event, which has to be one of the watched objects.
+// object decodes the object of an event, which must be one of the watched objects.
 func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 	u, err := transport.Any(f.Object)
 	if err != nil {
@@ -193,8 +191,8 @@ func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 	return nil, transport.Wrong("an event of a watch has the type %q", f.Type)
 }
 
-// broken reads the error with which a server ends a watch. Only a list can show what we
-// have missed.
+// broken decodes the error with which a server ends a watch. Only a list can show what we have
+// missed.
 func (w *watching) broken(text []byte) error {
 	var status metav1.Status
 	if err := json.Unmarshal(text, &status); err != nil {

@@ -1,6 +1,6 @@
-// Package listwatch reads lists and watches for the changes after them. [Pages] is the
-// only way to read a list, for the client and for the webhook's tracker: whatever a
-// server does, a list costs a handful of requests.
+// Package listwatch reads lists and watches the changes after them. [Pages] is the only way to read
+// a list, for the client and for the webhook's tracker: whatever a server does, a list costs a
+// handful of requests. [Source.Watch] follows changes.
 package listwatch
 
 import (
@@ -25,29 +25,26 @@ import (
 type Source struct {
 	REST *rest.RESTClient
 	Send *transport.Sender
-	// NewlyServed: see [request.Request].
+	// NewlyServed: see [transport.Request].
 	NewlyServed func(schema.GroupVersionKind) bool
-	// OnPolling is called if objects are read again and again, because we may not do what
-	// verb says and have no other way; it may be nil.
+	// OnPolling is called if objects are polled because we lack the right to verb; it may be nil.
 	OnPolling func(kind object.Kind, sel object.Selection, verb string)
 }
 
-// Watch reports the selected objects as they are, then as they change, until ctx is done
-// or an error occurs that waiting does not cure; it returns that error. tell is called by
-// one goroutine, one call at a time; it may keep the objects.
+// Watch reports the selected objects as they are, then as they change, until ctx is done or an
+// error occurs that waiting does not cure, which it returns. tell is called from one goroutine, one
+// call at a time; it may keep the objects.
 //
-// It is one list, page by page, then one watch, however many objects there are. A watch
-// that ends is resumed where it was, and if that is impossible (410 Gone), it starts
-// again: what disappeared in the meantime is reported as Gone (edge case 50). Each
-// failure is reported as Unreadable, once for each request, and the recovery as Synced.
+// It takes one list, page by page, then one watch, however many objects there are. A watch that
+// ends is resumed; if that is impossible (410 Gone), the list is read again, and what has
+// disappeared is reported as Gone (edge case 50). Each failure is reported as Unreadable, once for
+// each request, and the recovery as Synced.
 //
-// If we may not watch, the list is read again and again; if we may not list and Name is
-// set, that one object is. A role that names objects (resourceNames) allows listing and
-// watching each of them by Name. Objects that a selector of Labels or Fields no longer
-// matches are reported as Gone, too.
+// Without the right to watch, the list is polled; without the right to list, and with Name set,
+// that one object is. A role that names objects (resourceNames) allows listing and watching each of
+// them by Name. Objects that the Labels or Fields no longer match are reported as Gone too.
 //
-// An error for which [request.Unserved] is true means that the server does not, or no
-// longer, serve the kind.
+// If [transport.Unserved] is true for the error, the server does not, or no longer, serve the kind.
 func (s *Source) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
 	w := &watching{source: s, kind: kind, sel: sel, tell: tell, known: map[types.NamespacedName]sighting{}}
 	err := w.run(ctx)
@@ -70,7 +67,7 @@ type watching struct {
 	round int
 	// version is where to continue.
 	version string
-	// blind: Unreadable was reported last.
+	// blind: the last report was Unreadable.
 	blind bool
 }
 
@@ -105,10 +102,9 @@ func (w *watching) run(ctx context.Context) error {
 	}
 }
 
-// list reads everything selected, page by page, and reports what is new, what changed and
-// what is gone. It asks for the newest state, never for one from a cache of the server's:
-// an older version of an object may be one that was ready. A page that breaks off is read
-// again; objects of it that were reported already are not reported again.
+// list reads everything selected, page by page, and reports what is new, changed or gone. It asks
+// for the newest state, never for one from the server's cache: an older version of an object may
+// have been ready. A page that breaks off is read again, without reporting its objects twice.
 func (w *watching) list(ctx context.Context) error {
 	l := &List{
 		Kind: w.kind, Size: UsualPage, Build: w.collection, Do: w.do,
@@ -130,7 +126,7 @@ func (w *watching) list(ctx context.Context) error {
 	return nil
 }
 
-// namespace is where everything is that is selected; empty for anywhere.
+// namespace returns the namespace of the selection; empty for all.
 func (w *watching) namespace() string {
 	if !w.kind.Namespaced {
 		return ""
@@ -138,16 +134,16 @@ func (w *watching) namespace() string {
 	return w.sel.Namespace
 }
 
-// ref is what a request for the selected objects is about.
+// ref is the Ref for requests about the selection.
 func (w *watching) ref() object.Ref {
 	return object.Ref{GVK: w.kind.GVK, Namespace: w.sel.Namespace, Name: w.sel.Name}
 }
 
-// poll reads again and again, at longer intervals the longer a read takes, so that it
-// does not overload the server. lacks is the verb that we may not use; empty if that is
-// not the reason. It is reported once reading a single time has proved not to be enough.
+// poll reads again and again, at longer intervals the longer a read takes, so that it does not
+// overload the server. lacks is the verb that we may not use; empty if that is not the reason. It
+// is reported once a single read was not enough.
 func (w *watching) poll(ctx context.Context, read func(context.Context) error, lacks string) error {
-	const share = 10 // at most a tenth of the time goes into reading
+	const share = 10 // at most a tenth of the time
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.3, Jitter: 0.1, Steps: 100, Cap: 3 * time.Second}
 	for {
 		began := time.Now()
@@ -164,7 +160,7 @@ func (w *watching) poll(ctx context.Context, read func(context.Context) error, l
 	}
 }
 
-// get reads the named object, if no list of it may be read.
+// get reads the named object, if it may not be listed.
 func (w *watching) get(ctx context.Context) error {
 	ref := w.ref()
 	var live *unstructured.Unstructured
@@ -186,7 +182,7 @@ func (w *watching) get(ctx context.Context) error {
 	return nil
 }
 
-// do sends a request, and reports at once if it fails.
+// do sends a request and reports at once if it fails.
 func (w *watching) do(ctx context.Context, send func(context.Context) error) error {
 	r := transport.Request{Ref: w.ref(), NewlyServed: w.source.NewlyServed(w.kind.GVK), Bulk: true}
 	return w.source.Send.Do(ctx, r, func(ctx context.Context) error {
@@ -228,7 +224,6 @@ func (w *watching) present(u *unstructured.Unstructured) {
 	w.tell(object.Present{Object: u})
 }
 
-// gone reports that an object no longer exists.
 func (w *watching) gone(u *unstructured.Unstructured) {
 	key := types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 	if before, known := w.known[key]; known && before.uid == u.GetUID() {
@@ -237,7 +232,7 @@ func (w *watching) gone(u *unstructured.Unstructured) {
 	}
 }
 
-// sweep ends a list: an object that was known and is not listed is gone.
+// sweep ends a list: known objects that were not listed are gone.
 func (w *watching) sweep() {
 	for key, seen := range w.known {
 		if seen.round != w.round {
@@ -248,7 +243,7 @@ func (w *watching) sweep() {
 	w.synced()
 }
 
-// stub is what remains known of an object that no longer exists.
+// stub is what we still know of an object that is gone.
 func (w *watching) stub(key types.NamespacedName, seen sighting) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(w.kind.GVK)

@@ -18,24 +18,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// WrongError says that a request succeeded, but the answer is not what was asked for. A
-// proxy or a gateway gives such answers; an API server does not. It says nothing about
-// the object, so it counts as no answer (edge case 85).
+// WrongError says that a request succeeded, but the answer is not what was asked for. Proxies and
+// gateways give such answers; an API server does not. It says nothing about the object, so it
+// counts as no answer (edge case 85).
 type WrongError struct{ what string }
 
 func (e *WrongError) Error() string { return "the answer is not what was asked for: " + e.what }
 
-// Hint says where to look.
 func (e *WrongError) Hint() string { return Hint }
 
-// Hint says where to look for what broke an answer off, or replaced it.
+// Hint says where to look for what truncated or replaced an answer.
 const Hint = "something on the way may cut it off or answer in its place: a proxy, a load balancer, a limit on size or time"
 
 // Wrong returns a *WrongError that describes the answer.
 func Wrong(format string, args ...any) error { return &WrongError{fmt.Sprintf(format, args...)} }
 
-// Object reads an answer that is to be an object of the kind by the name and in the
-// namespace of ref, or its metadata alone.
+// Object decodes an answer that should be the object ref of the kind, or its metadata.
 func Object(body []byte, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error) {
 	u, err := Any(body)
 	if err != nil {
@@ -47,17 +45,17 @@ func Object(body []byte, kind object.Kind, ref object.Ref) (*unstructured.Unstru
 	return u, Check(u, kind, ref)
 }
 
-// Any reads an answer that is to be an object, of whatever kind.
+// Any decodes an answer that should be an object of any kind.
 func Any(body []byte) (*unstructured.Unstructured, error) {
 	var u unstructured.Unstructured
-	// Whole numbers are int64, as everything in apimachinery expects them.
+	// Whole numbers become int64, as apimachinery expects.
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &u.Object); err != nil {
 		return nil, Garbled(body)
 	}
 	return &u, nil
 }
 
-// Garbled distinguishes an answer that ends too early from one that is not JSON.
+// Garbled distinguishes a truncated answer from one that is not JSON.
 func Garbled(body []byte) error {
 	var any json.RawMessage
 	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&any); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -66,7 +64,7 @@ func Garbled(body []byte) error {
 	return Wrong("it is not a JSON object")
 }
 
-// Describe describes an unexpected answer.
+// Describe names an unexpected answer.
 func Describe(u *unstructured.Unstructured) string {
 	text, _, _ := unstructured.NestedString(u.Object, "message")
 	return describe(metav1.TypeMeta{Kind: u.GetKind(), APIVersion: u.GetAPIVersion()}, text)
@@ -85,8 +83,8 @@ func describe(t metav1.TypeMeta, message string) string {
 	}
 }
 
-// Check rejects an object that is not that of ref, or that was never stored: a request
-// that comes back as its own answer has everything but a UID.
+// Check rejects an object that is not ref, or that was never stored: a request that is returned as
+// its own answer has everything but a UID.
 func Check(u *unstructured.Unstructured, kind object.Kind, ref object.Ref) error {
 	switch {
 	case u.GetName() == "":
@@ -95,21 +93,20 @@ func Check(u *unstructured.Unstructured, kind object.Kind, ref object.Ref) error
 		return Wrong("it is the %s %s, not %s", kind.GVK.Kind, u.GetName(), ref.Name)
 	case kind.Namespaced && (u.GetNamespace() == "" || ref.Namespace != "" && u.GetNamespace() != ref.Namespace):
 		return Wrong("it is the %s %s of namespace %q, not of %q", kind.GVK.Kind, u.GetName(), u.GetNamespace(), ref.Namespace)
-	case u.GetUID() == "" && can(kind, "create", "update", "patch", "delete"): // else it may be computed on each read, as metrics are
+	case u.GetUID() == "" && can(kind, "create", "update", "patch", "delete"): // else it may be computed at each read, as metrics are
 		return Wrong("the %s %s in it has no UID", kind.GVK.Kind, u.GetName())
 	}
 	return nil
 }
 
-// Unserved distinguishes a path that the server does not know from an object that does
-// not exist.
+// Unserved distinguishes a path that the server does not know from an object that does not exist.
 func Unserved(err error) bool { return unserved(StatusOf(err)) }
 
 func unserved(s metav1.Status) bool {
 	return s.Reason == metav1.StatusReasonNotFound && (s.Details == nil || s.Details.Name == "" || foreign(s))
 }
 
-// foreign reports whether the answer was not a Status, which client-go records.
+// foreign reports whether the answer was no Status, which client-go records.
 func foreign(s metav1.Status) bool {
 	return hasCause(s, metav1.CauseTypeUnexpectedServerResponse)
 }
@@ -126,7 +123,7 @@ func hasCause(s metav1.Status, cause metav1.CauseType) bool {
 	return false
 }
 
-// noCode is the status code of a request that was not answered.
+// noCode is the status code of a request without an answer.
 const noCode = -1
 
 // codeOf returns the status code of an error.
@@ -137,7 +134,7 @@ func codeOf(err error) int32 {
 	return noCode
 }
 
-// StatusOf returns the server's answer, empty if it gave none.
+// StatusOf returns the server's Status; empty without one.
 func StatusOf(err error) metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -146,7 +143,7 @@ func StatusOf(err error) metav1.Status {
 	return status.Status()
 }
 
-// detailsOf returns the details of a server's answer, empty if it gave none.
+// detailsOf returns the details of the server's Status; empty without one.
 func detailsOf(err error) metav1.StatusDetails {
 	if details := StatusOf(err).Details; details != nil {
 		return *details
@@ -154,14 +151,13 @@ func detailsOf(err error) metav1.StatusDetails {
 	return metav1.StatusDetails{}
 }
 
-// Denied reports whether we may not send this kind of request at all, whatever the
-// object.
+// Denied reports whether we may not send such requests at all, whatever the object.
 func Denied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// List reads a list of the kind, or one page of it, and calls see for each item, in the
-// text of the answer. It sees no item of another list.
+// List decodes a list of the kind, or a page of it, and calls see with the text of each item. It
+// calls see for no item of another list.
 func List(body io.Reader, kind object.Kind, see func(item []byte) error) (metav1.ListMeta, error) {
 	text, err := io.ReadAll(body)
 	if err != nil {
@@ -210,14 +206,14 @@ func List(body io.Reader, kind object.Kind, see func(item []byte) error) (metav1
 	return list.ListMeta, nil
 }
 
-// Decoder overlooks what a server may have written twice, or in another encoding, as
-// encoding/json does. That reads a text twice to find the end of a value, or copies it.
+// Decoder returns a decoder that tolerates duplicate names and invalid UTF-8, as encoding/json
+// does, which reads a text twice to find the end of a value.
 func Decoder(text []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// Members calls read for each member of the object that comes next, which has to read its
-// value. A value that is not an object has no members.
+// Members calls read for each member of the next object; read has to consume the value. A value
+// that is no object has no members.
 func Members(from *jsontext.Decoder, read func(name string) error) error {
 	if from.PeekKind() != '{' {
 		_, err := from.ReadValue()
@@ -231,12 +227,12 @@ func Members(from *jsontext.Decoder, read func(name string) error) error {
 		}
 	}
 	if err == nil {
-		_, err = from.ReadToken() // the end of the object, or what is wrong there
+		_, err = from.ReadToken() // The end of the object, or what is wrong there.
 	}
 	return err
 }
 
-// eachItem calls see for each item of the array that comes next in a text; null has none.
+// eachItem calls see for each item of the next array in a text; null has none.
 func eachItem(from *jsontext.Decoder, see func(item []byte), text []byte) error {
 	first, err := from.ReadToken()
 	if err != nil || first.Kind() == 'n' {
@@ -266,18 +262,18 @@ func isList(t metav1.TypeMeta, kind object.Kind) bool {
 		return false
 	case KubernetesOwn(kind.GVK.Group):
 		return t.Kind == kind.GVK.Kind+"List"
-	default: // A definition may call its lists as it likes.
+	default: // A CRD may name its lists as it likes.
 		return t.Kind != "" && t.Kind != kind.GVK.Kind
 	}
 }
 
-// KubernetesOwn reports whether a group's name is reserved for Kubernetes. The kinds in those
-// groups change with the version of the server, or with CRDs that are installed once and stay.
+// KubernetesOwn reports whether a group is reserved for Kubernetes. Kinds in such groups change
+// with the server's version, or with CRDs that are installed once and stay.
 func KubernetesOwn(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// Item reads an item of a list, which does not state its kind.
+// Item decodes an item of a list, which does not state its kind.
 func Item(item []byte, kind object.Kind, namespace string) (*unstructured.Unstructured, error) {
 	u, err := Any(item)
 	if err != nil {
@@ -293,7 +289,7 @@ func Item(item []byte, kind object.Kind, namespace string) (*unstructured.Unstru
 // errFound ends the search for a name.
 var errFound = errors.New("found")
 
-// NameOf reads an item no further than its name, which mostly is at the beginning.
+// NameOf decodes an item up to its name, which is near the beginning.
 func NameOf(item []byte) (name string, err error) {
 	from := Decoder(item)
 	err = Members(from, func(field string) error {
@@ -318,8 +314,8 @@ func NameOf(item []byte) (name string, err error) {
 	return "", Wrong("an item of a list has no name")
 }
 
-// can reports whether the server allows one of the verbs for a kind. A kind of which only
-// the name is known counts as one that has them all.
+// can reports whether the server allows one of the verbs for a kind. If only the kind's name is
+// known, it returns true.
 func can(kind object.Kind, verbs ...string) bool {
 	return kind.Verbs == nil || slices.ContainsFunc(verbs, func(verb string) bool { return slices.Contains(kind.Verbs, verb) })
 }

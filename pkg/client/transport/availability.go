@@ -22,14 +22,14 @@ const (
 	ready
 )
 
-// availability finds out whether the server is away, and waits until it is back. One
-// goroutine looks, the others wait for its result.
+// availability finds out whether the server is reachable, and waits until it is. One goroutine
+// asks; the others wait for its result.
 type availability struct {
 	limit time.Duration
 	ask   func(context.Context) (health, error)
 	tell  func(object.Ref, error, time.Duration, time.Duration)
 
-	// drop closes idle connections: a dead one must not be used to ask the server.
+	// drop closes idle connections, so that a dead one is not used to ask the server.
 	drop func()
 
 	mu sync.Mutex
@@ -37,18 +37,18 @@ type availability struct {
 	probe *probe
 	// search is in progress; nil if there is none.
 	search *search
-	// since is when the server was first found away; zero while it is there.
+	// since is when the server was first found unreachable; zero while it is reachable.
 	since time.Time
-	// seen is when it was last found there.
+	// seen is when it was last found reachable.
 	seen time.Time
 	// answered is when any request last got an answer.
 	answered time.Time
-	// gone ends all waiting: an outage that lasted longer than limit.
+	// gone ends all waiting: an outage lasted longer than the limit.
 	gone *UnreachableError
 }
 
-// probe is one question to the server, shared by all who have it. away, and why the server is
-// not well, are valid when done is closed.
+// probe is one question to the server, shared by all who need it. Its results are valid when done
+// is closed.
 type probe struct {
 	began time.Time
 	done  chan struct{}
@@ -56,26 +56,26 @@ type probe struct {
 	why   error
 }
 
-// search is one look for the server.
+// search is one search for an unreachable server.
 type search struct {
 	began time.Time
-	// since is when it found the server away; zero while it has not.
+	// since is when it first found no server; zero before.
 	since   time.Time
 	done    chan struct{}
 	wasAway bool
-	// interrupted: it was given up before it found anything.
+	// interrupted: it ended before it found anything.
 	interrupted bool
 }
 
 const (
-	// fresh is how long a server that was found is assumed to be there.
+	// fresh is how long a reachable server is assumed to stay so.
 	fresh = time.Second
-	// settling is how long a server that came back may take to get ready. If it takes
-	// longer, the requests themselves show what is wrong.
+	// settling is how long a server that came back may take to be ready. After that, the requests
+	// themselves show what is wrong.
 	settling = 10 * time.Second
 )
 
-// wait returns when the server is not known to be away, with an error if it was
+// wait returns once the server is not known to be unreachable, with an error if the search was
 // given up.
 func (o *availability) wait(ctx context.Context) error {
 	for {
@@ -96,18 +96,17 @@ func (o *availability) wait(ctx context.Context) error {
 	}
 }
 
-// found is the result of looking into a request without an answer.
+// found is the result of examining a request without an answer.
 type found struct {
-	// wasAway: the server was not there, and now it is.
+	// wasAway: the server was unreachable and is back.
 	wasAway bool
-	// first: this caller learns it first. A connection that breaks fails many requests,
-	// and is reported once.
+	// first: this caller is the first to learn of it. A broken connection fails many requests, and
+	// is reported once.
 	first bool
 }
 
-// check finds out, after a request without answer, whether it was about the
-// request or about the server. It returns when the server is there; or with an
-// error, which is the end.
+// check finds out whether a request without an answer failed because of itself or of the server. It
+// returns when the server is reachable, or with the final error.
 func (o *availability) check(ctx context.Context, cause error) (found, error) {
 	return o.checkSince(ctx, time.Now(), cause)
 }
@@ -153,7 +152,7 @@ func (o *availability) checkSince(ctx context.Context, since time.Time, cause er
 	return found{wasAway: s.wasAway, first: true}, err
 }
 
-// there reports whether the server is well, by its own account.
+// there reports whether the server says that it is ready.
 func (o *availability) there(ctx context.Context) bool {
 	o.mu.Lock()
 	known := time.Since(o.seen) < fresh
@@ -170,8 +169,8 @@ func (o *availability) there(ctx context.Context) bool {
 	return health == ready
 }
 
-// end records the result of a search. A search that was interrupted has none; the next
-// continues where it was, unless another request got an answer in the meantime.
+// end records the result of a search. An interrupted search has none; the next one continues it,
+// unless another request got an answer in between.
 func (o *availability) end(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -185,8 +184,7 @@ func (o *availability) end(err error) {
 	errors.As(err, &o.gone)
 }
 
-// askIn asks within the remaining time, and gives a distant server time for an answer
-// even if none remains.
+// askIn asks within the remaining time, or within a short time if none remains.
 func (o *availability) askIn(ctx context.Context, left time.Duration) (health, error) {
 	const least = time.Second
 	ctx, cancel := context.WithTimeout(ctx, max(left, least))
@@ -194,7 +192,7 @@ func (o *availability) askIn(ctx context.Context, left time.Duration) (health, e
 	return o.ask(ctx)
 }
 
-// foundAway records that the current search found the server away.
+// foundAway records that the current search found no server.
 func (o *availability) foundAway() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -213,7 +211,7 @@ func (o *availability) answer() {
 	}
 }
 
-// waitForServer asks for the server until it is there or the time is over.
+// waitForServer asks until the server is there or the time is over.
 func (o *availability) waitForServer(ctx context.Context, began time.Time) (wasAway bool, err error) {
 	pauses := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 100, Cap: 3 * time.Second}
 	var back time.Time
@@ -246,10 +244,9 @@ func (o *availability) waitForServer(ctx context.Context, began time.Time) (wasA
 	}
 }
 
-// stallAfter bounds how long nothing may be heard of a request before the server is
-// asked whether it is there, and then of that: a server that takes requests and
-// never answers would otherwise be waited for as long as the longest request may
-// take.
+// stallAfter bounds the silence of a request before the server is asked whether it is there, and
+// then the silence of that. Otherwise a server that accepts requests and never answers would be
+// waited for as long as the longest request may take.
 func (o *availability) stallAfter() time.Duration {
 	const longest, parts = 10 * time.Second, 4
 	if o.limit <= 0 {
@@ -258,9 +255,9 @@ func (o *availability) stallAfter() time.Duration {
 	return min(longest, o.limit/parts)
 }
 
-// listen watches a request in progress until ctx is done. If neither the request nor the
-// server is heard of for a while, it ends the request. A server that is there may take
-// its time, and that is reported (edge case 91), unless the request's Patience is over.
+// listen watches a request until ctx is done, and ends it if both the request and the server are
+// silent for a while. A server that is reachable may take its time, which is reported (edge case
+// 91), unless the request's Patience is over.
 func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.CancelCauseFunc) {
 	most, within := s.availability.stallAfter(), max(s.attempt, s.rest.Client.Timeout)
 	if r.Patience != "" {
@@ -290,8 +287,8 @@ func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.
 	}
 }
 
-// awaitsCredentials reports that a request has not been sent since then, because a program has
-// not given credentials, and ends it when the time for the server is over.
+// awaitsCredentials reports that a request has been waiting for the credential program since then,
+// and ends it after ServerTimeout.
 func (s *Sender) awaitsCredentials(began time.Time, end context.CancelCauseFunc) {
 	if s.credentials == "" {
 		return
@@ -303,8 +300,8 @@ func (s *Sender) awaitsCredentials(began time.Time, end context.CancelCauseFunc)
 	s.onCredentials(began)
 }
 
-// carry sends a request. client-go waits for a program that gives credentials whatever the
-// context says, so a request that ends before it was sent is left to itself.
+// carry sends a request. client-go waits for a credential program whatever the context says, so
+// carry returns without a request that ends before it was sent.
 func (s *Sender) carry(ctx context.Context, a *attempt, send func(context.Context) error) error {
 	if s.credentials == "" {
 		return send(ctx)
@@ -322,14 +319,13 @@ func (s *Sender) carry(ctx context.Context, a *attempt, send func(context.Contex
 	return context.Cause(ctx)
 }
 
-// losesPatience reports whether a request that has been silent since then is to be ended:
-// for good, once the patience that it shares is over, and to be sent again in the middle of
-// that time, since it may have been lost where the server is well.
+// losesPatience reports whether to end a request that has been silent since then: for good once its
+// shared patience is over; and halfway, to be sent again, since it may have been lost.
 func (s *Sender) losesPatience(r Request, since time.Time) bool {
 	return s.budget.spentSince(failure{patience: r.Patience}, since) >= s.timeout || time.Since(since) >= s.timeout/2
 }
 
-// stalled asks whether the server is away, and what is wrong if it is not well.
+// stalled asks whether the server is unreachable, and if it is reachable, what is wrong.
 func (o *availability) stalled(ctx context.Context) (bool, error) {
 	o.mu.Lock()
 	if o.gone != nil || o.search != nil && !o.search.since.IsZero() {
@@ -341,7 +337,7 @@ func (o *availability) stalled(ctx context.Context) (bool, error) {
 		p = &probe{began: time.Now(), done: make(chan struct{})}
 		o.probe = p
 		go func() {
-			// It serves other requests too, and may outlive this one.
+			// The probe serves other requests too, and may outlive this one.
 			health, err := o.askIn(context.WithoutCancel(ctx), o.stallAfter())
 			p.away, p.why = health == away, err
 			close(p.done)

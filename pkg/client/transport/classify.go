@@ -11,19 +11,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Class is how to handle a request that failed.
+// Class says how to handle a failed request.
 type Class int
 
 const (
-	// Final failures would come again.
+	// Final failures would recur.
 	Final Class = iota
-	// Busy failures may pass, as the server says, or as is known.
+	// Busy failures may pass.
 	Busy
-	// Unexplained failures are internal errors for which the server gives no reason. A
-	// change of etcd's leader looks like that, and so does a manifest with an unknown
-	// field, or one that server-side apply cannot merge (k/k#113482).
+	// Unexplained failures are internal errors without a reason. A change of etcd's leader looks
+	// like that, and so does a manifest with an unknown field, or one that server-side apply cannot
+	// merge (k/k#113482).
 	Unexplained
-	// Lost requests got no answer, or none of an API server's.
+	// Lost requests got no answer, or none from an API server.
 	Lost
 )
 
@@ -78,8 +78,8 @@ func classifyStatus(s metav1.Status, r Request) Class {
 	}
 }
 
-// busyOrLost distinguishes an API server's answer from that of a load balancer without an
-// API server behind it. The latter does not answer with a proper Status.
+// busyOrLost distinguishes an API server's answer from that of a load balancer without one, which
+// is no proper Status.
 func busyOrLost(s metav1.Status) Class {
 	switch s.Code {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -90,10 +90,9 @@ func busyOrLost(s metav1.Status) Class {
 	return Busy
 }
 
-// mayPass reports whether a conflict is between requests that got in each other's
-// way, not between owners of a field or with the version that we named. The usage
-// of a quota is counted with such a lock (k/k#67761), even for requests that are
-// bound to a version of their own.
+// mayPass reports whether a conflict is between requests that met by chance, and not about a
+// field's owner or the version that we named. The usage of a quota is counted with such a lock
+// (k/k#67761), even for requests bound to a version of their own.
 func mayPass(s metav1.Status, r Request) bool {
 	if s.Details != nil && s.Details.Kind == "resourcequotas" {
 		return true

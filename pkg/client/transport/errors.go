@@ -20,10 +20,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// UnreachableError says that the server was away for longer than we were to
-// wait for it.
+// UnreachableError says that the server was unreachable for longer than we wait.
 type UnreachableError struct {
-	// For is how long it was waited for.
+	// For is how long we waited.
 	For time.Duration
 	Err error
 }
@@ -76,9 +75,8 @@ func (e *UnreachableError) Hint() string {
 	}
 }
 
-// credentialsError says that no request was sent, because the source of credentials in
-// the kubeconfig gave none: a program that fails, a login that has expired. It says
-// nothing about the server, and nothing about the object.
+// credentialsError says that no request was sent, because the credential program or login of the
+// kubeconfig failed. It says nothing about the server or the object.
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string {
@@ -90,15 +88,14 @@ func (e *credentialsError) Unwrap() error { return e.err }
 // Unreachable marks errors that say nothing about the object.
 func (e *credentialsError) Unreachable() bool { return true }
 
-// Hint says where to look.
 func (e *credentialsError) Hint() string {
 	return "getting credentials as the kubeconfig says failed: is a login due? See: " + command.Kubectl("config", "view", "--minify")
 }
 
-// startingError says that the server is there, but not ready.
+// startingError says that the server is reachable, but not ready.
 type startingError struct {
 	code int32
-	// failing are the checks that fail, by the server's own account.
+	// failing are the failing checks that the server names.
 	failing []string
 }
 
@@ -109,7 +106,7 @@ func (e *startingError) Error() string {
 	return fmt.Sprintf("the API server is starting (it answers /readyz with %d)", e.code)
 }
 
-// failingChecks reads the checks that fail from an answer of /readyz: lines that begin with [-].
+// failingChecks reads the failing checks from an answer of /readyz: lines that begin with [-].
 func failingChecks(err error) []string {
 	var failing []string
 	details := StatusOf(err).Details
@@ -130,10 +127,10 @@ func failingChecks(err error) []string {
 // Starting distinguishes a server that is not ready from one that does not answer.
 func (e *startingError) Starting() bool { return true }
 
-// noAnswerError says that the server is there, but a request was never answered.
+// noAnswerError says that the server is reachable, but never answered a request.
 type noAnswerError struct{ err error }
 
-// NoAnswer says that the server is there, but a request was never answered.
+// NoAnswer returns the error for a request that a reachable server never answered.
 func NoAnswer(err error) error { return &noAnswerError{err} }
 
 func (e *noAnswerError) Error() string {
@@ -145,14 +142,13 @@ func (e *noAnswerError) Unwrap() error { return e.err }
 // Unreachable marks errors that say nothing about the object.
 func (e *noAnswerError) Unreachable() bool { return true }
 
-// Hint says where to look.
 func (e *noAnswerError) Hint() string { return Hint }
 
-// busyError says that the server did not get to a request for as long as we tried. It
-// has refused nothing (edge case 90).
+// busyError says that the server was too busy for a request for as long as we tried. It has refused
+// nothing (edge case 90).
 type busyError struct {
 	err error
-	// tried is for how long; 0 for once.
+	// tried is how long we tried; 0 for once.
 	tried time.Duration
 }
 
@@ -168,7 +164,6 @@ func (e *busyError) Unwrap() error { return e.err }
 // Unreachable marks errors that say nothing about the object.
 func (e *busyError) Unreachable() bool { return true }
 
-// Hint says how to try for longer.
 func (e *busyError) Hint() string {
 	if hinted, ok := errors.AsType[interface {
 		error
@@ -191,8 +186,8 @@ func (e *wishError) Error() string {
 
 func (e *wishError) Unwrap() error { return e.err }
 
-// underwayError says that it is unknown whether a write arrived: we stopped while it was
-// in progress, or got no answer to it.
+// underwayError says that it is unknown whether a write arrived: we stopped while it was in
+// progress, or got no answer.
 type underwayError struct{ err error }
 
 func (e *underwayError) Error() string { return e.err.Error() }
@@ -202,8 +197,8 @@ func (e *underwayError) Unwrap() error { return e.err }
 // MayBeWritten marks errors of writes that may or may not have arrived.
 func (e *underwayError) MayBeWritten() bool { return true }
 
-// explain turns a final error into the one that the caller sees: with a hint if we know a
-// remedy, and marked if the request never reached the server.
+// explain turns a final error into the one for the caller: with a hint if there is a remedy, and
+// marked if the request never reached the server.
 func explain(err error) error {
 	var unsent *url.Error
 	var hint string
@@ -231,12 +226,12 @@ var (
 	errCutShort       = errors.New("the answer ended too early")
 )
 
-// lostError says that no answer came, or not all of it. The cause of a broken connection
-// often has no type in net/http and http2; the place where it broke is certain. The error
-// neither shows nor unwraps its cause, because client-go would recognize it and retry.
+// lostError says that the answer is missing or truncated. The cause often has no type in net/http
+// and http2; the place where it occurred is certain. The error neither shows nor unwraps its cause,
+// which client-go would recognize and retry.
 type lostError struct{ cause error }
 
-// Broken says that a connection was lost, and by what.
+// Broken returns the error for a connection that was lost for this cause.
 func Broken(cause error) error { return &lostError{cause} }
 
 func (e *lostError) Error() string { return "no answer from the API server" }
@@ -249,8 +244,7 @@ func asLost(ctx context.Context, err error) error {
 	return &lostError{err}
 }
 
-// refused reports whether both sides spoke and one declined, so that waiting does not
-// help.
+// refused reports whether both sides spoke and one declined, so that waiting does not help.
 func refused(err error) bool {
 	var (
 		certificate *tls.CertificateVerificationError
@@ -266,19 +260,19 @@ func refused(err error) bool {
 		errors.As(err, &noTLS), errors.As(err, &address):
 		return true
 	case errors.As(err, &op):
-		return op.Op == "remote error" // crypto/tls's word for an alert of the server's
+		return op.Op == "remote error" // crypto/tls's word for an alert from the server
 	default:
 		return false
 	}
 }
 
-// stalledError ends a request that has been silent since then, while the server did not
-// answer another one either.
+// stalledError ends a request that has been silent since then, while the server did not answer
+// another one either.
 type stalledError struct{ since time.Time }
 
 func (e *stalledError) Error() string { return ErrNoAnswerInTime.Error() }
 
-// pageError says that a web page came where an API server should have answered.
+// pageError says that a web page came instead of an API server's answer.
 type pageError struct {
 	host string
 	code int
@@ -288,7 +282,6 @@ func (e *pageError) Error() string {
 	return fmt.Sprintf("%s answers with a web page (%d), not as an API server does", e.host, e.code)
 }
 
-// Hint says whose page it may be.
 func (e *pageError) Hint() string {
 	return "is it the login page of a proxy? Check HTTPS_PROXY and NO_PROXY, and the server's address in the kubeconfig"
 }

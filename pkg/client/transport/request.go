@@ -18,37 +18,33 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Request describes a request, except for how to send it.
+// Request describes a request, apart from how to send it.
 type Request struct {
-	// Ref is the object of the request, without a name if the request concerns a kind.
+	// Ref is the object of the request; without a name, the request concerns a kind.
 	Ref object.Ref
-	// About are the objects that the server's warnings concern; Ref alone if nil.
+	// About are the objects that the server's warnings concern; nil means Ref.
 	About []object.Ref
-	// Guarded requests are bound to a resource version: a conflict because it is no
-	// longer current is an answer.
+	// Guarded: the request is bound to a resource version, so a conflict because of that is an
+	// answer.
 	Guarded bool
-	// Creates makes an object that is there a conflict. After an attempt without an answer,
-	// that object may be the one that this request has created.
+	// Creates: an existing object is a conflict. After an attempt without an answer, this request
+	// may have created it.
 	Creates bool
-	// NewlyServed requests are about a kind that was not served a moment ago. If several
-	// API servers share the work, some may lag behind.
+	// NewlyServed: the kind was not served a moment ago, and one of several API servers may lag.
 	NewlyServed bool
 	// Quiet requests are internal: their warnings are not shown.
 	Quiet bool
-	// Bulk requests take as long as their data takes to move, so their time says nothing
-	// about the server.
+	// Bulk requests take as long as their data, so their time says nothing about the server.
 	Bulk bool
-	// Patience names what the time for retries is shared with: all requests of that name,
-	// until one of them is answered. A server that does not say what it serves is given up
-	// once, and not kind by kind. That time bounds silence as well, since these are questions
-	// that a server answers from its memory; other requests may have to wait for webhooks or
-	// for etcd, and a server that is well may take as long for them as it likes.
+	// Patience names the requests that share one time for retries, until one of them is answered: a
+	// server that does not say what it serves is given up once, and not kind by kind. The time
+	// bounds silence as well, since a server answers these requests from memory; other requests may
+	// wait for webhooks or etcd as long as the server is well.
 	Patience string
-	// Asked, if it is not nil, is closed once the answer is needed. Until then the request is a
-	// prefetch: it is not reported, and a failure waits until its result is needed.
+	// Asked, if not nil, is closed once the answer is needed. Until then the request is a prefetch:
+	// it is not reported, and a failure waits until its result is needed.
 	Asked <-chan struct{}
-	// wrote: it was sent to change something, and the server has not said that it
-	// did not.
+	// wrote: it was sent to change something, and the server has not said that it did not.
 	wrote *atomic.Bool
 }
 
@@ -65,7 +61,7 @@ func (r Request) ahead() bool {
 	}
 }
 
-// GroupPath returns where a group version is served.
+// GroupPath returns the path of a group version.
 func GroupPath(group, version string) []string {
 	if group == "" {
 		return []string{"/api", version}
@@ -73,7 +69,7 @@ func GroupPath(group, version string) []string {
 	return []string{"/apis", group, version}
 }
 
-// ResourcePath returns where objects of the kind are served.
+// ResourcePath returns the path of objects of the kind.
 func ResourcePath(kind object.Kind, namespace string, rest ...string) []string {
 	path := GroupPath(kind.GVK.Group, kind.GVK.Version)
 	if kind.Namespaced {
@@ -82,41 +78,40 @@ func ResourcePath(kind object.Kind, namespace string, rest ...string) []string {
 	return append(append(path, kind.Resource), rest...)
 }
 
-// Read sends a request and reads the whole answer. Unlike DoRaw, Stream decodes the
-// server's errors and passes on its warnings.
+// Read sends a request and reads the whole answer. Unlike DoRaw, Stream decodes the server's errors
+// and passes on its warnings.
 func Read(ctx context.Context, r *rest.Request) ([]byte, error) {
 	body, err := r.Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = body.Close() }() // It was read, or it failed before.
+	defer func() { _ = body.Close() }() // It was read, or failed before.
 	return io.ReadAll(body)
 }
 
-// firstPatience is how long requests wait for the connection that another one opens, before
-// each opens one for itself.
+// firstPatience is how long requests wait for the connection that another one opens before each
+// opens its own.
 const firstPatience = 2 * time.Second
 
-// Opening is the first connection of a run. All requests that are ready before it is there
-// wait for it: net/http would open a connection for each of them, with a handshake each,
-// and close all but one. The zero value waits for the first request to open it.
+// Opening is the first connection of a run. Requests that are ready earlier wait for it: net/http
+// would open a connection for each of them, with a handshake, and close all but one. The zero value
+// lets the first request open it.
 type Opening struct {
 	begun atomic.Bool
 	once  sync.Once
 	made  sync.Once
 	done  chan struct{}
 
-	// keep holds what client-go's cache made for the connection that was opened early. The
-	// cache holds it weakly: were it collected, requests would get a transport of their own,
-	// and open another connection.
+	// keep holds what client-go's cache made for the connection that was opened early. The cache
+	// holds it weakly: if it were collected, requests would get another transport and open another
+	// connection.
 	keep http.RoundTripper
 }
 
-// OpenEarly begins to open the connection that requests by this configuration will use, and sends
-// no request over it. It does so only where a connection is nothing but TCP and TLS with
-// credentials that are at hand: no proxy, no program that is run for a certificate. A failure does
-// not matter here: the first request will fail too, and that is reported. It returns whether it is
-// such a place.
+// OpenEarly begins to open the connection that requests with this configuration will use, without
+// sending a request. It returns false, and does nothing, unless a connection is only TCP and TLS
+// with credentials at hand: no proxy, no program for a certificate. A failure is ignored, because
+// the first request will report it.
 func (o *Opening) OpenEarly(config *rest.Config) bool {
 	cached, transport := direct(config)
 	req := unsent(config)
@@ -139,9 +134,9 @@ func (o *Opening) OpenEarly(config *rest.Config) bool {
 	return true
 }
 
-// open makes a transport open the connection for a request that cannot be sent, and keep it.
-// HTTP/2 keeps the connection of a request that fails. HTTP/1.1 closes it, but keeps one
-// whose request was given up before it was there.
+// open makes a transport open the connection for a request that cannot be sent, and keep it. HTTP/2
+// keeps the connection of a failed request. HTTP/1.1 closes it, but keeps one whose request was
+// cancelled before it was open.
 func open(transport *http.Transport, req *http.Request) {
 	ctx, giveUp := context.WithCancel(req.Context())
 	defer giveUp()
@@ -150,7 +145,7 @@ func open(transport *http.Transport, req *http.Request) {
 		TLSHandshakeDone: func(state tls.ConnectionState, err error) {
 			if err == nil && state.NegotiatedProtocol != "h2" {
 				giveUp()
-				<-given // The connection is there when this returns.
+				<-given // The connection is open when this returns.
 			}
 		},
 	})))
@@ -160,8 +155,8 @@ func open(transport *http.Transport, req *http.Request) {
 	}
 }
 
-// direct returns the transport that client-go uses for a configuration, and what is inside
-// it; nil if a connection takes more than TCP and TLS.
+// direct returns the transport that client-go uses for a configuration and the http.Transport
+// inside; nil if a connection takes more than TCP and TLS.
 func direct(config *rest.Config) (cached http.RoundTripper, inside *http.Transport) {
 	if config.Transport != nil || config.Dial != nil || config.Proxy != nil ||
 		config.ExecProvider != nil || config.AuthProvider != nil || os.Getenv("DISABLE_HTTP2") != "" {
@@ -182,9 +177,8 @@ func direct(config *rest.Config) (cached http.RoundTripper, inside *http.Transpo
 	return nil, nil
 }
 
-// unsent returns a request for which a transport opens a connection, and which it then
-// does not send, in HTTP/1.1 as in HTTP/2, since neither can have its path; nil if none can
-// be made, or if it would be sent in the clear.
+// unsent returns a request for which a transport opens a connection and that it then does not send:
+// its path is invalid in HTTP/1.1 and HTTP/2. It returns nil if it would be sent in the clear.
 func unsent(config *rest.Config) *http.Request {
 	url, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil || url.Scheme != "https" {
@@ -233,34 +227,31 @@ func (t *opened) wait(ctx context.Context) {
 	select {
 	case <-t.ended():
 	case <-patience.C:
-	case <-ctx.Done(): // The transport says so.
+	case <-ctx.Done(): // The transport reports it.
 	}
 }
 
 // WrappedRoundTripper gives apimachinery access to the inner transport.
 func (t *opened) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// Guard waits until a write may be sent, or returns why it may not. It is asked for each
-// write at the last moment: when the request has its turn and its credentials, and the
-// connection is next.
+// Guard waits until a write may be sent, or returns why it may not. It is called for each write at
+// the last moment: when the request has its slot and credentials.
 type Guard func(ctx context.Context) error
 
 type unguardedKey struct{}
 
-// Unguarded returns a context that bypasses the guard, for requests outside its
-// protection, such as those for the lock itself.
+// Unguarded returns a context that bypasses the guard, for requests of the lock itself.
 func Unguarded(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unguardedKey{}, true)
 }
 
 func isUnguarded(ctx context.Context) bool { return ctx.Value(unguardedKey{}) != nil }
 
-// refusedError says that a write was not sent: the guard refused it.
+// refusedError says that a write was not sent, because the guard refused it.
 type refusedError struct{ err error }
 
 func (e *refusedError) Error() string { return e.err.Error() }
 
-// Unwrap returns why.
 func (e *refusedError) Unwrap() error { return e.err }
 
 // guarded asks the guard about a write.
@@ -270,14 +261,14 @@ func (t *transport) guarded(req *http.Request) error {
 		return nil
 	}
 	err := t.guard(ctx)
-	if err == nil || ctx.Err() != nil { // It was waited for to the end of the request's time.
+	if err == nil || ctx.Err() != nil { // The request's time ended first.
 		return err
 	}
 	return &refusedError{err}
 }
 
-// isQuestion reports whether a request asks something by creating an object that the
-// server does not keep.
+// isQuestion reports whether a request creates an object that the server does not store, such as an
+// access review.
 func isQuestion(req *http.Request) bool {
 	return req.Method == http.MethodPost &&
 		(strings.Contains(req.URL.Path, "/apis/authorization.k8s.io/") || strings.Contains(req.URL.Path, "/apis/authentication.k8s.io/"))

@@ -19,10 +19,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Do sends one request by send, as often as it takes: when there is a slot for it, with
-// retries if the obstacle may pass, and after waiting if the server is away. The request
-// must be safe to repeat, because an answer that is lost may belong to a request that was
-// carried out.
+// Do sends one request by calling send, as often as needed: when there is a slot for it, with
+// retries if the obstacle may pass, and after waiting for an unreachable server. The request must
+// be safe to repeat, because a request whose answer was lost may have been carried out.
 func (s *Sender) Do(ctx context.Context, r Request, send func(context.Context) error) error {
 	r.wrote = new(atomic.Bool)
 	err := s.repeat(ctx, r, send)
@@ -35,13 +34,13 @@ func (s *Sender) Do(ctx context.Context, r Request, send func(context.Context) e
 func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Context) error) error {
 	var (
 		pauses = backoff()
-		spent  time.Duration // on trying again
-		failed *failure      // what the latest failure was
-		lost   bool          // a try may have been carried out
-		said   error         // what the server answered last
+		spent  time.Duration // on retries
+		failed *failure      // the latest kind of failure
+		lost   bool          // A try may have been carried out.
+		said   error         // the server's last answer
 	)
 	if r.ahead() && s.Narrow() {
-		if err := untilAsked(ctx, r); err != nil { // It would keep what is needed from being sent.
+		if err := untilAsked(ctx, r); err != nil { // It would delay what is needed.
 			return err
 		}
 	}
@@ -82,7 +81,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 			// A failure that outlasted the time concerns this request alone.
 			tell = tell || found.first || errors.Is(err, context.DeadlineExceeded)
 			err = CauseOf(err)
-			if found.wasAway { // That was not about this request.
+			if found.wasAway { // The cause was not this request.
 				spent, failures, pauses, said = 0, 0, backoff(), nil
 				continue
 			}
@@ -142,8 +141,7 @@ func untilAsked(ctx context.Context, r Request) error {
 	}
 }
 
-// try sends the request once, when it is its turn. asked is the pause that the
-// server asks for.
+// try sends the request once, when there is a slot. asked is the pause that the server asks for.
 func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) error) (asked, took time.Duration, err error) {
 	if s.slots.Acquire(ctx, 1) != nil {
 		return 0, 0, context.Cause(ctx)
@@ -209,8 +207,7 @@ func (s *Sender) missed(ctx context.Context, err error) (found, error) {
 	return s.availability.check(ctx, CauseOf(err))
 }
 
-// backoff is the pause before a request is tried again: growing, and never the
-// same for two requests that failed together.
+// backoff returns growing pauses between tries, which differ between requests that failed together.
 func backoff() wait.Backoff {
 	return wait.Backoff{
 		Duration: 100 * time.Millisecond,
@@ -221,13 +218,13 @@ func backoff() wait.Backoff {
 	}
 }
 
-// unanswered reports whether an error says no more than that no answer came.
+// unanswered reports whether an error says only that no answer came.
 func unanswered(err error) bool {
 	var unreachable interface{ Unreachable() bool }
 	return errors.As(err, &unreachable)
 }
 
-// gaveUp is the error of a request that failed until its time was over.
+// gaveUp returns the error of a request that failed until its time was over.
 func (s *Sender) gaveUp(err error, class Class) error {
 	switch status := StatusOf(err); {
 	case class == Lost:
@@ -241,17 +238,15 @@ func (s *Sender) gaveUp(err error, class Class) error {
 	}
 }
 
-// OfWebhook reports whether the server is well and refuses because a webhook that it has
-// to ask does not answer. This is the only case that is recognized by its text: the
-// Status is like that of any internal error.
+// OfWebhook reports whether the server is well and refuses because a webhook does not answer. Only
+// this case is recognized by its text: the Status is that of any internal error.
 func OfWebhook(err error) bool { return ofWebhook(StatusOf(err)) }
 
 func ofWebhook(s metav1.Status) bool {
 	return s.Reason == metav1.StatusReasonInternalError && strings.Contains(s.Message, "failed calling webhook \"")
 }
 
-// Once sends a request by send without retrying: for a diagnosis of a cluster, a missing
-// answer is an answer.
+// Once sends a request without retries: for the diagnosis of a cluster, a failure is an answer.
 func (s *Sender) Once(ctx context.Context, r Request, send func(context.Context) error) error {
 	_, _, err := s.try(ctx, r, send)
 	switch {
@@ -266,22 +261,21 @@ func (s *Sender) Once(ctx context.Context, r Request, send func(context.Context)
 	}
 }
 
-// failure is a way of failing: this kind, with this code of the server's; or all requests
-// that share one patience.
+// failure identifies a kind of failure: class and status code, or all requests with one Patience.
 type failure struct {
 	kind     schema.GroupVersionKind
 	code     int32
 	patience string
 }
 
-// retryBudget is the time that a run may spend on retries without any improvement. So a
-// thousand objects behind one dead webhook cost the time of one, and a server that is
-// busy now and then costs nothing.
+// retryBudget is the time that a run may spend on retries without any improvement. A thousand
+// objects behind one dead webhook cost the time of one, and a server that is busy now and then
+// costs nothing.
 type retryBudget struct {
 	limit time.Duration
 
 	mu sync.Mutex
-	// open holds the first and the latest failure, for each kind that has not passed.
+	// open holds the first and the latest failure of each kind that has not passed.
 	open map[failure]span
 }
 
@@ -291,11 +285,11 @@ func newRetryBudget(limit time.Duration) *retryBudget {
 	return &retryBudget{limit: limit, open: map[failure]span{}}
 }
 
-// spent returns how long a failure has lasted, through all requests that met it. One that was
-// not heard of for as long as the limit has passed.
+// spent returns how long a failure has lasted, over all requests that met it. One that no request
+// met for as long as the limit has passed.
 func (t *retryBudget) spent(what failure) time.Duration { return t.spentSince(what, time.Now()) }
 
-// spentSince is spent for a failure that has lasted since then at least.
+// spentSince is spent for a failure that has lasted at least since then.
 func (t *retryBudget) spentSince(what failure, since time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -309,15 +303,14 @@ func (t *retryBudget) spentSince(what failure, since time.Time) time.Duration {
 	return now.Sub(s.began)
 }
 
-// over records that retrying helped.
+// over records that a retry helped.
 func (t *retryBudget) over(what failure) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.open, what)
 }
 
-// attempt is one try of a request. The transport and the warnings find it in the
-// context.
+// attempt is one try of a request. The transport and the warnings find it in the context.
 type attempt struct {
 	// about are the objects that the request concerns.
 	about []object.Ref
@@ -325,21 +318,20 @@ type attempt struct {
 	quiet bool
 	// retryAfter is the delay that the server asks for; 0 for none.
 	retryAfter time.Duration
-	// said is how the server refused to say what it serves; nil if it did not.
+	// said is the Status with which the server refused to say what it serves; nil if it did not.
 	said *metav1.Status
-	// heard is when the request went out or something of its answer came in, in
-	// nanoseconds; 0 while it waits for credentials.
+	// heard is when the request was sent or a part of its answer came, in nanoseconds; 0 while it
+	// waits for credentials.
 	heard atomic.Int64
-	// wrote is set once a request was sent that changes the cluster; it may be nil.
+	// wrote is set once a request that changes the cluster was sent; it may be nil.
 	wrote *atomic.Bool
-	// unguarded: the guard of the run is not asked about it.
+	// unguarded: bypass the guard of the run.
 	unguarded bool
 }
 
 func (a *attempt) hear() { a.heard.Store(time.Now().UnixNano()) }
 
-// quietSince returns when something was last heard of the request, and whether
-// it was sent at all.
+// quietSince returns when the request was last heard of, and whether it was sent.
 func (a *attempt) quietSince() (since time.Time, sent bool) {
 	nanos := a.heard.Load()
 	return time.Unix(0, nanos), nanos != 0
@@ -351,8 +343,7 @@ func withAttempt(ctx context.Context, a *attempt) context.Context {
 	return context.WithValue(ctx, attemptKey{}, a)
 }
 
-// attemptOf returns the attempt that ctx belongs to, or an empty one for a request
-// without an attempt, so that callers need not check.
+// attemptOf returns the attempt of ctx, or an empty one if there is none.
 func attemptOf(ctx context.Context) *attempt {
 	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
 		return a
@@ -360,14 +351,13 @@ func attemptOf(ctx context.Context) *attempt {
 	return &attempt{}
 }
 
-// lastWord is how long a write that was sent may still take when the run is stopped:
-// nearly every write is answered by then, so the user need not wonder whether it was
-// carried out.
+// lastWord is how long a write in progress may still take when the run is stopped: nearly every
+// write is answered by then, so that the user knows its outcome.
 const lastWord = 3 * time.Second
 
-// toTheEnd returns a context for one try of a request. It ends with ctx, or lastWord
-// later if a request that changes the cluster has been sent by then: a run that is out of
-// time starts nothing, and finishes what is in progress. The context has to be released.
+// toTheEnd returns a context for one try of a request. It ends with ctx, or lastWord later if a
+// request that changes the cluster has been sent: a run that is out of time starts nothing, and
+// finishes what is in progress. The caller must release it.
 func toTheEnd(ctx context.Context, a *attempt) (context.Context, context.CancelFunc) {
 	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

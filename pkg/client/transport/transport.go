@@ -1,5 +1,5 @@
-// Package transport sends requests to an API server with retries, at a bounded width, waits for a
-// server that is away, classifies failures by type and reason, and checks each answer against its
+// Package transport sends requests to an API server with retries and limited concurrency, waits for
+// an unreachable server, classifies failures by type and reason, and checks each answer against its
 // request: a success is no proof (edge case 85). Start with [New] and [Sender.Do].
 package transport
 
@@ -25,9 +25,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// transport sits right above the connection, below authentication. It numbers requests,
-// and it disables client-go's own retries, which are silent and up to ten: [Sender.Do]
-// retries instead, and reports that to the user.
+// transport is directly above the connection, below authentication. It numbers requests and
+// disables client-go's own retries, of which there may be ten, all silent: [Sender.Do] retries
+// instead, and reports it.
 type transport struct {
 	next http.RoundTripper
 	run  string
@@ -35,17 +35,17 @@ type transport struct {
 	base  string
 	sent  *atomic.Int64
 	clock *Clock
-	// guard is asked before each write; nil if there is none.
+	// guard is called before each write; it may be nil.
 	guard Guard
 }
 
-// Origin is where the requests of a run come from.
+// Origin has what the requests of a run share.
 type Origin struct {
-	// Run begins the Audit-ID of each; empty leaves that to the server.
+	// Run begins the Audit-ID of each; empty leaves the id to the server.
 	Run string
-	// Sent counts them; nil counts those of one client by themselves.
+	// Sent counts them; nil counts those of each client.
 	Sent *atomic.Int64
-	// Guard decides whether a write may leave; nil lets all of them pass.
+	// Guard may refuse a write; nil refuses none.
 	Guard Guard
 	// Opening is the first connection; nil leaves it to the first request.
 	Opening *Opening
@@ -100,14 +100,14 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// isPage reports whether an answer is a web page in place of what was asked for: usually
-// a login page to which a proxy has redirected us. No API server sends one.
+// isPage reports whether an answer is a web page, usually a proxy's login page. No API server sends
+// one.
 func isPage(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err == nil && kind == "text/html" && resp.StatusCode < http.StatusMultipleChoices
 }
 
-// writes reports whether a request is to change something.
+// writes reports whether a request changes something.
 func writes(req *http.Request) bool {
 	switch req.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -121,7 +121,7 @@ func isDryRun(req *http.Request) bool { return req.URL.Query().Has("dryRun") }
 // WrappedRoundTripper gives apimachinery access to the inner transport.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// retryAfter reads both forms of the header (RFC 9110, 10.2.3).
+// retryAfter parses both forms of the header (RFC 9110, 10.2.3).
 func retryAfter(header string) time.Duration {
 	if seconds, err := strconv.Atoi(header); err == nil {
 		return max(0, time.Duration(seconds)*time.Second)
@@ -147,8 +147,8 @@ func (a *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// BasePath returns the prefix of every path on a server behind a gateway:
-// "/k8s/clusters/c-1", or "" if there is none. It has no slash at its end.
+// BasePath returns the prefix of every path on a server behind a gateway, such as
+// "/k8s/clusters/c-1", without a slash at its end; "" if there is none.
 func BasePath(config *rest.Config) string {
 	u, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -158,46 +158,42 @@ func BasePath(config *rest.Config) string {
 }
 
 const (
-	// MaxConcurrency is below the 100 streams that the API server allows on one
-	// HTTP/2 connection.
+	// MaxConcurrency is below the 100 streams that the API server allows on one HTTP/2 connection.
 	MaxConcurrency = 96
-	// narrow is how many requests may be in progress before many small ones take no longer
-	// than a large one.
+	// narrow is the concurrency below which many small requests take longer than a large one.
 	narrow = 12
-	// attemptLimit is how long one request may take if the user sets no limit
-	// (--request-timeout): twice the minute after which the API server itself ends a
-	// request, so it is exceeded only if no server is working on it.
+	// attemptLimit bounds one request without --request-timeout: twice the minute after which the
+	// API server itself ends a request, so that only a request without a server exceeds it.
 	attemptLimit = 2 * time.Minute
 )
 
 // Options of a Sender.
 type Options struct {
-	// Timeout is how long to keep trying while the server is away, or while it gives
-	// answers that may pass. 0 tries once.
+	// Timeout is how long to retry while the server is unreachable or fails in a way that may pass.
+	// 0 tries once.
 	Timeout time.Duration
-	// Outage is how long to do so, if that is longer, unless the server is well and only a
-	// webhook that it has to ask is not.
+	// Outage extends Timeout, unless the server is well and only a webhook that it calls is not.
 	Outage time.Duration
-	// Concurrency bounds the parallel requests; 0 means [MaxConcurrency].
+	// Concurrency bounds concurrent requests; 0 means [MaxConcurrency].
 	Concurrency int
 	// Telling is held while OnRetry or OnStall is called.
 	Telling *sync.Mutex
-	// OnRetry hears of requests that are tried again.
+	// OnRetry is called before a request is retried.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
-	// Credentials is the program that gives credentials without asking the user; empty for none.
-	// OnCredentials is called, repeatedly, while it has given none since then.
+	// Credentials is a credential program that does not ask the user; empty for none. OnCredentials
+	// is called, repeatedly, while it has given none since then.
 	Credentials   string
 	OnCredentials func(since time.Time)
-	// OnStall is called for silent requests; why says what is wrong with the server, nil if it
-	// is healthy.
+	// OnStall is called for silent requests; why says what is wrong with the server, nil if it is
+	// healthy.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
 }
 
-// Sender sends the requests of one run. It may be used from many goroutines.
+// Sender sends the requests of one run. It is safe for concurrent use.
 type Sender struct {
 	rest *rest.RESTClient
-	// timeout is how long to keep trying, hooks if only a webhook is at fault, attempt the bound
-	// on a single request; 0 if the configuration has one.
+	// timeout bounds retries, hooks does so if only a webhook is at fault, attempt bounds a single
+	// request; 0 if the configuration has a limit.
 	timeout, hooks, attempt time.Duration
 	onRetry                 func(object.Ref, error, time.Duration, time.Duration)
 	onStall                 func(object.Ref, time.Time, time.Duration, error)
@@ -206,7 +202,7 @@ type Sender struct {
 
 	availability *availability
 	budget       *retryBudget
-	// slots are for the requests in progress; concurrency is how many there are.
+	// slots limits the requests in progress to concurrency.
 	slots       *semaphore.Weighted
 	concurrency int
 }
@@ -256,12 +252,12 @@ func New(client *rest.RESTClient, o Options) *Sender {
 	return s
 }
 
-// Prepare returns the configuration of everything that a run sends, discovery
-// included. The clock learns from every answer.
+// Prepare returns the configuration for all requests of a run, including discovery. The clock
+// learns from every answer.
 func Prepare(config *rest.Config, from Origin, warnings *Warnings, clock *Clock) *rest.Config {
 	c := rest.CopyConfig(config)
-	// The server has priority and fairness (KEP-1040), and says when it is busy: a rate would
-	// only be a guess.
+	// The server has priority and fairness (KEP-1040) and says when it is busy; a client-side rate
+	// would be a guess.
 	c.QPS, c.RateLimiter = -1, nil
 	c.GroupVersion = nil
 	c.ContentType, c.AcceptContentTypes = "application/json", "application/json"
@@ -270,22 +266,22 @@ func Prepare(config *rest.Config, from Origin, warnings *Warnings, clock *Clock)
 	if from.Opening == nil {
 		from.Opening = &Opening{}
 	}
-	if config.Transport == nil { // else what opens connections is not ours
+	if config.Transport == nil { // else we do not open the connections
 		c.Wrap(from.Opening.wrap)
 	}
 	c.Wrap(newTransport(from, BasePath(config), clock))
 	return c
 }
 
-// Carry returns ctx as part of the attempt that the other context belongs to: for a
-// stream that outlives the request that opened it.
+// Carry returns ctx with the attempt of the other context, for a stream that outlives the request
+// that opened it.
 func Carry(ctx, attempt context.Context) context.Context {
 	return withAttempt(ctx, attemptOf(attempt))
 }
 
-// health asks whether the server is there. /readyz covers the steps of a start, such as
-// the roles by which other clients are admitted; a server that refuses us /readyz is
-// there as well. An answer other than ok does not come from an API server.
+// health asks whether the server is ready. /readyz covers the steps of a start, such as the roles
+// by which other clients are admitted; a server that refuses us /readyz is reachable as well. An
+// answer other than ok does not come from an API server.
 func (s *Sender) health(ctx context.Context) (health, error) {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(withAttempt(ctx, &attempt{}), patience)
@@ -304,11 +300,11 @@ func (s *Sender) health(ctx context.Context) (health, error) {
 	}
 }
 
-// Narrow reports whether the limit on concurrent requests is so low that many small ones take
-// longer than one large one.
+// Narrow reports whether the concurrency is so low that many small requests take longer than one
+// large one.
 func (s *Sender) Narrow() bool { return s.concurrency < narrow }
 
-// Ready asks the server whether it is ready to answer, and returns why not.
+// Ready asks the server whether it is ready, and returns why not.
 func (s *Sender) Ready(ctx context.Context) error {
 	if health, err := s.health(ctx); health != ready {
 		return err
@@ -316,23 +312,22 @@ func (s *Sender) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Clock has the API server's time: that of its answers' Date, which net/http writes into
-// every one of them. Times in a cluster's objects can be compared only with that. By the
-// clock of a laptop that is an hour off, every lease has expired, and each controller is
-// dead. The zero value is this machine's clock.
+// Clock is the API server's clock, from the Date of its answers. Times in a cluster's objects can
+// be compared only with that: by the clock of a laptop that is an hour fast, every Lease has
+// expired and each controller is dead. The zero value is this machine's clock.
 type Clock struct{ ahead atomic.Int64 }
 
-// tolerance is the difference that counts as none: a Date has whole seconds, and an
-// answer is in transit for a moment.
+// tolerance is the largest difference that counts as none: a Date has whole seconds, and an answer
+// takes a moment.
 const tolerance = 5 * time.Second
 
-// Now is the time of the server, or this machine's before the first answer.
+// Now returns the server's time; before the first answer, this machine's.
 func (c *Clock) Now() time.Time {
 	return time.Now().Add(time.Duration(c.ahead.Load()))
 }
 
-// hear records the Date of an answer to a request that was sent and answered at these
-// times by this machine's clock.
+// hear records the Date of an answer to a request that was sent and answered at these times of this
+// machine's clock.
 func (c *Clock) hear(header http.Header, sent, answered time.Time) {
 	date, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
@@ -345,8 +340,8 @@ func (c *Clock) hear(header http.Header, sent, answered time.Time) {
 	case end.Before(sent.Add(-tolerance)):
 		ahead = end.Sub(sent)
 	}
-	// The former offset stays unless it was wrong: two times from this clock have to be
-	// as far apart as they really are.
+	// Keep the former offset unless it was wrong: differences between two times of this clock must
+	// be right.
 	if known := time.Duration(c.ahead.Load()); (ahead - known).Abs() > tolerance {
 		c.ahead.Store(int64(ahead))
 	}

@@ -18,27 +18,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Warnings gives each warning of the server the object of its request. A handler
-// that remembers the object in a field would give it to whichever object asked
-// last (edge case 34).
+// Warnings links each warning of the server to the object of its request. A handler that keeps the
+// object in a field would name whichever object was requested last (edge case 34).
 type Warnings struct {
 	tell func(object.Ref, string)
 
 	telling *sync.Mutex // guards told, and serialises tell
 	told    map[object.Ref][]string
-	// deprecated holds the deprecations that an object was warned about, and by which
-	// server.
+	// deprecated holds the deprecations that were reported for an object, and by which server.
 	deprecated map[announced]bool
 }
 
-// announced is something that the webhook or the API server called deprecated.
+// announced is a deprecation that the webhook or the API server warned of.
 type announced struct {
 	ref     object.Ref
 	subject string
 	ours    bool
 }
 
-// miscWarning is the code of all warnings that the API server sends.
+// miscWarning is the code of all warnings from the API server.
 const miscWarning = 299
 
 // NewWarnings returns a handler that holds telling while it calls tell.
@@ -46,13 +44,13 @@ func NewWarnings(telling *sync.Mutex, tell func(object.Ref, string)) *Warnings {
 	return &Warnings{tell: tell, telling: telling, told: map[object.Ref][]string{}, deprecated: map[announced]bool{}}
 }
 
-// HandleWarningHeaderWithContext reports a warning, once for each object: a dry run and
-// the write after it return the same warning. A warning about a list concerns every
-// object that the list was read for, as if each had been read by itself.
+// HandleWarningHeaderWithContext reports a warning once for each object: a dry run and the write
+// after it return the same warning. A warning about a list concerns every object that the list was
+// read for.
 //
-// Our webhook's warnings are folded into these. We report ourselves what is taken from
-// others, with both values, and a write that takes is bound to the version that was read;
-// the API server also reports what is deprecated, in other words.
+// It drops warnings of our webhook that repeat others. We report takeovers ourselves, with both
+// values, and a write that takes is bound to the version that was read; the API server also reports
+// deprecations, in other words.
 func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
 	if w.tell == nil || code != miscWarning || text == "" {
 		return
@@ -77,18 +75,17 @@ func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	}
 }
 
-// repeats reports whether the webhook only names the object of what the API server has warned
-// of: its warnings come first, since the webhook is asked later.
+// repeats reports whether the webhook's warning only adds the object to one that the API server
+// sent before: its warnings come first.
 func (w *Warnings) repeats(ref object.Ref, text string) bool {
 	return len(w.told[ref]) > 0 && strings.HasPrefix(text, "deprecated, as the API server warns: ")
 }
 
-// known reports whether the other one of the API server and the webhook has warned about
-// the same in the object, and records which of them warned about what.
+// known reports whether the API server and the webhook have warned of the same in the object, and
+// records who warned of what.
 func (w *Warnings) known(ref object.Ref, text string, ours bool) bool {
 	for _, told := range w.told[ref] {
-		// A definition's author may word it in a way that cannot be known in advance: the
-		// webhook quotes that text.
+		// A CRD's author may choose any words, which the webhook quotes.
 		if strings.HasSuffix(text, ": "+told) || strings.HasSuffix(told, ": "+text) {
 			return true
 		}
@@ -101,10 +98,9 @@ func (w *Warnings) known(ref object.Ref, text string, ours bool) bool {
 	return w.deprecated[announced{ref, subject, !ours}]
 }
 
-// deprecatedIn returns what a text calls deprecated, the object's version or one of its
-// fields, in a form in which the API server's words and those of the webhook are equal;
-// empty if it calls nothing deprecated. A warning has no reason and no field: its text is
-// all there is.
+// deprecatedIn returns the version or field that a text calls deprecated, in one form for the API
+// server's and the webhook's words; empty if it calls nothing so. A warning has no reason and no
+// field besides its text.
 func deprecatedIn(ref object.Ref, text string) string {
 	if !strings.Contains(text, "deprecated") && !strings.Contains(text, "removed in") {
 		return ""
@@ -121,27 +117,25 @@ func deprecatedIn(ref object.Ref, text string) string {
 	return whichItem.ReplaceAllString(strings.ReplaceAll(subject, `"`, ""), "[]")
 }
 
-// whichItem is how a path says which item of a list is meant: by its position, or by
-// its key.
+// whichItem matches how a path selects an item of a list: by position or by key.
 var whichItem = regexp.MustCompile(`\[(\d+|[^\]]*=[^\]]*)\]`)
 
-// withoutName removes the object's name from a warning of the webhook, which adds it for
-// all clients; our reports name the object anyway.
+// withoutName removes the object's name from a warning of the webhook, which adds it for all
+// clients; our reports name the object anyway.
 func withoutName(ref object.Ref, text string) (rest string, ours bool) {
 	name := ref.GVK.Kind + "/" + cmp.Or(ref.Namespace, "-") + "/" + ref.Name
 	return strings.CutPrefix(text, name+": ")
 }
 
-// isTakeover reports whether the webhook says, after the object's name, that fields
-// were taken.
+// isTakeover reports whether the webhook says, after the object's name, that fields were taken.
 func isTakeover(text string) bool {
 	return strings.Contains(text, " taken from ") || strings.HasSuffix(text, " more taken")
 }
 
-// Catalogue checks an answer about what the server serves, at a path below the base; other
-// answers it leaves alone. client-go reads these, some through caches, and treats whatever
-// is missing as not served (edge case 85). Where it wants the text of an answer, it drops the
-// Status that came instead: refused is that one, nil if the server did not refuse.
+// Catalogue checks an answer about what the server serves, at a path below the base, and ignores
+// other answers. client-go reads these, some through caches, and treats whatever is missing as not
+// served (edge case 85). Where it reads only the text of an answer, it drops a Status that came
+// instead; refused is that Status, nil if there is none.
 func Catalogue(base, asked string, resp *http.Response) (refused *metav1.Status, err error) {
 	parts := strings.Split(strings.Trim(strings.TrimPrefix(asked, base), "/"), "/")
 	failed := resp.StatusCode >= http.StatusBadRequest
@@ -149,7 +143,7 @@ func Catalogue(base, asked string, resp *http.Response) (refused *metav1.Status,
 		return nil, nil
 	}
 	body, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close() // It was read, or it failed before.
+	_ = resp.Body.Close() // It was read, or failed before.
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -184,21 +178,21 @@ func isCatalogue(parts []string) bool {
 	return false
 }
 
-// claimsJSON reports whether the body of an answer can be checked. An answer without a
-// content type is read as JSON.
+// claimsJSON reports whether the body of an answer can be checked. Without a content type, it is
+// read as JSON.
 func claimsJSON(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err != nil || kind == "application/json" || kind == "text/plain"
 }
 
-// catalogue is what distinguishes the answers about what is served.
+// catalogue holds what distinguishes the answers about what is served.
 type catalogue struct {
 	Kind, APIVersion, Message, GroupVersion, GitVersion, OpenAPI string
 	Versions, Groups, Items                                      []json.RawMessage
 	Paths                                                        map[string]json.RawMessage
 }
 
-// isAt reports whether an answer is the one of a path. No server serves no groups at all.
+// isAt reports whether the answer belongs to the path. Every server serves some groups.
 func (c catalogue) isAt(parts []string) bool {
 	switch {
 	case parts[0] == "version":

@@ -10,7 +10,7 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// placeOf returns the place that an expression is; false if it is anything else.
+// placeOf returns the place that an expression selects; false if it is anything else.
 func placeOf(e ast.Expr) (Place, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -39,13 +39,13 @@ func placeOf(e ast.Expr) (Place, bool) {
 		case types.Int:
 			return p.Below(int64(step)), ok
 		}
-	default: // Anything else makes something new.
+	default: // Anything else makes a new value.
 	}
 	return Place{}, false
 }
 
-// children returns the expressions that an expression is made of, in the order in
-// which they stand; of a comprehension the range first.
+// children returns the subexpressions in the order in which they are written; of a comprehension
+// the range first.
 func children(e ast.Expr) []ast.Expr {
 	switch e.Kind() {
 	case ast.SelectKind:
@@ -86,7 +86,7 @@ func readsOf(e ast.Expr, variable string) Reads {
 		if e.Kind() == ast.ComprehensionKind {
 			c := e.AsComprehension()
 			if c.IterVar() == variable || c.IterVar2() == variable || c.AccuVar() == variable {
-				// A variable of the same name hides ours: no telling them apart here.
+				// A variable of the same name hides ours.
 				out.All = true
 				return
 			}
@@ -120,13 +120,13 @@ func written(e ast.Expr, info *ast.SourceInfo) string {
 	return strings.ReplaceAll(s, "\n", " ")
 }
 
-// Reads is what a condition reads of an object, beside what names its version.
+// Reads is what a condition reads from an object, besides what identifies its version.
 type Reads struct {
 	// All: everything.
 	All bool
 	// Paths are field names from the root, each including everything below it.
 	Paths [][]string
-	// SpecTimes: when the spec was last written, according to managed fields.
+	// SpecTimes: when the spec was last written, by managed fields.
 	SpecTimes bool
 }
 
@@ -148,8 +148,8 @@ func (r Reads) Below(name string) (inner Reads, found bool) {
 	return inner, found
 }
 
-// Of returns what is read of a value, sharing whatever is read whole. A map that is read in
-// part stays even if that part is missing.
+// Of returns the part of a value that is read, sharing whatever is read whole. A map that is read
+// in part stays even if that part is missing.
 func (r Reads) Of(v any) any {
 	m, ok := v.(map[string]any)
 	if r.All || !ok {
@@ -162,12 +162,12 @@ func (r Reads) Of(v any) any {
 	return out
 }
 
-// And returns what is read here or there.
+// And returns the union.
 func (r Reads) And(other Reads) Reads {
 	return Reads{All: r.All || other.All, Paths: append(slices.Clip(r.Paths), other.Paths...), SpecTimes: r.SpecTimes || other.SpecTimes}
 }
 
-// outermost returns the paths without those that are below another.
+// outermost returns the paths that are not below another.
 func outermost(paths [][]string) [][]string {
 	var out [][]string
 	for _, p := range paths {
@@ -180,8 +180,7 @@ func outermost(paths [][]string) [][]string {
 	return out
 }
 
-// keep copies what is at the path, as far as the object has it. No path may be
-// above another one that was kept before.
+// keep copies what is at the path, as far as it exists. No earlier path may be below it.
 func keep(out, obj map[string]any, path []string) {
 	v, ok := obj[path[0]]
 	if !ok {

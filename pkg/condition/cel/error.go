@@ -14,20 +14,19 @@ import (
 
 // Error says where and why an expression is wrong.
 type Error struct {
-	// Line and Column are the place, both from 1; zero where the whole is wrong.
+	// Line and Column are the place, from 1; zero if the whole is wrong.
 	Line, Column int
 	// Message is one line without the place.
 	Message string
-	// Meant is what was probably meant, such as the nearest name; may be empty.
+	// Meant is a suggestion, such as the nearest name; may be empty.
 	Meant string
-	// Advice is what to write where no name is near; may be empty.
+	// Advice is what to write if there is no suggestion; may be empty.
 	Advice string
 }
 
-// Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// first returns the first of what is wrong; the others mostly follow from it.
+// first returns the first fault; others mostly follow from it.
 func first(issues *cel.Issues) (*Error, *common.Error) {
 	all := issues.Errors()
 	if len(all) == 0 {
@@ -40,7 +39,7 @@ func first(issues *cel.Issues) (*Error, *common.Error) {
 	return &Error{Line: l.Line(), Column: l.Column() + 1, Message: text.OneLine(all[0].Message)}, all[0]
 }
 
-// syntaxError is about what is no CEL at all.
+// syntaxError is for a text that is no CEL.
 func syntaxError(typed string, issues *cel.Issues) *Error {
 	out, _ := first(issues)
 	// ANTLR lists every token that might have followed.
@@ -51,7 +50,7 @@ func syntaxError(typed string, issues *cel.Issues) *Error {
 	return out
 }
 
-// typeError is about what is CEL, but not about this kind, whose schema is root.
+// typeError is for CEL that does not fit this kind, whose schema is root.
 func typeError(typed, kind string, root *spec.Schema, parsed *ast.AST, issues *cel.Issues) *Error {
 	out, cause := first(issues)
 	found := locate(parsed.Expr(), cause.ExprID, scope{Self: root})
@@ -82,12 +81,12 @@ func typeError(typed, kind string, root *spec.Schema, parsed *ast.AST, issues *c
 				out.Meant = "self." + near
 			}
 		}
-	default: // CEL's own words say what is wrong.
+	default: // CEL's own words explain it.
 	}
 	return out
 }
 
-// notBoolean is about what has a value, but none that could be true.
+// notBoolean is for an expression with another type.
 func notBoolean(t *cel.Type) *Error {
 	out := &Error{
 		Message: fmt.Sprintf("it is %s, and a condition has to be true or false", article(t.String())),
@@ -106,8 +105,8 @@ func article(noun string) string {
 	return "a " + noun
 }
 
-// nameAfter returns how many characters after a place a field's name stands: CEL
-// points at the dot before it, or at the macro that it is in.
+// nameAfter returns how many characters after a place a field's name begins: CEL points at the dot
+// before it, or at its macro.
 func nameAfter(text string, l common.Location, name string) int {
 	lines := strings.Split(text, "\n")
 	if l.Line() < 1 || l.Line() > len(lines) {
@@ -124,8 +123,7 @@ func nameAfter(text string, l common.Location, name string) int {
 	return len([]rune(before)) + 1
 }
 
-// singleEquals reports whether there is an = outside of quotes that is no part of
-// an operator.
+// singleEquals reports whether there is an = outside of quotes that is no part of an operator.
 func singleEquals(text string) bool {
 	var quote byte
 	for i := 0; i < len(text); i++ {

@@ -17,32 +17,32 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// explanation is what is needed to tell how an expression came to its result.
+// explanation holds what is needed to explain the result of an expression.
 type explanation struct {
 	text  string
 	nodes map[int64]ast.Expr
-	// parts are the operands of the outermost &&; the whole where there is none.
+	// parts are the operands of the outermost &&; the whole if there is none.
 	parts []part
-	// derives tells that some of what is shown is made by evaluation.
+	// derives: some of the shown values are results of evaluation.
 	derives bool
 }
 
-// part is one of the things that all have to be true.
+// part is one of the operands that must all be true.
 type part struct {
 	id    int64
 	text  string
 	shown []shown
 }
 
-// shown is something in an expression of which a person wants to see the value: a
-// place in the object, or what is compared.
+// shown is a value in an expression that people want to see: a place in the object, or what is
+// compared.
 type shown struct {
 	text string
-	// at is where in the object it is; without steps, it is what evaluation made of
-	// the expression with this id.
+	// at is its place in the object; without steps, the value is the result of the expression with
+	// this id.
 	at Place
 	id int64
-	// brief leaves out lists and maps: what was made of them is shown as well.
+	// brief leaves out lists and maps, of which the result is shown.
 	brief bool
 	// fields are what is read of the items of a list.
 	fields Reads
@@ -62,7 +62,7 @@ func explain(checked *ast.AST) explanation {
 	return out
 }
 
-// conjuncts returns the parts of a && b && c.
+// conjuncts returns the operands of a && b && c.
 func conjuncts(e ast.Expr) []ast.Expr {
 	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operators.LogicalAnd {
 		return []ast.Expr{e}
@@ -74,7 +74,7 @@ func conjuncts(e ast.Expr) []ast.Expr {
 	return out
 }
 
-// collector goes through an expression in order of appearance.
+// collector collects values in order of appearance.
 type collector struct {
 	info  *ast.SourceInfo
 	shown []shown
@@ -100,7 +100,7 @@ func (c *collector) place(e ast.Expr, brief bool, fields Reads) (ok bool) {
 	return ok
 }
 
-// collect adds what e reads; brief as in shown.
+// collect adds what e reads; brief is as in shown.
 func (c *collector) collect(e ast.Expr, brief bool) {
 	if c.place(e, brief, Reads{All: true}) {
 		return
@@ -120,7 +120,7 @@ func (c *collector) collect(e ast.Expr, brief bool) {
 	}
 }
 
-// operand adds what is compared, if it is made of the object: size(self.items).
+// operand adds a compared value that is derived from the object: size(self.items).
 func (c *collector) operand(e ast.Expr) bool {
 	if e.Kind() != ast.CallKind && e.Kind() != ast.ComprehensionKind {
 		return false
@@ -134,8 +134,8 @@ func (c *collector) operand(e ast.Expr) bool {
 	return true
 }
 
-// comprehension adds what it goes through, cut down to what it looks at, and what
-// its body reads of the object itself.
+// comprehension adds the list of a macro, reduced to what the macro reads, and what its body reads
+// from the object itself.
 func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
 	element := e.IterVar()
 	if e.HasIterVar2() {
@@ -155,8 +155,7 @@ func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
 	}
 }
 
-// places adds the places in the object only: what else a loop computes has a value
-// for each turn.
+// places adds only places in the object: other values of a loop differ in each round.
 func (c *collector) places(e ast.Expr) {
 	if c.place(e, true, Reads{All: true}) {
 		return
@@ -176,7 +175,7 @@ func isComparison(function string) bool {
 	}
 }
 
-// cut leaves of the items of a list what the expression looks at.
+// cut reduces the items of a list to what the expression reads.
 func (s shown) cut(value any) any {
 	items, ok := value.([]any)
 	if !ok || s.fields.All || len(s.fields.Paths) == 0 {
@@ -189,7 +188,7 @@ func (s shown) cut(value any) any {
 	return out
 }
 
-// plain returns a value of CEL as one of JSON.
+// plain converts a CEL value to a JSON value.
 func plain(v ref.Val) (value any, absent bool) {
 	if optional, ok := v.(*types.Optional); ok {
 		if !optional.HasValue() {
@@ -203,7 +202,7 @@ func plain(v ref.Val) (value any, absent bool) {
 	return jsonOf(v.Value()), false
 }
 
-// jsonOf returns what CEL holds as JSON has it.
+// jsonOf converts what CEL holds to a JSON value.
 func jsonOf(v any) any {
 	switch v := v.(type) {
 	case nil, structpb.NullValue:
@@ -252,14 +251,13 @@ func listOf[T any](items []T) []any {
 	return out
 }
 
-// Message is an expression that makes a sentence of an object.
+// Message is an expression that makes a sentence from an object.
 type Message struct {
 	program cel.Program
 	Read    Reads
 }
 
-// CompileMessage returns what makes a sentence by an expression. A fault of the expression is an
-// *exprError.
+// CompileMessage compiles a message expression. A fault of the expression is an *Error.
 func (l *Language) CompileMessage(typed string) (*Message, error) {
 	env, _, err := l.environment(Reads{})
 	if err != nil {
@@ -283,7 +281,7 @@ func (l *Language) CompileMessage(typed string) (*Message, error) {
 	return &Message{program, readsOf(parsed.NativeRep().Expr(), Self)}, nil
 }
 
-// Say returns the sentence on one line; empty where the expression makes none.
+// Say returns the sentence on one line; empty if the expression makes none.
 func (m *Message) Say(ctx context.Context, obj map[string]any) string {
 	ctx, done := context.WithTimeout(ctx, longest)
 	defer done()

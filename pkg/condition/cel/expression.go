@@ -21,34 +21,31 @@ import (
 )
 
 const (
-	// maxCost bounds one evaluation, in the units of CEL, as the API server bounds the
-	// rules of a CRD (apiserver/pkg/apis/cel, PerCallLimit; ten times that, since only the
-	// user waits for it).
+	// maxCost bounds one evaluation, in CEL's units: ten times the API server's limit for the rules
+	// of a CRD (apiserver/pkg/apis/cel, PerCallLimit), since only the user waits for it.
 	maxCost = 10_000_000
-	// interruptEach is after how many rounds of a loop the context is asked, and
-	// longest how long one evaluation may take: loops in loops can cost little and
-	// take for ever.
+	// interruptEach is after how many rounds of a loop the context is checked, and longest how long
+	// one evaluation may take: nested loops can cost little and take for ever.
 	interruptEach = 100
 	longest       = 2 * time.Second
 )
 
-// Result is what an expression says of one object.
+// Result is the result of an expression on one object.
 type Result struct {
 	Met bool
 	// Reason is short and stable, Message one sentence for people.
 	Reason, Message string
-	// Values are what was read, in order of appearance. Those of Secrets are masked.
+	// Values are the values that were read, in order of appearance. Those of Secrets are masked.
 	Values []readiness.Value
-	// Err says why it could not be evaluated: neither met nor not.
+	// Err is why it could not be evaluated: neither met nor not.
 	Err error
 }
 
-// Expression evaluates CEL.
 type Expression struct {
 	gvk   schema.GroupVersionKind
 	shape *shape
 	Read  Reads
-	// program evaluates; tracking does the same again where it has to be explained.
+	// program evaluates; tracking evaluates again if the result has to be explained.
 	program, tracking cel.Program
 	longest           time.Duration
 	explanation
@@ -64,7 +61,7 @@ func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
 	ended = ended || err == nil
 	state := interpreter.NewEvalState()
 	if ended && (made != types.True || x.derives) {
-		_, details, _ := x.tracking.ContextEval(ctx, input) // As before, and what it saw.
+		_, details, _ := x.tracking.ContextEval(ctx, input) // The same evaluation, with intermediate values.
 		if seen := details.State(); seen != nil {
 			state = seen
 		}
@@ -83,7 +80,7 @@ func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
 	case celErr != nil && x.isAbsence(celErr, state):
 		return x.isAbsent(obj, state, celErr.NodeID())
 	case IsSecret(x.gvk):
-		// CEL may quote whatever the expression made of a value.
+		// CEL may quote any derived value.
 		err = errors.New("cannot evaluate the expression on this Secret (details withheld: they would reveal its values)")
 	case celErr != nil && errors.Is(celErr, noOverload()):
 		err = x.mismatch(celErr, state)
@@ -91,19 +88,19 @@ func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
 	return Result{Reason: "NotJudged", Message: text.OneLine(err.Error()), Err: err, Values: x.values(obj, state, x.parts)}
 }
 
-// isTooCostly reports whether an evaluation ended at the bound of its cost.
+// isTooCostly reports whether an evaluation exceeded its cost.
 func isTooCostly(err error) bool {
 	cancelled, ok := errors.AsType[interpreter.EvalCancelledError](err)
 	return ok && cancelled.Cause == interpreter.CostLimitExceeded
 }
 
-// noOverload is cel-go's error for operands of types that do not go together.
+// noOverload is cel-go's error for operands whose types do not fit.
 func noOverload() error {
 	err, _ := types.NoSuchOverloadErr().(*types.Err)
 	return errors.Unwrap(err)
 }
 
-// mismatch names the operands that do not go together, and what they are.
+// mismatch names the operands whose types do not fit.
 func (x *Expression) mismatch(celErr *types.Err, state interpreter.EvalState) error {
 	node, found := x.nodes[celErr.NodeID()]
 	if !found || node.Kind() != ast.CallKind {
@@ -135,8 +132,8 @@ func (x *Expression) mismatch(celErr *types.Err, state interpreter.EvalState) er
 	return errors.New("these types do not go together: " + strings.Join(said, ", "))
 }
 
-// isFalse says which of the parts of a && b is false, and shows what those read. Fields after them
-// may never have been read.
+// isFalse names the operand of a && b that is false, and shows what it read. Later operands may not
+// have been evaluated.
 func (x *Expression) isFalse(obj map[string]any, state interpreter.EvalState) Result {
 	var untrue []part
 	var texts []string
@@ -148,11 +145,11 @@ func (x *Expression) isFalse(obj map[string]any, state interpreter.EvalState) Re
 	return Result{Reason: "False", Message: "false: " + strings.Join(texts, ", "), Values: x.values(obj, state, untrue)}
 }
 
-// isAbsent names what evaluation ended at: of self.status.a, self.status if not
-// even that is there.
+// isAbsent names the field at which evaluation ended: of self.status.a, self.status if that is
+// missing.
 func (x *Expression) isAbsent(obj map[string]any, state interpreter.EvalState, at int64) Result {
 	out := Result{Reason: "Absent", Values: x.values(obj, state, x.parts)}
-	out.Message = "it reads an absent field: " + x.text // In an item of a list.
+	out.Message = "it reads an absent field: " + x.text // It is in an item of a list.
 	node := x.nodes[at]
 	if node.Kind() == ast.CallKind && node.AsCall().IsMemberFunction() { // self.?a.value()
 		node = node.AsCall().Target()
@@ -163,9 +160,7 @@ func (x *Expression) isAbsent(obj map[string]any, state interpreter.EvalState, a
 	return out
 }
 
-// isAbsence reports whether evaluation ended at something that is not there: at a
-// field or an index, by the error that says "nothing there", not "something else
-// there".
+// isAbsence reports whether evaluation ended at a missing field or index.
 func (x *Expression) isAbsence(err *types.Err, state interpreter.EvalState) bool {
 	node, found := x.nodes[err.NodeID()]
 	if !found {
@@ -186,20 +181,19 @@ func (x *Expression) isAbsence(err *types.Err, state interpreter.EvalState) bool
 				return ok && !optional.HasValue()
 			}
 		}
-	default: // Only what looks for something finds nothing.
+	default: // Only a lookup can find nothing.
 	}
 	return false
 }
 
-// isResolution tells cel-go's error for a missing key, field or index from all
-// others. Its type has no name outside of cel-go, but it alone among those below
-// a types.Err compares itself.
+// isResolution recognizes cel-go's error for a missing key, field or index. Its type is not
+// exported, but it is the only error below a types.Err that has an Is method.
 func isResolution(e *types.Err) bool {
 	_, ok := e.Unwrap().(interface{ Is(error) bool })
 	return ok
 }
 
-// values returns what parts of the expression have read, each thing once.
+// values returns what parts of the expression have read, without duplicates.
 func (x *Expression) values(obj map[string]any, state interpreter.EvalState, parts []part) []readiness.Value {
 	secret, visible := IsSecret(x.gvk), any(obj)
 	if secret {
@@ -231,7 +225,7 @@ func (x *Expression) values(obj map[string]any, state interpreter.EvalState, par
 	return out
 }
 
-// plan makes the programs. Only the second keeps what it saw, which costs memory.
+// plan makes the programs. Only the second keeps intermediate values, which costs memory.
 func (x *Expression) plan(env *cel.Env, checked *cel.Ast) error {
 	limits := limits(env)
 	var programErr, trackingErr error
@@ -250,7 +244,7 @@ func IsComposite(value any) bool {
 	}
 }
 
-// IsSecret reports whether the values of a kind are never shown.
+// IsSecret reports whether values of a kind are never shown.
 func IsSecret(gvk schema.GroupVersionKind) bool { return redact.IsSecret(object.Ref{GVK: gvk}) }
 
 // Masked returns a Secret without its values.

@@ -26,14 +26,14 @@ import (
 // Language is CEL for one kind.
 type Language struct {
 	GVK schema.GroupVersionKind
-	// root is the schema of the kind; nil where everything is dynamic.
+	// Schema is the schema of the kind; nil leaves everything untyped.
 	Schema *spec.Schema
-	// base is Kubernetes' environment. It costs some milliseconds, once a process,
-	// so it is made when the first expression is compiled.
+	// base is Kubernetes' environment. It takes some milliseconds, so it is made with the first
+	// expression.
 	base *cel.Env
 }
 
-// Compile returns the expression that an object is to fulfil. Errors are *exprError.
+// Compile compiles a condition. Errors are *Error.
 func (l *Language) Compile(typed string) (*Expression, error) {
 	parsed, issues := l.kubernetes().Parse(typed)
 	if issues.Err() != nil {
@@ -44,7 +44,7 @@ func (l *Language) Compile(typed string) (*Expression, error) {
 	if err != nil {
 		return nil, &Error{Message: text.OneLine(err.Error())}
 	}
-	// Parsed again: only where macros are tracked can parts be shown as written.
+	// Parse again: only with tracked macros can parts be shown as written.
 	if parsed, issues = env.Parse(typed); issues.Err() != nil {
 		return nil, syntaxError(typed, issues)
 	}
@@ -66,14 +66,13 @@ func (l *Language) Compile(typed string) (*Expression, error) {
 // kubernetes returns Kubernetes' environment.
 func (l *Language) kubernetes() *cel.Env {
 	if l.base == nil {
-		// It knows the language that Kubernetes accepts in stored expressions.
+		// Use the language that Kubernetes accepts in stored expressions.
 		l.base = environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
 	}
 	return l.base
 }
 
-// environment returns the environment in which self has the type of what is read
-// of it.
+// environment returns the environment in which self has the types of what the expression reads.
 func (l *Language) environment(r Reads) (*cel.Env, *shape, error) {
 	options := []cel.EnvOption{cel.EnableMacroCallTracking()}
 	if l.Schema == nil {
@@ -99,13 +98,13 @@ func (l *Language) environment(r Reads) (*cel.Env, *shape, error) {
 	return env, sh, err
 }
 
-// maxSize bounds what one call makes or compares, in bytes of text and items of lists. An
-// API server accepts objects of 1.5 MB.
+// maxSize bounds what one call makes or compares, in bytes of text and items of lists. An API
+// server accepts objects of 1.5 MB.
 const maxSize = 4 << 20
 
-// limits returns the options that bound an evaluation: by its cost, as the API server does,
-// and by the size of what each call makes. Cost alone is not enough: that of a call is known
-// when the call is done, and three calls of replace make gigabytes of one object.
+// limits returns the options that bound an evaluation: by its cost, as the API server does, and by
+// the size of what each call makes. Cost alone is not enough: that of a call is known afterwards,
+// and three calls of replace make gigabytes from one object.
 func limits(env *cel.Env) []cel.ProgramOption {
 	sizes, declared := sizes(), env.Functions()
 	decorate := func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
@@ -134,8 +133,8 @@ func limits(env *cel.Env) []cel.ProgramOption {
 	}
 }
 
-// implementation returns the function of a call: that of its overload, or else that which
-// chooses one by the types of the arguments.
+// implementation returns the function of a call: that of its overload, or else one that chooses by
+// the types of the arguments.
 func implementation(bindings []*functions.Overload, call interpreter.InterpretableCall) functions.FunctionOp {
 	switch call.Function() { // cel-go evaluates these without a binding.
 	case operators.Equals:
@@ -159,8 +158,8 @@ func implementation(bindings []*functions.Overload, call interpreter.Interpretab
 	return nil
 }
 
-// sizes holds the functions that can make, or walk through, many times what they are given,
-// with a bound of how much.
+// sizes returns the functions that can make or walk through many times what they are given, each
+// with a bound.
 func sizes() map[string]func(args []ref.Val) int {
 	sum := func(args []ref.Val) int { return weight(args[0], 0) + weight(args[1], 0) }
 	return map[string]func(args []ref.Val) int{
@@ -189,7 +188,7 @@ func sizes() map[string]func(args []ref.Val) int {
 	}
 }
 
-// length returns the bytes of a text, the items of a list or a map, or a number as it is.
+// length returns the bytes of a text, the items of a list or map, or a number itself.
 func length(v ref.Val) int {
 	switch v := v.(type) {
 	case types.String:
@@ -205,8 +204,8 @@ func length(v ref.Val) int {
 	return 1
 }
 
-// weight adds to n what a value holds, counted once for each place in which it stands, and
-// stops at [maxSize]: a value of a few bytes may hold another a million times.
+// weight adds the size of a value to n, counting each part at each place, and stops at [maxSize]: a
+// value of a few bytes may hold another a million times.
 func weight(v ref.Val, n int) int {
 	if n > maxSize {
 		return n

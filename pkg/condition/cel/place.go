@@ -15,8 +15,8 @@ import (
 // Self is the variable that holds the object.
 const Self = "self"
 
-// Place is where below a variable an expression looks, where it says so outright:
-// self.status.conditions[0]. A step is a string (a field), a key or an int64.
+// Place is a place below a variable that an expression names directly: self.status.conditions[0]. A
+// step is a string (a field), a key or an int64.
 type Place struct {
 	Variable string
 	Steps    []any
@@ -30,7 +30,7 @@ func (p Place) Below(step any) Place {
 	return Place{Variable: p.Variable, Steps: append(slices.Clip(p.Steps), step)}
 }
 
-// Names returns the names that lead as far as names lead.
+// Names returns the names with which the place begins.
 func (p Place) Names() []string {
 	var out []string
 	for _, step := range p.Steps {
@@ -43,8 +43,8 @@ func (p Place) Names() []string {
 			break
 		}
 		out = append(out, name)
-		// In an object the name may be written escaped, and which it is, the
-		// object tells: from here on everything is read.
+		// A name may be escaped in an object, and only the object shows which it is, so everything
+		// from here on is read.
 		if unescaped, ok := apiservercel.Unescape(name); ok && unescaped != name {
 			return out[:len(out)-1]
 		}
@@ -79,8 +79,7 @@ func (p Place) Find(value any) (any, bool) {
 	return value, value != nil
 }
 
-// Missing returns how far one gets on the way to the place: to the first thing that
-// is not there.
+// Missing returns the place of the first missing value on the way.
 func (p Place) Missing(value any) Place {
 	for i := range p.Steps {
 		outer := Place{Variable: p.Variable, Steps: p.Steps[:i+1]}
@@ -108,11 +107,10 @@ func (p Place) String() string {
 	return b.String()
 }
 
-// scope is the schema of each variable that an expression sees; nil where it is
-// dynamic.
+// scope holds the schema of each variable that an expression sees; nil if it is untyped.
 type scope map[string]*spec.Schema
 
-// sight is an expression and what it sees.
+// sight is an expression and its scope.
 type sight struct {
 	expr  ast.Expr
 	scope scope
@@ -148,8 +146,7 @@ func locate(e ast.Expr, id int64, sc scope) sight {
 	return sight{}
 }
 
-// schemaOf returns the schema of what an expression leads to; nil where that is
-// not known.
+// schemaOf returns the schema of an expression's value; nil if it is unknown.
 func (sc scope) schemaOf(e ast.Expr) *spec.Schema {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -166,13 +163,13 @@ func (sc scope) schemaOf(e ast.Expr) *spec.Schema {
 		if c := e.AsComprehension(); isFilter(c) {
 			return sc.schemaOf(c.IterRange())
 		}
-	default: // Nothing is known of what an expression makes.
+	default: // The value of any other expression is unknown.
 	}
 	return nil
 }
 
-// isFilter reports whether the comprehension is what the macro filter becomes:
-// CONDITION ? result + [element] : result.
+// isFilter reports whether the comprehension is an expanded filter macro: CONDITION ? result +
+// [element] : result.
 func isFilter(c ast.ComprehensionExpr) bool {
 	if step := c.LoopStep(); step.Kind() == ast.CallKind && step.AsCall().FunctionName() == operators.Conditional {
 		sum := step.AsCall().Args()[1]
@@ -185,7 +182,7 @@ func isFilter(c ast.ComprehensionExpr) bool {
 	return false
 }
 
-// elements returns the schema of what a list or a map holds.
+// elements returns the schema of the elements of a list or map.
 func (sc scope) elements(e ast.Expr) (element *spec.Schema, isMap bool) {
 	s := sc.schemaOf(e)
 	switch {

@@ -15,23 +15,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// shape is a schema as CEL sees it: typed as Kubernetes' own CEL types it, but
-// for what a schema leaves open (x-kubernetes-preserve-unknown-fields, embedded
-// objects, values of several types). Kubernetes hides that from expressions; here
-// it is dynamic, since an expression that waits has to reach it.
+// shape is a schema for CEL, typed as in Kubernetes' own CEL, except for what a schema leaves open
+// (x-kubernetes-preserve-unknown-fields, embedded objects, values of several types). Kubernetes
+// hides that from expressions; here it is dynamic, since a condition has to reach it.
 type shape struct {
 	*openapi.Schema
 	properties map[string]common.Schema
 	items      *shape
 	additional *shape
-	// dynamic tells that the schema does not say what there is.
+	// dynamic: the schema does not describe the value.
 	dynamic bool
-	// open tells that this or something below is dynamic.
+	// open: this or something below is dynamic.
 	open bool
 }
 
-// shapeOf prepares what is read of a schema: the rest of it is neither typed nor
-// seen, which keeps the types of a Deployment small.
+// shapeOf prepares the part of a schema that is read, which keeps the types of a Deployment small.
 func shapeOf(s *spec.Schema, r Reads) *shape {
 	sh := &shape{Schema: &openapi.Schema{Schema: s}}
 	if sh.dynamic = IsOpen(s); sh.dynamic {
@@ -55,20 +53,19 @@ func shapeOf(s *spec.Schema, r Reads) *shape {
 	return sh
 }
 
-// adopt notes that what lies below is open.
+// adopt marks s as open if what lies below is.
 func (s *shape) adopt(below *shape) *shape {
 	s.open = s.open || below.open
 	return below
 }
 
-// IsXIntOrString is how a type comes to be dynamic in Kubernetes' CEL.
+// IsXIntOrString makes a type dynamic in Kubernetes' CEL.
 func (s *shape) IsXIntOrString() bool { return s.dynamic || s.Schema.IsXIntOrString() }
 
-// Nullable is always true: null is a value that an object may hold, not a reason
-// to give up on it.
+// Nullable is always true: an object may hold null, which is no reason for an error.
 func (s *shape) Nullable() bool { return true }
 
-// Properties returns the shapes of what is read of an object.
+// Properties returns the shapes of the properties that are read.
 func (s *shape) Properties() map[string]common.Schema { return s.properties }
 
 // Items returns the shape of the items of a list.
@@ -93,8 +90,8 @@ func (s schemaOrBool) Schema() common.Schema { return s.shape }
 
 func (s schemaOrBool) Allows() bool { return true }
 
-// value returns the value for CEL: Kubernetes' own wherever the whole of it has a
-// schema, plain JSON where nothing has.
+// value converts a value for CEL: with Kubernetes' own types where a schema describes all of it,
+// else as plain JSON.
 func (s *shape) value(v any) ref.Val {
 	if s == nil || s.dynamic || v == nil {
 		return types.DefaultTypeAdapter.NativeToValue(v)
@@ -118,7 +115,7 @@ func (s *shape) value(v any) ref.Val {
 	return common.UnstructuredToVal(v, s)
 }
 
-// mapping is an object or a map of which some is open.
+// mapping converts an object or a map that is partly open.
 func (s *shape) mapping(v map[string]any) ref.Val {
 	out := make(map[string]any, len(v))
 	for name, below := range v {
@@ -139,7 +136,7 @@ func (s *shape) mapping(v map[string]any) ref.Val {
 	return types.NewStringInterfaceMap(deferredAdapter{}, out)
 }
 
-// deferred is a value that becomes one of CEL's when it is looked at.
+// deferred is a value that is converted when it is read.
 type deferred struct {
 	shape *shape
 	value any
@@ -147,7 +144,6 @@ type deferred struct {
 
 type deferredAdapter struct{}
 
-// NativeToValue implements types.Adapter.
 func (deferredAdapter) NativeToValue(v any) ref.Val {
 	if d, ok := v.(deferred); ok {
 		return d.shape.value(d.value)
@@ -169,8 +165,7 @@ func Below(s *spec.Schema, name string) *spec.Schema {
 	return nil
 }
 
-// IsOpen reports whether a schema leaves open what is in an object, or what there is
-// at all.
+// IsOpen reports whether a schema does not describe an object's contents or type.
 func IsOpen(s *spec.Schema) bool {
 	o := &openapi.Schema{Schema: s}
 	if o.IsXIntOrString() {
@@ -191,8 +186,8 @@ func IsOpen(s *spec.Schema) bool {
 	}
 }
 
-// HasNoStatus reports whether a kind is known to have no status. A schema that names
-// no fields at all, or lets every field pass, tells nothing.
+// HasNoStatus reports whether a kind certainly has no status. A schema without fields, or one that
+// allows every field, proves nothing.
 func HasNoStatus(s *spec.Schema) bool {
 	if s == nil || len(s.Properties) == 0 {
 		return false
@@ -204,11 +199,11 @@ func HasNoStatus(s *spec.Schema) bool {
 	return !has
 }
 
-// listed is how many names of a schema an error lists.
+// listed bounds the names of a schema in an error.
 const listed = 12
 
-// Meant proposes a field, or the one of that name one level deeper, such as below
-// status; where none is near, it lists what there is.
+// Meant suggests a similar field, or one of that name one level deeper, such as below status;
+// without one, it lists the fields.
 func Meant(where, name string, holder *spec.Schema) (meant, advice string) {
 	names := Names(holder)
 	if near := text.Nearest(name, names); near != "" {

@@ -128,7 +128,7 @@ func (r *Reader) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel 
 	return found, err
 }
 
-// options selects objects; both selectors of fields have to hold.
+// options selects objects by both field selectors.
 func options(sel object.Selection, selector string) metav1.ListOptions {
 	var all []string
 	for _, part := range []string{sel.Fields, selector} {

@@ -25,8 +25,7 @@ func isAccountOfAll(name string) bool {
 	return slices.Contains([]string{"default", "builder", "deployer", "pipeline"}, name)
 }
 
-// isFilledByOthers reports whether the object says that something else adds to its data,
-// or copies it.
+// isFilledByOthers reports whether something else adds to the object's data or copies it.
 func isFilledByOthers(u *unstructured.Unstructured) bool {
 	if diagnose.Text(u, "type") == string(corev1.SecretTypeServiceAccountToken) {
 		return true
@@ -44,10 +43,10 @@ func isFilledByOthers(u *unstructured.Unstructured) bool {
 	return len(u.GetOwnerReferences()) > 0
 }
 
-// mayBring reports whether another object of the set may cause the missing one to be
-// created: a custom resource, an argument of a program, an annotation, an Ingress, a role
-// or a ConfigMap names it, or a role gives the right to create it. The object that needs
-// it, and those that only refer to it in their Pods, do not count.
+// mayBring reports whether another object of the set may create the missing one: a custom resource,
+// a program's argument, an annotation, an Ingress, a role or a ConfigMap names it, or a role gives
+// the right to create it. The object that needs it, and objects that only refer to it in their
+// Pods, do not count.
 func (s *set) mayBring(ref object.Ref, by *Object) bool {
 	for i := range s.objects {
 		o := &s.objects[i]
@@ -88,8 +87,7 @@ func (s *set) brings(o *Object, ref object.Ref) bool {
 	return false
 }
 
-// fieldsOf returns everything that an object states apart from its metadata and its
-// status.
+// fieldsOf returns all fields of an object apart from metadata and status.
 func fieldsOf(u *unstructured.Unstructured) []any {
 	var fields []any
 	for name, field := range u.Object {
@@ -100,9 +98,9 @@ func fieldsOf(u *unstructured.Unstructured) []any {
 	return fields
 }
 
-// allows reports whether an object gives a program of the set one of the rights in the
-// namespace: it is a role that states the right, a role that is aggregated from others, or
-// a binding to a role outside the set, which may give any right.
+// allows reports whether an object gives a program of the set one of the rights in the namespace: a
+// role that states the right, an aggregated role, or a binding to a role outside the set, which may
+// give any right.
 func (s *set) allows(o *Object, namespace, resource string, verbs ...string) bool {
 	if o.After == nil || o.Ref.GVK.Group != "rbac.authorization.k8s.io" || o.Ref.Namespace != "" && o.Ref.Namespace != namespace {
 		return false
@@ -127,8 +125,8 @@ func (s *set) allows(o *Object, namespace, resource string, verbs ...string) boo
 	return false
 }
 
-// isUnknownRole reports whether a role is not part of the set, and not one of every
-// cluster's roles for reading or for components of Kubernetes.
+// isUnknownRole reports whether a role is neither part of the set nor one of every cluster's roles
+// for reading or for components of Kubernetes.
 func (s *set) isUnknownRole(kind, namespace, name string) bool {
 	if kind == "ClusterRole" {
 		namespace = ""
@@ -137,8 +135,8 @@ func (s *set) isUnknownRole(kind, namespace, name string) bool {
 		s.find(object.Ref{GVK: schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: kind}, Namespace: namespace, Name: name}) == nil
 }
 
-// says reports whether a program of the template gets the name in its command, arguments
-// or variables.
+// says reports whether a program of the template gets the name in its command, arguments or
+// variables.
 func (t template) says(name string) bool {
 	for _, c := range slices.Concat(t.spec.InitContainers, t.spec.Containers) {
 		for _, said := range slices.Concat(c.Command, c.Args) {

@@ -17,9 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Losses reports of each object of a set what it still needs of the objects that a prune
-// deletes, and the object that goes with one of them although it stays in the set. It asks
-// nothing.
+// Losses reports what each object of a set still needs of the objects that a prune deletes, and
+// objects that are deleted with one of them although they stay in the set. It sends no requests.
 func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.Remarked {
 	goes := map[object.Key]object.Ref{}
 	for _, ref := range pruned {
@@ -51,14 +50,13 @@ func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.R
 	return out
 }
 
-// dependency is an object that another one needs. with: the cluster deletes the other one with
-// it.
+// dependency is an object that another one needs. with: the cluster deletes the other one with it.
 type dependency struct {
 	need
 	with bool
 }
 
-// dependsOn returns what an object names that has to exist for it.
+// dependsOn returns the objects that an object needs.
 func dependsOn(of *Object) []dependency {
 	var all []dependency
 	add := func(gvk schema.GroupVersionKind, namespace, name, path string, with bool) {
@@ -123,13 +121,13 @@ func backends(u *unstructured.Unstructured) []string {
 }
 
 const (
-	// requests bounds what one run may ask. Anything beyond it is unknown, and gets no remark.
+	// requests bounds the requests of a run. Anything beyond it is unknown, and gets no remark.
 	requests = 60
-	// within bounds how long that may take.
+	// within bounds their duration.
 	within = 8 * time.Second
 )
 
-// Foresee returns what will not work in the set. With a nil reader it asks nothing. If ctx
+// Foresee returns what will not work in the set. With a nil reader it sends no requests. If ctx
 // ends, it returns what is known by then.
 func Foresee(ctx context.Context, reader diagnose.Reader, of Set) []event.Remarked {
 	if !slices.ContainsFunc(of.Objects, func(o Object) bool { return o.Changes && Concerns(o.Ref) }) {
@@ -182,15 +180,14 @@ func (k keysOnly) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return keys, err
 }
 
-// Kept is an object that did not change, with an image that may be outdated: its tag is
-// meant to be pushed again, and a node that has the image does not pull it.
+// Kept is an unchanged object with an image that may be outdated: its tag is pushed again and
+// again, and a node that has the image does not pull it.
 type Kept struct {
 	Ref   object.Ref
 	Image string
 }
 
-// KeptImage returns the image of an unchanged object that may be outdated; false if there
-// is none.
+// KeptImage returns the image of an unchanged object that may be outdated; false if there is none.
 func KeptImage(u *unstructured.Unstructured) (Kept, bool) {
 	t, ok := templateOf(u)
 	if kind := u.GetKind(); !ok || kind == "Pod" || kind == "Job" {
@@ -200,7 +197,7 @@ func KeptImage(u *unstructured.Unstructured) (Kept, bool) {
 		tag := tagOf(c.Image)
 		policy := c.ImagePullPolicy
 		if policy == "" && tag != "latest" {
-			policy = corev1.PullIfNotPresent // As the server fills it in.
+			policy = corev1.PullIfNotPresent // The server's default.
 		}
 		if isMoving(tag) && policy == corev1.PullIfNotPresent {
 			return Kept{object.RefOf(u), c.Image}, true
@@ -209,7 +206,7 @@ func KeptImage(u *unstructured.Unstructured) (Kept, bool) {
 	return Kept{}, false
 }
 
-// ImagesMayBeOld returns one remark about all of these.
+// ImagesMayBeOld returns one remark about all of them.
 func ImagesMayBeOld(kept []Kept) (event.Remarked, bool) {
 	if len(kept) == 0 {
 		return event.Remarked{}, false
@@ -237,8 +234,8 @@ func tagOf(image string) string {
 	return "latest"
 }
 
-// isMoving reports whether a tag is a word (main, dev, latest) or a snapshot, rather than
-// a version, a date or a commit.
+// isMoving reports whether a tag is a word (main, dev, latest) or a snapshot, rather than a
+// version, a date or a commit.
 func isMoving(tag string) bool {
 	return strings.Contains(strings.ToLower(tag), "snapshot") || tag != "" && !strings.ContainsAny(tag, "0123456789")
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// quotas reports Pods that a quota will not admit. It counts the least that is needed:
-// only containers, without what a LimitRange adds to them, after all objects of the set
-// have freed what they no longer need.
+// quotas reports Pods that a quota will not admit. It counts the least that is needed: only
+// containers, without what a LimitRange adds, after all objects of the set have freed what they no
+// longer need.
 func (v *view) quotas() []event.Remarked {
 	demands, order := map[string][]demand{}, []string{}
 	for _, o := range v.set.objects {
@@ -40,8 +40,7 @@ func (v *view) quotas() []event.Remarked {
 	return out
 }
 
-// quotasOf returns the quotas of a namespace. Those that are part of the set are as the
-// set states them.
+// quotasOf returns the quotas of a namespace. Quotas of the set are taken from the set.
 func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 	var all []*corev1.ResourceQuota
 	live, _ := v.List(diagnose.KindOf("v1", "ResourceQuota"), namespace)
@@ -67,18 +66,17 @@ func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 	return all
 }
 
-// balance is the effect of the demands on one resource of a quota.
+// balance is the effect of the demands on a resource of a quota.
 type balance struct {
-	// freed is what objects of the set will no longer need; taken is what others will need
-	// in addition.
+	// freed is what objects of the set will no longer need; taken is what others will need in
+	// addition.
 	freed, taken resource.Quantity
 }
 
-// exceeded returns a remark on the first object that, together with those before it,
-// exceeds the quota.
+// exceeded returns a remark on the first object that, with those before it, exceeds the quota.
 func (v *view) exceeded(q *corev1.ResourceQuota, demands []demand) []event.Remarked {
 	if v.set.prunes {
-		return nil // A prune makes room, and how much is unknown.
+		return nil // A prune frees an unknown amount.
 	}
 	for _, name := range sorted(q.Spec.Hard) {
 		changes := make([]resource.Quantity, len(demands))
@@ -125,7 +123,7 @@ func (v *view) exceeded(q *corev1.ResourceQuota, demands []demand) []event.Remar
 	return nil
 }
 
-// said describes how the other objects of the set affect what is left.
+// said describes how the set's other objects affect what is left.
 func (b balance) said() string {
 	said := ""
 	if !b.freed.IsZero() {
@@ -146,8 +144,8 @@ func sorted(list corev1.ResourceList) []corev1.ResourceName {
 	return names
 }
 
-// unstated reports containers that do not state a resource that the quota counts, and that
-// get no default for it in the namespace: their Pods are refused.
+// unstated reports containers without a resource that the quota counts and without a default for it
+// in the namespace: their Pods are refused.
 func (v *view) unstated(q *corev1.ResourceQuota, demands []demand) []event.Remarked {
 	for _, name := range sorted(q.Spec.Hard) {
 		what, limits, known := countedAs(name)
@@ -180,18 +178,17 @@ func states(c corev1.Container, what corev1.ResourceName, limits bool) bool {
 	return limit || request && !limits
 }
 
-// demand is the change in what an object needs of a quota.
+// demand is the change of an object's demand on a quota.
 type demand struct {
 	template
 	// old is the template as it was; nil for a new object, and if no Pods are replaced.
 	old           *template
 	before, after int64
-	// first is set if the new Pods come before the old ones go.
+	// first: new Pods start before old ones end.
 	first bool
 }
 
-// demandOf returns how a change affects what an object needs. It is false if it does not,
-// or if that is not known.
+// demandOf returns the change of an object's demand; false if there is none, or it is unknown.
 func demandOf(s *set, o Object) (demand, bool) {
 	if !o.Changes {
 		return demand{}, false
@@ -218,8 +215,8 @@ func demandOf(s *set, o Object) (demand, bool) {
 // makes reports whether new Pods are made.
 func (d demand) makes() bool { return d.after > d.before || d.old != nil && d.after > 0 }
 
-// podsOf returns how many Pods an object needs at once; 0 if it does not say. Those of a
-// Job can run one after another.
+// podsOf returns how many Pods an object needs at once; 0 if it does not say. Those of a Job may
+// run one after another.
 func podsOf(u *unstructured.Unstructured) int64 {
 	if u == nil {
 		return 0
@@ -247,8 +244,8 @@ func podsOf(u *unstructured.Unstructured) int64 {
 	return 0
 }
 
-// change returns how much more of a quota's resource the Pods will use; it is negative for
-// less, and false if it is not known.
+// change returns how much more of a quota's resource the Pods will use; negative for less, false if
+// unknown.
 func (d demand) change(name corev1.ResourceName) (resource.Quantity, bool) {
 	each, known := d.amount(name)
 	if !known {
@@ -266,7 +263,7 @@ func (d demand) change(name corev1.ResourceName) (resource.Quantity, bool) {
 	if !d.first || d.after == 0 {
 		return sum, true
 	}
-	rolling := times(each, max(1, d.after-d.before)) // The new one comes before an old one goes.
+	rolling := times(each, max(1, d.after-d.before)) // A new Pod starts before an old one ends.
 	rolling.Sub(times(was, max(0, d.before-d.after)))
 	if rolling.Cmp(sum) > 0 {
 		return rolling, true
@@ -280,7 +277,7 @@ func times(q resource.Quantity, n int64) resource.Quantity {
 	return product
 }
 
-// amount returns how much of a quota's resource one Pod uses; false if that is not known.
+// amount returns how much of a quota's resource one Pod uses; false if unknown.
 func (t template) amount(name corev1.ResourceName) (resource.Quantity, bool) {
 	if name == corev1.ResourcePods || name == "count/pods" {
 		return resource.MustParse("1"), true
@@ -302,8 +299,7 @@ func (t template) amount(name corev1.ResourceName) (resource.Quantity, bool) {
 	return sum, true
 }
 
-// countedAs returns the container's resource that a quota counts, and whether the quota
-// counts limits.
+// countedAs returns the container's resource that a quota counts, and whether it counts limits.
 func countedAs(name corev1.ResourceName) (what corev1.ResourceName, limits, known bool) {
 	if rest, ok := strings.CutPrefix(string(name), "requests."); ok && rest != "storage" {
 		return corev1.ResourceName(rest), false, true
@@ -314,8 +310,7 @@ func countedAs(name corev1.ResourceName) (what corev1.ResourceName, limits, know
 	return name, false, name == corev1.ResourceCPU || name == corev1.ResourceMemory
 }
 
-// needing returns the beginning of a message: how many Pods need how much, if all of it is
-// theirs.
+// needing returns the beginning of a message: how many Pods need how much.
 func (d demand) needing(name corev1.ResourceName, much resource.Quantity) string {
 	n := max(1, d.after-d.before)
 	if each, _ := d.amount(name); much.Cmp(times(each, n)) != 0 {
@@ -327,7 +322,7 @@ func (d demand) needing(name corev1.ResourceName, much resource.Quantity) string
 	return fmt.Sprintf("its %s need", text.Count(int(n), "new Pod"))
 }
 
-// resourcesPath returns the field that decides how much is needed.
+// resourcesPath returns the field that decides the demand.
 func (d demand) resourcesPath(name corev1.ResourceName) string {
 	if len(d.spec.Containers) == 1 && name != corev1.ResourcePods && name != "count/pods" {
 		return fmt.Sprintf("%s.containers[name=%q].resources", d.path, d.spec.Containers[0].Name)

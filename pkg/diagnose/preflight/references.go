@@ -23,8 +23,8 @@ type need struct {
 	path string
 }
 
-// references reports Secrets, ConfigMaps and claims that Pods need, that do not exist, and
-// that nothing in the set brings.
+// references reports missing Secrets, ConfigMaps and claims that Pods need and that nothing in the
+// set creates.
 func (v *view) references() []event.Remarked {
 	type lack struct {
 		ref object.Ref
@@ -59,7 +59,7 @@ func (v *view) references() []event.Remarked {
 	return out
 }
 
-// lacking reports a need of a template that will not be met.
+// lacking reports an unmet need of a template.
 func (v *view) lacking(t template, n need) (event.Remarked, bool) {
 	kind := n.ref.GVK.Kind
 	r := event.Remarked{Ref: t.of.Ref, Path: n.path}
@@ -84,7 +84,7 @@ func (v *view) lacking(t template, n need) (event.Remarked, bool) {
 		return r, false
 	}
 	keys, sure := v.keys(n.ref)
-	if _, has := keys[n.key]; !sure || has || len(keys) == 0 { // An empty one is there to be filled later.
+	if _, has := keys[n.key]; !sure || has || len(keys) == 0 { // An empty one is filled later.
 		return r, false
 	}
 	r.Code = kind + "KeyMissing"
@@ -224,9 +224,8 @@ func (v *view) accounts() []event.Remarked {
 	return out
 }
 
-// pullSecrets reports Pods none of whose pull Secrets exists, if an image is from a
-// private registry. A public one is pulled from without a Secret, so no remark is made
-// there.
+// pullSecrets reports Pods whose pull Secrets are all missing, if an image is from a private
+// registry. Public registries need no Secret.
 func (v *view) pullSecrets() []event.Remarked {
 	var out []event.Remarked
 	told := map[object.Key]bool{}
@@ -269,8 +268,8 @@ func (v *view) accountPulls(t template) bool {
 	return !sure || len(diagnose.Items(u, "imagePullSecrets")) > 0
 }
 
-// privateRegistry returns the first registry of the Pod's images that is not known to be
-// public; empty if there is none.
+// privateRegistry returns the first registry of the Pod's images that may be private; empty if
+// there is none.
 func privateRegistry(spec *corev1.PodSpec) string {
 	for _, c := range spec.Containers {
 		host, _, named := strings.Cut(c.Image, "/")

@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// budgets reports PodDisruptionBudgets that allow no eviction even if all Pods are
-// healthy: nodes with such Pods cannot be drained.
+// budgets reports PodDisruptionBudgets that allow no eviction even if all Pods are healthy, so that
+// nodes with such Pods cannot be drained.
 func (v *view) budgets() []event.Remarked {
 	var out []event.Remarked
 	for _, o := range v.set.objects {
@@ -47,7 +47,7 @@ func isBudget(ref object.Ref) bool {
 	return ref.GVK.Group == "policy" && ref.GVK.Version == "v1" && ref.GVK.Kind == "PodDisruptionBudget"
 }
 
-// scaled returns the namespaces in which an object gets fewer Pods than before, or is new.
+// scaled returns the namespaces with an object that is new or gets fewer Pods.
 func (v *view) scaled() []string {
 	var all []string
 	for namespace, templates := range v.set.templates {
@@ -61,13 +61,13 @@ func (v *view) scaled() []string {
 	return sortedTexts(all)
 }
 
-// comesToHaveFewer reports whether an object gets fewer Pods than before, or is new.
+// comesToHaveFewer reports whether an object is new or gets fewer Pods.
 func comesToHaveFewer(o *Object) bool {
 	return o.Changes && podsOf(o.After) > 0 && (o.Before == nil || podsOf(o.After) < podsOf(o.Before))
 }
 
-// budget reports on one budget. Scaled is set if the budget stays as it is, and what it
-// selects changes.
+// budget reports on one budget. scaled: the budget stays as it is, and the Pods that it selects
+// change.
 func (v *view) budget(ref object.Ref, b *policyv1.PodDisruptionBudget, scaled bool) []event.Remarked {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil || b.Spec.Selector == nil {
@@ -114,8 +114,8 @@ func blocked(ref object.Ref, path, said string) event.Remarked {
 	}
 }
 
-// selected returns how many Pods a selector matches, and whose they are. This is known
-// only if all belong to one workload of the set that nothing else scales.
+// selected returns how many Pods a selector matches, and their workload. Both are known only if all
+// belong to one workload of the set that nothing else scales.
 func (v *view) selected(namespace string, selector labels.Selector) (int64, *Object, bool) {
 	var of *Object
 	for _, t := range v.set.templates[namespace] {
@@ -133,8 +133,8 @@ func (v *view) selected(namespace string, selector labels.Selector) (int64, *Obj
 	return podsOf(of.After), of, true
 }
 
-// isAlone reports whether it is known that the selector matches no Pods of another
-// Deployment or StatefulSet in the cluster.
+// isAlone reports whether the selector certainly matches no Pods of another Deployment or
+// StatefulSet in the cluster.
 func (v *view) isAlone(of *Object, selector labels.Selector) bool {
 	for _, kind := range []string{"Deployment", "StatefulSet"} {
 		live, sure := v.List(diagnose.KindOf("apps/v1", kind), of.Ref.Namespace)
@@ -151,14 +151,14 @@ func (v *view) isAlone(of *Object, selector labels.Selector) bool {
 	return true
 }
 
-// othersHave reports whether the selector may match Pods in the cluster that are not the
-// object's: a budget counts these too.
+// othersHave reports whether the selector may match Pods in the cluster that are not the object's,
+// which a budget counts too.
 func (v *view) othersHave(of *Object, selector labels.Selector) bool {
 	pods, sure := v.podsBy(of.Ref.Namespace, selector)
 	return !sure || slices.ContainsFunc(pods, func(u *unstructured.Unstructured) bool { return !isOf(u, []template{{of: of}}) })
 }
 
-// mayScale reports whether something may scale the object: it does, or this is not known.
+// mayScale reports whether something scales the object, or may.
 func (v *view) mayScale(of *Object) bool {
 	gvk := schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
 	live, sure := v.List(gvk, of.Ref.Namespace)
@@ -181,9 +181,9 @@ func targets(scaler *unstructured.Unstructured, ref object.Ref) bool {
 		diagnose.Text(scaler, "spec", "scaleTargetRef", "kind") == ref.GVK.Kind
 }
 
-// replicas reports workloads that an autoscaler scales and that fall to the server's default,
-// one: mostly the manifest no longer states the replicas, as every page on autoscaling advises,
-// and whoever applied them before still owns them.
+// replicas reports workloads with an autoscaler that fall to the server's default, one replica:
+// mostly the manifest no longer states the replicas, as every page on autoscaling advises, and
+// whoever applied them before still owns them.
 func (v *view) replicas() []event.Remarked {
 	var out []event.Remarked
 	for i := range v.set.objects {
@@ -204,13 +204,13 @@ func (v *view) replicas() []event.Remarked {
 	return out
 }
 
-// give is the command that leaves a field to the controllers that scale.
+// give returns the command that leaves a field to the controllers that scale.
 func give(o *Object, path string) string {
 	return command.Kubectl("k8sconnect", "give") + " " + o.Ref.Resource() + " " + path + " -n " + o.Ref.Namespace + " --to=kube-controller-manager"
 }
 
-// scaler returns the name of a HorizontalPodAutoscaler, of the set or known to be in the
-// cluster, that scales the object.
+// scaler returns the name of a HorizontalPodAutoscaler, in the set or in the cluster, that scales
+// the object.
 func (v *view) scaler(of *Object) string {
 	gvk := schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
 	live, _ := v.List(gvk, of.Ref.Namespace)

@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// services reports Services behind which there will be no Pod, or none with the port. A
-// Service that does not change is examined if Pods of its namespace change.
+// services reports Services that will have no Pod, or no Pod with the port. It examines an
+// unchanged Service if Pods of its namespace change.
 func (v *view) services() []event.Remarked {
 	var out []event.Remarked
 	for i := range v.set.objects {
@@ -176,8 +176,8 @@ func ports(templates []template) []string {
 	return names
 }
 
-// isOf reports whether a Pod of the cluster belongs to one of the templates, so that it is
-// replaced or has the same ports.
+// isOf reports whether a Pod of the cluster belongs to one of the templates, which will replace it
+// or has the same ports.
 func isOf(pod *unstructured.Unstructured, templates []template) bool {
 	owner := pod.GetOwnerReferences()
 	for _, t := range templates {
@@ -211,10 +211,10 @@ func sortedTexts(texts []string) []string {
 	return texts
 }
 
-// variables reports each $(NAME) where Kubernetes would insert a value, but no variable
-// has that name: the program gets the text as it is. It makes no remark if the container's
-// variables are not all known (envFrom, those of Services, what webhooks add), or if the
-// text may be a shell command or meant for another program.
+// variables reports each $(NAME) that Kubernetes would replace if a variable had that name: the
+// program gets the text unchanged. It makes no remark if some variables of the container are
+// unknown (envFrom, those of Services, what webhooks add), or if the text may be a shell command or
+// meant for another program.
 func variables(s *set) []event.Remarked {
 	var out []event.Remarked
 	for _, t := range s.fresh() {
@@ -279,8 +279,7 @@ func downward(name string) string {
 	return ""
 }
 
-// undefined returns the names to which a text refers and that the container does not
-// define.
+// undefined returns the names in a text that the container does not define.
 func undefined(c corev1.Container, said string) []string {
 	if strings.Contains(said, "\n") {
 		return nil // A script, with a syntax of its own.

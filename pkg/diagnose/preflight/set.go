@@ -16,19 +16,19 @@ import (
 // Object is one object of a set.
 type Object struct {
 	Ref object.Ref
-	// Changes reports whether it is created or changed.
+	// Changes: it is created or changed.
 	Changes bool
-	// Before is the object as it is; nil if it does not exist, or does not change.
+	// Before is the live object; nil if it does not exist, or does not change.
 	Before *unstructured.Unstructured
-	// After is the object as it would be. If that is not known, it is the manifest, which
-	// may leave out what others own.
+	// After is the object as it would be; if that is unknown, the manifest, which lacks fields of
+	// others.
 	After *unstructured.Unstructured
 }
 
 // Set are the objects of a run, in its order.
 type Set struct {
 	Objects []Object
-	// Prunes is set if the run deletes objects that are no longer part of the set.
+	// Prunes: the run deletes members that left the set.
 	Prunes bool
 }
 
@@ -60,13 +60,13 @@ func HasData(ref object.Ref) bool {
 	return ref.GVK.Group == "" && (ref.GVK.Kind == "Secret" || ref.GVK.Kind == "ConfigMap")
 }
 
-// set is what is known about the objects without asking.
+// set is what is known about the objects without a request.
 type set struct {
 	objects []Object
 	index   map[object.Key]*Object
 	// templates are the templates of Pods by namespace, in the order of the set.
 	templates map[string][]template
-	// prunes is set if objects that are no longer part of the set are deleted.
+	// prunes: members that left the set are deleted.
 	prunes bool
 }
 
@@ -189,8 +189,8 @@ type view struct {
 	set *set
 }
 
-// exists reports whether an object is in the set or in the cluster; sure is false if that
-// is not known.
+// exists reports whether an object is in the set or in the cluster; sure is false if that is
+// unknown.
 func (v *view) exists(ref object.Ref) (there, sure bool) {
 	if v.set.find(ref) != nil {
 		return true, true
@@ -198,7 +198,7 @@ func (v *view) exists(ref object.Ref) (there, sure bool) {
 	return v.Exists(ref)
 }
 
-// others says how many objects are concerned besides the one that is named.
+// others says how many objects are affected besides the named one.
 func others(n int, noun, also string) string {
 	switch n {
 	case 0:
@@ -226,8 +226,7 @@ func of(is bool) truth {
 	return no
 }
 
-// counts reports whether a quota counts the Pods of a demand: those to which all its scopes
-// apply.
+// counts reports whether a quota counts the Pods of a demand: all its scopes have to match.
 func (v *view) counts(q *corev1.ResourceQuota, d demand) truth {
 	all := yes
 	for _, scope := range q.Spec.Scopes {

@@ -43,7 +43,7 @@ func (v *view) volumes() []event.Remarked {
 	return out
 }
 
-// contends fills in the remark if Pods of the Deployment will compete for the volume.
+// contends completes the remark if Pods of the Deployment compete for the volume.
 func (v *view) contends(r *event.Remarked, t template, d *appsv1.Deployment, claim string, mode corev1.PersistentVolumeAccessMode) bool {
 	if mode == corev1.ReadWriteOncePod && replicas(d.Spec.Replicas) > 1 {
 		r.Code, r.Path = "VolumeInUse", ".spec.replicas"
@@ -83,8 +83,7 @@ func holds(d *appsv1.Deployment, claim string) bool {
 	return false
 }
 
-// exclusiveMode returns the access mode of a claim if it is for one node or one Pod, and ""
-// otherwise.
+// exclusiveMode returns the access mode of a claim if it is for one node or one Pod; "" otherwise.
 func (v *view) exclusiveMode(namespace, claim string) corev1.PersistentVolumeAccessMode {
 	ref := diagnose.RefOf("v1", "PersistentVolumeClaim", namespace, claim)
 	var u *unstructured.Unstructured
@@ -129,11 +128,11 @@ func replicas(stated *int32) int {
 	return int(*stated)
 }
 
-// This file knows what others add between a template and a running Pod: controllers make
-// claims and set labels, webhooks add containers and variables. No manifest states it.
+// The rest of this file knows what others add between a template and a running Pod, which no
+// manifest states: controllers make claims and set labels, webhooks add containers and variables.
 
-// makesClaim reports whether a claim may be made by the controller of a StatefulSet or of an
-// ephemeral volume, in the set or in the cluster.
+// makesClaim reports whether the controller of a StatefulSet or of an ephemeral volume, in the set
+// or in the cluster, may make a claim.
 func (v *view) makesClaim(ref object.Ref) bool {
 	for _, t := range v.set.templates[ref.Namespace] {
 		if claimsOf(t.of.After, t.spec, ref.Name) {
@@ -147,8 +146,8 @@ func (v *view) makesClaim(ref object.Ref) bool {
 	})
 }
 
-// claimsOf reports whether a claim that is made for a workload's Pods, or for a Pod, can
-// have the name.
+// claimsOf reports whether a claim that is made for a workload's Pods, or for a Pod, can have the
+// name.
 func claimsOf(u *unstructured.Unstructured, spec *corev1.PodSpec, name string) bool {
 	for _, claim := range ownClaims(u) {
 		rest, ok := strings.CutPrefix(name, claim+"-"+u.GetName()+"-")
@@ -183,9 +182,8 @@ func setByControllers() []string {
 	}
 }
 
-// maySelect reports whether a selector matches Pods of the template, or may match them
-// once they run: a controller sets labels of its own, and a program that may write Pods
-// labels its leader.
+// maySelect reports whether a selector matches Pods of the template, or may match them once they
+// run: a controller sets labels of its own, and a program that may write Pods labels its leader.
 func (s *set) maySelect(selector map[string]string, t template) bool {
 	if labels.SelectorFromSet(selector).Matches(labels.Set(t.labels)) {
 		return true
@@ -237,22 +235,20 @@ func isInjectedPort(name string) bool {
 	return slices.ContainsFunc([]string{"envoy", "istio", "linkerd", "dapr", "kuma", "consul", "proxy"}, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// hasCredentials reports whether nodes commonly have credentials of their own for a
-// registry, as they have for a cloud's.
+// hasCredentials reports whether nodes commonly have their own credentials for a registry, as for a
+// cloud's.
 func hasCredentials(registry string) bool {
 	return slices.ContainsFunc([]string{".amazonaws.com", ".amazonaws.com.cn", ".gcr.io", ".pkg.dev", ".azurecr.io", ".azurecr.cn", ".azurecr.us", ".aliyuncs.com", ".ocir.io", ".icr.io"},
 		func(suffix string) bool { return strings.HasSuffix(registry, suffix) })
 }
 
-// noDefaults reports whether it is known that no LimitRange fills in what containers do
-// not state.
+// noDefaults reports whether certainly no LimitRange fills in missing resources.
 func (v *view) noDefaults(namespace string) bool {
 	ranges, sure := v.List(diagnose.KindOf("v1", "LimitRange"), namespace)
 	return sure && len(ranges) == 0 && len(v.set.of("", "LimitRange", namespace)) == 0
 }
 
-// mayResize reports whether something may change what the Pods request as they are
-// created: it does, or this is not known.
+// mayResize reports whether something changes, or may change, the Pods' requests at their creation.
 func (v *view) mayResize(t template) bool {
 	gvk := schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
 	live, sure := v.List(gvk, t.of.Ref.Namespace)

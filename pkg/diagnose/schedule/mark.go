@@ -14,11 +14,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Marks are what an object was like so far. Flapping is not progress, so only a state never seen
+// Marks are the states of an object so far. Flapping is not progress: only a state never seen
 // before is a move.
 type Marks struct{ seen []uint64 } // mostly a few, of very many objects
 
-// Moved reports whether an object is as it never was before, and remembers that.
+// Moved reports whether the object's state is new, and remembers it.
 func (m *Marks) Moved(u *unstructured.Unstructured) bool {
 	mark := markOf(u)
 	if slices.Contains(m.seen, mark) {
@@ -28,8 +28,8 @@ func (m *Marks) Moved(u *unstructured.Unstructured) bool {
 	return true
 }
 
-// counted are the numbers in a status that show progress. Counts of failures and restarts do not:
-// they grow while the object hangs.
+// counted returns the numbers in a status that show progress. Counts of failures and restarts do
+// not: they grow while the object is stuck.
 func counted() []string {
 	return []string{
 		"observedGeneration", "replicas", "readyReplicas", "updatedReplicas", "availableReplicas", "currentReplicas", // of workloads
@@ -38,8 +38,8 @@ func counted() []string {
 	}
 }
 
-// markOf sums up what moves in an object that gets on, and stands still in one that
-// hangs. Messages and times are no part of it: some controllers write the time of day.
+// markOf summarizes the part of an object that changes while it makes progress and stands still
+// while it is stuck. Messages and times do not count: some controllers write the time of day.
 func markOf(u *unstructured.Unstructured) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, u.GetUID(), u.GetGeneration(), u.GetDeletionTimestamp() != nil, u.GetFinalizers())
@@ -69,7 +69,7 @@ func markOf(u *unstructured.Unstructured) uint64 {
 	return h.Sum64()
 }
 
-// containerMark is what a container of a Pod does.
+// containerMark returns the state of a Pod's container.
 func containerMark(status any) string {
 	s, _ := status.(map[string]any)
 	said := []string{fmt.Sprint(s["name"], s["ready"], s["started"])}
@@ -82,12 +82,12 @@ func containerMark(status any) string {
 	return strings.Join(said, " ")
 }
 
-// Told is what was said last of why an object hangs. The zero value: nothing yet.
+// Told is the last explanation that was reported. The zero value: none yet.
 type Told struct{ text string }
 
-// News reports whether an explanation says what was not told before it, and takes it for
-// told. One that says nothing is no news. Codes and what blocks tell one from another;
-// numbers in a message may change all the time.
+// News reports whether an explanation is news, and records it as reported. An empty explanation is
+// not news. Codes and blocking objects distinguish explanations; numbers in messages may change all
+// the time.
 func (t *Told) News(causes []event.Cause, err error) bool {
 	text := textOf(causes, err)
 	if text == "" || text == t.text {
@@ -111,12 +111,12 @@ func textOf(causes []event.Cause, err error) string {
 // calm is the least pause between two reports about the same object.
 const calm = time.Second
 
-// Burst spreads the reports about one object: a controller may write it fifty times in a
-// moment. The zero value has reported nothing.
+// Burst limits the reports about one object: a controller may write it fifty times in a moment. The
+// zero value has reported nothing.
 type Burst struct{ last time.Time }
 
-// Left returns how long the next report has to wait; 0 means now, and counts it as made. A
-// caller that waits reports the state at the end of the wait, not the one before it.
+// Left returns how long the next report has to wait; 0 means now, and counts as a report. A caller
+// that waits reports the state at the end of the wait.
 func (b *Burst) Left(now time.Time) time.Duration {
 	if left := b.last.Add(calm).Sub(now); left > 0 && !b.last.IsZero() {
 		return left

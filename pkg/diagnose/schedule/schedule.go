@@ -1,6 +1,6 @@
-// Package schedule decides when a hanging object is examined and which answer is news. Make a
+// Package schedule decides when a stuck object is examined and which answer is news. Make a
 // [Schedule] with New, report movement, and examine the objects that are due; each examination is
-// paid from a budget of requests. Time is a parameter. It asks nothing itself.
+// paid from a budget of requests. Time is a parameter. It sends nothing.
 package schedule
 
 import (
@@ -9,22 +9,21 @@ import (
 	"time"
 )
 
-// Limits are how soon, and how often, it is asked why objects hang.
+// Limits say how soon and how often stuck objects are examined.
 type Limits struct {
-	// After is how long nothing moves before it is asked; AfterBad, which is not
-	// longer, where an event or a controller has reported a fault already.
+	// After is how long nothing moves before an examination; AfterBad, which is not longer, applies
+	// if an event or a controller has already reported a fault.
 	After, AfterBad time.Duration
-	// Again is the least pause between two questions about an object.
+	// Again is the least pause between two examinations of an object.
 	Again time.Duration
-	// Each is how many requests a minute one object may cost, All how many all of them
-	// may. Either may be spent at once, and what one explanation costs more is made up
-	// for before the next.
+	// Each is how many requests a minute one object may cost, All how many all of them may. Either
+	// may be spent at once; the excess of one examination delays the next.
 	Each, All int
-	// Most is how many objects are looked into, Batch how many of them at once.
+	// Most is how many objects are examined, Batch how many of them at once.
 	Most, Batch int
 }
 
-// Usual are the limits where nothing moves for so long before it is asked.
+// Usual returns the limits for an examination after that time without a move.
 func Usual(after time.Duration) Limits {
 	return Limits{
 		After: after, AfterBad: min(after, 5*time.Second), Again: 15 * time.Second,
@@ -32,28 +31,28 @@ func Usual(after time.Duration) Limits {
 	}
 }
 
-// Schedule says when which object is asked about. It belongs to one goroutine.
+// Schedule decides when each object is examined. It is not safe for concurrent use.
 type Schedule[K comparable] struct {
 	limits  Limits
 	all     budget
 	objects map[K]*hanging
 	looked  int
-	// underway: a batch was handed out, and nothing is heard of it yet.
+	// underway: a batch is being examined.
 	underway bool
 	order    int
 }
 
-// hanging is an object that may hang.
+// hanging is an object that may be stuck.
 type hanging struct {
 	moved  time.Time
 	bad    bool
 	order  int
 	budget budget
-	// asked is when it was asked about last; zero for never. cheap is what it costs to
-	// ask again.
+	// asked is when it was last examined; zero for never. cheap is the cost of the next
+	// examination.
 	asked time.Time
 	cheap float64
-	// by is when an answer is due again, whatever it costs; zero for never.
+	// by is when an examination is due, whatever it costs; zero for never.
 	by time.Time
 }
 
@@ -62,8 +61,7 @@ func New[K comparable](limits Limits) *Schedule[K] {
 	return &Schedule[K]{limits: limits, objects: map[K]*hanging{}}
 }
 
-// Moved notes that something moved in an object. bad: what it says now is that something
-// is wrong.
+// Moved records that something moved in an object. bad: its new state reports a fault.
 func (s *Schedule[K]) Moved(k K, now time.Time, bad bool) {
 	o := s.objects[k]
 	if o == nil {
@@ -74,7 +72,7 @@ func (s *Schedule[K]) Moved(k K, now time.Time, bad bool) {
 	o.moved, o.bad, o.by = now, bad, time.Time{}
 }
 
-// Drop forgets an object: it does not hang any more, or is not there.
+// Drop forgets an object that is no longer stuck, or gone.
 func (s *Schedule[K]) Drop(k K) {
 	if o := s.objects[k]; o != nil && !o.asked.IsZero() {
 		s.looked--
@@ -82,23 +80,22 @@ func (s *Schedule[K]) Drop(k K) {
 	delete(s.objects, k)
 }
 
-// By has an object asked about again at a time, unless it moves before.
+// By schedules another examination at a time, unless the object moves before.
 func (s *Schedule[K]) By(k K, at time.Time) {
 	if o := s.objects[k]; o != nil {
 		o.by = at
 	}
 }
 
-// Asked notes that the batch that was handed out is explained. requests are those for
-// each of its objects, shared those for all of them, and again is how many it takes to
-// look at one of them again.
+// Asked records that the batch was examined. requests are those for each of its objects, shared
+// those for all of them, and again is how many another examination of one takes.
 func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int) {
 	s.underway = false
 	total := shared
 	for k, n := range requests {
 		total += n
 		o := s.objects[k]
-		if o == nil { // It got on meanwhile.
+		if o == nil { // It moved in between.
 			continue
 		}
 		if o.asked.IsZero() {
@@ -113,8 +110,8 @@ func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int
 	s.all.pay(now, float64(total))
 }
 
-// Due returns the objects to be asked about now, and takes it that they are. It returns
-// none as long as nothing was heard of those before.
+// Due returns the objects to examine now, and counts them as being examined. It returns none until
+// the previous batch is done.
 func (s *Schedule[K]) Due(now time.Time) []K {
 	if s.underway {
 		return nil
@@ -154,7 +151,7 @@ func (s *Schedule[K]) Due(now time.Time) []K {
 	return batch
 }
 
-// isDue reports whether an object hangs, and it is time to ask about it.
+// isDue reports whether an object is stuck and its examination is due.
 func (s *Schedule[K]) isDue(o *hanging, now time.Time) bool {
 	after := s.limits.After
 	if o.bad {
@@ -172,7 +169,7 @@ func (s *Schedule[K]) isDue(o *hanging, now time.Time) bool {
 	}
 }
 
-// Passed is how many objects hang that are not looked into, because others are.
+// Passed returns how many stuck objects are not examined because others are.
 func (s *Schedule[K]) Passed(now time.Time) int {
 	if s.looked < s.limits.Most {
 		return 0
@@ -186,8 +183,8 @@ func (s *Schedule[K]) Passed(now time.Time) int {
 	return n
 }
 
-// budget holds the requests that may be sent. It fills up to full, at full a minute. An examination
-// that costs more than the budget is paid later: no other is bought until then.
+// budget is a number of requests that grows to full, at full a minute. An examination that costs
+// more is paid later: none is started until then.
 type budget struct {
 	full, holds float64
 	at          time.Time
@@ -197,7 +194,7 @@ func newPurse(aMinute int, now time.Time) budget {
 	return budget{full: float64(aMinute), holds: float64(aMinute), at: now}
 }
 
-// has is how much there is by then.
+// has returns the budget at a time.
 func (p *budget) has(now time.Time) float64 {
 	return min(p.full, p.holds+p.full*now.Sub(p.at).Minutes())
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// releases stands for a finalizer in the replay of an update that removes none, such as
-// one that removes an owner from the object: admission treats both alike.
+// releases stands for a finalizer in the replay of an update that removes none, such as one that
+// removes an owner from the object: admission treats both alike.
 const releases = ""
 
 // purpose names the update.
@@ -30,8 +30,8 @@ func purpose(finalizer string) string {
 	return "the update that removes the finalizer " + text.Excerpt(finalizer)
 }
 
-// admission finds out whether the update that removes the finalizer is admitted: it is
-// replayed as a dry run, for one object of a class (edge case 61).
+// admission finds out whether the update that removes the finalizer is admitted, by a dry run for
+// one object of a class (edge case 61).
 func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []finding {
 	if !d.settled() {
 		return nil // First find out which webhooks the server calls for it.
@@ -63,8 +63,8 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	return []finding{d.refused(u, finalizer, err, said)}
 }
 
-// settled reports whether it is known which webhooks the server calls for updates, or that
-// this cannot be found out.
+// settled reports whether it is known which webhooks the server calls for updates, or that this
+// cannot be found out.
 func (d *diagnosis) settled() bool {
 	misses := d.Misses()
 	d.Kinds()
@@ -72,7 +72,7 @@ func (d *diagnosis) settled() bool {
 	return d.Misses() == misses
 }
 
-// standIn returns the object that was seen first of those in the same class.
+// standIn returns the first object of the same class.
 func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hooks []diagnose.Hook) object.Ref {
 	key := class{kind: u.GroupVersionKind().GroupKind(), finalizer: finalizer}
 	conditional := false
@@ -90,8 +90,7 @@ func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hook
 	return d.classes[key]
 }
 
-// replay returns the server's refusal of the removal; nil if there is none, or if it is
-// not known yet.
+// replay returns the server's refusal of the removal; nil if there is none, or it is not known yet.
 func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	q := diagnose.Question{Verb: diagnose.Replay, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, Detail: finalizer}
 	a, _ := d.Ask(q)
@@ -101,8 +100,8 @@ func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	return a.Err
 }
 
-// mayPatch reports whether we may update the object at all: admission refuses with the
-// same code as a missing permission.
+// mayPatch reports whether we may update the object: admission refuses with the same code as a
+// missing permission.
 func (d *diagnosis) mayPatch(ref object.Ref) bool {
 	yes, sure := d.Allowed("", "patch", ref)
 	return yes || !sure
@@ -118,8 +117,8 @@ func quotedIn(hooks []diagnose.Hook, text string) (diagnose.Hook, bool) {
 	return hooks[i], true
 }
 
-// deniedByHook reports whether a webhook denied the request. The webhook chooses the code
-// of the answer, so the code proves nothing.
+// deniedByHook reports whether a webhook denied the request. The webhook chooses the code, which
+// proves nothing.
 func deniedByHook(err error) bool {
 	_, of, ok := strings.Cut(err.Error(), "admission webhook \"")
 	return ok && strings.Contains(of, "\" denied the request")

@@ -34,7 +34,7 @@ func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []fin
 	return found
 }
 
-// gone says that nothing known in the cluster would remove the finalizer.
+// gone says that nothing in the cluster would remove the finalizer.
 func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	ref := object.RefOf(u)
 	message := "nothing in this cluster is known to remove the finalizer " + text.Excerpt(finalizer)
@@ -63,7 +63,7 @@ func (d *diagnosis) unfound(u *unstructured.Unstructured, finalizer string, s di
 	}}
 }
 
-// controller says why the finalizer's controller, once found, does not remove it.
+// controller returns why the finalizer's controller does not remove it.
 func (d *diagnosis) controller(u *unstructured.Unstructured, finalizer string, s diagnose.Search, c diagnose.Candidate) finding {
 	state := d.State(c.Workload)
 	if state.Health != diagnose.Runs {
@@ -108,7 +108,7 @@ func (d *diagnosis) unauthorised(u *unstructured.Unstructured, finalizer string,
 	}}, true
 }
 
-// codeOf is the code of a controller that does not run.
+// codeOf returns the code for a controller that does not run.
 func codeOf(h diagnose.Health) string {
 	switch h {
 	case diagnose.ScaledDown:
@@ -120,8 +120,8 @@ func codeOf(h diagnose.Health) string {
 	}
 }
 
-// owner says what the workload is assumed to be. The right to update alone does not make a
-// workload the finalizer's controller.
+// owner describes the workload. The right to update alone does not make it the finalizer's
+// controller.
 func owner(c diagnose.Candidate, finalizer string) string {
 	who := "the controller of the finalizer "
 	if !c.Likely() {
@@ -140,7 +140,7 @@ func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by ob
 	}}
 }
 
-// silentElsewhere says that the lease has a holder that runs where we cannot see it.
+// silentElsewhere says that the Lease has a holder that we cannot see.
 func (d *diagnosis) silentElsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	f := d.silent(u, finalizer, object.RefOf(u))
 	f.Message = "the controller of the finalizer " + text.Excerpt(finalizer) + " is alive, but does not remove it; its workload was not found and may run outside the cluster"
@@ -150,8 +150,7 @@ func (d *diagnosis) silentElsewhere(u *unstructured.Unstructured, finalizer stri
 	return f
 }
 
-// unproven says that some workloads may be the finalizer's controller, and nothing shows
-// which one is.
+// unproven says that some workloads may be the finalizer's controller, without proof for one.
 func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	var all []string
 	for _, one := range s.Suspects {

@@ -58,16 +58,15 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 // cleanup is the finalizer with which the API server waits for the instances.
 const cleanup = "customresourcecleanup.apiextensions.k8s.io"
 
-// isCleanupFailure reports whether this is a reason that the API server gives when it
-// could not remove the instances: it failed to list or delete them, or they were not gone
-// in time. Often it was just setting up its storage for the kind again. It retries within
-// a quarter of an hour, and at once when the definition is written.
+// isCleanupFailure reports whether the reason says that the API server failed to remove the
+// instances: it could not list or delete them, or they were not gone in time. Often it was just
+// opening its storage for the kind again. It retries within a quarter of an hour, and at once when
+// the CRD is written.
 func isCleanupFailure(reason string) bool {
 	return reason == "InstanceDeletionFailed" || reason == "InstanceDeletionCheck"
 }
 
-// instances returns the kind that a definition defines, at its storage version: reading
-// that needs no conversion.
+// instances returns the kind of a CRD at its storage version, which needs no conversion.
 func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
 	gvk := schema.GroupVersionKind{Group: diagnose.Text(crd, "spec", "group"), Kind: diagnose.Text(crd, "spec", "names", "kind")}
 	for _, v := range diagnose.Items(crd, "spec", "versions") {
@@ -79,8 +78,8 @@ func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
 	return gvk, gvk.Version != ""
 }
 
-// conversion covers the webhook that converts objects of a kind between its versions: while
-// it is down, they can neither be listed nor updated (k/k#71925).
+// conversion covers the webhook that converts objects of a kind between versions: while it is down,
+// they can be neither listed nor updated (k/k#71925).
 func (d *diagnosis) conversion(u *unstructured.Unstructured) []finding {
 	crd := u
 	if !diagnose.IsKind(u, definitions, "CustomResourceDefinition") {
@@ -133,8 +132,7 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 	return []finding{f}
 }
 
-// unlisted returns the error of listing the instances, if it is about conversion and not
-// about the server.
+// unlisted returns the error of listing the instances, if it is about conversion.
 func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	gvk, _ := instances(crd)
 	var said []string
@@ -148,8 +146,8 @@ func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	return diagnose.Some(said, 2)
 }
 
-// ofConversion reports whether the server complains about a conversion webhook: there are
-// other reasons why instances cannot be listed or deleted.
+// ofConversion reports whether the server's text is about a conversion webhook: instances may fail
+// to be listed or deleted for other reasons.
 func ofConversion(words string) bool { return strings.Contains(words, "conversion webhook") }
 
 // foreground covers objects that go after their dependents (edge case 62). They wait only
@@ -171,8 +169,8 @@ func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
 	return d.builtIn(u, "foregroundDeletion", "the garbage collector to notice that its dependents are gone")
 }
 
-// foreignAfter is how long an object has to be waiting before dependents that were not
-// found are searched for in the whole cluster.
+// foreignAfter is how long an object has to wait before missing dependents are searched for in the
+// whole cluster.
 const foreignAfter = 5 * time.Second
 
 func blocks(o metav1.OwnerReference) bool {
@@ -213,8 +211,8 @@ func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, w
 	return found, sure
 }
 
-// heldBy covers dependents that have to go first. It returns their own causes, and one
-// that says that the object waits for them.
+// heldBy covers dependents that have to go first. It returns their causes, and one for the object
+// that waits for them.
 func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructured.Unstructured) []finding {
 	var c contents
 	c.add(dependents)
@@ -247,8 +245,8 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	return append(found, f)
 }
 
-// ownerElsewhere says that a dependent is in another namespace than its owner, which makes
-// its owner reference invalid (event OwnerRefInvalidNamespace).
+// ownerElsewhere says that a dependent is in another namespace than its owner, so that its owner
+// reference is invalid (event OwnerRefInvalidNamespace).
 func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	ref := object.RefOf(dependent)
 	lost := "if the reference stays, the garbage collector deletes " + diagnose.Name(ref) + ", whose owner it does not find"
@@ -265,16 +263,15 @@ func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	}}
 }
 
-// disowning returns the command that removes one owner from an object, provided that it is
-// still at the position where it was seen.
+// disowning returns the command that removes one owner reference, if it is still at the same
+// position.
 func disowning(u *unstructured.Unstructured, owner types.UID) string {
 	i := slices.IndexFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
 	patch := fmt.Sprintf(`[{"op":"test","path":"/metadata/ownerReferences/%[1]d/uid","value":%[2]q},{"op":"remove","path":"/metadata/ownerReferences/%[1]d"}]`, i, string(owner))
 	return command.Kubectl("patch") + " " + diagnose.On(object.RefOf(u)) + " --type=json -p " + text.ShellQuote(patch)
 }
 
-// finalizers finds out what should remove each finalizer of the object, and why that does
-// not happen.
+// finalizers finds out what should remove each finalizer of the object, and why it does not.
 func (d *diagnosis) finalizers(u *unstructured.Unstructured) []finding {
 	var found []finding
 	for _, finalizer := range u.GetFinalizers() {

@@ -5,9 +5,8 @@ package stuck
 
 // The codes of causes. They are stable: machines depend on them.
 const (
-	// The finalizer's controller: nothing known would remove the finalizer; the controller
-	// is scaled to zero, crashes, does not get ready or lacks permission; it runs, but
-	// does not remove the finalizer; or it is unknown.
+	// The finalizer's controller: it seems not to exist; it is scaled to zero, crashes, is not
+	// ready or lacks permission; it runs and does not remove the finalizer; or it is unknown.
 	FinalizerControllerGone       = "FinalizerControllerGone"
 	FinalizerControllerScaledDown = "FinalizerControllerScaledDown"
 	FinalizerControllerCrashing   = "FinalizerControllerCrashing"
@@ -21,18 +20,17 @@ const (
 	ControllerManagerDown      = "ControllerManagerDown"
 	LoadBalancerControllerGone = "LoadBalancerControllerGone"
 
-	// The update that removes the finalizer is refused: a webhook does not answer or
-	// refuses it, something else does (a policy), the object is no longer valid, or the
-	// server fails at it.
+	// The update that removes the finalizer is refused: by a webhook, because a webhook does not
+	// answer, by something else (a policy), because the object is no longer valid, or because the
+	// server fails.
 	WebhookUnreachable = "WebhookUnreachable"
 	WebhookRefuses     = "WebhookRefuses"
 	AdmissionRefuses   = "AdmissionRefuses"
 	UpdateInvalid      = "UpdateInvalid"
 	UpdateFails        = "UpdateFails"
 
-	// Namespaces: an aggregated API is down, or describes itself in a malformed way; a
-	// finalizer in its spec, contents that are left or cannot be deleted, and conditions
-	// that are out of date.
+	// Namespaces: an aggregated API is down or describes itself incorrectly; a finalizer in the
+	// spec, contents that remain or cannot be deleted, and outdated conditions.
 	APIServiceUnavailable  = "APIServiceUnavailable"
 	GroupVersionUnreadable = "GroupVersionUnreadable"
 	NamespaceFinalizer     = "NamespaceFinalizer"
@@ -40,8 +38,7 @@ const (
 	DeletionRefused        = "DeletionRefused"
 	ConditionStale         = "ConditionStale"
 
-	// Definitions of custom resources: instances that are left, a conversion webhook
-	// that is down.
+	// CRDs: remaining instances, a conversion webhook that is down.
 	InstancesRemain       = "InstancesRemain"
 	ConversionWebhookDown = "ConversionWebhookDown"
 
@@ -50,8 +47,8 @@ const (
 	OrphaningDependents   = "OrphaningDependents"
 	OwnerInOtherNamespace = "OwnerInOtherNamespace"
 
-	// Storage: a claim that pods use, a volume that is bound or attached, drivers that
-	// could not delete or detach.
+	// Storage: a claim in use, a volume that is bound or attached, drivers that could not delete or
+	// detach.
 	ClaimInUse           = "ClaimInUse"
 	VolumeBound          = "VolumeBound"
 	VolumeAttached       = "VolumeAttached"
@@ -73,8 +70,7 @@ const (
 	// It is slow, not stuck.
 	Progressing = "Progressing"
 
-	// Facts that could not be read, for lack of permission or otherwise; and that nothing was
-	// found.
+	// Facts that could not be read; an object that is not being deleted; and no finding at all.
 	NotPermitted   = "NotPermitted"
 	NotRead        = "NotRead"
 	NotTerminating = "NotTerminating"

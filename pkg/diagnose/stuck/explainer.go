@@ -23,12 +23,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Explainer explains why objects do not go away. Its Gatherer needs a Reader. It is safe
-// for concurrent use.
+// Explainer explains stuck deletions. Its Gatherer needs a Reader. It is safe for concurrent use.
 type Explainer struct {
 	diagnose.Gatherer
-	// Pause is the time between two looks at what an object holds, which show whether it
-	// makes progress; 0 means one second.
+	// Pause is the time between two counts of an object's contents, which show progress; 0 means
+	// one second.
 	Pause time.Duration
 
 	mu    sync.Mutex
@@ -44,8 +43,8 @@ func (e *Explainer) Explain(ctx context.Context, _ object.Kind, live *unstructur
 	return Diagnose(facts), nil
 }
 
-// Gather reads what the situation of the object calls for, in parallel. Facts that it lacked
-// permission to read are marked; an error means that ctx ended.
+// Gather reads the facts about an object, concurrently. Facts that it may not read are marked; an
+// error means that ctx ended.
 func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured) (Facts, error) {
 	f := Facts{Now: e.Time(), Object: live, known: diagnose.NewFacts(live)}
 	if err := e.Fill(ctx, f.known, func(r *diagnose.Run) { newDiagnosis(r).explain(f) }); err != nil {
@@ -57,8 +56,7 @@ func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured)
 // usualPause is the default of Pause.
 const usualPause = time.Second
 
-// lookAgain takes a second look at what the object holds if no earlier look is there to
-// compare with.
+// lookAgain counts the contents a second time if there is no earlier count to compare with.
 func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
 	held, ok := newDiagnosis(diagnose.NewRun(f.Now, f.known)).left(f.Object)
 	if !ok || held.total() == 0 {
@@ -81,7 +79,7 @@ func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
 	return f, nil
 }
 
-// count counts again the objects of the kinds that the object held.
+// count counts the objects of the kinds that the object held.
 func (e *Explainer) count(ctx context.Context, f Facts, held contents) (Look, error) {
 	namespace := ""
 	if diagnose.IsKind(f.Object, "", "Namespace") {
@@ -106,7 +104,7 @@ func (e *Explainer) count(ctx context.Context, f Facts, held contents) (Look, er
 	return look, nil
 }
 
-// remember keeps a look for the next explanation, and returns the one before.
+// remember keeps a count for the next explanation, and returns the previous one.
 func (e *Explainer) remember(uid types.UID, now Look) (Look, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -118,8 +116,7 @@ func (e *Explainer) remember(uid types.UID, now Look) (Look, bool) {
 	return before, seen
 }
 
-// progress concludes from two looks that an object is slow, not stuck (edge case
-// 58).
+// progress concludes from two counts that an object is slow and not stuck (edge case 58).
 func (d *diagnosis) progress(f Facts, _ []finding) (finding, bool) {
 	gone := f.Before.Left - f.After.Left
 	took := f.After.At.Sub(f.Before.At)
@@ -137,8 +134,7 @@ func (d *diagnosis) progress(f Facts, _ []finding) (finding, bool) {
 	return moving, true
 }
 
-// left returns what the object holds, as far as it is known. It is false for an object
-// that holds nothing.
+// left returns the known contents of an object; false if it holds nothing.
 func (d *diagnosis) left(u *unstructured.Unstructured) (contents, bool) {
 	switch {
 	case diagnose.IsKind(u, "", "Namespace"):
@@ -154,24 +150,24 @@ func (d *diagnosis) left(u *unstructured.Unstructured) (contents, bool) {
 	}
 }
 
-// Scope says which objects a survey covers.
+// Scope selects the objects of a survey.
 type Scope struct {
-	// Kinds are the kinds to look at; nil for all that the server serves.
+	// Kinds are the kinds to read; nil means all that the server serves.
 	Kinds []object.Kind
-	// Selection says which of their objects to look at.
+	// Selection selects their objects.
 	Selection object.Selection
 }
 
 // UnreadError says that some kinds could not be read, so that more objects may be terminating. The
 // findings are valid nevertheless.
 type UnreadError struct {
-	// Kinds are the questions that were not answered, each with the reason.
+	// Kinds are the failed questions, each with the reason.
 	Kinds []string
 	// Errs are the reasons.
 	Errs []error
 }
 
-// Hint says which permission is missing, or what the first reason that knows it says to do.
+// Hint names the missing permission, or repeats the first hint of the reasons.
 func (e *UnreadError) Hint() string {
 	if slices.ContainsFunc(e.Errs, apierrors.IsForbidden) {
 		return "reading them needs the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. " +
@@ -193,9 +189,8 @@ func (e *UnreadError) Error() string {
 // Unreachable marks errors that say nothing about an object.
 func (e *UnreadError) Unreachable() bool { return true }
 
-// Survey finds all objects of the scope that are terminating, sorted, and explains
-// them all from one set of facts. If some kinds could not be read, the error is an
-// *UnreadError, returned together with what was found.
+// Survey finds all terminating objects of the scope, sorted, and explains them from one set of
+// facts. If some kinds could not be read, it returns an *UnreadError together with what was found.
 func (e *Explainer) Survey(ctx context.Context, scope Scope) ([]Root, []Explained, error) {
 	known := diagnose.NewFacts()
 	served := scope.Kinds
@@ -248,8 +243,7 @@ func (d *diagnosis) complete(objects []*unstructured.Unstructured, out []Explain
 	}
 }
 
-// terminating reads the metadata of all kinds in parallel and returns what is
-// terminating.
+// terminating reads the metadata of all kinds concurrently and returns the terminating objects.
 func (e *Explainer) terminating(ctx context.Context, known *diagnose.Facts, served []object.Kind, sel object.Selection) ([]*unstructured.Unstructured, error) {
 	var questions []diagnose.Question
 	for _, kind := range served {

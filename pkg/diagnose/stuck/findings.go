@@ -38,16 +38,16 @@ type finding struct {
 // diagnosis is one run of the rules over the known facts.
 type diagnosis struct {
 	*diagnose.Run
-	// looked are the objects whose causes are being looked for, each held up by the next.
+	// looked are the objects in the current chain, each blocked by the next.
 	looked []object.Key
-	// classes has the object that stands for all others of its class.
+	// classes has the object that represents each class.
 	classes map[class]object.Ref
-	// rules are run for each object. They are a field because rules, in turn, ask for the
-	// causes of what holds up their object.
+	// rules are run for each object. They are a field because rules ask for the causes of other
+	// objects.
 	rules []rule
 }
 
-// rule finds causes why an object does not go. It decides itself whether it applies.
+// rule finds causes why an object does not go, and decides whether it applies.
 type rule func(*unstructured.Unstructured) []finding
 
 // sorted orders findings by rank and drops duplicates.
@@ -71,14 +71,13 @@ func merged(findings []finding) []finding {
 	})
 }
 
-// Facts is what is known about one object that is being deleted.
+// Facts are the facts about an object that is being deleted.
 type Facts struct {
 	// Now is the time of the look.
 	Now time.Time
 	// Object is the object as it was last read, possibly only its metadata.
 	Object *unstructured.Unstructured
-	// Before and After are two looks at what it holds; After is zero if there was only
-	// one.
+	// Before and After are two counts of its contents; After is zero if there was only one.
 	Before, After Look
 
 	known *diagnose.Facts
@@ -90,16 +89,15 @@ type Look struct {
 	Left int
 }
 
-// class is what objects have in common if one can stand for all, because the update that
-// removes the finalizer has the same result for each.
+// class identifies objects for which the removal of the finalizer has the same result, so that one
+// represents all.
 type class struct {
 	kind      schema.GroupKind
 	finalizer string
 	hooks     string
 }
 
-// deepest limits the levels of objects that are followed: from a namespace to its claim,
-// from the claim to its pod.
+// deepest bounds the chain of objects: from a namespace to its claim, from the claim to its Pod.
 const deepest = 3
 
 // causes runs all rules for one object.
@@ -117,8 +115,8 @@ func (d *diagnosis) causes(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// Diagnose explains why an object does not go away, root causes first. There is always at
-// least one cause: if nothing else, Progressing, or Unknown with what was examined.
+// Diagnose explains why an object does not go, root causes first. It returns at least one cause: if
+// nothing else, Progressing, or Unknown with what was examined.
 func Diagnose(f Facts) []event.Cause {
 	return newDiagnosis(diagnose.NewRun(f.Now, f.known)).explain(f)
 }
@@ -156,8 +154,7 @@ func removal(ref object.Ref, finalizer string) string {
 	return command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref) + " --remove-finalizer=" + text.ShellQuote(finalizer)
 }
 
-// set says who put the finalizer there, as far as managed fields show (edge case
-// 60).
+// set says who put the finalizer there, by managed fields (edge case 60).
 func (d *diagnosis) set(u *unstructured.Unstructured, finalizer string) []string {
 	var evidence []string
 	for _, o := range diagnose.Setters(u, finalizer) {
@@ -177,8 +174,8 @@ func (d *diagnosis) deleted(u *unstructured.Unstructured) string {
 	return "deleted " + diagnose.Ago(d.Now.Sub(diagnose.Since(u))) + " ago"
 }
 
-// Lastings is the one table of the causes that may end a wait for a deletion. A doubtful one
-// does not end it: to end a wait for a cause that would have passed fails a sound teardown.
+// Lastings is the table of the causes that may end a wait for a deletion. A doubtful cause does
+// not: to end a wait for one that would have passed fails a healthy teardown.
 func Lastings() map[string]diagnose.Lasting {
 	const (
 		decided = time.Minute     // for what the object itself says
@@ -242,7 +239,7 @@ func Lastings() map[string]diagnose.Lasting {
 	}
 }
 
-// Explained is an object that is terminating, and why it does not go away.
+// Explained is a terminating object with its causes.
 type Explained struct {
 	Ref object.Ref
 	// Since is its deletion timestamp as stored by the server: the end of a grace period.
@@ -250,7 +247,7 @@ type Explained struct {
 	Causes []event.Cause
 }
 
-// Root is one cause with everything that it holds back.
+// Root is one cause with everything that it blocks.
 type Root struct {
 	Cause event.Cause
 	// Holds are the objects that wait for it, sorted.
@@ -259,8 +256,8 @@ type Root struct {
 	Total int
 }
 
-// rootKey distinguishes causes: by their code and the object that has to change, or by
-// their words if no object has to.
+// rootKey distinguishes causes: by code and the object that has to change, or by their text if
+// there is none.
 type rootKey struct {
 	code, message string
 	blockedBy     object.Key
@@ -274,8 +271,7 @@ func keyOf(c event.Cause) rootKey {
 	return key
 }
 
-// Roots groups objects that the same cause holds back, the cause that holds back the most
-// first. Only the first cause of each object counts.
+// Roots groups objects by their first cause, the cause that blocks most objects first.
 func Roots(objects []Explained) []Root {
 	byKey := map[rootKey]*Root{}
 	for _, o := range objects {
@@ -287,8 +283,8 @@ func Roots(objects []Explained) []Root {
 			byKey[key] = &Root{Cause: o.Causes[0]}
 		}
 		if len(o.Causes[0].Evidence) < len(byKey[key].Cause.Evidence) {
-			// Report the evidence of an object that the cause holds back directly: an
-			// object that waits for that one has more.
+			// Report the evidence of an object that the cause blocks directly: one that waits for
+			// that object has more.
 			byKey[key].Cause = o.Causes[0]
 		}
 		byKey[key].Holds = append(byKey[key].Holds, o.Ref)

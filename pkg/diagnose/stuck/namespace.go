@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// namespace covers namespaces: what their conditions say, each traced to its root, and
-// what is left in them (edge case 59).
+// namespace covers namespaces: their conditions, each traced to its root, and their contents (edge
+// case 59).
 func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "Namespace") {
 		return nil
@@ -47,9 +47,8 @@ func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// discovery covers conditions that say that the namespace's kinds cannot be discovered:
-// mostly an aggregated API whose server is down, and mostly one that has nothing to do
-// with the namespace (k/k#75788).
+// discovery covers conditions about failed discovery: mostly of an aggregated API whose server is
+// down, and which has nothing to do with the namespace (k/k#75788).
 func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	var failures []string
 	for _, kind := range []corev1.NamespaceConditionType{corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionGVParsingFailure} {
@@ -73,7 +72,7 @@ func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	return []finding{stale(live, failures, "every APIService is available by now", "the namespace controller")}
 }
 
-// stale says that a condition states what is no longer true (k/k#72244).
+// stale says that a condition is outdated (k/k#72244).
 func stale(live *unstructured.Unstructured, said []string, but, who string) finding {
 	return finding{rank: rankWaiting, Cause: event.Cause{
 		Code:     ConditionStale,
@@ -83,8 +82,8 @@ func stale(live *unstructured.Unstructured, said []string, but, who string) find
 	}}
 }
 
-// lookAgain returns a command that makes a controller look at an object at once: any write
-// does, and this one changes nothing that matters.
+// lookAgain returns a command that makes a controller examine an object at once: any write does,
+// and this one changes nothing that matters.
 func lookAgain(live *unstructured.Unstructured) string {
 	return command.Kubectl("annotate") + " " + diagnose.On(object.RefOf(live)) + " --overwrite k8sconnect.io/look-again=\"$(date +%s)\""
 }
@@ -104,8 +103,8 @@ func (d *diagnosis) staleContent(live *unstructured.Unstructured) []finding {
 	return []finding{stale(live, said, "nothing that can be listed is left in the namespace", "the namespace controller")}
 }
 
-// specFinalizers covers finalizers in the spec of a namespace. They are independent of
-// those in its metadata.
+// specFinalizers covers finalizers in the spec of a namespace, which are independent of those in
+// its metadata.
 func specFinalizers(live *unstructured.Unstructured) []finding {
 	finalizers, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "finalizers")
 	var found []finding
@@ -124,8 +123,7 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 	return found
 }
 
-// undeleted covers objects whose deletion the namespace controller could not even request,
-// because something refuses it.
+// undeleted covers objects whose deletion request the server refuses to the namespace controller.
 func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []finding {
 	failure := object.ConditionOf(live, string(corev1.NamespaceDeletionContentFailure))
 	if failure.Status != "True" || len(c.present) == 0 {
@@ -154,11 +152,11 @@ func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []fin
 	}}}
 }
 
-// contents is what an object holds and has to lose before it goes.
+// contents are the objects that have to go before an object.
 type contents struct {
 	// going are terminating; present are not.
 	going, present []*unstructured.Unstructured
-	// sure is set if all of it could be listed.
+	// sure: all of it could be listed.
 	sure bool
 }
 
@@ -174,7 +172,7 @@ func (c *contents) add(objects []*unstructured.Unstructured) {
 	}
 }
 
-// contents returns what is left in a namespace.
+// contents returns the objects in a namespace.
 func (d *diagnosis) contents(namespace string) contents {
 	kinds, sure := d.Kinds()
 	c := contents{sure: sure}
@@ -195,13 +193,11 @@ func holds(k object.Kind) bool {
 	return slices.Contains(k.Verbs, "list") && slices.Contains(k.Verbs, "delete") && k.Resource != "events"
 }
 
-// explained limits how many objects of one content are explained: the same causes hold up
-// the rest.
+// explained bounds how many objects of the contents are explained: the same causes block the rest.
 const explained = 300
 
-// causes returns the causes that hold up the contents, each with the number of objects it
-// holds back. It includes objects that are not being deleted yet: what is broken now will
-// hold them up too.
+// causes returns the causes that block the contents, each with a number of objects. It includes
+// objects that are not being deleted yet, which the same faults will block.
 func (c contents) causes(d *diagnosis) []finding {
 	var all []finding
 	held := map[rootKey][]string{}
@@ -227,8 +223,8 @@ func (c contents) causes(d *diagnosis) []finding {
 	return all
 }
 
-// oldest returns the objects to explain: first those that have been terminating the
-// longest, then those with finalizers.
+// oldest returns the objects to explain: first those that have been terminating longest, then those
+// with finalizers.
 func (c contents) oldest() []*unstructured.Unstructured {
 	sorted := slices.Clone(c.going)
 	for _, u := range c.present {
@@ -248,7 +244,7 @@ func (c contents) oldest() []*unstructured.Unstructured {
 	return sorted[:min(len(sorted), explained)]
 }
 
-// remain says how many objects are left, and of which kinds.
+// remain says how many objects of which kinds remain.
 func (c contents) remain(u *unstructured.Unstructured) finding {
 	perKind := map[schema.GroupKind]int{}
 	for _, o := range slices.Concat(c.going, c.present) {
@@ -304,8 +300,8 @@ func (d *diagnosis) deadAPI(u *unstructured.Unstructured) finding {
 	return f
 }
 
-// unreadable says that an API answers, but gives its group and version in a malformed
-// form, so that its kinds cannot be listed.
+// unreadable says that an API answers with a malformed group or version, so that its kinds cannot
+// be listed.
 func (d *diagnosis) unreadable(said []string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     GroupVersionUnreadable,

@@ -95,8 +95,7 @@ func volumesOf(p corev1.Pod) []string {
 	return diagnose.Some(found, 3)
 }
 
-// budgets says that disruption budgets are not the reason, because people suspect them
-// (edge case 65).
+// budgets rules out disruption budgets, which people suspect (edge case 65).
 func (d *diagnosis) budgets(p corev1.Pod) []string {
 	objects, _ := d.List(diagnose.KindOf("policy/v1", "PodDisruptionBudget"), p.Namespace)
 	for _, b := range diagnose.All[policyv1.PodDisruptionBudget](objects) {
@@ -107,7 +106,7 @@ func (d *diagnosis) budgets(p corev1.Pod) []string {
 	return nil
 }
 
-// node is the state of a node; an empty code says that nothing is wrong with it.
+// node is the state of a node; an empty code means that it is healthy.
 type node struct {
 	code, how string
 	evidence  []string
@@ -145,8 +144,8 @@ func (n node) risk() string {
 
 const cloudController = "cloud-controller-manager"
 
-// loadBalancer covers services of type LoadBalancer: a cloud controller has to release
-// what they have at the provider (edge case 63).
+// loadBalancer covers Services of type LoadBalancer: a cloud controller has to release what they
+// have at the provider (edge case 63).
 func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string) []finding {
 	workloads, sure := d.Workloads()
 	for _, w := range workloads {
@@ -182,8 +181,8 @@ func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string)
 	}}}
 }
 
-// builtIn says what one of Kubernetes' own finalizers waits for, if its controller is all
-// there is to check.
+// builtIn returns what one of Kubernetes' own finalizers waits for, if only its controller has to
+// be checked.
 func builtIn(finalizer string) (waits string, ok bool) {
 	switch finalizer {
 	case "kubernetes":
@@ -203,7 +202,7 @@ func builtIn(finalizer string) (waits string, ok bool) {
 	}
 }
 
-// builtIn covers finalizers that a controller of Kubernetes' own removes.
+// builtIn covers finalizers that a controller of Kubernetes removes.
 func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits string) []finding {
 	if down := d.controllerManager(); len(down) > 0 {
 		return down
@@ -224,8 +223,8 @@ func inNamespace(namespace string) string {
 	return " -n " + text.ShellQuote(namespace)
 }
 
-// controllerManager covers a kube-controller-manager that has stopped: it does Kubernetes'
-// own part of deletions.
+// controllerManager covers a kube-controller-manager that has stopped, which does Kubernetes' own
+// part of deletions.
 func (d *diagnosis) controllerManager() []finding {
 	const namespace, lease = "kube-system", "kube-controller-manager"
 	u, _ := d.Get(diagnose.KindOf("coordination.k8s.io/v1", "Lease"), namespace, lease)

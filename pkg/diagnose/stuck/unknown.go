@@ -28,7 +28,7 @@ func notTerminating(u *unstructured.Unstructured) event.Cause {
 	}
 }
 
-// unknown returns the cause to report if no rule found anything.
+// unknown returns the cause for an object without findings.
 func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 	ref := object.RefOf(u)
 	f := finding{rank: rankSilent, Cause: event.Cause{
@@ -44,7 +44,7 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 	return f
 }
 
-// gap says how to report a question without an answer.
+// gap is how to report a question without an answer.
 type gap int
 
 const (
@@ -57,12 +57,12 @@ const (
 	// gapThrottled and gapFailing mean that the server is at fault.
 	gapThrottled
 	gapFailing
-	// gapUnreadable means that the server itself cannot read what is there.
+	// gapUnreadable means that the server itself cannot read the object.
 	gapUnreadable
 )
 
-// gaps groups the questions without an answer by how to report them. Unknown must not be
-// taken for absent (edge case 67), so each of them is reported in exactly one way.
+// gaps groups unanswered questions by how to report them, each in one way, because unknown must not
+// pass for absent (edge case 67).
 func (d *diagnosis) gaps() map[gap][]string {
 	blame := d.blame()
 	told := map[gap][]string{}
@@ -109,7 +109,7 @@ func gapOf(q diagnose.Question, err error, blame func(error) bool) gap {
 	}
 }
 
-// unread reports what we lacked permission to read, and what got no answer.
+// unread reports what we may not read, and what got no answer.
 func (d *diagnosis) unread() (finding, bool) {
 	gaps := d.gaps()
 	denied, failed := gaps[gapForbidden], gaps[gapUnanswered]
@@ -137,8 +137,7 @@ func reason(err error) string {
 	return text.Excerpt(err.Error())
 }
 
-// server reports an API server that throttles or fails: what it does not answer is
-// unknown.
+// server reports an API server that throttles or fails: what it does not answer is unknown.
 func (d *diagnosis) server() []finding {
 	gaps := d.gaps()
 	var found []finding
@@ -164,10 +163,9 @@ func (d *diagnosis) server() []finding {
 	return found
 }
 
-// blame returns a function that reports whether an error says something about the server
-// as a whole. If the server answered other questions, only one kind has a problem: its
-// storage is still being created, or cannot be read. And a server that answers late is not
-// broken.
+// blame returns a function that reports whether an error is about the server as a whole. If the
+// server answered other questions, only one kind has a problem: its storage is still being created,
+// or cannot be read. And a slow server is not broken.
 func (d *diagnosis) blame() func(error) bool {
 	failing := map[string]bool{}
 	for q, err := range d.Unanswered() {
@@ -179,8 +177,8 @@ func (d *diagnosis) blame() func(error) bool {
 	return func(err error) bool { return !answers || len(failing) > 1 && !diagnose.Slow(err) }
 }
 
-// undecryptableObjects covers objects that the API server can no longer read from its
-// store (KEP-3926; edge case 66).
+// undecryptableObjects covers objects that the API server can no longer read from its store
+// (KEP-3926; edge case 66).
 func undecryptableObjects(where []string) finding {
 	return finding{rank: rankServer, Cause: event.Cause{
 		Code:     Undecryptable,

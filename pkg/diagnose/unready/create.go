@@ -20,27 +20,27 @@ import (
 // enforcedLevel is the label of a namespace that says which Pods it admits.
 const enforcedLevel = "pod-security.kubernetes.io/enforce"
 
-// workload is what all creators of Pods have in common.
+// workload is the common part of all creators of Pods.
 type workload struct {
 	ref      object.Ref
 	object   metav1.Object
 	template corev1.PodSpec
 	// selector selects its Pods, if they have to be read.
 	selector string
-	// short is set if there are fewer Pods than there should be.
+	// short: there are fewer Pods than there should be.
 	short bool
-	// refusal is the server's answer to an attempt to create a Pod, if the status has it,
-	// and refusedAt the time at which it was recorded. Controllers keep the answer to the
-	// first attempt in the status; answers to later ones are in the events.
+	// refusal is the server's answer to an attempt to create a Pod, if the status has it, and
+	// refusedAt when it was recorded. Controllers keep the first answer in the status; later ones
+	// are in events.
 	refusal   string
 	refusedAt time.Time
-	// replaced reports whether the controller will replace a Pod in due course, whatever
-	// is wrong with it; nil if it replaces none.
+	// replaced reports whether the controller will replace a Pod in due course, whatever its state;
+	// nil if it replaces none.
 	replaced func(*corev1.Pod) bool
 }
 
-// refused explains why the missing Pods (or a CronJob's missing Jobs) are not created.
-// Controllers keep the API server's answer as text only.
+// refused explains why Pods (or a CronJob's Jobs) are not created. Controllers keep the API
+// server's answer only as text.
 func (v *rules) refused(w workload) []rule.Finding {
 	if !w.short {
 		return nil
@@ -190,8 +190,8 @@ func (v *rules) podSecurity(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-// complying returns what to paste into a template so that its Pods pass these checks; empty
-// if none of them is passed by a line of the securityContext.
+// complying returns lines for a template with which its Pods pass these checks; empty if none of
+// them is about the securityContext.
 func complying(checks []string) string {
 	var lines []string
 	for _, field := range [][2]string{
@@ -211,9 +211,9 @@ func complying(checks []string) string {
 	return "paste into each of these containers: securityContext: {" + strings.Join(lines, ", ") + "}"
 }
 
-// violations takes apart which checks of Pod security failed: "check (who has to do what),
-// check, …". A list of all is too long for one sentence, and each has to be mended; so the
-// checks alone come back, and those that have more to say in full.
+// violations splits the failed Pod security checks: "check (who has to do what), check, …". The
+// whole list is too long for one sentence and each has to be mended, so it returns the checks
+// alone, and the details of those that have some.
 func violations(why string) (checks, details []string) {
 	depth, quoted, start := 0, false, 0
 	add := func(one string) {
@@ -305,9 +305,8 @@ func (v *rules) priority(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-// overcome says that the reason for which Pods were refused is gone. A refused controller
-// tries again after growing pauses of up to a quarter of an hour, and what it recorded
-// stays until then.
+// overcome says that the reason for a refusal is gone. A refused controller retries after growing
+// pauses of up to a quarter of an hour, and its record stays until then.
 func overcome(w workload, r object.Ref) string {
 	return "Pods of " + rule.Name(w.ref) + " were refused while " + rule.Name(r) + " did not exist; it does now, and their controller will try again"
 }

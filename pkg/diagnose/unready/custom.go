@@ -18,9 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// custom explains an object of an unknown kind: by what its controller says in the
-// conditions, by the state of what the controller made, or by saying that no controller
-// handles it.
+// custom explains an object of an unknown kind: by its conditions, by the state of what its
+// controller made, or by a missing controller.
 func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	misses := v.Misses()
 	if missing := v.references(u); len(missing) > 0 {
@@ -32,13 +31,13 @@ func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	said := saying(u)
 	for i := range said {
 		if len(found) > 0 && said[i].Rank == rule.Direct {
-			said[i].Rank = rule.Consequence // A consequence of the trouble with what it made.
+			said[i].Rank = rule.Consequence // It follows from the objects that it made.
 		}
 	}
 	found = append(found, said...)
 	if looked && len(said) == 0 && len(found) == 0 && isStale(u) == nil {
-		// Finding the controller takes many lists, and the state of what it made may
-		// explain enough.
+		// The search for a controller takes many lists, and the objects that it made may explain
+		// enough.
 		found = append(found, v.silent(u)...)
 	}
 	if len(found) > 0 {
@@ -48,8 +47,7 @@ func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	return v.warned(u)
 }
 
-// owned explains the workloads that an operator made for the object, and the Pods that it
-// made directly.
+// owned explains the workloads and Pods that an operator made for the object.
 func (v *rules) owned(u *unstructured.Unstructured) []rule.Finding {
 	if !strings.Contains(u.GroupVersionKind().Group, ".") || u.GetNamespace() == "" {
 		return nil // It is one of Kubernetes' own: no operator handles it.
@@ -74,8 +72,8 @@ func (v *rules) owned(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// made returns the workloads of a kind in a namespace that meant selects. If those of the
-// whole cluster are read anyway, to find a controller, it takes them from there.
+// made returns the selected workloads of a kind in a namespace. It takes them from the list of the
+// whole cluster if that is read anyway to find a controller.
 func (v *rules) made(gvk schema.GroupVersionKind, namespace, kept string, meant func(*unstructured.Unstructured) bool) []*unstructured.Unstructured {
 	all := diagnose.Question{Verb: diagnose.List, GVK: gvk}
 	if v.IsAsked(all) {
@@ -95,9 +93,8 @@ func ownedBy(u, owner *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
 }
 
-// saying returns what an object itself says about why it is not ready: its conditions by
-// what their names mean, its phase, its health and its errors. pkg/readiness reads them, as
-// it does for readiness.
+// saying returns why an object says that it is not ready: its conditions, by the meaning of their
+// names, its phase, health and errors. pkg/readiness reads them, as it does for readiness.
 func saying(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	var found []rule.Finding
@@ -112,7 +109,7 @@ func saying(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// newsOf returns a statement as a cause. The code is empty if the statement is none.
+// newsOf returns a statement as a cause. The code is empty if it is none.
 func newsOf(s readiness.Statement) (code, message string, how rule.Rank) {
 	what := text.Excerpt(s.Name)
 	if s.Within != "" {
@@ -154,8 +151,8 @@ func detail(c readiness.Statement) string {
 	return said
 }
 
-// isStale returns the generation that the controller handled last if it is older than the
-// object's, and nil otherwise.
+// isStale returns the generation that the controller handled last if it is older than the object's;
+// nil otherwise.
 func isStale(u *unstructured.Unstructured) *int64 {
 	value, found, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
 	n, ok := object.WholeNumber(value)
@@ -165,8 +162,8 @@ func isStale(u *unstructured.Unstructured) *int64 {
 	return &n
 }
 
-// unobserved says that the controller has not handled the newest version of the object,
-// and whether there is a controller at all.
+// unobserved says that the controller has not handled the newest version of the object, and whether
+// there is a controller.
 func (v *rules) unobserved(u *unstructured.Unstructured) []rule.Finding {
 	seen := isStale(u)
 	if seen == nil {
@@ -182,7 +179,7 @@ func (v *rules) unobserved(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{v.controller(u, c)}
 }
 
-// silent says that nothing has ever written the status of an object whose kind has one.
+// silent says that the object's status was never written, although its kind has one.
 func (v *rules) silent(u *unstructured.Unstructured) []rule.Finding {
 	if status, _, _ := unstructured.NestedMap(u.Object, "status"); len(status) > 0 {
 		return nil
@@ -201,7 +198,7 @@ func (v *rules) silent(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{v.controller(u, c)}
 }
 
-// warned falls back to the warnings in the object's events.
+// warned reports the warnings in the object's events.
 func (v *rules) warned(u *unstructured.Unstructured) []rule.Finding {
 	events := v.Warnings(u)
 	if len(events) == 0 || u.GetUID() == "" {
@@ -219,8 +216,7 @@ func (v *rules) warned(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Direct}}
 }
 
-// hasStatus reports whether a version of a definition has a status, as a subresource
-// or in the schema.
+// hasStatus reports whether a version of a CRD has a status, as a subresource or in the schema.
 func hasStatus(crd *unstructured.Unstructured, version string) bool {
 	for _, m := range diagnose.Items(crd, "spec", "versions") {
 		if m["name"] != version {
@@ -233,8 +229,7 @@ func hasStatus(crd *unstructured.Unstructured, version string) bool {
 	return false
 }
 
-// controller adds to a cause what is known about the controller that should act, and
-// whether it is alive.
+// controller adds to a cause which controller should act, and whether it runs.
 func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Finding {
 	f := rule.Finding{Cause: c, Rank: rule.Root}
 	manager := diagnose.StatusManager(u)
@@ -245,8 +240,8 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 		return f // It is part of the control plane, and mostly not a workload.
 	}
 	if workloads, sure := v.Workloads(); !sure && len(workloads) == 0 {
-		// Without the right to list workloads, leases, roles and webhooks lead to no
-		// controller.
+		// Without the right to list workloads, there is nothing to connect with leases, roles and
+		// webhooks.
 		return unknown(f)
 	}
 	s := v.Controller(u, "")
@@ -282,7 +277,7 @@ func unknown(f rule.Finding) rule.Finding {
 	return f
 }
 
-// asking adds possible reasons to the finding that no status was written.
+// asking adds possible reasons for a missing status.
 func asking(f rule.Finding) rule.Finding {
 	if f.Code == "NoController" {
 		f.Message += "; is one installed, and does it look at this namespace?"
@@ -317,7 +312,7 @@ func down(f rule.Finding, w diagnose.Candidate, state diagnose.State) rule.Findi
 	return f
 }
 
-// leaving says that the object is being deleted, so that it will never get ready.
+// leaving says that the object is being deleted, so that it will never be ready.
 func (v *rules) leaving(u *unstructured.Unstructured) []rule.Finding {
 	at := u.GetDeletionTimestamp()
 	if at == nil {
@@ -368,9 +363,8 @@ func silentKind(u *unstructured.Unstructured) bool {
 	return gk == diagnose.KindOf("apiextensions.k8s.io/v1", "CustomResourceDefinition").GroupKind() || gk == diagnose.KindOf("apiregistration.k8s.io/v1", "APIService").GroupKind() || gk == diagnose.KindOf("v1", "Namespace").GroupKind()
 }
 
-// Complains reports whether an object itself says that something is wrong, so that its
-// causes are worth finding at once. It is a hint, not a verdict: much can be wrong without
-// the object saying so. Package readiness decides what counts as wrong.
+// Complains reports whether an object says itself that something is wrong, so that its causes are
+// worth an early look. It is a hint, not a verdict. Package readiness decides what counts as wrong.
 func Complains(u *unstructured.Unstructured) bool {
 	if slices.ContainsFunc(readiness.Read(u.Object), readiness.Statement.Complains) {
 		return true

@@ -59,7 +59,7 @@ func (v *rules) definition(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// rival returns the definition that already has a name which this one claims.
+// rival returns the CRD that already has one of this one's names.
 func (v *rules) rival(u *unstructured.Unstructured) *unstructured.Unstructured {
 	wanted := definedNames(u, "spec", "names")
 	group := groupOf(u)
@@ -93,7 +93,7 @@ func definedNames(definition *unstructured.Unstructured, path ...string) []strin
 	return rule.Stated(append(out, short...))
 }
 
-// apiService explains why an aggregated API does not answer, down to the Pods behind it.
+// apiService explains why an aggregated API does not answer, down to the Pods that serve it.
 func (v *rules) apiService(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	available := object.ConditionOf(u, "Available")

@@ -16,22 +16,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Facts are what is known about an object that does not get ready, and about what its
-// readiness depends on.
+// Facts are the facts about an object that is not ready, and about what its readiness depends on.
 type Facts struct {
-	// Object is the object that does not get ready.
 	Object *unstructured.Unstructured
-	// Now is the time at which the facts were gathered; if it is zero, no ages are
-	// reported.
+	// Now is the time of the facts; if it is zero, no ages are reported.
 	Now time.Time
 
 	known *diagnose.Facts
 }
 
-// Gather reads what the situation of the object calls for, and no more. Unreadable facts are
-// marked. It returns an error only if ctx ends, together with the facts gathered so far; a caller
-// whose own time is over passes a context with time of its own. If the reader has a method Now,
-// that is the cluster's time; otherwise this machine's clock is used.
+// Gather reads the facts about an object. Unreadable facts are marked. It returns an error only if
+// ctx ends, with the facts so far; a caller whose own time is over passes a context with time of
+// its own. If the reader has a method Now, that is the cluster's time; otherwise this machine's
+// clock counts.
 func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unstructured) (Facts, error) {
 	now := time.Now
 	if clock, ok := reader.(interface{ Now() time.Time }); ok {
@@ -42,15 +39,15 @@ func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unst
 		Now:         now,
 		Reader:      reader,
 		ReadTimeout: time.Hour, // The caller's time is the limit.
-		// The number of single reads is bounded by that of the Pods examined in detail. A
-		// list of all nodes, or claims, may be much longer.
+		// The number of Pods examined in detail bounds the single reads. A list of all nodes, or
+		// claims, may be much longer.
 		WorthList: 100,
 	}
 	return f, g.Fill(ctx, f.known, func(r *diagnose.Run) { newRules(r, live).explain() })
 }
 
-// Diagnose explains why the object is not ready: root causes first, and one cause for all
-// Pods with the same trouble. It returns nothing if the facts explain nothing.
+// Diagnose explains why the object is not ready: root causes first, and one cause for all Pods with
+// the same fault. It returns nothing if the facts explain nothing.
 func Diagnose(f Facts) []event.Cause {
 	if f.Object == nil {
 		return nil
@@ -58,7 +55,7 @@ func Diagnose(f Facts) []event.Cause {
 	return newRules(diagnose.NewRun(f.Now, f.known), f.Object).explain()
 }
 
-// rules are the rules for one object, over a view of what is known.
+// rules holds the rules for one object and its facts.
 type rules struct {
 	*rule.View
 	pods    pod.Rules
@@ -85,8 +82,8 @@ func (v *rules) explain() []event.Cause {
 
 func (v *rules) apply() []rule.Finding { return slices.Concat(v.namespace(), v.subject(v.Object)) }
 
-// askLast asks who holds a volume, and for warnings. Which volumes and objects count is
-// known only once everything else is.
+// askLast asks who holds a volume, and for warnings: only the other answers show which volumes and
+// objects count.
 func (v *rules) askLast() {
 	if v.Misses() == 0 {
 		v.volumes.AskHolders()
@@ -94,8 +91,8 @@ func (v *rules) askLast() {
 	}
 }
 
-// subject applies the rules for the kind of an object: the one that is not ready, or one
-// on which its readiness depends.
+// subject applies the rules for the kind of an object: the one that is not ready, or one that it
+// depends on.
 func (v *rules) subject(u *unstructured.Unstructured) []rule.Finding {
 	key := object.RefOf(u).Key()
 	if v.told[key] {
@@ -159,17 +156,17 @@ func typed[T any](v *rules, u *unstructured.Unstructured, rules func(*T) []rule.
 }
 
 const (
-	// keptOwn is how long an answer about one namespace or object is used. Pods, their
-	// warnings and endpoints are read each time.
+	// keptOwn is how long an answer about one namespace or object is used. Pods, their warnings and
+	// endpoints are read each time.
 	keptOwn = 45 * time.Second
 	// keptShared is the same for answers about the whole cluster: nodes, classes, possible
 	// controllers.
 	keptShared = 3 * time.Minute
 )
 
-// Explainer explains objects that hang, repeatedly while they do. Facts that were read for one of
-// them also serve the others, and, for a while, the next time. Reader is required. It is safe for
-// concurrent use, and serves one caller at a time.
+// Explainer explains stuck objects repeatedly. Facts that were read for one of them also serve the
+// others, and for a while later explanations. Reader is required. It is safe for concurrent use,
+// and serves one caller at a time.
 type Explainer struct {
 	Reader diagnose.Reader
 	// Now returns the time; nil means the clock.
@@ -182,21 +179,19 @@ type Explainer struct {
 // Asked is an object to explain.
 type Asked struct {
 	Ref object.Ref
-	// Moved is set if it has changed since the last call. Fresh is set if nothing that was
-	// read before may be used.
+	// Moved: it has changed since the last call. Fresh: use nothing that was read before.
 	Moved, Fresh bool
 }
 
-// Cost is the number of requests that an explanation took.
+// Cost is the number of requests of an explanation.
 type Cost struct {
-	// Own are the requests about the objects or their namespaces, Shared those that serve
-	// all objects of a run. Again is the number of those that are sent again each time.
+	// Own are the requests about the objects or their namespaces, Shared those for all objects of a
+	// run. Again is how many of them are repeated each time.
 	Own, Shared, Again int
 }
 
-// Explain explains why each of the objects is not ready, as [Diagnose] does. It returns
-// nothing for an object that is gone or cannot be read. If ctx ends, it explains with the
-// facts that it has.
+// Explain explains why each object is not ready, as [Diagnose] does; nothing for an object that is
+// gone or cannot be read. If ctx ends, it explains with the facts that it has.
 func (e *Explainer) Explain(ctx context.Context, asked []Asked) ([][]event.Cause, Cost) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -226,7 +221,7 @@ func (e *Explainer) Explain(ctx context.Context, asked []Asked) ([][]event.Cause
 	return causes, e.cost(began)
 }
 
-// rules runs the rules for all objects together, so that shared questions are asked once.
+// rules runs the rules for all objects together, so that each question is asked once.
 func (e *Explainer) rules(r *diagnose.Run, asked []Asked) {
 	var all []*rules
 	for _, a := range asked {
@@ -264,8 +259,8 @@ func (e *Explainer) forget(asked []Asked, now time.Time) {
 	})
 }
 
-// isVolatile reports whether an answer is expected to change each time: the state of Pods,
-// warnings, and lists of which only a part is kept for the objects of one call.
+// isVolatile reports whether an answer may change each time: the state of Pods, warnings, and lists
+// of which only a part is kept.
 func isVolatile(q diagnose.Question) bool {
 	return q.Verb == diagnose.List && slices.Contains([]schema.GroupVersionKind{
 		diagnose.KindOf("v1", "Pod"), diagnose.KindOf("v1", "Event"), diagnose.KindOf("discovery.k8s.io/v1", "EndpointSlice"), diagnose.KindOf("storage.k8s.io/v1", "VolumeAttachment"),

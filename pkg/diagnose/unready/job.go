@@ -32,8 +32,8 @@ func (v *rules) job(j *batchv1.Job) []rule.Finding {
 	return found
 }
 
-// jobFailed says why a Job has given up. The failure of its Pods, if they still exist, is
-// reported before it.
+// jobFailed says why a Job has given up. The failure of its Pods, if they still exist, is reported
+// before it.
 func jobFailed(j *batchv1.Job, c batchv1.JobCondition) rule.Finding {
 	r := diagnose.RefOf("batch/v1", "Job", j.Namespace, j.Name)
 	cause := event.Cause{
@@ -88,7 +88,7 @@ func (v *rules) cronJob(j *batchv1.CronJob) []rule.Finding {
 	return found
 }
 
-// suspended says that a Job or CronJob does nothing because its spec says so.
+// suspended says that the spec suspends a Job or CronJob.
 func suspended(r object.Ref, effect, risk string) []rule.Finding {
 	return []rule.Finding{{Rank: rule.Root, Cause: event.Cause{
 		Code:      "Suspended",

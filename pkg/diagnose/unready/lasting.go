@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// atOnce is for what follows from the object alone, so that another look cannot
-	// differ. The pause only rules out a moment between two writes.
+	// atOnce is for what the object alone shows. The pause only rules out a moment between two
+	// writes.
 	atOnce = 15 * time.Second
-	// decided is for what the server decides by its present contents.
+	// decided is for decisions that the server bases on its present contents.
 	decided = time.Minute
-	// comes is for what something else may still bring: an operator that writes a Secret,
-	// a second apply, an image that is being pushed. By then a kubelet has tried four
-	// times, and controllers that create Pods more often.
+	// comes is for something that another client may still bring: an operator that writes a Secret,
+	// a second apply, an image that is being pushed. By then a kubelet has tried four times, and
+	// controllers that create Pods more often.
 	comes = 2 * time.Minute
 )
 
-// Lastings is the one table of the causes that may end a wait, by their code.
+// Lastings is the table of the causes that may end a wait, by code.
 //
-// Ending a wait for a cause that would have passed fails a healthy rollout; not ending it
-// merely costs time. So a doubtful cause does not end it.
+// Ending a wait for a cause that would have passed fails a healthy rollout; not ending it merely
+// costs time. So a doubtful cause does not end it.
 func Lastings() map[string]diagnose.Lasting {
 	ends := func(after time.Duration) diagnose.Lasting { return diagnose.Lasting{Ends: true, After: after} }
 	passes := diagnose.Lasting{After: decided}

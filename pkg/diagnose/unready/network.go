@@ -57,7 +57,7 @@ func (v *rules) loadBalancer(s *corev1.Service) rule.Finding {
 	return rule.Finding{Cause: c, Rank: rule.Root}
 }
 
-// endpoints says why no Pod is behind a Service.
+// endpoints says why a Service has no Pod.
 func (v *rules) endpoints(s *corev1.Service) []rule.Finding {
 	r := diagnose.RefOf("v1", "Service", s.Namespace, s.Name)
 	slicesOf := diagnose.Question{GVK: diagnose.KindOf("discovery.k8s.io/v1", "EndpointSlice"), Namespace: s.Namespace, Labels: discoveryv1.LabelServiceName + "=" + s.Name}
@@ -122,14 +122,14 @@ func selectorMatchesNothing(s *corev1.Service) rule.Finding {
 	}}
 }
 
-// IsEntrance reports whether an object is of a kind that [Unanswered] remarks on.
+// IsEntrance reports whether [Unanswered] covers the kind of an object.
 func IsEntrance(ref object.Ref) bool {
 	return ref.GVK == diagnose.KindOf("v1", "Service") || ref.GVK == diagnose.KindOf("networking.k8s.io/v1", "Ingress")
 }
 
-// Unanswered returns remarks on Services and Ingresses that are ready, although nothing is
-// there to answer a request: a selector matches no Pod, a backend does not exist. It reads
-// the first [MostRunning], and leaves out what is not known.
+// Unanswered returns remarks on Services and Ingresses that are ready although nothing can answer a
+// request: a selector matches no Pod, a backend does not exist. It reads the first [MostRunning],
+// and makes no remark in doubt.
 func Unanswered(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Remarked {
 	refs = refs[:min(len(refs), MostRunning)]
 	var found []event.Remarked
@@ -289,8 +289,8 @@ func ingressRefs(i *networkingv1.Ingress) (services, secrets []string) {
 	return rule.Stated(services), rule.Stated(secrets)
 }
 
-// selectorOf returns a label selector in kubectl's notation; "" if it selects nothing, or
-// cannot be read.
+// selectorOf returns a label selector in kubectl's notation; "" if it selects nothing or is
+// invalid.
 func selectorOf(s *metav1.LabelSelector) string {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil || selector.Empty() {
@@ -301,8 +301,8 @@ func selectorOf(s *metav1.LabelSelector) string {
 
 const gatewayGroup = "gateway.networking.k8s.io"
 
-// references says which objects do not exist that an object of the Gateway API refers to:
-// without them, no controller answers, and the object says nothing of itself.
+// references names missing objects that an object of the Gateway API refers to: without them, no
+// controller answers, and the object itself does not say so.
 func (v *rules) references(u *unstructured.Unstructured) []rule.Finding {
 	if u.GroupVersionKind().Group != gatewayGroup {
 		return nil
@@ -345,8 +345,8 @@ func gatewayKind(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: gatewayGroup, Version: "v1", Kind: kind}
 }
 
-// namedBy returns the objects of one kind in a list of references. Those of other kinds are
-// left out: at which version they are served is not known here.
+// namedBy returns the objects of one kind in a list of references. It ignores other kinds, whose
+// served versions are unknown here.
 func namedBy(u *unstructured.Unstructured, gvk schema.GroupVersionKind, path ...string) []object.Ref {
 	list, _, _ := unstructured.NestedSlice(u.Object, path...)
 	var refs []object.Ref

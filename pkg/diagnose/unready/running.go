@@ -31,9 +31,8 @@ func HasPods(ref object.Ref) bool {
 	return slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, ref.GVK.Kind) && ref.GVK == diagnose.KindOf("apps/v1", ref.GVK.Kind)
 }
 
-// Running returns which images the Pods of workloads run, as their nodes report it. It
-// sends two requests for each of the first [MostRunning] workloads, and leaves out what is
-// not known.
+// Running returns which images the Pods of workloads run, as their nodes report it. It sends two
+// requests for each of the first [MostRunning] workloads, and leaves out what is unknown.
 func Running(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Runs {
 	refs = refs[:min(len(refs), MostRunning)]
 	facts := diagnose.NewFacts()
@@ -54,8 +53,8 @@ func Running(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []e
 	return found
 }
 
-// running returns the images that a workload's Pods run, container by container, those
-// that most of them run first.
+// running returns the images that a workload's Pods run, container by container, the commonest
+// first.
 func running(r *diagnose.Run, ref object.Ref) []event.Image {
 	u, _ := r.Get(ref.GVK, ref.Namespace, ref.Name)
 	workload, ok := diagnose.As[struct {
@@ -101,12 +100,11 @@ func runningAs(c corev1.Container, pods []corev1.Pod) []event.Image {
 	return images
 }
 
-// same returns what two IDs of one image have in common: the registry's digest, if it is
-// known.
+// same returns the comparable part of an image's ID: the registry's digest, if it is known.
 func same(id string) string { return cmp.Or(pod.Digest(id), id) }
 
-// DifferingImages returns a remark about Pods of one template that do not run the same
-// image although all of them are ready; false if there are none.
+// DifferingImages returns a remark about Pods of one template that run different images although
+// all of them are ready; false if there are none.
 func DifferingImages(runs event.Runs) (event.Remarked, bool) {
 	for i, image := range runs.Images {
 		if i == 0 || runs.Images[i-1].Container != image.Container || pod.Digest(image.ID) == "" || pod.Digest(runs.Images[i-1].ID) == "" {
@@ -128,14 +126,14 @@ func DifferingImages(runs event.Runs) (event.Remarked, bool) {
 	return event.Remarked{}, false
 }
 
-// unread is what could not be read, and why. A Ref without a name means all objects of the
-// kind in the namespace, or in the cluster.
+// unread is something that could not be read, and why. A Ref without a name means all objects of
+// the kind in the namespace, or in the cluster.
 type unread struct {
 	ref object.Ref
 	err error
 }
 
-// unread says what could not be read: there may be causes in it, too (edge case 67).
+// unread names what could not be read, where more causes may be (edge case 67).
 func (v *rules) unread() []rule.Finding {
 	var forbidden, failed []unread
 	for _, u := range v.unreadRefs() {
@@ -167,8 +165,8 @@ func (v *rules) unread() []rule.Finding {
 	return found
 }
 
-// stated quotes what an object says of itself, where nothing below it could be read: the
-// status of a workload often has the reason, and at least says how far it is.
+// stated quotes an object's status if nothing below the object could be read: it often has the
+// reason, and at least the progress.
 func stated(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	var said []readiness.Statement
@@ -188,7 +186,7 @@ func stated(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{{Rank: rule.Direct, Cause: c}}
 }
 
-// unreadRefs returns what got no answer, each once.
+// unreadRefs returns what could not be read, without duplicates.
 func (v *rules) unreadRefs() []unread {
 	var all []unread
 	for q, err := range v.Unanswered() {
@@ -203,8 +201,8 @@ func (v *rules) unreadRefs() []unread {
 	return all
 }
 
-// whats returns the names of what was to be read, each kind once: a kind that may not be
-// listed in the cluster is not named again for its namespaces and objects.
+// whats returns the names of what could not be read, each kind once: a kind that may not be listed
+// in the cluster is not named again for its namespaces and objects.
 func whats(all []unread) []string {
 	everywhere := map[schema.GroupKind]bool{}
 	for _, u := range all {
@@ -238,7 +236,7 @@ func verb(r object.Ref) string {
 	return "get"
 }
 
-// what returns the name of what was to be read.
+// what returns the name of what could not be read.
 func what(r object.Ref) string {
 	plural, _ := meta.UnsafeGuessKindToResource(r.GVK)
 	switch {

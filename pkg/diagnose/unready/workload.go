@@ -54,8 +54,8 @@ func (v *rules) deployment(d *appsv1.Deployment) []rule.Finding {
 	}
 	for _, c := range d.Status.Conditions {
 		gaveUp := c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && !d.Spec.Paused
-		// The condition may be of an older generation, and then means nothing (edge case
-		// 52, k/k#40496).
+		// The condition may be of an older generation, and then means nothing (edge case 52,
+		// k/k#40496).
 		if gaveUp && c.Reason == "ProgressDeadlineExceeded" && d.Status.ObservedGeneration >= d.Generation {
 			found = append(found, v.deadline(d, c))
 		}
@@ -81,8 +81,8 @@ func (v *rules) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) rul
 // Deployment has the number of the newest.
 const deploymentRevision = "deployment.kubernetes.io/revision"
 
-// replicaSetsOf reads the ReplicaSets of a Deployment that have Pods or should have some,
-// and these Pods. It reports false if they could not be read.
+// replicaSetsOf reads the ReplicaSets of a Deployment that have or should have Pods, and these
+// Pods. It returns false if they could not be read.
 func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool) {
 	selector := selectorOf(d.Spec.Selector)
 	if selector == "" {
@@ -114,8 +114,8 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool)
 	return sets, sure
 }
 
-// refusedBelow tells why Pods are not created from what the Deployment itself says of its
-// ReplicaSets, which could not be read.
+// refusedBelow says why Pods are not created, by the Deployment's own status, if its ReplicaSets
+// could not be read.
 func (v *rules) refusedBelow(d *appsv1.Deployment) []rule.Finding {
 	w := workload{ref: diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name), object: d, template: d.Spec.Template.Spec}
 	for _, c := range d.Status.Conditions {
@@ -132,8 +132,7 @@ func (v *rules) replicaSet(rs *appsv1.ReplicaSet) []rule.Finding {
 	return v.replicaSetOf(rs)
 }
 
-// replicaSetOf follows a ReplicaSet to what keeps its Pods from being created, and
-// to its Pods.
+// replicaSetOf follows a ReplicaSet to what prevents its Pods, and to its Pods.
 func (v *rules) replicaSetOf(rs *appsv1.ReplicaSet) []rule.Finding {
 	w := workload{ref: diagnose.RefOf("apps/v1", "ReplicaSet", rs.Namespace, rs.Name), object: rs, template: rs.Spec.Template.Spec}
 	for _, c := range rs.Status.Conditions {
@@ -244,17 +243,15 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	}})
 }
 
-// replacesInTurn reports whether a StatefulSet replaces all Pods of an older revision
-// without waiting for one that does not get ready. With a partition it is false: some Pods
-// stay as they are.
+// replacesInTurn reports whether a StatefulSet replaces all Pods of an older revision without
+// waiting for one that is not ready. With a partition it is false: some Pods stay as they are.
 func replacesInTurn(s *appsv1.StatefulSet) bool {
 	rolling := s.Spec.UpdateStrategy.RollingUpdate
 	return s.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType && s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement &&
 		(rolling == nil || rolling.Partition == nil || *rolling.Partition == 0)
 }
 
-// onDelete says that Pods are of an older revision, and stay so until someone deletes
-// them.
+// onDelete says that Pods are of an older revision until someone deletes them.
 func (v *rules) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod) bool) []rule.Finding {
 	var names []string
 	for _, pod := range pods {

@@ -1,3 +1,3 @@
-// Package fieldstest has objects with managed fields as a real API server wrote them, for the
-// tests of whatever reads those.
+// Package fieldstest has objects with managed fields as a real API server wrote them, for tests of
+// packages that read managed fields.
 package fieldstest

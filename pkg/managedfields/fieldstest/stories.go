@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Us is the manager whose view the stories take.
+// Us is the manager from whose view the stories are told.
 const Us = "k8sconnect"
 
 // Read returns the object that a YAML text describes, as a client would get it:
@@ -54,7 +54,7 @@ func Edited(t testing.TB, u *unstructured.Unstructured, edits map[string]any) *u
 	return u
 }
 
-// Absent stands for no value.
+// Absent removes a value.
 const Absent absence = "absent"
 
 type absence string
@@ -116,7 +116,7 @@ func OwnerTexts(owners []managedfields.Owner) []string {
 	return out
 }
 
-// Content returns what a YAML text describes, be it an object or not.
+// Content returns the content of a YAML text, which need not be an object.
 func Content(t testing.TB, text string) map[string]any {
 	t.Helper()
 	return Read(t, text).Object
@@ -382,7 +382,7 @@ func Entry(manager, operation, fields string) string {
 // App is the path of the container in Web.
 const App = `.spec.template.spec.containers[name="app"]`
 
-// Thing returns an object of a kind that only sets tell about, with these entries and data.
+// Thing returns an object of a kind that only field sets describe, with these entries and data.
 func Thing(t testing.TB, lastApplied string, entries []string, data string) *unstructured.Unstructured {
 	t.Helper()
 	list := strings.Join(append([]string{"managedFields:"}, entries...), "\n  - ")

@@ -10,20 +10,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// ErrUnmanaged says that an object has no managed fields, so that nothing of it has an
-// owner.
+// ErrUnmanaged says that an object has no managed fields, so that nothing in it has an owner.
 var ErrUnmanaged error = unmanagedError{}
 
-// ErrLast says that nothing of an object would have an owner any more. The API server
-// would then treat all of it as what was there before the first apply, and each apply
-// would conflict with that.
+// ErrLast says that nothing in an object would have an owner any more. The API server would then
+// attribute all of it to before-first-apply, and each apply would conflict with that.
 var ErrLast error = lastError{}
 
 type lastError struct{}
 
 func (lastError) Error() string { return "it would have no owner left" }
 
-// Hint says what to do instead.
 func (lastError) Hint() string {
 	return "the server assigns an object without managed fields to before-first-apply at the next apply; " +
 		"give the fields to a manager, with --to, so that they have an owner"
@@ -33,18 +30,17 @@ type unmanagedError struct{}
 
 func (unmanagedError) Error() string { return "it has no managed fields, so no field has an owner" }
 
-// Hint says how an object gets managed fields again.
 func (unmanagedError) Hint() string {
 	return "the managed fields were cleared, so the next apply conflicts with before-first-apply over every difference; " +
 		"where the receiver's manifest is known (-f, --helm-release), --from=before-first-apply gives it what it states"
 }
 
-// SharedError says that several managers own a path, and the wish does not say whose part is
-// given away.
+// SharedError says that several managers own a path, and the wish does not say whose part to give
+// away.
 type SharedError struct {
 	Path   fieldpath.Path
 	Owners []managedfields.Owner
-	// Released: no manager is to receive it.
+	// Released: the path is to be released.
 	Released bool
 }
 
@@ -52,7 +48,6 @@ func (e *SharedError) Error() string {
 	return fmt.Sprintf("%s has several owners: %s", e.Path, list(e.Owners))
 }
 
-// Hint says how to choose.
 func (e *SharedError) Hint() string {
 	if e.Released {
 		return "name those that are to lose it with --from"
@@ -70,10 +65,9 @@ func (e *WholeError) Error() string {
 	return fmt.Sprintf("%s is owned as one value by %s, and %s is only a part of it", e.Whole, list(e.Owners), e.Path)
 }
 
-// Hint names what can be given.
 func (e *WholeError) Hint() string { return fmt.Sprintf("give %s", e.Whole) }
 
-// NotOwnedError says that those who are to lose a path do not own it.
+// NotOwnedError says that the givers do not own a path.
 type NotOwnedError struct {
 	Path   fieldpath.Path
 	From   []string
@@ -90,7 +84,6 @@ func (e *NotOwnedError) Error() string {
 	return fmt.Sprintf("%s does not own %s: %s", strings.Join(e.From, " or "), e.Path, owns(e.Owners))
 }
 
-// Hint says why there is nothing to do.
 func (e *NotOwnedError) Hint() string {
 	if len(e.Owners) == 0 {
 		return "whoever applies it next owns it, without a conflict"
@@ -98,7 +91,7 @@ func (e *NotOwnedError) Hint() string {
 	return ""
 }
 
-// NothingError says that the managers who are to lose fields own none.
+// NothingError says that the givers own no fields.
 type NothingError struct {
 	From, Managers []string
 }
@@ -107,12 +100,12 @@ func (e *NothingError) Error() string {
 	return fmt.Sprintf("%s owns nothing of it", strings.Join(text.AllWithMeant(e.From, e.Managers), " or "))
 }
 
-// Hint names those who own something.
+// Hint names the managers that own something.
 func (e *NothingError) Hint() string {
 	return "its owners: " + strings.Join(e.Managers, ", ")
 }
 
-// StrangerError says that the receiver has no entry from which to tell how it writes.
+// StrangerError says that the receiver has no entry that shows how it writes.
 type StrangerError struct {
 	Manager  string
 	Managers []string
@@ -122,7 +115,6 @@ func (e *StrangerError) Error() string {
 	return fmt.Sprintf("%q owns nothing of it yet, so it is unknown how it writes", e.Manager)
 }
 
-// Hint says how to tell.
 func (e *StrangerError) Hint() string {
 	return "--as-operation=apply if it uses server-side apply: its next apply removes what it does not state; " +
 		"--as-operation=update if not. Known to this object: " + strings.Join(e.Managers, ", ")
@@ -149,7 +141,7 @@ func (e *IdentityError) Error() string {
 	return fmt.Sprintf("%s is part of the object's identity, which has no owner", e.Path)
 }
 
-// Missing reports whether an error only says that those who are to lose fields have none.
+// Missing reports whether an error says only that the givers own nothing.
 func Missing(err error) bool {
 	var nothing *NothingError
 	var notOwned *NotOwnedError

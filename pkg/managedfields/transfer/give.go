@@ -10,82 +10,78 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Mode says what becomes of the fields' present owners.
+// Mode says what the givers keep.
 type Mode string
 
-// The modes.
 const (
-	// Move: they lose the fields to the receiver.
+	// Move: the givers lose the fields to the receiver.
 	Move Mode = "move"
-	// Share: they keep them, and the receiver owns them as well.
+	// Share: the givers keep the fields, and the receiver owns them too.
 	Share Mode = "share"
-	// Release: they lose them, and no manager receives them.
+	// Release: the givers lose the fields, without a receiver.
 	Release Mode = "release"
 )
 
-// Wish is what is to become of an object's managed fields.
+// Wish describes a transfer of ownership.
 type Wish struct {
-	// Paths are the fields that are meant, each with all that lies below it. None is all that
-	// the owners in From hold, except for the status.
+	// Paths are the fields to transfer, each with all that is below it. Empty means all fields of
+	// the managers in From, except for the status.
 	Paths []fieldpath.Path
-	// From are the managers that own them now. None is whoever does, if that is one manager.
+	// From are the givers. Empty means the present owner, if there is only one.
 	From []string
-	// To is the manager that receives them.
+	// To is the receiver.
 	To string
-	// As is the operation by which it is to own them; empty is that of the entry that it has.
+	// As is the operation by which the receiver is to own them; empty means that of its entry.
 	As string
-	// Mode is Move if it is empty.
+	// Mode is Move by default.
 	Mode Mode
-	// Stated is what the receiver applies, as far as it is known. A field that it does not state is
-	// left to its owner unless Paths names it: the receiver's next apply would remove it.
+	// Stated is the receiver's manifest, if it is known. A field that it lacks stays with its owner
+	// unless Paths names it, because the receiver's next apply would remove it.
 	Stated map[string]any
 }
 
-// Outcome is what comes of a wish.
+// Outcome is the result of a wish.
 type Outcome struct {
-	// Entries are all managed fields of the object as they are to be.
+	// Entries are all managed fields of the object after the transfer.
 	Entries []managedfields.Entry
-	// Given are the fields whose owners change, each with one owner that had it, sorted by
-	// path.
+	// Given are the fields that change owners, each with one former owner, sorted by path.
 	Given []Given
-	// Left are fields that were meant and stay as they are.
+	// Left are selected fields that stay as they are.
 	Left []Left
 }
 
-// Given is one field that changes owners.
+// Given is a field that changes owners.
 type Given struct {
 	Path fieldpath.Path
 	From managedfields.Owner
-	// To is the zero Owner where the field is released.
+	// To is zero if the field is released.
 	To managedfields.Owner
-	// Shared: From owns it still.
+	// Shared: From still owns it.
 	Shared bool
-	// Inner: the path only holds others, which have owners of their own.
+	// Inner: the path only contains others, which have their own owners.
 	Inner bool
 }
 
-// Left is one field that stays with its owner.
+// Left is a field that stays with its owner.
 type Left struct {
 	Path  fieldpath.Path
 	Owner managedfields.Owner
 	Why   Why
 }
 
-// Why says why a field stays with its owner.
+// Why is the reason why a field stays with its owner.
 type Why string
 
-// The reasons.
 const (
-	// Unstated: the receiver applies, and its manifest does not state the field.
+	// Unstated: the receiver applies, and its manifest lacks the field.
 	Unstated Why = "unstated"
-	// OtherVersion: the owner holds it at another API version than the receiver, and managed
-	// fields are not converted.
+	// OtherVersion: the owner holds it at another API version than the receiver, and managed fields
+	// are not converted.
 	OtherVersion Why = "other version"
 )
 
-// Give works out the managed fields that a wish leads to. No other entry changes, and no
-// path is added that had no owner. Given is empty if there is nothing to do, because
-// everything meant is already as wished.
+// Give returns the managed fields after a transfer. It changes no other entry, and adds no path
+// that had no owner. Given is empty if everything is already as wished.
 func Give(entries []managedfields.Entry, w Wish) (Outcome, error) {
 	if err := w.check(entries); err != nil {
 		return Outcome{}, err
@@ -108,7 +104,7 @@ func Give(entries []managedfields.Entry, w Wish) (Outcome, error) {
 	return out, nil
 }
 
-// carryOut moves what is meant to the receiver.
+// carryOut moves the selected fields to the receiver.
 func (w Wish) carryOut(entries, meant []managedfields.Entry, to managedfields.Owner) Outcome {
 	var out Outcome
 	received := map[string]managedfields.Entry{} // by API version
@@ -175,10 +171,10 @@ func (o *Outcome) give(e managedfields.Entry, set *fieldpath.Set, to managedfiel
 	})
 }
 
-// parentsOf returns what an owner holds of what surrounds the paths that it gives away: maps,
-// list items, and the fields of an item's key. The receiver has to own that as well: a map's
-// value or a list's item that an applier gives up goes with everything in it, unless another
-// manager owns the item itself, and an item is no item without its key.
+// parentsOf returns the parents of the given paths that their owner holds: maps, list items, and
+// key fields of items. The receiver must own them too: when an applier gives up a map's value or a
+// list's item, everything in it goes, unless another manager owns the item itself, and an item
+// needs its key.
 func parentsOf(given, all *fieldpath.Set) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	add := func(p fieldpath.Path) {
@@ -204,7 +200,7 @@ func (o *Outcome) leave(e managedfields.Entry, set *fieldpath.Set, why Why) {
 	})
 }
 
-// meant returns, for each entry, what of it is to be given away.
+// meant returns, for each entry, the part to give away.
 func (w Wish) meant(entries []managedfields.Entry, to managedfields.Owner) ([]managedfields.Entry, error) {
 	out := make([]managedfields.Entry, len(entries))
 	var had bool
@@ -230,7 +226,7 @@ func (w Wish) meant(entries []managedfields.Entry, to managedfields.Owner) ([]ma
 	return out, nil
 }
 
-// one holds one path against who owns it.
+// one compares one path with its owners.
 func (w Wish) one(p fieldpath.Path, entries, meant []managedfields.Entry, to managedfields.Owner) error {
 	var from []managedfields.Owner
 	for _, e := range meant {
@@ -247,23 +243,23 @@ func (w Wish) one(p fieldpath.Path, entries, meant []managedfields.Entry, to man
 	}
 	owners := managedfields.HoldersOf(entries, p)
 	if w.Mode != Release && slices.ContainsFunc(owners, func(o managedfields.Owner) bool { return seat(o) == seat(to) }) {
-		return nil // It has it already.
+		return nil // The receiver has it.
 	}
 	if whole, by := around(entries, p); len(by) > 0 && len(owners) == 0 {
 		return &WholeError{Path: p, Whole: whole, Owners: by}
 	}
 	if w.Mode == Release && len(owners) == 0 {
-		return nil // It is released already.
+		return nil // It is released.
 	}
 	return &NotOwnedError{Path: p, From: w.From, Owners: owners}
 }
 
-// seat is what tells a manager's owners apart, at whatever version.
+// seat identifies an owner regardless of version.
 func seat(o managedfields.Owner) managedfields.Owner {
 	return managedfields.Owner{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource}
 }
 
-// of returns what of a set is meant.
+// of returns the selected part of a set.
 func (w Wish) of(set *fieldpath.Set) *fieldpath.Set {
 	if len(w.Paths) == 0 {
 		return set.RecursiveDifference(fieldpath.NewSet(fieldpath.Field("status")))
@@ -277,12 +273,12 @@ func (w Wish) of(set *fieldpath.Set) *fieldpath.Set {
 	return out
 }
 
-// anyOf reports whether an entry has anything that a wish without paths could be about.
+// anyOf reports whether an entry has anything that a wish without paths selects.
 func (w Wish) anyOf(e managedfields.Entry) bool {
 	return len(w.From) == 0 || slices.Contains(w.From, e.Manager)
 }
 
-// statedOf cuts a set into what a manifest states and what it does not.
+// statedOf splits a set into what a manifest states and the rest.
 func statedOf(set *fieldpath.Set, manifest map[string]any) (stated, rest *fieldpath.Set) {
 	stated = fieldpath.NewSet()
 	fieldpath.Each(set, func(p fieldpath.Path) {
@@ -293,7 +289,7 @@ func statedOf(set *fieldpath.Set, manifest map[string]any) (stated, rest *fieldp
 	return stated, set.Difference(stated)
 }
 
-// around returns the value of which a path is a part, with those who own it as a whole.
+// around returns the value that contains a path, with the owners of the whole value.
 func around(entries []managedfields.Entry, p fieldpath.Path) (fieldpath.Path, []managedfields.Owner) {
 	for n := len(p) - 1; n > 0; n-- {
 		var owners []managedfields.Owner
@@ -339,7 +335,7 @@ func has(entries []managedfields.Entry, owner managedfields.Owner) bool {
 	return slices.ContainsFunc(entries, func(e managedfields.Entry) bool { return e.Equal(owner) })
 }
 
-// newest returns the newest version at which something is meant.
+// newest returns the newest version of the selected fields.
 func newest(meant []managedfields.Entry) string {
 	best := ""
 	for _, e := range meant {
@@ -353,10 +349,9 @@ func newest(meant []managedfields.Entry) string {
 	return best
 }
 
-// Reversion returns entries in which those of the given owners are at another version. One
-// that would then be the same owner as another becomes one with it and holds what both held:
-// the API server knows an owner but once, and would forget one of the two. All other entries
-// stay as they are, in their order.
+// Reversion returns entries with the given owners moved to another version. If one of them then
+// equals another owner, the two become one entry with the paths of both, because the API server
+// would forget one of them. Other entries stay as they are, in order.
 func Reversion(entries []managedfields.Entry, owners []managedfields.Owner, version string) []managedfields.Entry {
 	out := make([]managedfields.Entry, 0, len(entries))
 	moved := make([]bool, 0, len(entries))
@@ -381,7 +376,7 @@ func Reversion(entries []managedfields.Entry, owners []managedfields.Owner, vers
 	return out
 }
 
-// placeOf returns where an entry is that is the same owner, if one of the two has moved.
+// placeOf returns the position of an entry with the same owner, if one of the two has moved.
 func placeOf(entries []managedfields.Entry, moved []bool, e managedfields.Entry, moves bool) int {
 	for i, other := range entries {
 		if (moves || moved[i]) && other.SameEntry(e.Owner) {

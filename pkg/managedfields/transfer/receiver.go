@@ -14,10 +14,10 @@ const (
 	ancientChanges    = "ancient-changes"
 )
 
-// receiver returns the owner that receives what is given: the entry that the manager has, so
-// that its next write is what it would have been. A manager that applies gives a field up by
-// no longer stating it, and an updater keeps it; so an Apply entry for a manager that never
-// applied is made only if the wish says so.
+// receiver returns the owner that receives the fields: the manager's own entry, so that its writes
+// go on as before. A manager that applies releases a field by no longer stating it, while an
+// updater keeps it; so it makes an Apply entry for a manager that never applied only if the wish
+// says so.
 func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, error) {
 	if w.Mode == Release {
 		return managedfields.Owner{}, nil
@@ -52,19 +52,19 @@ func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, erro
 	switch {
 	case has(applies), w.isScale() && has(scales), has(updates):
 		return to, nil
-	case has(other): // It writes a subresource alone, as a controller does.
+	case has(other): // It writes only a subresource, as a controller does.
 		return managedfields.Owner{Manager: w.To, Operation: managedfields.Update}, nil
 	}
 	return to, &StrangerError{Manager: w.To, Managers: managers(entries)}
 }
 
-// isScale reports whether the wish is about the number of replicas alone.
+// isScale reports whether the wish is only about the number of replicas.
 func (w Wish) isScale() bool {
 	replicas := fieldpath.Field("spec", "replicas")
 	return len(w.Paths) > 0 && !slices.ContainsFunc(w.Paths, func(p fieldpath.Path) bool { return !p.Equal(replicas) })
 }
 
-// check refuses what no entries could fulfil.
+// check refuses a wish that no entries could fulfil.
 func (w Wish) check(entries []managedfields.Entry) error {
 	const longest = 128 // The API server accepts no longer name.
 	switch {
@@ -92,7 +92,7 @@ func (w Wish) check(entries []managedfields.Entry) error {
 	return nil
 }
 
-// managers returns the names of all who have an entry, sorted.
+// managers returns the names of all managers with an entry, sorted.
 func managers(entries []managedfields.Entry) []string {
 	var names []string
 	for _, e := range entries {
@@ -107,16 +107,16 @@ func versionOf(apiVersion string) string {
 	return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
 }
 
-// At returns a path as the owners in entries write it: a list item may be named by its
-// position, or by a part of its key. The error is a *[fieldpath.NotFoundError] if neither the object nor an
-// owner has such a path.
+// At returns a path as its owners write it: a list item may be named by its position, or by a part
+// of its key. The error is a *[fieldpath.NotFoundError] if neither the object nor an owner has such
+// a path.
 func At(object map[string]any, entries []managedfields.Entry, p fieldpath.Path) (fieldpath.Path, error) {
 	fields, absent := managedfields.Tree(object, entries)
 	if node, found := managedfields.At(fields, p); found {
 		if len(node.Path) >= len(p) {
 			return node.Path, nil
 		}
-		return append(node.Path.Clone(), p[len(node.Path):]...), nil // It lies within a value that is one.
+		return append(node.Path.Clone(), p[len(node.Path):]...), nil // It is within a value that is owned as one.
 	}
 	if len(managedfields.HoldersOf(entries, p)) > 0 {
 		return p, nil

@@ -9,20 +9,19 @@ import (
 )
 
 const (
-	// maxExpansion bounds how much larger its aliases make a document. The API server
-	// accepts no object of more than 3 MiB.
+	// maxExpansion bounds how much larger its aliases make a document. The API server accepts no
+	// object of more than 3 MiB.
 	maxExpansion = 4 << 20
 	// maxTotal bounds what all aliases of one run expand to.
 	maxTotal = 256 << 20
 )
 
-// Aliases counts how much larger than its text the input becomes through aliases. Its zero
-// value is ready, for any number of goroutines. With a nil counter each document is bounded,
-// but not their sum.
+// Aliases counts how much larger the aliases make an input than its text. The zero value is ready,
+// and safe for concurrent use. With a nil counter each document is bounded, but not their sum.
 type Aliases struct{ total atomic.Int64 }
 
-// Admit rejects a document whose aliases make it too large, before any of them is
-// followed: a few kilobytes of text can stand for any number of gigabytes.
+// Admit rejects a document whose aliases make it too large, before any is followed: a few kilobytes
+// of text can stand for gigabytes.
 func (a *Aliases) Admit(d *Document) error {
 	if !bytes.Contains(d.Text, []byte("*")) || !mayAnchor(d.Text) {
 		return nil
@@ -43,9 +42,9 @@ func (a *Aliases) Admit(d *Document) error {
 }
 
 // mayAnchor reports whether the text may have an anchor, without which there is no alias.
-// Dashboards and definitions are full of & and *, and measuring them costs as much as
-// reading them. An anchor's name has letters, digits, _ and -, and an anchor begins where a
-// token does: after a blank, a line break or an indicator.
+// Dashboards and CRDs are full of & and *, and measuring them costs as much as reading them. An
+// anchor's name has letters, digits, _ and -, and an anchor begins where a token does: after a
+// blank, a line break or an indicator.
 func mayAnchor(text []byte) bool {
 	if bytes.IndexByte(text, 0) >= 0 {
 		return true // It is UTF-16, or no text.
@@ -76,12 +75,12 @@ func size(n int64) string {
 	}
 }
 
-// measure adds up the size of a document with its aliases followed. The size of a node is
-// computed once, so the time is linear in the length of the text.
+// measure adds up the size of a document with its aliases followed. Each node is measured once, so
+// the time is linear in the length of the text.
 type measure struct {
 	sizes map[*yaml.Node]int64
 	added int64
-	// worst is the line of the alias that adds most, 0 without one.
+	// worst is the line of the alias that adds most; 0 for none.
 	worst int
 	most  int64
 }
@@ -89,8 +88,8 @@ type measure struct {
 func (m *measure) document(d *Document) {
 	top := d.nodes()
 	if top == nil {
-		// yaml/v2 can rarely read a text that yaml/v3 cannot. In case it can, assume that each
-		// alias stands for the whole text.
+		// yaml/v2 can rarely read a text that yaml/v3 cannot. In that case, assume that each alias
+		// stands for the whole text.
 		count := int64(bytes.Count(d.Text, []byte(" *")) + bytes.Count(d.Text, []byte("[*")) + bytes.Count(d.Text, []byte(",*")))
 		m.added = count * int64(len(d.Text))
 		return
@@ -108,7 +107,7 @@ func (m *measure) visit(n *yaml.Node) int64 {
 	if known, ok := m.sizes[n]; ok {
 		return known
 	}
-	m.sizes[n] = enormous // for a node that contains itself
+	m.sizes[n] = enormous // The node may contain itself.
 	if n.Kind == yaml.AliasNode {
 		below := m.visit(n.Alias)
 		m.sizes[n] = below

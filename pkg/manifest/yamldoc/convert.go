@@ -21,9 +21,8 @@ func (f *valueError) under(step any) *valueError {
 	return f
 }
 
-// toJSON turns a value of yaml/v2 into what sigs.k8s.io/yaml and apimachinery's
-// JSON decoder would make of it, without writing and reading the JSON in between. A
-// fuzz test compares the two.
+// toJSON converts a value of yaml/v2 to what sigs.k8s.io/yaml and apimachinery's JSON decoder would
+// make of it, without writing and reading JSON in between. A fuzz test compares the two.
 func toJSON(value any) (any, *valueError) {
 	switch v := value.(type) {
 	case map[any]any:
@@ -101,9 +100,8 @@ func keyToJSON(key any) (string, bool) {
 	return "", false
 }
 
-// numberToJSON returns what JSON's text of the number reads as: 1.0 and 1e3 are
-// whole numbers. The text is the shortest that denotes this float, so beyond 2^53
-// it may read as another whole number than the float itself.
+// numberToJSON returns what a JSON decoder makes of the number: 1.0 and 1e3 are whole numbers. JSON
+// has the shortest text for the float, so beyond 2^53 the result may differ from the float.
 func numberToJSON(f float64) (any, *valueError) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, &valueError{text: "is not a number that JSON can represent", hint: "quote it if it is text"}

@@ -14,9 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Decode returns the document's value as apimachinery's JSON decoder would: maps,
-// lists, strings, bools, nil, int64 and float64. A document without a value yields
-// nil. Each error is an [*object.FaultError].
+// Decode returns the document's value as apimachinery's JSON decoder would: maps, lists, strings,
+// bools, nil, int64 and float64. A document without a value yields nil. Each error is an
+// [*object.FaultError].
 func (d *Document) Decode() (any, []error) {
 	if !d.IsJSON() {
 		return d.decodeYAML()
@@ -50,9 +50,9 @@ func (d *Document) quotesKeys() bool {
 	return len(rest) > 0 && rest[0] == '"'
 }
 
-// decodeYAML reads the text as kubectl does, which is YAML 1.1 by yaml/v2, but
-// rejects two things that kubectl accepts silently: a duplicate key, and text after
-// the end of the value, which would be lost.
+// decodeYAML decodes the text as kubectl does, which is YAML 1.1 by yaml/v2, but rejects two things
+// that kubectl accepts silently: a duplicate key, and text after the end of the value, which would
+// be lost.
 func (d *Document) decodeYAML() (any, []error) {
 	if err := d.Aliases.Admit(d); err != nil {
 		return nil, []error{err}
@@ -109,9 +109,8 @@ func (d *Document) syntaxFault(err error) error {
 	return At(d.below(line-1), "not YAML: "+text, hint)
 }
 
-// wording repeats an error of yaml/v2 without quoting the text: a value that begins
-// with * or ! may well be a password. The library has no types for its errors, and
-// quotes values only in these.
+// wording rewords an error of yaml/v2 without quoting the text: a value that begins with * or ! may
+// be a password. The library has no types for its errors, and quotes values only in these.
 func wording(err error) (said, hint string) {
 	said = strings.TrimPrefix(err.Error(), "yaml: ")
 	if _, after, found := strings.Cut(said, ": "); found && strings.HasPrefix(said, "line ") {
@@ -130,8 +129,8 @@ func wording(err error) (said, hint string) {
 	return text.OneLine(said), ""
 }
 
-// yamlLine reads the line out of an error of yaml/v2, which states it only there; 0
-// without one. The parser counts from 0, the scanner below it from 1.
+// yamlLine reads the line from an error of yaml/v2; 0 if there is none. The parser counts from 0,
+// the scanner below it from 1.
 func yamlLine(err error) int {
 	if err == nil {
 		return 0
@@ -149,7 +148,7 @@ func yamlLine(err error) int {
 	return line
 }
 
-// isParserError tells the parser's errors from the scanner's.
+// isParserError distinguishes the parser's errors from the scanner's.
 func isParserError(text string) bool {
 	switch strings.TrimPrefix(text, "did not find expected ") {
 	case "<stream-start>", "<document start>", "node content", "'-' indicator", "key", "',' or ']'", "',' or '}'",
@@ -160,8 +159,7 @@ func isParserError(text string) bool {
 	return false
 }
 
-// aliasLine finds the alias that an error of yaml/v2 is about, since the error
-// states only the alias's name; 0 if the error is about something else.
+// aliasLine finds the alias that an error of yaml/v2 names; 0 for other errors.
 func (d *Document) aliasLine(err error) int {
 	_, name, isAlias := strings.Cut(err.Error(), "unknown anchor '")
 	name, _, quoted := strings.Cut(name, "'")

@@ -12,9 +12,9 @@ func (d *Document) Written(path []any) string {
 	return text
 }
 
-// Find finds a field of the object that begins at a source in this document: the field's
-// place and, for an unquoted scalar, its spelling there. steps are keys and positions from
-// the top of the object. Without such a field, Find returns the source as it was.
+// Find finds a field of the object that begins at a source in this document: the field's place and,
+// for an unquoted scalar, its spelling. steps are keys and positions from the top of the object.
+// Without such a field, it returns the source unchanged.
 func (d *Document) Find(at object.Source, steps []any) (object.Source, string) {
 	return d.field(at, d.objectAt(d.nodes(), at.Line), steps)
 }
@@ -36,8 +36,7 @@ func (d *Document) field(at object.Source, n *yaml.Node, steps []any) (object.So
 	return place, n.Value
 }
 
-// objectAt returns the object that begins at a line: the document's only one, or an item
-// of a list.
+// objectAt returns the object that begins at a line: the document's only one, or an item of a list.
 func (d *Document) objectAt(n *yaml.Node, line int) *yaml.Node {
 	_, items := child(n, "items")
 	if items == nil || items.Kind != yaml.SequenceNode {

@@ -12,12 +12,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Positions are needed only to report faults and for the items of lists. They come
-// from a second parse of the text by yaml/v3, which keeps them; it reads JSON as
-// YAML. Values never come from it, because it reads YAML 1.2.
+// Positions are needed only to report faults and for the items of lists. They come from a second
+// parse by yaml/v3, which keeps them and reads JSON as YAML. Values never come from it, because it
+// reads YAML 1.2.
 
-// nodes returns the top of the document's tree, or nil where yaml/v3 cannot
-// make one.
+// nodes returns the top of the document's tree, or nil if yaml/v3 cannot make one.
 func (d *Document) nodes() *yaml.Node {
 	if d.tree == nil {
 		d.tree = new(yaml.Node)
@@ -48,7 +47,7 @@ func (d *Document) SourceOf(path []any) object.Source {
 	return source
 }
 
-// child returns the node that names the step, and the value it leads to.
+// child returns the node of the step, and its value.
 func child(n *yaml.Node, step any) (name, value *yaml.Node) {
 	if n == nil {
 		return nil, nil
@@ -122,8 +121,8 @@ func (d *Document) keyFaults() []error {
 	return all
 }
 
-// secondObject returns the line of the document at which another object begins because the
-// line with --- before it is missing, or is glued to its neighbour; 0 if there is none.
+// secondObject returns the line at which another object begins without the separator ---, or with
+// one on the same line as text; 0 if there is none.
 func (d *Document) secondObject(top *yaml.Node) int {
 	if top.Kind == yaml.DocumentNode && len(top.Content) > 0 {
 		top = top.Content[0]
@@ -164,7 +163,7 @@ func (d *Document) keyFaultsOf(mapping *yaml.Node) []*object.FaultError {
 			key = key.Alias
 		}
 		name := key.Value
-		if key.Style == 0 { // Plain text is a boolean in YAML 1.1, whatever yaml/v3 takes it for.
+		if key.Style == 0 { // Plain text is a boolean in YAML 1.1, whatever yaml/v3 makes of it.
 			name = asBoolean(name)
 		}
 		before := first[name]

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Document is one YAML document or one JSON value of a file. Its first line is the
-// first line of content: comments above it do not belong to it. It is for one goroutine.
+// Document is one YAML document or one JSON value of a file. Its first line is the first line of
+// content, after comments. It is not safe for concurrent use.
 type Document struct {
 	File string
 	// Line of the text's first line, from 1; 0 where lines mean nothing.
@@ -35,10 +35,9 @@ func (d *Document) below(n int) object.Source {
 	return s
 }
 
-// Split cuts a text into its documents. A line that is --- or ..., alone or followed by
-// white space, ends a document wherever it stands: YAML forbids it even inside quotes
-// and block scalars, and JSON cannot contain it. Documents that hold only comments are
-// left out.
+// Split splits a text into documents. A line --- or ..., alone or followed by white space, ends a
+// document wherever it is: YAML forbids it even inside quotes and block scalars, and JSON cannot
+// contain it. Documents with only comments are left out.
 func Split(file string, text []byte) []*Document {
 	var docs []*Document
 	current := Document{File: file, Line: 1}
@@ -72,8 +71,8 @@ func Split(file string, text []byte) []*Document {
 	return current.appendTo(docs, text[start:])
 }
 
-// appendTo appends the document with this text, unless it is empty. JSON may hold
-// several values one after the other, each of them a document.
+// appendTo appends the document with this text, unless it is empty. JSON may hold several values in
+// a row, each of which is a document.
 func (d Document) appendTo(docs []*Document, text []byte) []*Document {
 	if !startsJSON(text) {
 		if len(text) > 0 {
@@ -96,7 +95,7 @@ func (d Document) appendTo(docs []*Document, text []byte) []*Document {
 		d.Line += bytes.Count(text[begin:end], []byte("\n"))
 		done = end
 	}
-	// The rest is white space, or not JSON: then the decoder says so.
+	// The rest is white space, or invalid JSON, which the decoder will report.
 	rest := bytes.TrimLeft(text[done:], " \t\r\n")
 	if len(rest) > 0 {
 		d.Line += bytes.Count(text[done:len(text)-len(rest)], []byte("\n"))
@@ -105,8 +104,8 @@ func (d Document) appendTo(docs []*Document, text []byte) []*Document {
 	return docs
 }
 
-// IsJSON reports whether the text may be JSON objects: it begins with a brace, which
-// is kubectl's test. YAML's flow style begins so too.
+// IsJSON reports whether the text may be JSON objects: it begins with a brace, which is kubectl's
+// test. YAML's flow style begins so too.
 func (d *Document) IsJSON() bool { return startsJSON(d.Text) }
 
 func startsJSON(text []byte) bool {

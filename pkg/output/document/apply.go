@@ -88,7 +88,7 @@ func appliedOf(a event.Applied) appliedObject {
 	}
 }
 
-// refusedOf are the conflicts of an object, marked if taking one would be refused.
+// refusedOf returns the conflicts of an object, marked if taking one would be refused.
 func refusedOf(a event.Applied) []contestedPath {
 	list := contestedOf(a.Conflicts)
 	for i, c := range a.Conflicts {
@@ -98,8 +98,8 @@ func refusedOf(a event.Applied) []contestedPath {
 	return list
 }
 
-// applySuite makes each object of an apply a test: it failed if the object was
-// not applied. named is how a flag names an object.
+// applySuite makes each object of an apply a test, which failed if the object was not applied.
+// named returns the name of an object in a flag.
 func applySuite(result result[appliedObject], named func(object.Ref) string) junitSuite {
 	suite := junitSuite{Name: "apply", Log: xmlText(slices.Concat(result.Warnings, remarkTexts(result.Remarks)))}
 	for _, o := range result.Objects {
@@ -120,7 +120,7 @@ func applySuite(result result[appliedObject], named func(object.Ref) string) jun
 	return suite
 }
 
-// contestedProblem names the owner of each contested path, and the flags that settle it.
+// contestedProblem names the owner of each path in conflict, and the flags that settle it.
 func contestedProblem(o appliedObject, named string) *junitProblem {
 	var said []string
 	for _, c := range o.Conflicts {
@@ -151,8 +151,8 @@ func contestedProblem(o appliedObject, named string) *junitProblem {
 	return p
 }
 
-// managers names owners, with the time at which each last wrote and not its age: a
-// report is read later.
+// managers names owners with the time of their last write, not its age, because a report is read
+// later.
 func managers(owners []managedfields.Owner) string {
 	names := make([]string, len(owners))
 	for i, o := range owners {

@@ -5,7 +5,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// causeEntry is how JSON shows why something does not happen.
+// causeEntry is a cause in JSON.
 type causeEntry struct {
 	Code      string      `json:"code"`
 	Message   string      `json:"message"`
@@ -33,7 +33,7 @@ func causeOfEvent(c event.Cause) causeEntry {
 	return entry
 }
 
-// causeTexts are causes as a report shows them.
+// causeTexts returns causes for a report.
 func causeTexts(causes []causeEntry) []string {
 	var text []string
 	for _, c := range causes {
@@ -49,7 +49,7 @@ func causeTexts(causes []causeEntry) []string {
 	return text
 }
 
-// rootEntry is one cause, and all that it holds back.
+// rootEntry is a cause with everything that it blocks.
 type rootEntry struct {
 	causeEntry
 	Count int          `json:"count"`

@@ -29,7 +29,7 @@ func contestedOf(conflicts []managedfields.Conflict) []contestedPath {
 	return list
 }
 
-// changesOf leaves out the side on which a path is absent: null is a value.
+// changesOf leaves out a side at which a path is absent: null is a value.
 func changesOf(changes []managedfields.Change) []changedPath {
 	var list []changedPath
 	for _, c := range changes {

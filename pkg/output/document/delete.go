@@ -26,8 +26,8 @@ func NewDelete(b output.Base) output.Results {
 	}
 }
 
-// deleteSuite makes each object of a delete a test: it failed if the object is still
-// there, and is an error if that is unknown.
+// deleteSuite makes each object of a delete a test, which failed if the object still exists, and is
+// an error if that is unknown.
 func deleteSuite(result result[stuckObject]) junitSuite {
 	suite := junitSuite{Name: "delete", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {

@@ -62,7 +62,7 @@ func comparedOf(c event.Compared) comparedObject {
 	}
 }
 
-// asApplied is apply's word for what a diff says of an object: programs read one vocabulary.
+// asApplied translates an action of diff to apply's word, so that programs need one vocabulary.
 func asApplied(a event.Action) event.Action {
 	switch a { //nolint:exhaustive // all others are the same word
 	case event.Create:
@@ -81,8 +81,8 @@ func asApplied(a event.Action) event.Action {
 	return a
 }
 
-// diffSuite makes each object of a diff a test: it failed if the object would change, and
-// is an error if that is unknown.
+// diffSuite makes each object of a diff a test, which failed if the object would change, and is an
+// error if that is unknown.
 func diffSuite(result result[comparedObject]) junitSuite {
 	suite := junitSuite{Name: "diff", Log: xmlText(slices.Concat(result.Warnings, remarkTexts(result.Remarks)))}
 	for _, o := range result.Objects {
@@ -100,7 +100,7 @@ func diffSuite(result result[comparedObject]) junitSuite {
 	return suite
 }
 
-// sharedLines say how owners change where no value does.
+// sharedLines describes changes of owners without a change of value.
 func sharedLines(o comparedObject) []string {
 	if o.Sharing == nil {
 		return o.Adopted

@@ -55,12 +55,12 @@ type leftField struct {
 	Why   string              `json:"why"`
 }
 
-// nextApply is what the receiver's next apply meets.
+// nextApply is the outlook for the receiver's next apply.
 type nextApply struct {
 	Manager string          `json:"manager"`
 	Before  []contestedPath `json:"conflictsBefore"`
 	After   []contestedPath `json:"conflictsAfter"`
-	// Guarded counts the fields that it states and others own, before and now.
+	// Guarded counts fields in its manifest that others own, before and now.
 	Guarded      int           `json:"guardedBefore"`
 	StillGuarded int           `json:"guardedAfter"`
 	Overwrites   []changedPath `json:"overwrites,omitempty"`
@@ -94,8 +94,8 @@ func givenOf(g event.Given) givenObject {
 	return o
 }
 
-// giveSuite makes each object of a give a test: it failed if it could not be given as was
-// wished, and is an error if that is not known.
+// giveSuite makes each object of a give a test, which failed if the transfer failed, and is an
+// error if that is unknown.
 func giveSuite(result result[givenObject]) junitSuite {
 	suite := junitSuite{Name: "give", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {

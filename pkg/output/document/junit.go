@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// The elements of JUnit's report that every reader of it knows.
+// The elements of a JUnit report that every reader knows.
 type (
 	junitSuites struct {
 		XMLName xml.Name     `xml:"testsuites"`
@@ -64,7 +64,7 @@ func newCase(verb string, o objectName, file string, warnings []string) junitCas
 	}
 }
 
-// problem says in one line what is wrong, with the details below it.
+// problem describes a fault in one line, with details below it.
 func problem(action event.Action, err *fault, details []string) *junitProblem {
 	text := details
 	p := &junitProblem{Type: string(action), Message: string(action)}
@@ -78,8 +78,8 @@ func problem(action event.Action, err *fault, details []string) *junitProblem {
 	return p
 }
 
-// xmlText joins texts, each on lines of its own and without characters that a terminal or
-// XML cannot take.
+// xmlText joins texts, each on its own lines, without characters that a terminal or XML cannot
+// take.
 func xmlText(texts []string) string {
 	var all []string
 	for _, text := range texts {

@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// listing writes something of each object that came to a good end: its name, or itself.
-// All others go to stderr as they would in a table, for stdout has no place for them.
+// listing writes the name of each good object, or the object itself. Other results go to stderr as
+// in a table, because stdout has no place for them.
 type listing struct {
 	output.Base
 	pick func(event.Event) (listed, bool)
@@ -51,7 +51,7 @@ func NewDeletedNames(b output.Base, rest output.Results) output.Results {
 	}}
 }
 
-// NewMetNames writes the names of what met its conditions.
+// NewMetNames writes the names of objects that met their conditions.
 func NewMetNames(b output.Base, rest output.Results) output.Results {
 	return &listing{Base: b, rest: rest, pick: func(e event.Event) (listed, bool) {
 		waited, ok := e.(event.Waited)
@@ -59,8 +59,8 @@ func NewMetNames(b output.Base, rest output.Results) output.Results {
 	}}
 }
 
-// NewAppliedObjects writes the objects of an apply as the server has them. The error says
-// what is wrong with a template.
+// NewAppliedObjects writes the objects of an apply as the server has them. The error is about the
+// template.
 func NewAppliedObjects(b output.Base, rest output.Results) (output.Results, error) {
 	w, err := objectFormat(b)
 	return &listing{Base: b, objectWriter: w, rest: rest, pick: func(e event.Event) (listed, bool) {
@@ -69,8 +69,8 @@ func NewAppliedObjects(b output.Base, rest output.Results) (output.Results, erro
 	}}, err
 }
 
-// NewMetObjects writes the objects that met their conditions, but for those that met
-// them by not being there.
+// NewMetObjects writes the objects that met their conditions, except those that met them by not
+// existing.
 func NewMetObjects(b output.Base, rest output.Results) (output.Results, error) {
 	w, err := objectFormat(b)
 	return &listing{Base: b, objectWriter: w, rest: rest, pick: func(e event.Event) (listed, bool) {

@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// migrationResult is the document of owners that move to a version that is served.
+// migrationResult is the document of a migration of owners to a served version.
 type migrationResult struct {
 	APIVersion string           `json:"apiVersion"`
 	Kind       string           `json:"kind"`
@@ -38,7 +38,7 @@ type migrationDocument struct {
 	unread   []event.Unread
 }
 
-// NewMigration returns the document of owners that move to a version that is served.
+// NewMigration returns the document of a migration of owners.
 func NewMigration(b output.Base) output.Results { return &migrationDocument{Base: b} }
 
 func (d *migrationDocument) Handle(e event.Event) {

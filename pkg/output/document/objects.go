@@ -17,12 +17,11 @@ import (
 // objectWriter writes objects in one of those formats.
 type objectWriter struct {
 	write func(u *unstructured.Unstructured) (string, error)
-	// begin, between and end stand around the texts of the objects.
+	// begin, between and end are written around the texts of the objects.
 	begin, between, end string
 }
 
-// objectFormat returns the writer of a format of objects. The error says what is wrong
-// with a template.
+// objectFormat returns the writer of a format of objects. The error is about the template.
 func objectFormat(b output.Base) (objectWriter, error) {
 	if b.Format == output.Objects {
 		return objectWriter{write: objectYAML, between: "---\n"}, nil
@@ -62,8 +61,8 @@ func objectJSON(u *unstructured.Unstructured) (string, error) {
 	return indent + strings.ReplaceAll(strings.TrimSuffix(string(text), "\n"), "\n", "\n"+indent), nil
 }
 
-// objectPath returns what writes what a template finds in an object, on a line of
-// its own.
+// objectPath returns a function that writes what a template finds in an object, on a line of its
+// own.
 func objectPath(b output.Base, text string) (func(*unstructured.Unstructured) (string, error), error) {
 	path := jsonpath.New("output").AllowMissingKeys(true)
 	if err := path.Parse(braced(text)); err != nil {
@@ -83,15 +82,15 @@ func objectPath(b output.Base, text string) (func(*unstructured.Unstructured) (s
 }
 
 const (
-	// maxText is how much text a template may make of one object, and of all objects
-	// together beyond maxTextEach for each: all of it is held until the run is over.
+	// maxText bounds the text that a template makes of one object, and of all objects together
+	// beyond maxTextEach for each, because it is in memory until the run ends.
 	maxText     = 64 << 20
 	maxTextEach = 1 << 20
 )
 
 var errTooMuch = fmt.Errorf("the template produces more than %d MiB of text", maxText>>20)
 
-// limited is a buffer that takes no more than so many bytes.
+// limited is a buffer with a maximum size.
 type limited struct {
 	bytes.Buffer
 	left int
@@ -105,8 +104,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// forScreen escapes what a terminal would take for a command. A script gets the text
-// as it is.
+// forScreen escapes control characters for a terminal. A script gets the text unchanged.
 func forScreen(b output.Base, shown string) string {
 	if b.Width == nil {
 		return shown
@@ -114,7 +112,7 @@ func forScreen(b output.Base, shown string) string {
 	return text.Printable(shown, '\n', '\t')
 }
 
-// braced reads the short forms that kubectl allows: x.y and .x.y for {.x.y}.
+// braced accepts kubectl's short forms: x.y and .x.y for {.x.y}.
 func braced(template string) string {
 	switch {
 	case template == "", strings.Contains(template, "{"):
@@ -126,14 +124,14 @@ func braced(template string) string {
 	}
 }
 
-// ManifestPhase is manifests that may be applied side by side.
+// ManifestPhase holds manifests that may be applied concurrently.
 type ManifestPhase struct {
 	Name    string
 	Objects []*unstructured.Unstructured
 }
 
-// WriteManifests writes manifests in order as YAML, each phase below a comment. Nothing
-// is masked, because a masked value could not be applied.
+// WriteManifests writes manifests as YAML, in order, each phase below a comment. It masks nothing,
+// because a masked value could not be applied.
 func WriteManifests(w io.Writer, phases []ManifestPhase) error {
 	for i, ph := range phases {
 		heading := fmt.Sprintf("# phase %d of %d, %s: %s\n", i+1, len(phases), ph.Name, text.Count(len(ph.Objects), "object"))

@@ -23,10 +23,10 @@ type ownedObject struct {
 	objectName
 	// Path is the requested path, if not everything was requested.
 	Path string `json:"path,omitempty"`
-	// Managers are the owners of the whole object, with how many fields each has.
+	// Managers are the owners of the whole object, with their numbers of fields.
 	Managers []managerEntry `json:"managers,omitempty"`
 	Fields   []ownedField   `json:"fields"`
-	// Images are those that the Pods of a workload run.
+	// Images are the images that a workload's Pods run.
 	Images []event.Image `json:"images,omitempty"`
 	// History is left out if it was not requested, or is unknown.
 	History  *[]transitionEntry `json:"history,omitempty"`
@@ -49,8 +49,8 @@ type ownedField struct {
 	Absent bool                  `json:"absent,omitempty"`
 }
 
-// behindEntry counts the changes seen but not recorded yet, and says since when the oldest has been
-// waiting.
+// behindEntry counts changes that were seen and not yet recorded, and says since when the oldest
+// waits.
 type behindEntry struct {
 	Changes int       `json:"changes"`
 	Since   time.Time `json:"since"`
@@ -74,7 +74,7 @@ type coverageEntry struct {
 	Since time.Time  `json:"since,omitzero"`
 	Until time.Time  `json:"until,omitzero"`
 	Gaps  []gapEntry `json:"gaps,omitempty"`
-	// Behind is what was not yet recorded at Until.
+	// Behind counts changes not recorded at Until.
 	Behind  *behindEntry `json:"behind,omitempty"`
 	Unknown string       `json:"unknown,omitempty"`
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// result is the document of a run whose objects are of one type.
+// result is the document of a run with objects of one type.
 type result[T any] struct {
 	APIVersion string           `json:"apiVersion"`
 	Kind       string           `json:"kind"`
@@ -36,13 +36,13 @@ func newResult[T any](b output.Base, kind string) result[T] {
 	return r
 }
 
-// gathered gathers the results of a verb and writes them as one document at the end.
+// gathered collects the results of a verb and writes them as one document at the end.
 type gathered[T any] struct {
 	output.Base
 	// result is the part of the document that is known from the beginning.
 	result  result[T]
 	actions []event.Action
-	// of returns the entry for an event, or nil if the event is not a result.
+	// of returns the entry for an event, or nil if the event is no result.
 	of func(event.Event) (object.Ref, *T)
 	// complete adds to an object what is known only at the end.
 	complete func(*T, object.Ref, told)
@@ -53,14 +53,14 @@ type gathered[T any] struct {
 	decided  map[object.Key][]decidedEntry
 }
 
-// told is what was reported of an object besides its result.
+// told holds what was reported about an object besides its result.
 type told struct {
 	warnings []string
 	remarks  []event.Remarked
 	decided  []decidedEntry
 }
 
-// keyed is a result with the identity by which warnings find it.
+// keyed is a result with its object, by which warnings find it.
 type keyed[T any] struct {
 	ref   object.Ref
 	value T
@@ -108,7 +108,7 @@ func (d *gathered[T]) Finish(context.Context) error {
 	return writeResult(d.Base, r, d.suite)
 }
 
-// writeResult writes a document in the format of the run, a report for CI included.
+// writeResult writes a document in the run's format, which may be a JUnit report.
 func writeResult[T any](b output.Base, r result[T], suite func(result[T]) junitSuite) error {
 	if b.Format == output.JUnit {
 		return writeSuite(b, suite(r))
@@ -133,14 +133,14 @@ func writeDocument(b output.Base, v any) error {
 	return nil
 }
 
-// summary counts results by action, each action of the verb included; it is
-// written as a JSON object whose keys have a fixed order.
+// summary counts results by action, including actions without results; as JSON, its keys have a
+// fixed order.
 type summary struct {
 	actions []event.Action
 	tally   map[event.Action]int
 }
 
-// MarshalJSON keeps the order of the actions, which is that of the contract.
+// MarshalJSON keeps the contract's order of the actions.
 func (s summary) MarshalJSON() ([]byte, error) {
 	parts := make([]string, len(s.actions))
 	for i, action := range s.actions {
@@ -149,7 +149,7 @@ func (s summary) MarshalJSON() ([]byte, error) {
 	return []byte("{" + strings.Join(parts, ",") + "}"), nil
 }
 
-// hookEntry is one of Helm's hooks in JSON.
+// hookEntry is a Helm hook in JSON.
 type hookEntry struct {
 	objectName
 	Source string   `json:"source,omitempty"`

@@ -7,12 +7,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// rollbackEntry is what became of an object when the run took back what it wrote.
+// rollbackEntry is the result of a rollback for one object.
 type rollbackEntry struct {
 	Action event.Action `json:"action"`
 	Reason string       `json:"reason,omitempty"`
 	Left   []string     `json:"left,omitempty"`
-	// Unreturned: paths that the run had taken and that their owner does not own again.
+	// Unreturned are taken paths that their former owner does not own again.
 	Unreturned []unreturned `json:"unreturned,omitempty"`
 	Error      *fault       `json:"error,omitempty"`
 }
@@ -23,7 +23,7 @@ type unreturned struct {
 	Paths   []string `json:"paths"`
 }
 
-// rolledBack is the entry with the object that it is about, for a stream.
+// rolledBack is the entry with its object, for a stream.
 type rolledBack struct {
 	objectName
 	rollbackEntry
@@ -37,7 +37,7 @@ func rollbackOf(e event.RolledBack) *rollbackEntry {
 	return r
 }
 
-// lines describe it in words; none for nil.
+// lines describes it in words; none for nil.
 func (r *rollbackEntry) lines() []string {
 	if r == nil {
 		return nil

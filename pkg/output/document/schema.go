@@ -10,7 +10,7 @@ import (
 // apiVersion of the documents that are printed.
 const apiVersion = "cli.k8sconnect.io/v1alpha1"
 
-// objectName is how JSON names an object.
+// objectName is an object in JSON.
 type objectName struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -27,13 +27,12 @@ func nameOf(ref object.Ref) objectName {
 	}
 }
 
-// ref is nameOf backwards.
+// ref is the reverse of nameOf.
 func (n objectName) ref() object.Ref {
 	return object.Ref{GVK: schema.FromAPIVersionAndKind(n.APIVersion, n.Kind), Namespace: n.Namespace, Name: n.Name}
 }
 
-// objectOrNil is for events that may be about the run as a whole, which has no
-// name.
+// objectOrNil is for events that may concern the whole run, which has no name.
 func objectOrNil(ref object.Ref) any {
 	if ref == (object.Ref{}) {
 		return nil
@@ -49,7 +48,7 @@ type contestedPath struct {
 	Owners []managedfields.Owner `json:"owners"`
 	// Refused: the server would not let it be taken.
 	Refused bool `json:"refused,omitempty"`
-	// Unstated: the path is one of another API version, and cannot be yielded by name.
+	// Unstated: the path is of another API version, and no yield can name it.
 	Unstated bool `json:"unstated,omitempty"`
 }
 
@@ -63,8 +62,8 @@ type changedPath struct {
 	Owners []managedfields.Owner    `json:"owners,omitempty"`
 }
 
-// fault is an error: the API server's reason where it has one, the message, and
-// what to do next where that is known.
+// fault is an error: the API server's reason if there is one, the message, and the remedy if it is
+// known.
 type fault struct {
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message"`

@@ -26,19 +26,18 @@ type setEntry struct {
 	Lock       *event.Lock    `json:"lock,omitempty"`
 	LastRun    *event.SetRun  `json:"lastRun,omitempty"`
 	Runs       []event.SetRun `json:"runs,omitempty"`
-	// Error is why the members are unknown, Fault why nothing can be applied to the set.
+	// Error is why the members are unknown, Fault why we cannot apply to the set.
 	Error *fault `json:"error,omitempty"`
 	Fault *fault `json:"fault,omitempty"`
 }
 
-// memberEntry is a member; Ready is left out where it is unknown.
+// memberEntry is a member; Ready is left out if unknown.
 type memberEntry struct {
 	objectName
 	Ready  *bool  `json:"ready,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// setsDocument gathers sets.
 type setsDocument struct {
 	output.Base
 	sets []setEntry

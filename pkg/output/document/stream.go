@@ -9,20 +9,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// stream writes each event when it comes: one JSON object a line, as specified
-// in doc.go.
+// stream writes each event as it comes, one JSON object a line.
 type stream struct {
 	output.Base
 	actions []event.Action
 	failure error
 }
 
-// NewStream returns the lines of a stream; actions are those that its end counts.
+// NewStream returns a stream; actions are those that its last line counts.
 func NewStream(b output.Base, actions []event.Action) output.Results {
 	return &stream{Base: b, actions: actions}
 }
 
-// streamLine holds the fields of all types of line; each type sets its own.
+// streamLine has the fields of all types of line; each type sets its own.
 type streamLine struct {
 	Time        string          `json:"time"`
 	Type        string          `json:"type"`

@@ -35,7 +35,7 @@ func stuckOf(s event.Stuck) stuckObject {
 	}
 }
 
-// stuckProblem gives the first cause in one line, and all of them below it.
+// stuckProblem describes the first cause in one line, and all of them below it.
 func stuckProblem(action event.Action, o stuckObject) *junitProblem {
 	p := problem(action, o.Error, causeTexts(o.Causes))
 	if o.Error == nil && len(o.Causes) > 0 {
@@ -44,7 +44,7 @@ func stuckProblem(action event.Action, o stuckObject) *junitProblem {
 	return p
 }
 
-// stuckDocument gathers what stuck found and writes it at the end.
+// stuckDocument collects the results and writes them at the end.
 type stuckDocument struct {
 	output.Base
 	result   result[stuckObject]
@@ -84,7 +84,7 @@ func (d *stuckDocument) Finish(context.Context) error {
 	return writeResult(d.Base, result, stuckSuite)
 }
 
-// stuckSuite makes each object that is stuck a test that failed.
+// stuckSuite makes each stuck object a failed test.
 func stuckSuite(result result[stuckObject]) junitSuite {
 	suite := junitSuite{Name: "stuck", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {

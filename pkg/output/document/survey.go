@@ -40,7 +40,7 @@ type surveyTotal struct {
 	Kinds   int    `json:"kinds"`
 	Objects int    `json:"objects"`
 	surveyFields
-	// Expected is left out if it was not said who is.
+	// Expected is left out without --expect.
 	Expected *bool `json:"expected,omitempty"`
 }
 

@@ -33,7 +33,7 @@ func NewWait(b output.Base) output.Results {
 	}
 }
 
-// waitSuite makes each object of a wait a test: it failed if the object did not meet its
+// waitSuite makes each object of a wait a test, which failed if the object did not meet its
 // conditions, and is an error if that is unknown.
 func waitSuite(result result[waitedObject]) junitSuite {
 	suite := junitSuite{Name: "wait", Log: xmlText(result.Warnings)}
@@ -53,8 +53,7 @@ func waitSuite(result result[waitedObject]) junitSuite {
 	return suite
 }
 
-// conditionTexts are conditions that are not as they should be, as a report shows
-// them.
+// conditionTexts returns unmet conditions for a report.
 func conditionTexts(conditions []conditionEntry) []string {
 	var text []string
 	for _, c := range conditions {

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// warnings gathers the warnings, each with the name of its object.
+// warnings collects the warnings by object.
 type warnings map[object.Key][]string
 
 func (w warnings) add(e event.Warned) {
@@ -21,7 +21,7 @@ func (w warnings) add(e event.Warned) {
 	}
 }
 
-// remarkText is a remark as one line.
+// remarkText returns a remark as one line.
 func remarkText(r event.Remarked) string {
 	said := r.Code + ": "
 	if r.Path != "" {
@@ -33,7 +33,7 @@ func remarkText(r event.Remarked) string {
 	return said
 }
 
-// remarks gathers the forecasts for each object.
+// remarks collects the forecasts by object.
 type remarks map[object.Key][]event.Remarked
 
 // of returns the remarks of one object, once.
@@ -43,7 +43,7 @@ func (r remarks) of(ref object.Ref) []event.Remarked {
 	return entries
 }
 
-// remarkTexts are remarks as lines of a report.
+// remarkTexts returns remarks as lines of a report.
 func remarkTexts(entries []event.Remarked) []string {
 	var said []string
 	for _, e := range entries {
@@ -59,8 +59,7 @@ func (w warnings) of(ref object.Ref) []string {
 	return texts
 }
 
-// rest returns the warnings without a result: those of the run as a whole, and of objects
-// without a result.
+// rest returns the warnings about the whole run, and about objects without a result.
 func (w warnings) rest() []string {
 	var texts []string
 	for _, list := range w {
@@ -70,7 +69,7 @@ func (w warnings) rest() []string {
 	return texts
 }
 
-// decidedEntry is what decided about one path, in JSON.
+// decidedEntry is a decision about one path in JSON.
 type decidedEntry struct {
 	Path    string `json:"path"`
 	Outcome string `json:"outcome"`
@@ -78,7 +77,7 @@ type decidedEntry struct {
 	Choice  string `json:"choice,omitempty"`
 }
 
-// builtIn decides where the user gave no choice.
+// builtIn is the source of decisions without a choice of the user.
 const builtIn = "built-in"
 
 func decidedOf(e event.Decided) []decidedEntry {

@@ -6,12 +6,11 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// between is what stands between two columns.
+// between separates two columns.
 const between = "   "
 
-// Aligned writes rows in columns. If they are wider than the terminal, the widest columns are
-// made narrower, none below [LeastValue], and what no longer fits in a cell goes on below it.
-// Without a terminal a row is one line.
+// Aligned writes rows in columns. If they are wider than the terminal, it narrows the widest
+// columns, none below [LeastValue], and folds cells. Without a terminal each row is one line.
 func Aligned(rows [][]string, width func() int) string {
 	var widths []int
 	for _, row := range rows {
@@ -46,7 +45,7 @@ func Aligned(rows [][]string, width func() int) string {
 	return b.String()
 }
 
-// narrow takes from the widest columns what a terminal does not have.
+// narrow reduces the widest columns until the row fits.
 func narrow(widths []int, columns int) {
 	if columns <= 0 {
 		return
@@ -69,8 +68,8 @@ func narrow(widths []int, columns int) {
 	}
 }
 
-// folded breaks a cell into lines of a column, each indented like the first: between words, or
-// else where a name has a mark, or else anywhere.
+// folded breaks a cell into lines, each indented like the first: between words, else at a mark in a
+// name, else anywhere.
 func folded(cell string, width int) []string {
 	if Cells(cell) <= width {
 		return []string{cell}
@@ -90,13 +89,13 @@ func folded(cell string, width int) []string {
 	return out
 }
 
-// breakAt is where a text that is too long for a line is broken: at least one letter is before it.
+// breakAt returns where to break a text that is too long for a line, after at least one letter.
 func breakAt(s string, room int) int {
 	blank, mark, end, used := 0, 0, 0, 0
 	for letters := displaywidth.StringGraphemes(s); letters.Next(); {
 		letter := letters.Value()
 		if letter == " " && end > 0 {
-			blank = end // which may be just behind the line
+			blank = end // It may be just behind the line.
 		}
 		if used += letters.Width(); used > room {
 			if end == 0 {

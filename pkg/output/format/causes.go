@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Stuck are the causes, and what kept us from finding all of them.
+// Stuck describes the causes, and why others may be missing.
 func Stuck(s event.Stuck, columns int) []string {
 	text := Causes(s.Causes)
 	if len(text) == 0 && s.Err == nil {
@@ -25,8 +25,8 @@ func Stuck(s event.Stuck, columns int) []string {
 	return text
 }
 
-// Causes describes causes for people: the message, and below it the evidence, what to do,
-// and what that may cost.
+// Causes describes causes for people: the message, and below it the evidence, what to do, and its
+// risk.
 func Causes(causes []event.Cause) []string {
 	var text []string
 	for _, c := range causes {
@@ -44,9 +44,8 @@ func Causes(causes []event.Cause) []string {
 	return text
 }
 
-// Brief leaves out of causes what they say twice: conditions and events from which a recognized
-// cause was concluded, that a time is over beside why, and how much a namespace holds beside what
-// holds it.
+// Brief removes repetitions: conditions and events that led to a recognized cause, an expired time
+// next to its reason, and the number of objects in a namespace next to what blocks it.
 func Brief(causes []event.Cause) []event.Cause {
 	holding := slices.ContainsFunc(causes, func(c event.Cause) bool {
 		return slices.ContainsFunc(c.Evidence, func(e string) bool { return strings.HasPrefix(e, "holds back ") })
@@ -57,7 +56,7 @@ func Brief(causes []event.Cause) []event.Cause {
 		if holding && c.Code == "ContentRemains" || explained && c.Code == "ProgressDeadlineExceeded" {
 			continue
 		}
-		if c.Code != "CreateRefused" { // Else the server's own words are all that is known.
+		if c.Code != "CreateRefused" { // Else only the server's own words are known.
 			c.Evidence = slices.DeleteFunc(slices.Clone(c.Evidence), repeats)
 		}
 		out = append(out, c)
@@ -65,13 +64,13 @@ func Brief(causes []event.Cause) []event.Cause {
 	return out
 }
 
-// repeats reports whether evidence is a condition or an event that a cause puts in other words.
+// repeats reports whether evidence is a condition or event that a cause rewords.
 func repeats(evidence string) bool {
 	return slices.ContainsFunc([]string{"condition ReplicaFailure: ", "event FailedCreate: ", "NamespaceDeletionDiscoveryFailure: "},
 		func(prefix string) bool { return strings.HasPrefix(evidence, prefix) })
 }
 
-// Codes names causes without their messages: NoStorageClass, ImagePull.
+// Codes lists the codes of causes: NoStorageClass, ImagePull.
 func Codes(causes []event.Cause) string {
 	var codes []string
 	for _, c := range causes {
@@ -82,12 +81,12 @@ func Codes(causes []event.Cause) string {
 	return strings.Join(codes, ", ")
 }
 
-// Doubts shortens what several objects have in common: what may not be read, which is reported
-// in full once. The zero value has seen none.
+// Doubts shortens what several objects share: missing permissions, which are reported in full once.
+// The zero value has reported none.
 type Doubts struct{ told map[string]bool }
 
-// Once leaves out of an object's causes those doubts that were told with another one. If
-// that leaves nothing, the doubt keeps its first line.
+// Once removes doubts that were reported with another object. If that leaves nothing, the doubt
+// keeps its first line.
 func (d *Doubts) Once(causes []event.Cause) []event.Cause {
 	var out []event.Cause
 	for _, c := range causes {
@@ -118,8 +117,7 @@ func causeHead(c event.Cause) string {
 	return text.Printable(c.Code) + ": " + message
 }
 
-// indented puts a word before the first line of a text, and blanks before the
-// others.
+// indented puts a word before the first line of a text, and blanks before the others.
 func indented(first, text string) []string {
 	var out []string
 	for _, line := range Lines(text) {
@@ -129,8 +127,8 @@ func indented(first, text string) []string {
 	return out
 }
 
-// SameCause reports whether two lists begin with the same cause: with the same blocking
-// object, or, if none is known, with the same text.
+// SameCause reports whether two lists begin with the same cause: the same blocking object or, if
+// there is none, the same text.
 func SameCause(a, b []event.Cause) bool {
 	if len(a) == 0 || len(b) == 0 || a[0].Code != b[0].Code || a[0].BlockedBy != b[0].BlockedBy {
 		return len(a) == 0 && len(b) == 0
@@ -141,7 +139,7 @@ func SameCause(a, b []event.Cause) bool {
 // SameTexts reports whether two lists read the same.
 func SameTexts(a, b []event.Cause) bool { return slices.Equal(Causes(a), Causes(b)) }
 
-// TerminatingFor says how long an object has been going.
+// TerminatingFor says how long an object has been terminating.
 func TerminatingFor(since, now time.Time) string {
 	if since.IsZero() || since.After(now) {
 		return ""
@@ -149,7 +147,8 @@ func TerminatingFor(since, now time.Time) string {
 	return " for " + duration.HumanDuration(now.Sub(since))
 }
 
-// Surveyed says in a line what a survey counted, what was not expected, and what it could not read.
+// Surveyed summarizes in a line what a survey counted, what was not expected, and what it could not
+// read.
 func Surveyed(s event.Surveyed) string {
 	parts := []string{text.Count(s.Objects, "object") + text.Printable(s.Where), text.Count(len(s.Managers), "manager")}
 	if s.Unmanaged > 0 {
@@ -168,7 +167,7 @@ func Surveyed(s event.Surveyed) string {
 	return strings.Join(parts, ", ")
 }
 
-// countObjects counts objects, of which there is one holding for each manager.
+// countObjects counts objects, each of which has a holding for each manager.
 func countObjects(sorted []event.ObjectHolding) int {
 	n := 0
 	for i, h := range sorted {

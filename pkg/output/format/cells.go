@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Lines cleans a text that may have several lines and returns them, without
-// trailing blanks and without empty ones at the end.
+// Lines splits a text into printable lines, without trailing blanks and without empty lines at the
+// end.
 func Lines(s string) []string {
 	var cleaned []string
 	for line := range strings.Lines(strings.TrimSpace(s)) {
@@ -19,15 +19,14 @@ func Lines(s string) []string {
 	return cleaned
 }
 
-// Plain makes a text of many lines fit for a terminal, as everything here is that
-// a printer prints.
+// Plain makes a text of many lines printable on a terminal, as everything in this package is.
 func Plain(s string) string { return strings.Join(Lines(s), "\n") }
 
-// Cells counts the columns that a text takes. It ignores the locale, so that the same
-// input gives the same output everywhere.
+// Cells counts the columns of a text. It ignores the locale, so that the same input gives the same
+// output everywhere.
 func Cells(s string) int { return displaywidth.String(s) }
 
-// Pad fills a text up to a number of columns.
+// Pad pads a text to a number of columns.
 func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-Cells(s)))
 }
@@ -37,8 +36,8 @@ func Cut(s string, width int) string {
 	return displaywidth.TruncateString(s, max(width, 1), text.Ellipsis)
 }
 
-// CutMiddle shortens a text to a number of columns and keeps both its ends: two images or
-// two addresses often differ only at the end.
+// CutMiddle shortens a text to a number of columns and keeps both its ends: two images or addresses
+// often differ only at the end.
 func CutMiddle(s string, width int) string {
 	if Cells(s) <= width {
 		return s

@@ -1,4 +1,4 @@
-// Package format makes texts: clean lines that fit a terminal, values, owners, errors and causes
-// in words, and JSON, YAML and KYAML in which whatever is not printable is escaped. It prints
-// nothing, and knows nothing of a run.
+// Package format formats texts: printable lines that fit a terminal, values, owners, errors and
+// causes in words, and JSON, YAML and KYAML with unprintable characters escaped. It prints nothing,
+// and knows nothing of a run.
 package format

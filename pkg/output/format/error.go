@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Hints collects what to do next from every part of an error that knows it.
+// Hints collects the hints of all parts of an error.
 func Hints(err error) []string {
 	var found []string
 	visit(err, func(e error) {
@@ -25,7 +25,7 @@ func Hints(err error) []string {
 	return found
 }
 
-// visit calls see for an error and for all that it wraps.
+// visit calls see for an error and all errors that it wraps.
 func visit(err error, see func(error)) {
 	if err == nil {
 		return
@@ -41,8 +41,7 @@ func visit(err error, see func(error)) {
 	}
 }
 
-// Reason is the API server's word for the class of an error; empty where the
-// error is not the server's.
+// Reason returns the API server's reason for an error; empty if the error is not the server's.
 func Reason(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -51,14 +50,14 @@ func Reason(err error) string {
 	return string(status.Status().Reason)
 }
 
-// longestLine is how much of one line of a message is shown on a terminal: its beginning
-// says what is wrong, and its end usually says where. Logs and documents have all of it.
+// longestLine bounds a line of a message on a terminal: its beginning says what is wrong, and its
+// end usually where. Logs and documents have all of it.
 const longestLine = 400
 
-// Once are the hints that a run has shown: each is shown once. The zero value has none.
+// Once holds the hints that a run has shown, each of which is shown once. The zero value has none.
 type Once struct{ shown map[string]bool }
 
-// Take reports whether a hint is to be shown, and notes that it is.
+// Take reports whether to show a hint, and records it as shown.
 func (o *Once) Take(hint string) bool {
 	if o.shown[hint] {
 		return false
@@ -70,7 +69,7 @@ func (o *Once) Take(hint string) bool {
 	return true
 }
 
-// Explain is [Explain] without the hints that were shown.
+// Explain is [Explain] without hints that were shown.
 func (o *Once) Explain(err error) []string {
 	if err == nil {
 		return nil
@@ -78,10 +77,10 @@ func (o *Once) Explain(err error) []string {
 	return explained(err, slices.DeleteFunc(Hints(err), func(hint string) bool { return !o.Take(hint) }))
 }
 
-// ErrorLines is [ErrorLines] without the hints that were shown.
+// ErrorLines is [ErrorLines] without hints that were shown.
 func (o *Once) ErrorLines(err error, columns int) []string { return cut(o.Explain(err), columns) }
 
-// ErrorLines is explain for a terminal with that many columns; 0 if there is none.
+// ErrorLines is Explain for a terminal with that many columns; 0 if there is none.
 func ErrorLines(err error, columns int) []string {
 	return cut(Explain(err), columns)
 }
@@ -96,7 +95,7 @@ func cut(text []string, columns int) []string {
 	return text
 }
 
-// Explain lists the lines of an error and of its hints, for people.
+// Explain lists the lines of an error and its hints.
 func Explain(err error) []string {
 	if err == nil {
 		return nil
@@ -117,8 +116,8 @@ func explained(err error, hints []string) []string {
 	return text
 }
 
-// WouldBeRefused reports whether the server would refuse to let a path be taken: whether
-// its complaints about the whole name this field.
+// WouldBeRefused reports whether the server would refuse to let a path be taken: its error about
+// the whole names this field.
 func WouldBeRefused(err error, path fieldpath.Path) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

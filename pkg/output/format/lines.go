@@ -12,14 +12,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// YAMLLines writes values as lines of YAML, each scalar on one of its own, none of them
-// wrapped.
+// YAMLLines formats values as lines of YAML, each scalar on its own line, none of them wrapped.
 type YAMLLines struct {
 	// Fold shortens values of many lines; the result is no longer YAML.
 	Fold bool
 }
 
-// longestText is how many lines of a text are shown where it is folded.
+// longestText is how many lines of a folded text are shown.
 const longestText = 4
 
 // Indent is the indentation of one level of YAML.
@@ -51,7 +50,7 @@ func (y YAMLLines) Value(head string, v any, isField bool) []string {
 	return []string{head + " " + value}
 }
 
-// container writes a map or a list whose owners are those of the whole.
+// container formats a map or list that is owned as a whole.
 func (y YAMLLines) container(head string, v any, flush bool) []string {
 	lines := y.nested(v)
 	if head == "-" { // - a: 1
@@ -97,24 +96,23 @@ func (y YAMLLines) folded(lines []string) []string {
 	return append(slices.Clip(lines[:longestText]), fmt.Sprintf("%s%s (+%s)", Indent, text.Ellipsis, text.Count(more, "line")))
 }
 
-// Scalar writes a scalar, or an empty map or list, on one line. A text that is unsafe for
-// a terminal, or that YAML would wrap, is quoted as Go does it: YAML has the same
-// escapes.
+// Scalar formats a scalar, or an empty map or list, on one line. A text that is unsafe for a
+// terminal, or that YAML would wrap, is quoted as in Go, whose escapes YAML has too.
 func Scalar(v any) string {
 	out, err := yaml.Marshal(v)
 	line := strings.TrimSuffix(string(out), "\n")
 	switch s, isText := v.(string); {
 	case isText && (s != text.Printable(s) || strings.Contains(line, "\n")):
 		return strconv.Quote(s)
-	case err != nil: // Not from a cluster.
+	case err != nil: // It is not from a cluster.
 		return strconv.Quote(fmt.Sprint(v))
 	default:
 		return line
 	}
 }
 
-// block writes a text of several lines unchanged, with the indicator on the first. It
-// reports whether it can, since YAML has no escapes there.
+// block formats a text of several lines unchanged, with the indicator on the first. It returns
+// false if YAML would need escapes, which it lacks there.
 func block(s string) ([]string, bool) {
 	body := strings.TrimRight(s, "\n")
 	if !strings.Contains(s, "\n") || body == "" {

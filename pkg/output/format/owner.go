@@ -10,16 +10,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Owner names the owner of a path, and how it wrote: "kube-controller-manager (scale)",
-// "kubectl-edit (Update, 1h ago)". An update of a subresource is the usual case and is
-// not spelled out.
+// Owner names an owner and its operation: "kube-controller-manager (scale)", "kubectl-edit (Update,
+// 1h ago)". An update of a subresource is usual and not spelled out.
 func Owner(o managedfields.Owner, now time.Time) string {
 	name, how := ownerParts(o, now)
 	return name + how
 }
 
-// OwnerWithin is Owner in at most that many columns, 0 for any number. It cuts the name,
-// as long as something of it remains.
+// OwnerWithin is Owner in at most that many columns, 0 for any number. It cuts the name as long as
+// something of it remains.
 func OwnerWithin(o managedfields.Owner, now time.Time, width int) string {
 	const least = 8
 	name, how := ownerParts(o, now)
@@ -34,7 +33,7 @@ func OwnerWithin(o managedfields.Owner, now time.Time, width int) string {
 	}
 }
 
-// ownerParts returns the manager's name, and in brackets how it owns.
+// ownerParts returns the manager's name and, in brackets, its operation and time.
 func ownerParts(o managedfields.Owner, now time.Time) (name, brackets string) {
 	name = text.Printable(o.Manager)
 	if name == "" {
@@ -57,7 +56,7 @@ func ownerParts(o managedfields.Owner, now time.Time) (name, brackets string) {
 	return name, " (" + strings.Join(how, ", ") + ")"
 }
 
-// Owners names each of several.
+// Owners names several owners.
 func Owners(list []managedfields.Owner, now time.Time) []string {
 	names := make([]string, len(list))
 	for i, o := range list {
@@ -66,10 +65,10 @@ func Owners(list []managedfields.Owner, now time.Time) []string {
 	return names
 }
 
-// OwnerList names several on one line.
+// OwnerList names several owners on one line.
 func OwnerList(list []managedfields.Owner, now time.Time) string {
 	return strings.Join(Owners(list, now), ", ")
 }
 
-// Stamp is a time as logs have it.
+// Stamp formats a time as logs do.
 func Stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// longestWord is how many bytes a word may have that is shown whole: a CA has more than a
-	// thousand, and none of them says anything to a reader.
+	// longestWord is how many bytes a word may have to be shown whole: a CA has more than a
+	// thousand, which tell a reader nothing.
 	longestWord = 512
-	// keptOfWord is how much of a longer one is shown, and keptBefore how much before the place
-	// at which two differ.
+	// keptOfWord is how much of a longer word is shown, keptBefore how much before the place at
+	// which two differ.
 	keptOfWord = 48
 	keptBefore = 16
 )
 
-// Shorten cuts the words of a line that are too long to be read, and says how long they are.
+// Shorten cuts words of a line that are too long to read, and says how long they are.
 func Shorten(line string) string {
 	if len(line) <= longestWord {
 		return line
@@ -32,8 +32,8 @@ func Shorten(line string) string {
 	return strings.Join(words, " ")
 }
 
-// ShortenPair is [Shorten] for two lines. If that would make them look the same, it keeps the place
-// at which they differ.
+// ShortenPair is [Shorten] for two lines. If that would make them equal, it keeps the place at
+// which they differ.
 func ShortenPair(a, b string) (string, string) {
 	if sa, sb := Shorten(a), Shorten(b); a == b || sa != sb {
 		return sa, sb
@@ -52,7 +52,7 @@ func ShortenPair(a, b string) (string, string) {
 	return Shorten(strings.Join(as, " ")), Shorten(strings.Join(bs, " "))
 }
 
-// around cuts a long word to the place at a byte of it.
+// around cuts a long word to the surroundings of a byte.
 func around(word string, at int) string {
 	if len(word) <= longestWord {
 		return word
@@ -68,7 +68,7 @@ func around(word string, at int) string {
 	return before + text.Truncate(word[from:], keptOfWord+len(text.Ellipsis)) + " " + size(word)
 }
 
-// size is how long a text is, for people: 1,234 bytes.
+// size formats the length of a text: 1,234 bytes.
 func size(s string) string {
 	digits := strconv.Itoa(len(s))
 	for i := len(digits) - 3; i > 0; i -= 3 {

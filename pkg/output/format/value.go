@@ -15,14 +15,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// SameValue says of a conflict that no value would change.
+// SameValue is the remark on a conflict in which no value would change.
 const SameValue = "the same value in two spellings"
 
-// Masked replaces a value of a Secret before the printer ever sees it.
+// Masked replaces a value of a Secret before the printer sees it.
 const Masked = "***"
 
-// Value shows one value on one line, at full length: strings as they are, and
-// quoted only where they could be taken for something else; all others as JSON.
+// Value formats a value on one line, in full: strings as they are, quoted only if they are
+// ambiguous; all others as JSON.
 func Value(v any) string {
 	s, ok := v.(string)
 	if !ok {
@@ -46,8 +46,8 @@ func firstLine(s string) (string, int) {
 	return line, 1 + strings.Count(rest, "\n")
 }
 
-// ambiguous reports whether a string, shown without quotes, could be read as
-// another value, as no value at all, or not be read.
+// ambiguous reports whether a string without quotes could be read as another value, as none, or not
+// at all.
 func ambiguous(s string) bool {
 	if s == "" || s != strings.TrimSpace(s) || s != text.Printable(s) {
 		return true
@@ -55,8 +55,8 @@ func ambiguous(s string) bool {
 	return strings.ContainsRune(`"'{[(`, rune(s[0])) || json.Valid([]byte(s))
 }
 
-// Compact returns the JSON of a value. A value that JSON cannot express never came from a
-// cluster, and is shown as Go shows it.
+// Compact returns the JSON of a value. A value that JSON cannot express is not from a cluster, and
+// is formatted as in Go.
 func Compact(v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -67,7 +67,7 @@ func Compact(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Name names an object, fit for a terminal.
+// Name names an object for a terminal.
 func Name(ref object.Ref) string { return text.Printable(ref.String()) }
 
 // Image says what a container runs, on how many Pods, and for how long.

@@ -5,8 +5,7 @@ import "strings"
 // LeastValue is the fewest columns in which a value is still meaningful.
 const LeastValue = 10
 
-// Below writes lines below another, indented, and no longer than the terminal is
-// wide.
+// Below writes indented lines below another, no longer than the terminal is wide.
 func Below(b *strings.Builder, text []string, indent string, width func() int) {
 	columns := Columns(width)
 	all := make([]string, len(text))
@@ -18,7 +17,7 @@ func Below(b *strings.Builder, text []string, indent string, width func() int) {
 	}
 }
 
-// Columns measures a terminal; 0 if there is none.
+// Columns returns the width of a terminal; 0 if there is none.
 func Columns(width func() int) int {
 	if width == nil {
 		return 0
@@ -26,7 +25,7 @@ func Columns(width func() int) int {
 	return width()
 }
 
-// Within is the room beside an indent, 0 for any.
+// Within returns the room beside an indent, 0 for any.
 func Within(width func() int, indent string) int {
 	columns := Columns(width)
 	if columns <= 0 {
@@ -35,8 +34,7 @@ func Within(width func() int, indent string) int {
 	return max(columns-Cells(indent), LeastValue)
 }
 
-// Flow puts as many parts on a line as fit, and cuts a part only if a line of its own is
-// too short for it.
+// Flow puts as many parts on a line as fit, and cuts a part only if it is longer than a line.
 func Flow(parts []string, room int) []string {
 	var out []string
 	line := ""
@@ -58,9 +56,8 @@ func Flow(parts []string, room int) []string {
 	return append(out, CutMiddle(line, room))
 }
 
-// Wrap breaks lines that are wider than the terminal between their words, and indents the
-// continuation like the line itself. Commands stay whole, to be copied. A width of 0
-// breaks nothing.
+// Wrap breaks lines that are wider than the terminal between words, and indents the continuation
+// like the line. Commands stay whole, to be copied. A width of 0 breaks nothing.
 func Wrap(text []string, width int) []string {
 	if width <= 0 {
 		return text
@@ -81,9 +78,9 @@ func Wrap(text []string, width int) []string {
 	return out
 }
 
-// Fit makes a text of many lines fit for a terminal, as [Plain] does, and breaks lines
-// that are wider than it between their words; a nil width, or 0, means any width. head
-// begins the first line. A line with a command stays whole, to be copied.
+// Fit makes a text of many lines printable, as [Plain] does, and breaks lines that are wider than
+// the terminal between words; a nil width, or 0, means any width. head begins the first line. A
+// line with a command stays whole, to be copied.
 func Fit(head, text string, width func() int) string {
 	columns := Columns(width)
 	indent := len(head) - len(strings.TrimLeft(head, " ")) + len("  ")
@@ -101,13 +98,13 @@ func Fit(head, text string, width func() int) string {
 	return strings.Join(out, "\n")
 }
 
-// verbs are what a command may begin with after kubectl. A field manager may be called
-// kubectl, too.
+// verbs are the verbs that may follow kubectl in a command. A field manager may be called kubectl
+// too.
 const verbs = " annotate api-resources api-versions apply attach auth autoscale certificate cluster-info completion" +
 	" config cordon cp create debug delete describe diff drain edit events exec explain expose get k8sconnect kustomize" +
 	" label logs options patch plugin port-forward proxy replace rollout run scale set taint top uncordon version wait "
 
-// hasCommand reports whether a line has a command of kubectl, and not just its name.
+// hasCommand reports whether a line has a command of kubectl, and not only its name.
 func hasCommand(line string) bool {
 	for {
 		_, rest, found := strings.Cut(line, "kubectl ")
@@ -137,8 +134,8 @@ func wrapped(line string, indent, width int) []string {
 	return append(out, line)
 }
 
-// lastBlank returns the last blank after the indent before which the line fits, or
-// the first of all if none does; -1 if there is none.
+// lastBlank returns the last blank after the indent before which the line fits, or else the first
+// blank; -1 if there is none.
 func lastBlank(line string, indent, width int) int {
 	best := -1
 	for i := indent + 1; i < len(line); i++ {

@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/yaml/kyaml"
 )
 
-// YAML returns the YAML of a value. It is plain text for a terminal too: the library
-// leaves characters raw that YAML considers printable, such as direction marks, so any
-// value with such a character is written with quotes and escapes, which mean the same.
+// YAML returns the YAML of a value. It is safe for a terminal: the library leaves characters
+// unescaped that YAML considers printable, such as direction marks, so any value with such a
+// character is written with quotes and escapes, which mean the same.
 func YAML(v any) ([]byte, error) {
 	text, err := JSON(v, "")
 	if err != nil {
@@ -33,8 +33,8 @@ func YAML(v any) ([]byte, error) {
 	return []byte(strings.Join(YAMLLines{}.nested(read), "\n") + "\n"), nil
 }
 
-// KYAML returns the KYAML of a value, the dialect of YAML in which every text is quoted
-// and blanks do not matter. It is safe for a terminal for the same reason as JSON.
+// KYAML returns the KYAML of a value, the dialect of YAML in which every text is quoted and blanks
+// do not matter. It is safe for a terminal, as JSON is.
 func KYAML(v any) ([]byte, error) {
 	spell := func(b []byte, r rune) []byte {
 		if r > 0xffff { // YAML knows no surrogate pairs.
@@ -54,16 +54,15 @@ func KYAML(v any) ([]byte, error) {
 	if saysTheSame(made, text) {
 		return made, nil
 	}
-	// The library breaks texts into lines, and gets one wrong if a line begins with a
-	// blank that is not plain, such as the empty lines of a file from Windows. JSON is
-	// YAML too.
+	// The library breaks texts into lines, and gets one wrong if a line begins with a blank that is
+	// not plain, such as the empty lines of a file from Windows. JSON is YAML too.
 	if text, err = rawJSON(v, "  "); err != nil {
 		return nil, err
 	}
 	return append([]byte("---\n"), escapeQuoted(text, spell)...), nil
 }
 
-// saysTheSame reports whether YAML is read as the value that JSON is.
+// saysTheSame reports whether the YAML is read as the same value as the JSON.
 func saysTheSame(made, text []byte) bool {
 	var got, want any
 	if err := yaml.Unmarshal(made, &got); err != nil {

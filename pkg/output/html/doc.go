@@ -1,3 +1,3 @@
 // Package html writes results as one HTML file: it sorts and filters in a browser, prints, and
-// loads nothing from anywhere. Text of a cluster is text in it, never markup.
+// loads nothing. Text from a cluster is always text in it, never markup.
 package html

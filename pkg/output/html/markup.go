@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// markup writes elements. All text, and every value of an attribute, is escaped here and
-// nowhere else.
+// markup writes elements. All text, and every value of an attribute, is escaped here and nowhere
+// else.
 //
-// html/template would escape too, and would make the program 10 MB larger: a program that
-// can execute a template keeps every method of every type (docs/design/releases.md, What is
-// linked).
+// html/template would escape too, and make the program 10 MB larger, because a program that can
+// execute a template keeps every method of every type (docs/design/releases.md, What is linked).
 type markup struct{ b strings.Builder }
 
-// open begins an element. attributes are names, each with its value behind it.
+// open begins an element. attributes are names, each followed by its value.
 func (m *markup) open(name string, attributes ...string) {
 	m.b.WriteString("<" + name)
 	for i := 0; i+1 < len(attributes); i += 2 {
@@ -26,7 +25,7 @@ func (m *markup) text(s string) { m.b.WriteString(html.EscapeString(s)) }
 
 func (m *markup) close(name string) { m.b.WriteString("</" + name + ">") }
 
-// element writes an element with nothing but text in it.
+// element writes an element that contains only text.
 func (m *markup) element(name, text string, attributes ...string) {
 	m.open(name, attributes...)
 	m.text(text)
@@ -71,8 +70,8 @@ th[aria-sort=descending] button::after { content: " \2193"; }
 }
 `
 
-// script sorts by the head of a column that is clicked, and hides the rows without the text
-// that is typed. It handles cells as text alone.
+// script sorts by the column whose head is clicked, and hides the rows without the typed text. It
+// handles cells as text alone.
 const script = `
 'use strict';
 for (const table of document.querySelectorAll('table')) {

@@ -44,8 +44,8 @@ type row struct {
 	Cells  []string
 }
 
-// render makes the page of a survey. Without its script it is the same, and neither sorts
-// nor filters.
+// render returns the page of a survey. Without its script it is the same, and neither sorts nor
+// filters.
 func render(s event.Surveyed, now time.Time) string {
 	title := "Owners of fields" + text.Printable(s.Where)
 	var m markup
@@ -64,8 +64,8 @@ func render(s event.Surveyed, now time.Time) string {
 	return m.b.String()
 }
 
-// head forbids the browser every request, and every script and style but the page's own:
-// they are known by their hash.
+// head forbids the browser every request, and every script and style but the page's own, by their
+// hashes.
 func head(m *markup, title string) {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))

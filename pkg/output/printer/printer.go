@@ -1,7 +1,7 @@
 // Package printer turns events into results on stdout and progress on stderr: it chooses the
-// writers (table, document, progress) and passes on every event. Start with [ForApply] and its
+// writers (table, document, progress) and passes every event on. Start with [ForApply] and its
 // like, then Print and Close. Results follow the order of the plan; only the stream follows the
-// work. It asks no server and masks nothing.
+// work. It sends no requests and masks nothing.
 package printer
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Printer writes what the events of one run say. It has to be closed.
+// Printer writes the events of one run. It must be closed.
 type Printer struct {
 	mu       sync.Mutex
 	state    *output.State
@@ -33,8 +33,8 @@ type Printer struct {
 	onRun    func()
 }
 
-// newPrinter returns a printer of the results that choose returns for a format, or nil if
-// there is no such format.
+// newPrinter returns a printer for the results that choose returns for a format, or nil if there is
+// no such format.
 func newPrinter(o output.Options, s *output.State, choose func(output.Base, *progress.Reporter) (output.Results, error)) (*Printer, error) {
 	if o.Format == "" {
 		o.Format = output.Table
@@ -67,8 +67,7 @@ func newPrinter(o output.Options, s *output.State, choose func(output.Base, *pro
 	}, nil
 }
 
-// Print takes one event. It may be called from several goroutines; Close returns write
-// errors.
+// Print writes one event. It is safe for concurrent use; Close returns write errors.
 func (p *Printer) Print(e event.Event) {
 	if p.mask != nil {
 		e = p.mask(e)
@@ -89,10 +88,9 @@ func (p *Printer) Print(e event.Event) {
 	p.reporter.Handle(e)
 }
 
-// Close writes the rest: the end of the table, documents, the summary. It leaves the
-// terminal clean, whatever happens. ctx bounds the run of an external diff program and
-// nothing else: results are written even if it is done. The error is the first write
-// error, or the program's.
+// Close writes the rest: the end of the table, documents, the summary. It leaves the terminal clean
+// in any case. ctx bounds only the run of an external diff program: results are written even if it
+// is done. The error is the first write error, or the program's.
 func (p *Printer) Close(ctx context.Context) error {
 	p.mu.Lock()
 	if p.closed {
@@ -107,7 +105,7 @@ func (p *Printer) Close(ctx context.Context) error {
 	p.reporter.End()
 	p.results.Flush()
 	var err error
-	if p.state.Begun { // Else the run ended before there was anything to print of it.
+	if p.state.Begun { // Else the run ended before it had anything to print.
 		p.screen.Heading("") // The end is about the run, not about its last phase.
 		err = p.results.Finish(ctx)
 		if p.run != "" && p.state.WentWrong() {
@@ -120,8 +118,8 @@ func (p *Printer) Close(ctx context.Context) error {
 	return errors.Join(err, p.screen.Failure)
 }
 
-// Pause writes what there is to say so far, then keeps everything else off the terminal
-// until do returns: the user is asked a question.
+// Pause writes everything so far, then keeps other output off the terminal until do returns, which
+// asks the user a question.
 func (p *Printer) Pause(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,7 +128,7 @@ func (p *Printer) Pause(do func()) {
 	do()
 }
 
-// InFlags returns how flags name an object of the run.
+// InFlags returns a function that names an object of the run for a flag.
 func (p *Printer) InFlags() func(object.Ref) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,7 +141,7 @@ func (p *Printer) Flush() {
 	p.results.Flush()
 }
 
-// tick lets time be seen to pass, on a terminal and in a log.
+// tick updates the progress, on a terminal and in a log.
 func (p *Printer) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,8 +150,8 @@ func (p *Printer) tick() {
 	}
 }
 
-// redraw calls a function several times a second until it is stopped. Its first
-// call comes late enough that short runs show no status line at all.
+// redraw calls a function several times a second until it is stopped. Its first call comes late
+// enough that short runs show no status line.
 type redraw struct {
 	quit chan struct{}
 	done sync.WaitGroup

@@ -14,8 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/table"
 )
 
-// ForApply returns a printer for the events of an apply. The error names an unknown
-// format, or what is wrong with a template.
+// ForApply returns a printer for an apply. The error is about the format or its template.
 func ForApply(o output.Options) (*Printer, error) {
 	applied := output.Word{Text: "applied", Good: []event.Action{event.Created, event.Configured, event.Recreated, event.Shared, event.Unchanged}}
 	if o.DryRun {
@@ -37,8 +36,8 @@ func ForApply(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForDiff returns a printer for the events of a diff. The error names an unknown format,
-// or an external program that the format would not run.
+// ForDiff returns a printer for a diff. The error is about the format, or about an external program
+// that the format would not run.
 func ForDiff(o output.Options) (*Printer, error) {
 	if o.External != nil && o.External.Run == nil {
 		return nil, fmt.Errorf("external diff program %q: no means to run it", o.External.Name)
@@ -52,9 +51,9 @@ func ForDiff(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForWait returns a printer for the events of a wait. Its formats yaml, kyaml and those
-// of objects print the objects that met their conditions; json, junit and stream report
-// about them. The error names an unknown format, or what is wrong with the template.
+// ForWait returns a printer for a wait. Its formats yaml, kyaml and those of objects print the
+// objects that met their conditions; json, junit and stream report about them. The error is about
+// the format or its template.
 func ForWait(o output.Options) (*Printer, error) {
 	met := output.Word{Text: "met", Good: []event.Action{event.Met}, Awaited: true}
 	return newPrinter(o, output.NewState(met, true), func(b output.Base, told *progress.Reporter) (output.Results, error) {
@@ -76,8 +75,8 @@ func ForWait(o output.Options) (*Printer, error) {
 	})
 }
 
-// referring makes tables that do not repeat the causes of an object which are on the same
-// terminal already. A log, which is read from its end, has them with the result.
+// referring makes tables that do not repeat the causes that are on the same terminal already. A
+// log, which is read from its end, has them with the result.
 func referring(o output.Options, format string, told *progress.Reporter, table func(output.Base) output.Results) func(output.Base) output.Results {
 	onTerminal := o.Progress && (o.Width != nil || format != output.Table && format != "")
 	if !onTerminal {
@@ -86,7 +85,7 @@ func referring(o output.Options, format string, told *progress.Reporter, table f
 	return func(b output.Base) output.Results { return &referred{table(b), told} }
 }
 
-// referred are results that leave out what was reported during the wait.
+// referred are results without what was reported during the wait.
 type referred struct {
 	output.Results
 	told *progress.Reporter
@@ -99,14 +98,13 @@ func (r *referred) Handle(e event.Event) {
 	r.Results.Handle(e)
 }
 
-// ForDelete returns a printer for the events of a delete. The error names an unknown
-// format.
+// ForDelete returns a printer for a delete. The error is about the format.
 func ForDelete(o output.Options) (*Printer, error) {
 	gone := output.Word{Text: "gone", Good: []event.Action{event.Gone, event.Absent}, Awaited: true}
 	return newPrinter(o, output.NewState(gone, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
 		told.Explain()
-		// The results refer to what stderr has reported, if both are read in one place:
-		// on a terminal, and when the table itself goes to stderr.
+		// The results refer to reports on stderr if both are read in one place: on a terminal, and
+		// when the table itself goes to stderr.
 		referring := func(b output.Base) output.Results { return table.NewDelete(b, told.Reported) }
 		if b.Format == output.Table && (o.Width == nil || !o.Progress) {
 			referring = func(b output.Base) output.Results { return table.NewDelete(b, nil) }
@@ -118,7 +116,7 @@ func ForDelete(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForStuck returns a printer for the results of stuck. The error names an unknown format.
+// ForStuck returns a printer for the results of stuck. The error is about the format.
 func ForStuck(o output.Options) (*Printer, error) {
 	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
 		if b.Format == output.Name {
@@ -128,8 +126,7 @@ func ForStuck(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForOwners returns a printer for the owners of objects. The error names an unknown
-// format.
+// ForOwners returns a printer for the owners of objects. The error is about the format.
 func ForOwners(o output.Options) (*Printer, error) {
 	if !slices.Contains([]string{"", output.Table, output.JSON, output.YAML}, o.Format) {
 		return nil, fmt.Errorf("unknown output format %q: use %s, %s or %s", o.Format, output.Table, output.YAML, output.JSON)
@@ -146,8 +143,7 @@ func ForOwners(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForSurvey returns a printer for a survey of owners. The error names a format that there is
-// not.
+// ForSurvey returns a printer for a survey of owners. The error is about the format.
 func ForSurvey(o output.Options) (*Printer, error) {
 	if !slices.Contains([]string{"", output.Table, output.JSON, output.YAML, output.KYAML, output.HTML}, o.Format) {
 		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s, %s or %s",
@@ -165,8 +161,8 @@ func ForSurvey(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForMigration returns a printer for owners that move to a version that is served. The error
-// names a format that there is not.
+// ForMigration returns a printer for a migration of owners to a served version. The error is about
+// the format.
 func ForMigration(o output.Options) (*Printer, error) {
 	if !slices.Contains([]string{"", output.Table, output.JSON, output.YAML, output.KYAML}, o.Format) {
 		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s or %s", o.Format, output.Table, output.JSON, output.YAML, output.KYAML)
@@ -176,8 +172,7 @@ func ForMigration(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForGive returns a printer for the events of a give. The error names an unknown
-// format.
+// ForGive returns a printer for a give. The error is about the format.
 func ForGive(o output.Options) (*Printer, error) {
 	if o.Format == output.Name {
 		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s, %s, %s or %s",
@@ -189,8 +184,8 @@ func ForGive(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForSets returns a printer for sets; members: for one set, with a line for each member.
-// The error names an unknown format.
+// ForSets returns a printer for sets; members: for one set, with a line for each member. The error
+// is about the format.
 func ForSets(o output.Options, members bool) (*Printer, error) {
 	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
 		switch b.Format {
@@ -209,8 +204,7 @@ func ForSets(o output.Options, members bool) (*Printer, error) {
 	})
 }
 
-// report returns the results of a verb as a table or as a document, and nil for a format
-// that is neither.
+// report returns the results of a verb as a table or as a document; nil for other formats.
 func report(b output.Base, asTable, asDocument func(output.Base) output.Results, actions []event.Action) output.Results {
 	switch b.Format {
 	case output.Table:
@@ -226,8 +220,8 @@ func report(b output.Base, asTable, asDocument func(output.Base) output.Results,
 	}
 }
 
-// logged writes a report for programs to stdout, and the table for people to stderr: the
-// report goes into a file, and the log of a job shows only stderr.
+// logged writes a report for programs to stdout, and the table for people to stderr: the report
+// goes into a file, and the log of a job shows only stderr.
 type logged struct{ report, log output.Results }
 
 func (l *logged) Handle(e event.Event) {
@@ -244,7 +238,7 @@ func (l *logged) Finish(ctx context.Context) error {
 	return errors.Join(l.report.Finish(ctx), l.log.Finish(ctx))
 }
 
-// noResults is for runs that have none.
+// noResults is for runs without results.
 type noResults struct{}
 
 func (noResults) Handle(event.Event)           {}

@@ -13,24 +13,24 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// activity is what a run is doing at the moment: the objects in progress or waited for,
-// and their latest news.
+// activity is what a run does at the moment: the objects in progress or awaited, and their latest
+// news.
 type activity struct {
 	state    *output.State
 	underway []task // the longest first
-	// lacking is what awaited objects lack; news counts the latest reports.
+	// lacking is what awaited objects lack; news counts the reports.
 	lacking map[object.Key]lack
 	news    int
-	// explained are objects for which a cause is known, the first one first.
+	// explained are objects with a known cause, the first one first.
 	explained []explanation
-	// waiting is since when and for how long at most the run waits for them.
+	// waiting is since when, and how long at most, the run waits for them.
 	waiting pending
-	// step is the work before there is a plan, and since when.
+	// step is the work before there is a plan, with its start.
 	step    string
 	stepped time.Time
 }
 
-// task is an object that is worked on.
+// task is an object in progress.
 type task struct {
 	ref    object.Ref
 	since  time.Time
@@ -39,14 +39,13 @@ type task struct {
 	news string
 }
 
-// explanation holds the codes of why an object makes no progress.
+// explanation holds the codes of the causes of an object.
 type explanation struct {
 	key   object.Key
 	codes string
 }
 
-// lack is what an object lacks, when it was reported, and when anything was first
-// reported.
+// lack is what an object lacks, when that was reported, and when the object was first reported.
 type lack struct {
 	event.Judged
 	news, first int
@@ -97,14 +96,14 @@ func (a *activity) handle(e event.Event, now time.Time) {
 	}
 }
 
-// ends: an object is not worked on any more.
+// ends removes an object that is no longer in progress.
 func (a *activity) ends(ref object.Ref) {
 	if i := a.taskOf(ref); i >= 0 {
 		a.underway = slices.Delete(a.underway, i, i+1)
 	}
 }
 
-// hears keeps the latest news of an object that is worked on.
+// hears records the latest news of an object in progress.
 func (a *activity) hears(ref object.Ref, news string) {
 	if i := a.taskOf(ref); i >= 0 {
 		a.underway[i].news = news
@@ -116,8 +115,7 @@ func (a *activity) taskOf(ref object.Ref) int {
 	return slices.IndexFunc(a.underway, func(t task) bool { return t.ref.Key() == ref.Key() })
 }
 
-// pending returns what the run is doing at this moment; ok is false if the events so far
-// do not say.
+// pending returns what the run does at this moment; ok is false if the events do not say.
 func (a *activity) pending() (p pending, ok bool) {
 	s := a.state
 	switch {
@@ -148,8 +146,8 @@ func (a *activity) pending() (p pending, ok bool) {
 	}
 }
 
-// explains keeps the codes of the causes of an object: its messages were just printed, and
-// may change all the time.
+// explains records the codes of the causes of an object. Their messages were just printed, and may
+// change all the time.
 func (a *activity) explains(e event.Stalled) {
 	key, codes := e.Ref.Key(), format.Codes(e.Causes)
 	i := slices.IndexFunc(a.explained, func(x explanation) bool { return x.key == key })
@@ -161,8 +159,8 @@ func (a *activity) explains(e event.Stalled) {
 	}
 }
 
-// latest returns the first object whose cause is known, or else the one with the latest
-// news, among those that lack something; and what it lacks.
+// latest returns, of the objects that lack something, the first with a known cause, or else the one
+// with the latest news; and what it lacks.
 func (a *activity) latest() (event.Judged, string) {
 	for _, x := range a.explained {
 		if l, ok := a.lacking[x.key]; ok && x.codes != "" {
@@ -190,7 +188,7 @@ func others(tasks []task) string {
 	return text
 }
 
-// unheard names the objects that nothing has been reported about yet.
+// unheard names the objects without a report so far.
 func unheard(s *output.State) string {
 	if left := s.Total - s.Done; left > 1 {
 		return fmt.Sprintf("%d objects", left)
@@ -203,8 +201,7 @@ func unheard(s *output.State) string {
 	return "what is waited for"
 }
 
-// hooksText names the hooks that were left out and, where all is wanted, when Helm would have run
-// them.
+// hooksText names the hooks that were left out and, with all, when Helm would have run them.
 func hooksText(e event.HooksLeftOut, all bool) string {
 	var b strings.Builder
 	b.WriteString("left out: " + text.Count(len(e.Hooks), "Helm hook") + ", for Helm to run")

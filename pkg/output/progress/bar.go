@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// bar draws how much of a whole is done, in width columns with its brackets.
+// bar draws a progress bar in width columns, including its brackets.
 func bar(done, total, width int) string {
 	inner := width - len("[]")
 	if total <= 0 || inner < 1 {
@@ -19,17 +19,15 @@ func bar(done, total, width int) string {
 }
 
 const (
-	// rateEvery is how long the rate is measured before it is corrected: at shorter
-	// intervals the figures would be unreadable.
+	// rateEvery is how often the rate is corrected: more often, the figures would be unreadable.
 	rateEvery = time.Second / 2
-	// rateMemory is how long the rate takes the past into account.
+	// rateMemory is how far back the rate looks.
 	rateMemory = 10 * time.Second
 	// rateWidth is how many columns it takes.
 	rateWidth = len(" 1234/s")
 )
 
-// rate measures how many objects end in a second. Recent ones count more; without any it
-// is empty.
+// rate measures how many objects end in a second, recent ones more. It is empty before the first.
 type rate struct {
 	began, at time.Time
 	done      int

@@ -34,8 +34,8 @@ func plainRetry(e event.Retrying) string {
 	return text + why
 }
 
-// answered returns the code of an API server's own answer; 0 if there was none. That of a
-// gateway says that there is no server behind it.
+// answered returns the code of an API server's own answer; 0 if there was none, or only a
+// gateway's.
 func answered(err error) int32 {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -62,8 +62,8 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d s", int64(max(0, d).Round(time.Second)/time.Second))
 }
 
-// root is the innermost error, the shortest way to say what is wrong: "connection
-// refused" for a request that got no answer.
+// root returns the innermost error, the shortest description: "connection refused" for a request
+// without an answer.
 func root(err error) error {
 	for {
 		inner := errors.Unwrap(err)

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// soFar counts the objects that ended well and those that did not: "3 of 4 applied, 1
-// failed". It leaves out those still waited for.
+// soFar counts the objects that ended well and those that did not: "3 of 4 applied, 1 failed". It
+// leaves out awaited ones.
 func soFar(s *output.State) string {
 	if s.Total <= 0 || s.Word.Text == "" {
 		return ""
@@ -18,7 +18,7 @@ func soFar(s *output.State) string {
 	return fmt.Sprintf("%d of %d %s%s", s.Good(), s.Total, s.Word.Text, troubles(s))
 }
 
-// troubles counts the results that are bad: ", 1 failed".
+// troubles counts the bad results: ", 1 failed".
 func troubles(s *output.State) string {
 	var text strings.Builder
 	for _, trouble := range []event.Action{event.InConflict, event.Remains, event.Failed, event.Unknown} {

@@ -9,8 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// goingEvery is the shortest pause between two plain lines about the deletion of an
-// object.
+// goingEvery is the shortest pause between two plain lines about one deletion.
 const goingEvery = 3 * time.Second
 
 // going reports a milestone: always on the status line, and now and then as a plain line.
@@ -21,7 +20,7 @@ func (c *Reporter) going(e event.Going) {
 	key := e.Ref.Key()
 	if e.Text != "" && !c.verbose {
 		if c.said[e.Text] {
-			return // Objects that come to the same are one line.
+			return // Objects with the same end are one line.
 		}
 		c.said[e.Text] = true
 	}
@@ -31,7 +30,7 @@ func (c *Reporter) going(e event.Going) {
 	}
 }
 
-// columns measures stderr, if it is a terminal.
+// columns returns a function that measures the terminal stderr; nil if it is none.
 func (c *Reporter) columns() func() int {
 	if c.statusLine == nil {
 		return nil
@@ -39,20 +38,20 @@ func (c *Reporter) columns() func() int {
 	return c.statusLine.columns
 }
 
-// Reported reports whether the reason why an object does not go away was already printed.
+// Reported reports whether the reason why an object is stuck was printed.
 func (c *Reporter) Reported(d event.Deleted) bool {
 	return slices.ContainsFunc(c.told, func(e event.Stuck) bool {
 		return e.Ref.Key() == d.Ref.Key() && format.SameCause(e.Causes, d.Causes)
 	})
 }
 
-// stuck says why an object does not go away. If many objects wait for the same thing,
-// only the first are reported: the results have all of them.
+// stuck reports why an object is stuck. Of many that wait for the same thing, it reports only the
+// first: the results have all of them.
 func (c *Reporter) stuck(e event.Stuck) {
 	c.hangs("still there: "+format.Name(e.Ref)+format.TerminatingFor(e.Since, c.now()), "more objects are still there for the same reason\n", e)
 }
 
-// stalled is stuck for an object that is waited for.
+// stalled is stuck for an awaited object.
 func (c *Reporter) stalled(e event.Stalled) {
 	c.hangs("no progress: "+format.Name(e.Ref)+format.TerminatingFor(e.Since, c.now()), "more objects make no progress for the same reason\n",
 		event.Stuck{Ref: e.Ref, Since: e.Since, Causes: e.Causes})

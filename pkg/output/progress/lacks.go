@@ -9,11 +9,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// brief is how many columns a value may take in a progress line; results have all of it,
-// as far as there is room.
+// brief bounds the columns of a value in a progress line; results have all of it, if there is room.
 const brief = 60
 
-// reading says in a few words which value was read.
+// reading describes a value that was read.
 func reading(v event.Value) string {
 	if v.Absent {
 		return text.Printable(v.Expr) + " is absent"
@@ -21,7 +20,7 @@ func reading(v event.Value) string {
 	return text.Printable(v.Expr) + " is " + format.CutMiddle(format.Value(v.Value), brief)
 }
 
-// shortly says in a few words what an object still lacks.
+// shortly describes what an object still lacks.
 func shortly(j event.Judged) string {
 	if j.Note != "" {
 		return text.Printable(j.Note)
@@ -35,8 +34,7 @@ func shortly(j event.Judged) string {
 			read = append(read, reading(v))
 		}
 		message := strings.Join(format.Lines(c.Message), " ")
-		// The line comes again and again in a log, and a refusal that is quoted in it may be
-		// long; results have all of it.
+		// A log repeats the line, and a refusal that it quotes may be long; results have all of it.
 		excerpt := text.Excerpt(message)
 		switch {
 		case message == "false: "+text.Printable(c.For) && len(read) > 0:
@@ -54,7 +52,7 @@ func shortly(j event.Judged) string {
 	return ""
 }
 
-// going says what moved.
+// going describes what moved.
 func going(e event.Going) string {
 	if e.Text == "" {
 		return fmt.Sprintf("%d of %d objects in it are gone", e.Done, e.Total)

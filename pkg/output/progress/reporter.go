@@ -16,23 +16,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// every is how long a log may be silent; then a line reports how far the run is. A line
-// that says the same as the one before comes after twice the time, up to seldom.
+// every is how long a log is silent before a line reports the progress. A line with the same
+// content comes after twice the time, up to seldom.
 const (
 	every  = 10 * time.Second
 	seldom = time.Minute
 )
 
-// Reporter writes stderr: how far the run is, what it is waiting for, and warnings.
-// Except for the headings, it is the same for every format.
+// Reporter writes stderr: progress, waits and warnings. Except for the headings, it is the same for
+// every format.
 type Reporter struct {
 	state      *output.State
 	activity   *activity
 	screen     *output.Screen
 	now        func() time.Time
 	statusLine *statusLine // nil for plain lines
-	// headings: the name of a phase precedes its results. Programs read no headings, and
-	// find the phases in the stream.
+	// headings: the name of a phase precedes its results. Programs find the phases in the stream.
 	headings bool
 
 	warnings output.PlanOrdered[said]
@@ -43,9 +42,9 @@ type Reporter struct {
 	blocked   *pending // why the run is held up; nil while it works
 	kinds     []string // that have to be served; told together
 	said      map[string]bool
-	last      time.Time     // at which anything was said
-	pause     time.Duration // until the next line that says how far the run is
-	progress  string        // what the last such line said, without times
+	last      time.Time     // when anything was printed
+	pause     time.Duration // until the next line of progress
+	progress  string        // the last such line, without times
 	start     time.Time     // of the run
 	unreached bool          // the API server does not answer, or not what it is asked
 	sick      bool          // it answers, with errors
@@ -82,10 +81,10 @@ func New(b output.Base) *Reporter {
 	return c
 }
 
-// Explain makes the reporter say why an object is stuck while the run continues.
+// Explain makes the reporter explain stuck objects during the run.
 func (c *Reporter) Explain() { c.explains = true }
 
-// Handle reports the parts of an event that matter during the run.
+// Handle reports the part of an event that matters during the run.
 func (c *Reporter) Handle(e event.Event) {
 	if c.start.IsZero() {
 		c.start = c.now()
@@ -150,7 +149,7 @@ func (c *Reporter) retrying(e event.Retrying) {
 	} else {
 		h.what = "trying " + format.Name(e.Ref) + " again"
 	}
-	// The time counts from when the trouble began, not from when it was reported.
+	// The time counts from the beginning of the trouble, not of its report.
 	switch {
 	case e.Of > 0:
 		h.since, h.limit = c.now().Add(e.Left-e.Of), e.Of
@@ -162,7 +161,7 @@ func (c *Reporter) retrying(e event.Retrying) {
 	if h.limit == 0 && e.Left > 0 {
 		h.limit = c.now().Add(e.Left).Sub(h.since)
 	}
-	// Many workers meet the same trouble at once: only the first one is reported.
+	// Many workers meet the same trouble at once: report only the first.
 	key := format.Reason(e.Err)
 	if key == "" {
 		key = h.lacks
@@ -196,11 +195,11 @@ func (c *Reporter) waiting(e event.Waiting) {
 		c.blocked = h // Most often the applied objects are ready at once.
 		return
 	}
-	// Many objects that wait for the same are one line.
+	// Objects that wait for the same are one line.
 	c.holdOn(h, e.For, plain.line(c.now()))
 }
 
-// holdOn records why the run is held up. Plain lines report it once for each key.
+// holdOn records what the run waits for. Plain lines report it once for each key.
 func (c *Reporter) holdOn(h *pending, key, plain string) {
 	c.blocked = h
 	if c.redraws() || c.said[key] {
@@ -210,23 +209,23 @@ func (c *Reporter) holdOn(h *pending, key, plain string) {
 	c.say(plain)
 }
 
-// redraws reports whether a line at the bottom shows how far the run is. Before there is
-// a plan, the program that writes the manifests or has the credentials may ask for a
-// password on the same terminal, and the line must not overwrite what is typed there.
+// redraws reports whether a line at the bottom shows the progress. Before there is a plan, a
+// program that writes manifests or has credentials may ask for a password on the same terminal, and
+// the line must not overwrite what is typed.
 func (c *Reporter) redraws() bool {
 	return c.statusLine != nil && (c.state.Begun || c.unreached)
 }
 
-// step: the run came to its next step. It does so when the server has answered, or
-// when objects were given up because it did not.
+// step handles the next step of the run, which comes when the server has answered or objects were
+// given up.
 func (c *Reporter) step() {
 	if !c.lost {
 		c.resume()
 	}
 }
 
-// result: an object is done. Only the server's answer about it shows that the server is
-// there, because an object is also done when the time to reach the server is over.
+// result handles the end of an object. Only the server's answer proves that it is reachable,
+// because an object also ends when the time to reach it is over.
 func (c *Reporter) result(action event.Action, err error) {
 	switch {
 	case !c.unreached || heard(action, err):
@@ -236,7 +235,7 @@ func (c *Reporter) result(action event.Action, err error) {
 	}
 }
 
-// heard reports whether the server must have answered for an object to end so.
+// heard reports whether the result implies an answer of the server.
 func heard(action event.Action, err error) bool {
 	if !slices.Contains([]event.Action{event.Failed, event.Skipped, event.Unknown, event.TimedOut, event.Unmet, event.Remains}, action) {
 		return true
@@ -248,7 +247,7 @@ func heard(action event.Action, err error) bool {
 	return errors.As(err, &status) && !errors.As(err, &unreachable)
 }
 
-// resume notes that the run made progress: its obstacle is gone.
+// resume records progress: the obstacle is gone.
 func (c *Reporter) resume() {
 	c.blocked, c.kinds = nil, nil
 	c.lost = false
@@ -266,7 +265,7 @@ func (c *Reporter) resume() {
 	}
 }
 
-// announce names the phase that begins, if there are several, above what is written in it.
+// announce prints the name of the phase, if there are several, above its output.
 func (c *Reporter) announce() {
 	phase, ok := c.state.Phase()
 	if c.statusLine != nil || !c.headings || !ok || len(c.state.Phases) < 2 {
@@ -275,8 +274,8 @@ func (c *Reporter) announce() {
 	c.screen.Heading(fmt.Sprintf("%s: %s\n", title(c.state), text.Count(phase.Total, "object")))
 }
 
-// Refer replaces what was reported of an object during the wait by a reference, so that
-// the result does not repeat it right below.
+// Refer replaces what was reported during the wait by a reference, so that the result does not
+// repeat it right below.
 func (c *Reporter) Refer(w event.Waited) event.Waited {
 	told := false
 	for _, e := range c.told {
@@ -295,13 +294,13 @@ func (c *Reporter) Refer(w event.Waited) event.Waited {
 	return w
 }
 
-// Tick updates the status line or, in a log, reports how far the run is if nothing was
-// printed for a while. No other code reports that, so an object that ends is never
-// announced as in progress, or as finished, right above its result.
+// Tick updates the status line or, in a log, reports the progress if nothing was printed for a
+// while. No other code does that, so an object that ends is never reported as in progress right
+// above its result.
 func (c *Reporter) Tick() {
 	now := c.now()
 	if c.blocked != nil && c.blocked.over(now) {
-		c.blocked = nil // Its subject has ended without a report.
+		c.blocked = nil // Its object has ended without a report.
 	}
 	c.tellKinds(now)
 	if c.redraws() {
@@ -323,8 +322,7 @@ func (c *Reporter) Tick() {
 	c.pause = min(2*c.pause, seldom)
 }
 
-// pending returns what holds the run up, or else what it is doing; nil if that is
-// unknown.
+// pending returns what the run waits for, or else what it does; nil if unknown.
 func (c *Reporter) pending() *pending {
 	if c.blocked != nil {
 		return c.blocked
@@ -335,8 +333,8 @@ func (c *Reporter) pending() *pending {
 	return nil
 }
 
-// status returns one line that says how far the run is, what it waits for, and for how
-// long; and the line without what changes by itself.
+// status returns one line with the progress, what the run waits for, and how long; and the line
+// without what changes by itself.
 func (c *Reporter) status(now time.Time) (line, same string) {
 	var parts []string
 	p := c.pending()
@@ -344,7 +342,7 @@ func (c *Reporter) status(now time.Time) (line, same string) {
 		same = progress
 		if title := title(c.state); title != "" {
 			progress = title + ": " + progress
-			c.screen.Heading("") // This line says it.
+			c.screen.Heading("") // This line replaces it.
 		}
 		// A rate is meaningful only while work proceeds.
 		rate := float64(c.state.Done) / now.Sub(c.start).Seconds()
@@ -365,7 +363,7 @@ func (c *Reporter) status(now time.Time) (line, same string) {
 
 func (c *Reporter) say(line string) { c.note(line + "\n") }
 
-// note writes lines to stderr; after them, a log may be silent for a while.
+// note writes lines to stderr, after which a log may be silent for a while.
 func (c *Reporter) note(text string) {
 	c.last = c.now()
 	c.screen.Note(text)

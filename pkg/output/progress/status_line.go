@@ -13,8 +13,7 @@ import (
 // Below this many columns there is no room for a bar.
 const roomForBar = 60
 
-// statusLine composes the line that shows, on a terminal, how far the run is. The screen
-// decides where the line goes.
+// statusLine composes the line that shows the progress on a terminal. The screen places it.
 type statusLine struct {
 	rate  rate
 	width func() int
@@ -22,8 +21,8 @@ type statusLine struct {
 
 func newStatusLine(width func() int) *statusLine { return &statusLine{width: width} }
 
-// line returns the status line; empty if there is nothing to report yet. It leaves the
-// last column free, because some terminals begin a new line after it.
+// line returns the status line; empty if there is nothing to report yet. It leaves the last column
+// free, because some terminals begin a new line after it.
 func (l *statusLine) line(a *activity, blocked *pending, now time.Time) string {
 	width := l.columns() - 1
 	if width < 10 {
@@ -57,7 +56,7 @@ func (l *statusLine) columns() int {
 	return 80
 }
 
-// progress is phase, bar, counters, rate, and what went wrong.
+// progress returns phase, bar, counters, rate and failures.
 func (l *statusLine) progress(c *output.State, width int) string {
 	if c.Total <= 0 {
 		return ""
@@ -67,14 +66,13 @@ func (l *statusLine) progress(c *output.State, width int) string {
 	if width < roomForBar {
 		return figures + troubles(c)
 	}
-	// The bar with its figures takes a third of the line, so that the names remain
-	// legible. It leaves room for a rate even if there is none yet, so that it does not
-	// jump.
+	// The bar with its figures takes a third of the line, so that names remain legible. It leaves
+	// room for a rate even if there is none yet, so that it does not jump.
 	drawn := bar(c.Ended(), c.Total, min(width/3, 40)-len(" ")-len(counted)-rateWidth)
 	return phaseName(c) + strings.TrimSpace(drawn+" "+figures) + troubles(c)
 }
 
-// held is the progress of a run that is held up: without a rate, and short.
+// held returns the progress of a run that waits: short, without a rate.
 func held(c *output.State) string {
 	if c.Total <= 0 {
 		return ""

@@ -15,26 +15,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// few is how many objects are named for which a line is the same but for the name; the others
-// are counted, and -v 1 names them.
+// few is how many objects are named for one line; others are counted, and -v 1 names them.
 const few = 5
 
-// warning is a text and its object: the same text for two objects is two warnings, and
-// for one object (in a dry run, and then in the write) it is one.
+// warning is a text and its object: the same text for two objects is two warnings, and for one
+// object (in a dry run, then in the write) it is one.
 type warning struct {
 	key  object.Key
 	text string
 }
 
-// said is what is shown of a warning. Of several that share the text, the details are not shown.
+// said is the printed part of a warning. If several share the text, details are left out.
 type said struct {
 	of           object.Ref
 	text, detail string
 	hint         string
 }
 
-// warn keeps a warning until its phase is over, so that warnings come in the order of the
-// plan; one about the run as a whole is shown at once.
+// warn keeps a warning until its phase is over, so that warnings come in the order of the plan. A
+// warning about the whole run is printed at once.
 func (c *Reporter) warn(e event.Warned, hint string) {
 	w := warning{key: e.Ref.Key(), text: e.String()}
 	if c.warned[w] {
@@ -49,17 +48,17 @@ func (c *Reporter) warn(e event.Warned, hint string) {
 	c.warnings.Add(c.state.Place(e.Ref), one)
 }
 
-// remark is warn for forecasts, with what to do below it.
+// remark is warn for forecasts, with the hint below.
 func (c *Reporter) remark(e event.Remarked) {
 	c.warn(event.Warned{Ref: e.Ref, Text: strings.TrimPrefix(e.Path+": "+e.Text, ": ")}, e.Hint)
 }
 
-// Flush writes the warnings of the phase that is over: one that several objects share once, with
-// their number and names. Warnings of the server about later phases, whose objects may have been
-// read ahead, wait for them.
+// Flush writes the warnings of the phase: one that several objects share once, with their number
+// and names. Warnings of the server about later phases, whose objects may have been read already,
+// wait for them.
 func (c *Reporter) Flush() { c.flush(c.state.Current) }
 
-// End writes the warnings that are left.
+// End writes the remaining warnings.
 func (c *Reporter) End() {
 	c.leaveOut()
 	c.flush(math.MaxInt)
@@ -86,7 +85,7 @@ func (c *Reporter) flush(phase int) {
 	}
 }
 
-// shown is how many objects are named for which a line is the same.
+// shown returns how many objects are named for one line.
 func (c *Reporter) shown() int {
 	if c.verbose {
 		return math.MaxInt
@@ -94,8 +93,7 @@ func (c *Reporter) shown() int {
 	return few
 }
 
-// warning is one as it is shown: on a terminal, no word of it is broken. A hint that was told
-// before is not told again.
+// warning formats a warning without breaking words. It leaves out a hint that was shown before.
 func (c *Reporter) warning(said, hint string) string {
 	var width func() int
 	if c.statusLine != nil {
@@ -108,8 +106,8 @@ func (c *Reporter) warning(said, hint string) string {
 	return lines
 }
 
-// leaveOut says which parts of the input are left out: those that are at fault in the same way
-// together, unless all is wanted.
+// leaveOut reports the parts of the input that are left out; those with the same fault together,
+// unless all is wanted.
 func (c *Reporter) leaveOut() {
 	faults := c.leftOuts
 	c.leftOuts = nil
@@ -137,7 +135,7 @@ func (c *Reporter) leaveOut() {
 	}
 }
 
-// annotateFaults lets a CI job show faults of the input where they are.
+// annotateFaults shows faults of the input at their places in a CI job.
 func (c *Reporter) annotateFaults(faults []error) {
 	for _, err := range faults {
 		if fault, place := faultOf(err); fault != nil && c.place != nil {
@@ -148,8 +146,8 @@ func (c *Reporter) annotateFaults(faults []error) {
 	}
 }
 
-// faultOf returns the fault of the input that an error is, and how its text begins. The text of
-// the fault itself may quote a Secret, which that of the error does not.
+// faultOf returns the fault behind an error, and the beginning of its text. The fault's own text
+// may quote a Secret; the error's does not.
 func faultOf(err error) (*object.FaultError, string) {
 	fault, ok := errors.AsType[*object.FaultError](err)
 	if !ok {
@@ -158,7 +156,7 @@ func faultOf(err error) (*object.FaultError, string) {
 	return fault, fault.Place()
 }
 
-// grouped gathers what is the same, in the order of the first of each.
+// grouped groups equal items, in the order of the first of each.
 func grouped[T any](all []T, same func(T) string) [][]T {
 	var groups [][]T
 	at := map[string]int{}
@@ -174,11 +172,11 @@ func grouped[T any](all []T, same func(T) string) [][]T {
 	return groups
 }
 
-// kindsAfter is how long kinds may take to be served before a log says that the run waits for
-// them: those of a CRD of the set are served within moments.
+// kindsAfter is how long to wait for kinds before a log says so: those of the set's CRDs are served
+// within moments.
 const kindsAfter = time.Second / 2
 
-// awaitKind notes that the run waits for a kind; h says so if it is the only one.
+// awaitKind records that the run waits for a kind; h is its report if it is the only one.
 func (c *Reporter) awaitKind(kind string, h *pending) {
 	if c.blocked == nil || len(c.kinds) == 0 {
 		c.kinds = nil
@@ -194,7 +192,7 @@ func (c *Reporter) awaitKind(kind string, h *pending) {
 	c.blocked = h
 }
 
-// tellKinds lets a log say which kinds the run waits for, once.
+// tellKinds reports in a log, once, which kinds the run waits for.
 func (c *Reporter) tellKinds(now time.Time) {
 	if len(c.kinds) == 0 || c.blocked == nil || now.Sub(c.blocked.since) < kindsAfter {
 		return
@@ -203,7 +201,7 @@ func (c *Reporter) tellKinds(now time.Time) {
 	c.kinds = nil
 }
 
-// annotateApplied lets a CI job show a conflict or a failure where the object is written.
+// annotateApplied shows a conflict or failure at the object's place in a CI job.
 func (c *Reporter) annotateApplied(e event.Applied) {
 	switch {
 	case e.Action == event.InConflict:
@@ -217,7 +215,7 @@ func (c *Reporter) annotateApplied(e event.Applied) {
 	}
 }
 
-// annotate lets a CI job show an error where its object is written.
+// annotate shows an error at its object's place in a CI job.
 func (c *Reporter) annotate(at object.Source, of object.Ref, err error) {
 	if c.place == nil || err == nil {
 		return

@@ -12,20 +12,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// applyTable is the output for people: one line an object, and below it what is worth
-// knowing. Failures end a phase and conflicts end the table, because that is where the
-// reader looks.
+// applyTable is the output for people: one line an object with notes below. Failures end a phase
+// and conflicts end the table, because readers look there.
 type applyTable struct {
 	output.Base
-	// lines are what is written of objects that were dealt with: of thousands of events only
-	// their text is kept. The others are grouped when their phase is over.
+	// lines are the texts of finished objects, so that thousands of events need no memory. The
+	// others are grouped at the end of their phase.
 	lines     output.PlanOrdered[string]
 	undone    output.PlanOrdered[event.Applied]
 	conflicts output.PlanOrdered[event.Applied]
 	unmet     output.PlanOrdered[event.Waited] // of awaited objects
 	back      rollback
-	contested map[int]bool // phases that have conflicts
-	changed   map[int]bool // phases in which something was written
+	contested map[int]bool // phases with conflicts
+	changed   map[int]bool // phases with writes
 	written   bool         // there are lines above
 	takeovers takeovers
 	left      leftOver
@@ -65,8 +64,8 @@ func (t *applyTable) Handle(e event.Event) {
 	}
 }
 
-// listed reports whether an object gets a line: an unchanged one about which there is
-// nothing new to say is only counted. Paths that it goes on yielding are no news.
+// listed reports whether an object gets a line: an unchanged one without news is only counted.
+// Paths that it yields as before are no news.
 func (t *applyTable) listed(a event.Applied) bool {
 	quiet := a.Action == event.Unchanged || a.Action == event.Shared || a.OnlyOwners
 	if !quiet || t.Verbose || a.Reason != "" || a.Joined != nil {
@@ -108,8 +107,8 @@ func (t *applyTable) Flush() {
 	t.Screen.Result(b.String())
 }
 
-// failed writes one line for each object, and the reason once below each group of objects
-// that failed for the same reason.
+// failed writes one line for each object, and the reason once below each group of objects that
+// share it.
 func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
 	for _, group := range sameFault(failed, func(a event.Applied) error { return a.Err }) {
 		for i, a := range group {

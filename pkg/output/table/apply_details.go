@@ -16,7 +16,7 @@ import (
 // actionWidth aligns what follows the action in the table of an apply.
 const actionWidth = len(event.Configured)
 
-// applyLine writes one line of an apply, and below it what is worth knowing.
+// applyLine writes one line of an apply with its notes.
 func applyLine(base output.Base, b *strings.Builder, action event.Action, text string, details []string) {
 	b.WriteString(base.Paint.Action(action, format.Pad(string(action), actionWidth)) + "  " + text + "\n")
 	for _, detail := range details {
@@ -24,14 +24,14 @@ func applyLine(base output.Base, b *strings.Builder, action event.Action, text s
 	}
 }
 
-// details are the lines below an applied object: what the apply did to the ownership of
-// its fields. They fit into that many columns, 0 for any.
+// details returns the notes on an applied object: how the apply changed the ownership of its
+// fields. They fit into room columns, 0 for any.
 func details(b output.Base, a event.Applied, room int) []string {
 	var all []string
 	most := manyPaths
 	removed := a.Removed
 	if b.Verbose || len(a.Adopted) > 0 {
-		most = math.MaxInt // A takeover names all that it changes.
+		most = math.MaxInt // A takeover names all changes.
 	}
 	if !b.Verbose {
 		removed = withoutLastApplied(removed, a.Adopted)
@@ -62,7 +62,7 @@ func details(b output.Base, a event.Applied, room int) []string {
 	return all
 }
 
-// joined says that an object that existed before became part of a set.
+// joined says that an existing object became a member.
 func joined(a event.Applied) string {
 	verb := "joined"
 	if a.DryRun {
@@ -75,8 +75,8 @@ func joined(a event.Applied) string {
 	return said
 }
 
-// paths lists the first changes of one sort, one a line, the note of each beside its
-// path, or below it if there is no room.
+// paths lists the first changes of one kind, one a line, each with a note beside its path, or below
+// it if there is no room.
 func paths(verb string, changes []managedfields.Change, most, room int, note func(managedfields.Change, int) []string) []string {
 	const indent = "    " // below the path
 	shown := changes[:min(most, len(changes))]
@@ -107,7 +107,7 @@ func paths(verb string, changes []managedfields.Change, most, room int, note fun
 	return rows
 }
 
-// withCommas lists words, with something before the first and after the last.
+// withCommas lists words, with a text before the first and after the last.
 func withCommas(before string, words []string, after string) []string {
 	listed := commas(words)
 	if len(listed) == 0 {
@@ -129,7 +129,7 @@ func was(c managedfields.Change, _ int) []string {
 	return []string{"was " + format.Shorten(format.Value(c.From))}
 }
 
-// fromTo shows both values, cut such that their difference remains visible.
+// fromTo shows both values, cut so that their difference is visible.
 func fromTo(c managedfields.Change, room int) []string {
 	const arrow = "→ "
 	from, to := values(c.From, c.To, true)
@@ -155,7 +155,7 @@ func pathsOf(paths []fieldpath.Path) []managedfields.Change {
 	return changes
 }
 
-// commas appends one to each word but the last.
+// commas appends a comma to each word but the last.
 func commas(words []string) []string {
 	listed := make([]string, len(words))
 	for i, word := range words {

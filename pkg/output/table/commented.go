@@ -11,8 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// ownersYAML writes objects as YAML, a document each, with owners and history as
-// comments.
+// ownersYAML writes objects as YAML documents with owners and history as comments.
 type ownersYAML struct {
 	output.Base
 	texts []string

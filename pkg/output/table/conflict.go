@@ -11,11 +11,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// widestColumn is how far values are filled up to make a column.
+// widestColumn bounds the width to which values are padded.
 const widestColumn = 60
 
-// report writes every conflict of the run, then once how to settle them. The opening says
-// how far the run got.
+// report writes every conflict of the run, then once how to settle them. The opening says how far
+// the run got.
 func report(base output.Base, b *strings.Builder, conflicts []event.Applied, opening string) {
 	width := format.Columns(base.Width)
 	for i, a := range conflicts {
@@ -45,7 +45,7 @@ func report(base output.Base, b *strings.Builder, conflicts []event.Applied, ope
 	}
 }
 
-// row is one contested path, ready to be laid out.
+// row is a path in conflict, ready for the layout.
 type row struct {
 	path, yours, live string
 	owners            []string
@@ -53,9 +53,9 @@ type row struct {
 
 func (r row) owner() string { return strings.Join(r.owners, ", ") }
 
-// conflictRows lays contested paths out in columns. If the terminal has no room for that,
-// a path is alone on its line and the rest below it. Paths are never cut, because they
-// are to be copied; values only if a line of their own is too short for them.
+// conflictRows lays paths in conflict out in columns. If the terminal is too narrow, a path is
+// alone on its line and the rest is below. Paths are never cut, because users copy them; values
+// only if they are longer than a line.
 func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) []string {
 	rows := make([]row, len(conflicts))
 	var path, yours, live, owned int
@@ -82,8 +82,7 @@ func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) 
 	return laid
 }
 
-// stacked writes each path on a line of its own and, below it, as much on a line
-// as there is room for.
+// stacked writes each path on a line of its own and, below it, as much on a line as fits.
 func stacked(rows []row, width int) []string {
 	const indent = "    "
 	room := max(width-len("  "+indent), format.LeastValue)

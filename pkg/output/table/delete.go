@@ -17,24 +17,23 @@ import (
 // deletedWidth aligns what follows the action in the table of a delete.
 const deletedWidth = len(event.Remains)
 
-// deleteTable is the output for people: one line an object. Objects that are still there
-// come last, with the reason once for all that share it.
+// deleteTable is the output for people: one line an object. Objects that still exist come last,
+// with the reason once for all that share it.
 type deleteTable struct {
 	output.Base
-	// lines are what is written of objects that were dealt with: of thousands of events only
-	// their text is kept.
+	// lines are the texts of finished objects, so that thousands of events need no memory.
 	lines   output.PlanOrdered[string]
 	failed  output.PlanOrdered[event.Deleted]
 	skipped output.PlanOrdered[event.Deleted]
 	remains output.PlanOrdered[event.Deleted]
 	pointed int // counts references to an explanation
-	// told reports whether the reader has already seen why an object does not go away;
-	// nil if the results are complete by themselves.
+	// told reports whether the reader has seen why an object is stuck; nil if the results are
+	// complete by themselves.
 	told func(event.Deleted) bool
 }
 
-// NewDelete returns the table of a delete. told reports whether the reader has already
-// seen why an object does not go away; nil if the table is complete by itself.
+// NewDelete returns the table of a delete. told reports whether the reader has seen why an object
+// is stuck; nil if the table is complete by itself.
 func NewDelete(b output.Base, told func(event.Deleted) bool) output.Results {
 	return &deleteTable{Base: b, told: told}
 }
@@ -144,7 +143,7 @@ func (t *deleteTable) Finish(context.Context) error {
 	return nil
 }
 
-// held writes objects that are held by the same, and then by what.
+// held writes objects with the same blocker, then the blocker.
 func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 	shown := all
 	if len(all) > oneScreen && !t.Verbose && len(all[0].Causes) > 0 {

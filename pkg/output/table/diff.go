@@ -22,17 +22,17 @@ import (
 // contextLines surround each change of a diff.
 const contextLines = 3
 
-// diffTable is the output for people: for each object that would change its name, then
-// what its text does not show (who owns a path, what was not checked) as lines that begin
-// with #, then the change as a unified diff of YAML.
+// diffTable is the output for people: for each object that would change its name, then lines that
+// begin with # for what the text does not show (owners, unchecked parts), then the change as a
+// unified diff of YAML.
 type diffTable struct {
 	output.Base
 	texts     output.PlanOrdered[string]
 	stays     output.PlanOrdered[event.Compared] // members that left the input, and stay
 	written   bool
 	contested int
-	yielded   int // paths of objects that are not shown
-	joining   int // objects that are not shown: all that changes is that they join a set
+	yielded   int // of objects that are not shown
+	joining   int // objects that are not shown, since they only join a set
 	takeovers takeovers
 	left      leftOver
 	outside   *outside // nil without an external program
@@ -83,7 +83,7 @@ func (t *diffTable) Handle(e event.Event) {
 	t.texts.Add(at, t.head(compared)+t.changes(compared, before, after))
 }
 
-// quiet reports whether there is nothing of an object to be shown.
+// quiet reports whether nothing of an object is to be shown.
 func (t *diffTable) quiet(c event.Compared) bool {
 	if c.Reason != "" || c.Err != nil {
 		return false
@@ -91,7 +91,7 @@ func (t *diffTable) quiet(c event.Compared) bool {
 	return c.Action == event.None || c.OnlyOwners && !t.Verbose
 }
 
-// Flush writes the finished texts; with an external program, headings go to stderr, since stdout
+// Flush writes the finished texts. With an external program, headings go to stderr, since stdout
 // belongs to the program.
 func (t *diffTable) Flush() {
 	texts := t.texts.Drain()
@@ -139,7 +139,7 @@ func (t *diffTable) Finish(ctx context.Context) error {
 	return err
 }
 
-// say writes text where the heads of objects go.
+// say writes text to where the heads of objects go.
 func (t *diffTable) say(text string) {
 	if t.outside != nil {
 		t.Screen.Note(text)
@@ -148,7 +148,7 @@ func (t *diffTable) say(text string) {
 	t.Screen.Result(text)
 }
 
-// head is the name of the object, and its notes.
+// head returns the name of the object, and its notes.
 func (t *diffTable) head(c event.Compared) string {
 	paint := t.Paint
 	if t.outside != nil {
@@ -168,7 +168,7 @@ func (t *diffTable) head(c event.Compared) string {
 	return b.String()
 }
 
-// changes is the unified diff of one object.
+// changes returns the unified diff of one object.
 func (t *diffTable) changes(c event.Compared, before, after string) string {
 	from, to := "live", "applied"
 	if c.Before == nil {
@@ -179,7 +179,7 @@ func (t *diffTable) changes(c event.Compared, before, after string) string {
 	}
 	unified, err := udiff.ToUnified(from, to, before, udiff.Lines(before, after), contextLines)
 	if err != nil {
-		// The edits are the library's own: that they fit is its promise.
+		// The library promises that its edits fit.
 		return "# " + text.Printable(fmt.Sprintf("no diff of %s: %v", c.Ref, err)) + "\n"
 	}
 	if unified == "" {
@@ -196,8 +196,7 @@ func (t *diffTable) changes(c event.Compared, before, after string) string {
 	return b.String()
 }
 
-// shortened cuts long words of a diff, such that a line that goes differs from the one that comes
-// for it.
+// shortened cuts long words of a diff so that a removed line still differs from the added one.
 func shortened(lines []string) []string {
 	out := slices.Clone(lines)
 	for i := 0; i < len(lines); {
@@ -225,12 +224,12 @@ func shortened(lines []string) []string {
 	return out
 }
 
-// memberLabel is how the ApplySet specification marks the members of a set. Lines of their
-// own report which objects join and leave a set; a hash in a diff tells a reader nothing.
+// memberLabel is the label of a set's members (ApplySet specification). Separate lines report which
+// objects join and leave a set; a hash in a diff would tell readers nothing.
 const memberLabel = "applyset.kubernetes.io/part-of"
 
-// hideSet leaves the mark of a set out of both sides, unless all is wanted, and reports whether
-// the object would join a set.
+// hideSet removes the label from both sides, unless all is wanted, and reports whether the object
+// would join a set.
 func (t *diffTable) hideSet(c *event.Compared) (joins bool) {
 	path := fieldpath.Field("metadata", "labels", memberLabel)
 	from, _ := path.Get(c.Before)
@@ -242,7 +241,7 @@ func (t *diffTable) hideSet(c *event.Compared) (joins bool) {
 	return member && c.Before != nil && from != to
 }
 
-// withoutMember returns a side of a diff without the mark of a set.
+// withoutMember returns a side without the label.
 func withoutMember(side map[string]any) map[string]any {
 	meta, _ := side["metadata"].(map[string]any)
 	labels, _ := meta["labels"].(map[string]any)
@@ -261,8 +260,7 @@ func withoutMember(side map[string]any) map[string]any {
 	return side
 }
 
-// projections are the two sides of an object as YAML; a side that is not there
-// is empty.
+// projections returns the two sides of an object as YAML; a missing side is empty.
 func projections(c event.Compared) (before, after string, err error) {
 	if before, err = projected(foldLastApplied(c.Before, c.After)); err != nil {
 		return "", "", fmt.Errorf("show the live %s: %w", c.Ref, err)
@@ -273,7 +271,7 @@ func projections(c event.Compared) (before, after string, err error) {
 	return before, after, nil
 }
 
-// projected is the YAML of a projection. An empty one has no lines.
+// projected returns the YAML of a projection; none for an empty one.
 func projected(projection map[string]any) (string, error) {
 	if len(projection) == 0 {
 		return "", nil

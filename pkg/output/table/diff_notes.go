@@ -11,18 +11,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// diffNotes say what a diff of texts cannot show. It counts the contested paths.
+// diffNotes returns what a diff of texts cannot show, and counts the paths in conflict.
 func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) {
 	notes = remarks(b, c)
 	removed := 0
-	all := b.Verbose || len(c.Adopted) > 0 // A takeover names all that it changes.
+	all := b.Verbose || len(c.Adopted) > 0 // A takeover names all changes.
 	changes := c.Changes
 	if !b.Verbose {
 		changes = withoutLastApplied(changes, c.Adopted)
 	}
 	for _, change := range changes {
 		if change.Kind == managedfields.Removed && len(change.Owners) == 0 && !change.Atomic {
-			// The diff shows it; only a few deserve a note as well.
+			// The diff shows it; only a few get a note as well.
 			if removed++; removed > manyPaths && !all {
 				continue
 			}
@@ -62,7 +62,7 @@ func diffNote(c managedfields.Change, now time.Time) string {
 		whose = "from "
 	case managedfields.Added, managedfields.Changed:
 		switch {
-		case len(c.Owners) > 0: // Others own a value that changes, and it is not contested.
+		case len(c.Owners) > 0: // Others own a value that changes, without a conflict.
 			word, whose = string(managedfields.TakenOver), "from "
 		case !c.Atomic:
 			return ""
@@ -84,7 +84,7 @@ func diffNote(c managedfields.Change, now time.Time) string {
 	return text
 }
 
-// remarks say why an object could not be compared, or what was not checked.
+// remarks says why an object could not be compared, or what was not checked.
 func remarks(b output.Base, c event.Compared) []string {
 	columns := format.Columns(b.Width)
 	if c.Err != nil && c.Reason == c.Err.Error() {

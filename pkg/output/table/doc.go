@@ -1,3 +1,3 @@
-// Package table writes the results of each verb for people: a line an object, below it
-// what is worth knowing, the summary last.
+// Package table writes the results of each verb for people: a line an object, notes below it, the
+// summary last.
 package table

@@ -9,8 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// sameFault groups objects that failed for the same reason, in the order of the first of
-// each.
+// sameFault groups objects that failed for the same reason, in the order of the first of each.
 func sameFault[T any](failed []T, why func(T) error) [][]T {
 	var groups [][]T
 	at := map[string]int{}
@@ -26,8 +25,8 @@ func sameFault[T any](failed []T, why func(T) error) [][]T {
 	return groups
 }
 
-// commonFault returns the error for n objects that failed for the same reason. It uses the
-// error's own form for several objects, if there is one.
+// commonFault returns the error for n objects with the same reason, in the error's own form for
+// several objects if there is one.
 func commonFault(err error, n int) error {
 	if common, ok := errors.AsType[interface {
 		error
@@ -38,8 +37,8 @@ func commonFault(err error, n int) error {
 	return err
 }
 
-// skipped reports objects that were skipped or kept: each one by itself, or all that many with
-// the same reason together, with their number. Both get the reason to end their line with.
+// skipped reports objects that were skipped or kept: one by one, or many with the same reason by
+// their number. Both lines end with the reason.
 type skipped[T any] struct {
 	why  func(T) error
 	one  func(of T, reason string)

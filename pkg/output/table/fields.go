@@ -13,16 +13,15 @@ import (
 type yamlLine struct {
 	text   string
 	owners []managedfields.Owner
-	// part: the line belongs to the value that begins above it, or holds nothing of
-	// its own.
+	// part: the line continues the value above, or has nothing of its own.
 	part bool
 	// unownable: the line cannot have an owner.
 	unownable bool
 }
 
-// within returns the line for a terminal with that many columns left, 0 for any number. A
-// value that is too long is cut in its middle, since two images may differ only at the
-// end; so is a name that leaves no room for its value.
+// within returns the line for a terminal with that many columns left, 0 for any number. It cuts a
+// value that is too long in its middle, since two images may differ only at the end, and a name
+// that leaves no room for its value.
 func (l yamlLine) within(width int) string {
 	text := strings.ReplaceAll(l.text, "\t", "    ")
 	if width == 0 || format.Cells(text) <= width {
@@ -43,8 +42,8 @@ func (l yamlLine) within(width int) string {
 	return format.Cut(text, max(width, format.LeastValue))
 }
 
-// fieldTree lays a tree of fields out as YAML: one line for each field, none of them
-// wrapped, because their owners are beside them.
+// fieldTree lays a tree of fields out as YAML: one line for each field, none of them wrapped,
+// because their owners are beside them.
 type fieldTree struct{ format.YAMLLines }
 
 func (y fieldTree) lines(nodes []managedfields.Node) []yamlLine {
@@ -70,14 +69,14 @@ func (y fieldTree) field(name string, n managedfields.Node) []yamlLine {
 	}
 	head := yamlLine{text: key, owners: n.Owners, part: len(n.Owners) == 0}
 	below := y.lines(n.Below)
-	if _, ok := n.Below[0].FieldName(); ok { // Lists stand below their key, as kubectl has them.
+	if _, ok := n.Below[0].FieldName(); ok { // As in kubectl, lists are not indented below their key.
 		below = deeper(below)
 	}
 	return append([]yamlLine{head}, below...)
 }
 
-// item writes an item of a list. Its first field is on the line of the dash, unless the
-// two have different owners.
+// item formats an item of a list. Its first field is on the line of the dash, unless the two have
+// different owners.
 func (y fieldTree) item(n managedfields.Node) []yamlLine {
 	if len(n.Below) == 0 {
 		return owned(n, y.Value("-", n.Value, false))
@@ -100,7 +99,7 @@ func deeper(lines []yamlLine) []yamlLine {
 	return lines
 }
 
-// owned makes lines of a value whose owners are those of its first line.
+// owned makes lines of a value that is owned as a whole.
 func owned(n managedfields.Node, text []string) []yamlLine {
 	out := make([]yamlLine, len(text))
 	for i, line := range text {

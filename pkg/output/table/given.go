@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// givenTable is what a person reads of a give: one line an object, and below it which fields
-// went from whom to whom, and what the receiver's next apply meets.
+// givenTable is a give for people: one line an object, and below it which fields went from whom to
+// whom, and the outlook for the receiver's next apply.
 type givenTable struct {
 	output.Base
 	given output.PlanOrdered[event.Given]
@@ -95,7 +95,7 @@ func (t *givenTable) details(g event.Given) []string {
 	return lines
 }
 
-// next tells what the receiver's next apply meets.
+// next describes the receiver's next apply.
 func (t *givenTable) next(n event.NextApply) []string {
 	who := text.Printable(n.Manager) + "'s next apply"
 	if n.Err != nil {
@@ -120,7 +120,7 @@ func (t *givenTable) next(n event.NextApply) []string {
 	return lines
 }
 
-// each lists paths of one sort, the first ones of them, with a note behind each.
+// each lists the first paths of one kind, each with a note.
 func (t *givenTable) each(verb string, all []fieldpath.Path, note string) []string {
 	most := manyPaths
 	if t.Verbose {

@@ -12,11 +12,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// noOwner replaces the owner of a field that has none, though it could have one.
+// noOwner stands for the owner of a field without one that could have one.
 const noOwner = "no owner"
 
-// history writes which paths changed owners, the latest last, and from when on
-// that is known.
+// history lists the paths that changed owners, the latest last, and since when that is recorded.
 func (t *ownersTable) history(h event.History) string {
 	var b strings.Builder
 	if h.Err != nil {
@@ -42,8 +41,7 @@ func (t *ownersTable) history(h event.History) string {
 	return b.String()
 }
 
-// coverageLines say when the webhook was watching, since a change outside that time may
-// be missing.
+// coverageLines says when the webhook was watching, since changes outside that time may be missing.
 func coverageLines(c event.Coverage, now time.Time) []string {
 	if c.Since.IsZero() {
 		return []string{"watched since an unknown time: " + text.Printable(c.Unknown)}
@@ -88,7 +86,7 @@ func transitionLines(tr event.Transition, now time.Time) []string {
 	return said
 }
 
-// moment is a time with its age: the one for logs, the other for people.
+// moment formats a time with its age: one for logs, the other for people.
 func moment(at, now time.Time) string {
 	return format.Stamp(at) + " (" + duration.ShortHumanDuration(max(0, now.Sub(at))) + " ago)"
 }

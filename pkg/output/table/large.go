@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// For a large value, this many lines of its diff are shown, with that much context around
-// each change; diff shows all of it.
+// The diff of a large value has so many lines, with so much context around each change; the verb
+// diff shows all of it.
 const (
 	largeLines   = 20
 	largeContext = 2
@@ -25,8 +25,8 @@ const (
 // pathGap separates the values from the path, which users copy.
 const pathGap = "     "
 
-// isLarge reports whether a contested value is one map or list that would be meaningless
-// if it were cut to one line.
+// isLarge reports whether a value in conflict is a map or list that would mean nothing if it were
+// cut to one line.
 func isLarge(c managedfields.Conflict) bool {
 	large := func(v any) bool {
 		switch v.(type) {
@@ -39,7 +39,7 @@ func isLarge(c managedfields.Conflict) bool {
 	return c.HasLive && (large(c.Yours) || large(c.Live))
 }
 
-// largeRows show each large value as its path and owners, and below it what differs.
+// largeRows shows each large value as its path and owners, with the difference below.
 func largeRows(b output.Base, conflicts []managedfields.Conflict, width int) []string {
 	var rows []string
 	for _, c := range conflicts {
@@ -54,7 +54,7 @@ func largeRows(b output.Base, conflicts []managedfields.Conflict, width int) []s
 	return rows
 }
 
-// largeDiff is the unified diff of a value, as YAML: bounded, unless all of it is wanted.
+// largeDiff returns the unified diff of a value as YAML, shortened unless all is wanted.
 func largeDiff(c managedfields.Conflict, whole bool) []string {
 	live, err := yaml.Marshal(c.Live)
 	if err != nil {
@@ -81,7 +81,7 @@ func largeDiff(c managedfields.Conflict, whole bool) []string {
 	return all
 }
 
-// splitLarge returns the conflicts that fit on a line, and those that do not.
+// splitLarge separates the conflicts that fit on a line from the others.
 func splitLarge(conflicts []managedfields.Conflict) (small, large []managedfields.Conflict) {
 	for _, c := range conflicts {
 		if isLarge(c) {

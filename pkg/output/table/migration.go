@@ -13,16 +13,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// migrationTable is what a person reads of owners that move to a version that is served.
+// migrationTable is a migration of owners to a served version, for people.
 type migrationTable struct {
 	output.Base
 	migrated []event.Migrated
-	// ended: all was looked at, but for as many as are unread.
+	// ended: everything readable was read.
 	ended  bool
 	unread int
 }
 
-// NewMigration returns the table of owners that move to a version that is served.
+// NewMigration returns the table of a migration of owners.
 func NewMigration(b output.Base) output.Results { return &migrationTable{Base: b} }
 
 func (t *migrationTable) Handle(e event.Event) {
@@ -70,7 +70,7 @@ func (t *migrationTable) Finish(context.Context) error {
 	said := strings.Join(parts, ", ")
 	switch {
 	case len(t.migrated) == 0 && !t.ended:
-		return nil // It was cut off: nothing is known.
+		return nil // It was interrupted: nothing is known.
 	case len(t.migrated) == 0 && t.unread == 0:
 		said = "no owner is at a version that the server does not serve"
 	case t.DryRun:

@@ -14,19 +14,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// unownable replaces the owner of an object's identity and of fields that the API server
-// manages itself.
+// unownable stands for the owner of an object's identity and of fields that the API server manages.
 const unownable = "-"
 
-// ownersTable is the output for people: each object as YAML, with the owners of each
-// field before it. Owners come first because their width is limited, and that of a value
-// is not.
+// ownersTable is the output for people: each object as YAML, with the owners of each field before
+// it, because their width is limited and that of a value is not.
 type ownersTable struct {
 	output.Base
 	texts []string
-	// places are those of the objects among the texts.
+	// places are the indices of the objects' texts.
 	places map[object.Key]int
-	// hues are the colours of the managers, by when they first turned up.
+	// hues are the colours of the managers, in order of appearance.
 	hues map[string]int
 }
 
@@ -85,8 +83,7 @@ func (t *ownersTable) object(o event.Owned) string {
 	return b.String()
 }
 
-// shares says how much of the object each owner has. With a path, only that part is
-// shown.
+// shares says how much of the object each owner has; with a path, only of that part.
 func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
 	if len(o.Path) > 0 || len(o.Holdings) == 0 {
 		return
@@ -111,7 +108,7 @@ func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
 	b.WriteString("\n")
 }
 
-// ownedRemarks says what readers need to know before the fields below.
+// ownedRemarks returns remarks that readers need before the fields.
 func ownedRemarks(o event.Owned) []string {
 	var remarks []string
 	if o.Unmanaged {
@@ -123,8 +120,7 @@ func ownedRemarks(o event.Owned) []string {
 	return remarks
 }
 
-// lay writes lines with their owners before them. Owners that do not fit go below each
-// other.
+// lay writes lines with their owners before them. Owners that do not fit go below each other.
 func (t *ownersTable) lay(b *strings.Builder, o event.Owned, lines []yamlLine) {
 	width := 0
 	if t.Width != nil {
@@ -152,8 +148,8 @@ func (t *ownersTable) lay(b *strings.Builder, o event.Owned, lines []yamlLine) {
 
 const ownerGap = "  "
 
-// mostOwner is how many columns the owners of a line may take together and, on a
-// terminal, a single one as well.
+// mostOwner bounds the columns of the owners of a line together and, on a terminal, of a single
+// one.
 func mostOwner(width int) int {
 	const most, least = 60, 16
 	if width <= 0 {
@@ -162,7 +158,7 @@ func mostOwner(width int) int {
 	return min(most, max(least, width*9/20))
 }
 
-// ownerCell is one owner as it is shown.
+// ownerCell is an owner in the table.
 type ownerCell struct {
 	text, manager string
 	faint         bool
@@ -188,8 +184,8 @@ func (t *ownersTable) owners(line yamlLine, version string, width int) []ownerCe
 	return out
 }
 
-// atVersion returns an owner that says at which API version it wrote, if that is not the
-// object's: its paths are then of that version.
+// atVersion adds the API version to an owner whose version is not the object's: its paths are of
+// that version.
 func atVersion(o managedfields.Owner, version string) managedfields.Owner {
 	switch {
 	case o.APIVersion == "", o.APIVersion == version:
@@ -209,8 +205,8 @@ func atVersions(owners []managedfields.Owner, version string) []managedfields.Ow
 	return out
 }
 
-// together puts as many owners of a line beside each other as fit; a comma says that
-// there are more.
+// together puts as many owners of a line beside each other as fit; a comma means that there are
+// more.
 func together(all []ownerCell, most int) [][]ownerCell {
 	var rows [][]ownerCell
 	for i, c := range all {
@@ -235,8 +231,7 @@ func cellsOf(row []ownerCell) int {
 	return n
 }
 
-// colour writes the owners of a row, each manager in its own colour, and fills the
-// column.
+// colour writes the owners of a row, each manager in its colour, and pads the column.
 func (t *ownersTable) colour(row []ownerCell, column int) string {
 	var b strings.Builder
 	for i, c := range row {

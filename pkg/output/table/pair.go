@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// values shows the two sides of a conflict such that their difference is visible: for
-// texts of many lines, the first line in which they differ.
+// values shows the two sides of a conflict so that their difference is visible: for texts of many
+// lines, the first line in which they differ.
 func values(yours, live any, hasLive bool) (string, string) {
 	if !hasLive {
 		return format.Shorten(format.Value(yours)), "(none)"
@@ -38,8 +38,8 @@ func lineOf(lines []string, n int) string {
 	return fmt.Sprintf("line %d: %s", n+1, text.Printable(lines[n]))
 }
 
-// cutPair shortens two values to a number of columns each. If that would make them look
-// the same, it keeps the place at which they differ.
+// cutPair shortens two values to a number of columns each. If that would make them equal, it keeps
+// the place at which they differ.
 func cutPair(a, b string, aw, bw int) (string, string) {
 	ca, cb := cutValue(a, aw), cutValue(b, bw)
 	if a == b || ca != cb {
@@ -70,9 +70,9 @@ func images() *regexp.Regexp {
 	return regexp.MustCompile(`^((?:[\w.-]+(?::\d+)?/)*)([\w.-]+(?::[\w.-]+)?)(@sha256:[0-9a-f]{32,})?$`)
 }
 
-// cutImage shortens an image to a number of columns: it drops the digest first, then the
-// registry and repository, from the left. Name and tag stay. It returns false for a text
-// that is not an image, or if these do not fit.
+// cutImage shortens an image to a number of columns: it drops the digest first, then registry and
+// repository, from the left. Name and tag stay. It returns false for a text that is no image, or if
+// these do not fit.
 func cutImage(s string, width int) (string, bool) {
 	parts := images().FindStringSubmatch(s)
 	if parts == nil || parts[1] == "" && parts[3] == "" {
@@ -94,9 +94,9 @@ func cutImage(s string, width int) (string, bool) {
 	return name, format.Cells(name) <= width
 }
 
-// foldLastApplied returns the live side of a diff, in which only the size remains of a
-// last-applied annotation that is removed. The annotation repeats the whole object, as
-// client-side apply last saw it, and every adoption removes it: it is not worth reading.
+// foldLastApplied returns the live side of a diff with a removed last-applied annotation replaced
+// by its size. The annotation repeats the whole object, as client-side apply last saw it, and every
+// adoption removes it.
 func foldLastApplied(before, after map[string]any) map[string]any {
 	path := fieldpath.Field("metadata", "annotations", managedfields.LastAppliedAnnotation)
 	was, _ := path.Get(before)
@@ -112,7 +112,7 @@ func foldLastApplied(before, after map[string]any) map[string]any {
 	return before
 }
 
-// isLastApplied reports whether a change is that of a last-applied annotation.
+// isLastApplied reports whether a change concerns a last-applied annotation.
 func isLastApplied(c managedfields.Change) bool {
 	return c.Path.Equal(fieldpath.Field("metadata", "annotations", managedfields.LastAppliedAnnotation))
 }

@@ -13,23 +13,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Up to this many flags are spelled out; more are grouped by path, and at most this many groups are
-// shown.
+// Up to so many flags are listed; more are grouped by path, and at most so many groups are shown.
 const fewFlags = 5
 
-// choice is the value of a --take or --yield flag, and of how many objects it
-// settles a conflict.
+// choice is the value of a --take or --yield flag, with the number of objects whose conflict it
+// settles.
 type choice struct {
 	value   string
 	objects int
-	// refused: the server would not let it be taken; unstated: the manifest does not state
-	// it, so that it cannot be left by name.
+	// refused: the server would refuse to let it be taken; unstated: the manifest lacks it, so that
+	// no yield can name it.
 	refused, unstated bool
 }
 
-// resolutions is the paragraph below all conflicts: what was not written, and the flags
-// that settle them, ready to be pasted into a shell. named says how a flag names an
-// object.
+// resolutions is the paragraph below all conflicts: what was not written, and the flags that settle
+// them, ready to be pasted. named returns the name of an object in a flag.
 func resolutions(conflicts []event.Applied, opening string, named func(object.Ref) string) []string {
 	choices, gathered := choicesOf(conflicts, named)
 	shown := choices[:min(fewFlags, len(choices))]
@@ -75,7 +73,7 @@ func soleOwner(conflicts []event.Applied) string {
 	return text.Printable(sole)
 }
 
-// flag spells out the choice. The text after the blank is a comment to a shell.
+// flag spells the choice. To a shell, the text after the blank is a comment.
 func (c choice) flag(flag string) string {
 	said := flag + text.ShellQuote(c.value)
 	if c.objects > 1 {
@@ -84,8 +82,8 @@ func (c choice) flag(flag string) string {
 	return said
 }
 
-// nothingWritten says how far the run got: up to the first phase with conflicts. Contested
-// are the phases that have conflicts, changed those in which something was written.
+// nothingWritten says how far the run got: up to the first phase with conflicts. contested are the
+// phases with conflicts, changed those in which something was written.
 func nothingWritten(b output.Base, contested, changed map[int]bool) string {
 	first := slices.Min(slices.Collect(maps.Keys(contested)))
 	written := "was written"
@@ -106,10 +104,10 @@ func nothingWritten(b output.Base, contested, changed map[int]bool) string {
 	}
 }
 
-// choicesOf lists the flag values that settle all conflicts. If there are many and
-// objects share a path, the path alone stands for all of them.
+// choicesOf lists the flag values that settle all conflicts. If there are many and objects share a
+// path, the path alone stands for all of them.
 func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choices []choice, gathered bool) {
-	byPath := map[string][]string{} // path to values with the object named
+	byPath := map[string][]string{} // path to values that name the object
 	var paths []string
 	seen, refused, unstated := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, a := range conflicts {

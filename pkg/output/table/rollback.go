@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// rollback is what became of the objects that a run took back; empty for most runs.
+// rollback has the results of a rollback; empty for most runs.
 type rollback struct {
 	objects output.PlanOrdered[event.RolledBack]
 	tally   map[event.Action]int
@@ -28,7 +28,7 @@ func (r *rollback) handle(s *output.State, e event.Event) {
 	r.objects.Add(s.Place(back.Ref), back)
 }
 
-// write says what became of each object. It leaves a blank line below other text.
+// write writes the result for each object, after a blank line if there is text above.
 func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 	if len(r.tally) == 0 {
 		return
@@ -57,7 +57,7 @@ func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 	}
 }
 
-// summary counts, behind the summary of the apply.
+// summary counts the results, to follow the summary of the apply.
 func (r *rollback) summary() string {
 	var parts []string
 	for _, action := range []event.Action{event.Restored, event.Gone, event.Kept, event.Failed} {

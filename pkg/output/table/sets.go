@@ -13,14 +13,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// setsTable is the output of sets for people: one line each, and the members below a set
-// that was named.
+// setsTable is the output of sets for people: one line each, or the members of a named set.
 type setsTable struct {
 	output.Base
-	// wide has the ids, kinds and tools; members has a line for each member.
+	// wide adds ids, kinds and tools; members adds a line for each member.
 	wide, members bool
 	sets          []event.Set
-	// none says that there is no set; empty if that is not known.
+	// none says that there is no set; empty if that is unknown.
 	none string
 }
 
@@ -99,7 +98,7 @@ func (t *setsTable) row(s event.Set) []string {
 	return row
 }
 
-// lastRun says how the last run of a set ended, when, and whose it was.
+// lastRun says how the last run of a set ended, when, and who ran it.
 func lastRun(r *event.SetRun) string {
 	if r == nil {
 		return "-"
@@ -150,7 +149,7 @@ func (t *setsTable) memberLines(s event.Set) string {
 	return b.String()
 }
 
-// runLines are the runs that are kept, with how each ended.
+// runLines lists the kept runs with their results.
 func (t *setsTable) runLines(s event.Set) string {
 	var b strings.Builder
 	for _, r := range s.Runs {

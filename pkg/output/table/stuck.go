@@ -12,13 +12,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// stuckTable is the output for people: each object with its causes; or, if there are
-// roots, a tree of these, each with all that it holds back.
+// stuckTable is the output for people: each object with its causes; or, if there are roots, a tree
+// of these with everything that they block.
 type stuckTable struct {
 	output.Base
 	stuck []event.Stuck
 	roots []event.Rooted
-	// unread is of how many objects nothing is known.
+	// unread counts objects of which nothing is known.
 	unread int
 }
 
@@ -28,7 +28,7 @@ func NewStuck(b output.Base) output.Results { return &stuckTable{Base: b} }
 func (t *stuckTable) Handle(e event.Event) {
 	switch e := e.(type) {
 	case event.Stuck:
-		if e.Unread() { // The verb says that on stderr.
+		if e.Unread() { // The verb reports it on stderr.
 			t.unread++
 			return
 		}
@@ -79,7 +79,7 @@ func (t *stuckTable) object(b *strings.Builder, s event.Stuck) {
 	format.Below(b, format.Stuck(s, format.Columns(t.Width)), "    ", t.Width)
 }
 
-// root writes one cause, and below it, as a tree, what it holds back.
+// root writes a cause and, as a tree, everything that it blocks.
 func (t *stuckTable) root(b *strings.Builder, r event.Rooted) {
 	head := format.Causes(brief(t.Base, []event.Cause{r.Cause}))
 	var title strings.Builder

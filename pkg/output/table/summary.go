@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// applySummary is the last line of an apply: "3 created, 10 unchanged".
+// applySummary returns the last line of an apply: "3 created, 10 unchanged".
 func applySummary(c *output.State, o output.Options) string {
 	var parts []string
 	for _, action := range output.ApplyActions() {
@@ -46,7 +46,7 @@ func applySummary(c *output.State, o output.Options) string {
 	return text
 }
 
-// diffSummary is the last line of a diff: "1 to create, 40 unchanged".
+// diffSummary returns the last line of a diff: "1 to create, 40 unchanged".
 func diffSummary(c *output.State) string {
 	words := map[event.Action]string{
 		event.Create:   "to create",
@@ -73,8 +73,7 @@ func diffSummary(c *output.State) string {
 	return strings.Join(parts, ", ") + shared(c)
 }
 
-// shared reports, once for a run, the fields that change their owners and not their
-// values.
+// shared counts, once a run, the fields that change owners and not values.
 func shared(c *output.State) string {
 	if c.Sharers == 0 {
 		return ""
@@ -82,7 +81,7 @@ func shared(c *output.State) string {
 	return "; " + text.Printable(c.Sharing.String()) + " (" + text.Count(c.Sharers, "object") + ")"
 }
 
-// unmade counts, for the last line, the parts of the input that were left out.
+// unmade counts the parts of the input that were left out, for the last line.
 func unmade(c *output.State) []string {
 	var parts []string
 	if n := len(c.LeftOut); n > 0 {
@@ -94,7 +93,7 @@ func unmade(c *output.State) []string {
 	return parts
 }
 
-// waitSummary is the last line of a wait: "3 met, 1 not met in time".
+// waitSummary returns the last line of a wait: "3 met, 1 not met in time".
 func waitSummary(c *output.State) string {
 	parts := unmade(c)
 	if text := tallyOf(c.Tally); text != "" {
@@ -121,7 +120,7 @@ func tallyOf(tally map[event.Action]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// deleteSummary is the last line of a delete: "3 deleted, 1 terminating".
+// deleteSummary returns the last line of a delete: "3 deleted, 1 terminating".
 func deleteSummary(c *output.State, dryRun bool) string {
 	var parts []string
 	for _, action := range output.DeleteActions() {
@@ -143,12 +142,12 @@ func deleteSummary(c *output.State, dryRun bool) string {
 	return text
 }
 
-// Up to this many objects fit on one screen: all are listed, met or not.
+// So many objects fit on one screen: all are listed, met or not.
 const oneScreen = 20
 
-// manySkipped is how many objects of a phase are listed that were skipped for the
-// same reason; more are only counted.
+// manySkipped is how many skipped objects of a phase with the same reason are listed; more are only
+// counted.
 const manySkipped = 3
 
-// manyPaths is how many paths of one sort an object shows; more are only counted.
+// manyPaths is how many paths of one kind an object shows; more are only counted.
 const manyPaths = 10

@@ -16,8 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// surveyTable is what a person reads of a survey: who owns what, and below it the objects
-// that were asked about.
+// surveyTable is a survey for people: who owns what, and below it the objects in question.
 type surveyTable struct{ output.Base }
 
 // NewSurvey returns the table of a survey of owners.
@@ -45,7 +44,7 @@ func (t *surveyTable) survey(s event.Surveyed) string {
 	return b.String()
 }
 
-// holdingRows are owners by kinds.
+// holdingRows lists owners by kinds.
 func holdingRows(s event.Surveyed) [][]string {
 	rows := [][]string{{"MANAGER", "KIND", "OBJECTS", "FIELDS", "SHARED", "SOLE"}}
 	for _, h := range s.Holdings {
@@ -55,7 +54,7 @@ func holdingRows(s event.Surveyed) [][]string {
 	return rows
 }
 
-// managerRows are managers alone.
+// managerRows lists managers.
 func managerRows(s event.Surveyed) [][]string {
 	rows := [][]string{{"MANAGER", "KINDS", "OBJECTS", "FIELDS", "SHARED", "SOLE"}}
 	for _, m := range s.Managers {
@@ -77,7 +76,7 @@ func managerName(name string) string {
 	return format.Owner(managedfields.Owner{Manager: name}, time.Time{})
 }
 
-// leaving tells what would have no owner if managers went.
+// leaving lists what would have no owner if managers went.
 func (t *surveyTable) leaving(b *strings.Builder, s event.Surveyed) {
 	for _, manager := range s.From {
 		var of []event.ObjectHolding
@@ -102,14 +101,14 @@ func (t *surveyTable) leaving(b *strings.Builder, s event.Surveyed) {
 	}
 }
 
-// title writes what the lines below it are.
+// title writes the title of the lines below.
 func (t *surveyTable) title(b *strings.Builder, title string) {
 	for line := range strings.SplitSeq(format.Fit("", title, t.Width), "\n") {
 		b.WriteString(t.Paint.Bold.Sprint(line) + "\n")
 	}
 }
 
-// unexpected lists what is owned by managers that --expect does not name.
+// unexpected lists fields of managers that --expect does not name.
 func (t *surveyTable) unexpected(b *strings.Builder, s event.Surveyed) {
 	if len(s.Unexpected) == 0 {
 		return
@@ -156,7 +155,7 @@ func (t *surveyTable) objects(b *strings.Builder, title string, holdings []event
 	b.WriteString("\n")
 }
 
-// unserved tells of owners at versions that the server does not serve.
+// unserved lists owners at versions that the server does not serve.
 func (t *surveyTable) unserved(b *strings.Builder, s event.Surveyed) {
 	if len(s.Unserved) == 0 {
 		return

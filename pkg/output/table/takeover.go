@@ -8,9 +8,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// takeovers counts, by manager, the objects whose fields became ours. A new owner of a
-// field is worth one line for the run; more important changes, such as a value that
-// changes with it, are reported with the object.
+// takeovers counts, by manager, the objects whose fields became ours. A new owner of a field is
+// worth one line for the run; more important changes, such as a changed value, are reported with
+// the object.
 type takeovers map[string]int
 
 func (t takeovers) add(managers []string) {
@@ -19,7 +19,7 @@ func (t takeovers) add(managers []string) {
 	}
 }
 
-// lines are for the end of a run: one for each manager.
+// lines returns the lines for the end of a run: one for each manager.
 func (t takeovers) lines(asked bool) []string {
 	words := " taken over from "
 	if asked {
@@ -32,8 +32,8 @@ func (t takeovers) lines(asked bool) []string {
 	return all
 }
 
-// leftOver counts, by manager, the values that were left to the manager that is meant to
-// set them. That is as it should be, and worth one line for the run.
+// leftOver counts, by manager, the values that were left to the manager that should set them, which
+// is worth one line for the run.
 type leftOver map[string]int
 
 func (l leftOver) add(left []managedfields.Conflict) {
@@ -54,8 +54,8 @@ func (l leftOver) lines() []string {
 	return all
 }
 
-// withoutLastApplied leaves out the annotation of client-side apply, which goes with
-// every takeover from it.
+// withoutLastApplied removes the annotation of client-side apply, which every takeover from that
+// removes.
 func withoutLastApplied(changes []managedfields.Change, adopted []string) []managedfields.Change {
 	if len(adopted) == 0 {
 		return changes

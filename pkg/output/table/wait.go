@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// waitTable is the output for people: one line an object; below unmet ones what their
-// conditions read, and the causes.
+// waitTable is the output for people: one line an object; below unmet ones what their conditions
+// read, and the causes.
 type waitTable struct {
 	output.Base
 	waited output.PlanOrdered[event.Waited]
@@ -44,7 +44,7 @@ func (t *waitTable) Handle(e event.Event) {
 	}
 }
 
-// listed reports whether objects get a line that simply met their conditions.
+// listed reports whether objects that met their conditions get a line.
 func (t *waitTable) listed() bool { return t.Verbose || t.State.Total <= oneScreen }
 
 func (t *waitTable) Flush() {}
@@ -71,7 +71,7 @@ func (t *waitTable) Finish(context.Context) error {
 	return nil
 }
 
-// imageLines say which images the Pods of a workload run.
+// imageLines lists the images that the Pods of a workload run.
 func imageLines(b output.Base, images []event.Image) []string {
 	var lines []string
 	for _, i := range images {
@@ -109,8 +109,8 @@ func waitedLines(b output.Base, w event.Waited, room int) []string {
 	return append(text, format.Causes(brief(b, w.Causes))...)
 }
 
-// withoutRepetition leaves out of conditions why Pods are refused, and what readiness read: a cause
-// below them says that better. It keeps the values that a condition of the user's own read.
+// withoutRepetition removes conditions that say why Pods are refused, and what readiness read: a
+// cause below says that better. It keeps the values that a condition of the user's own read.
 func withoutRepetition(conditions []event.Condition) []event.Condition {
 	conditions = slices.Clone(conditions)
 	for i, c := range conditions {
@@ -122,7 +122,7 @@ func withoutRepetition(conditions []event.Condition) []event.Condition {
 	return conditions
 }
 
-// brief leaves out of causes what they repeat, unless all is wanted.
+// brief removes repetitions from causes, unless all is wanted.
 func brief(b output.Base, causes []event.Cause) []event.Cause {
 	if b.Verbose {
 		return causes
@@ -130,20 +130,19 @@ func brief(b output.Base, causes []event.Cause) []event.Cause {
 	return format.Brief(causes)
 }
 
-// isOfCondition reports whether the error of an object is that of a condition that is
-// listed below it, with its error.
+// isOfCondition reports whether the error of an object is that of a condition listed below it.
 func isOfCondition(w event.Waited) bool {
 	return w.Err != nil && slices.ContainsFunc(w.Conditions, func(c event.Condition) bool {
 		return isListed(c) && c.Err != nil && c.Err.Error() == w.Err.Error()
 	})
 }
 
-// isListed reports whether a condition is among the lines below its object: it is what the
-// object lacks, and the object's own line does not say it.
+// isListed reports whether a condition is listed below its object: the object lacks it, and its own
+// line does not say so.
 func isListed(c event.Condition) bool { return c.Met == c.Forbidden && c.Reason != "NotFound" }
 
-// conditionLines describe conditions for people: each unmet one, with what it read. They
-// fit into that many columns, 0 for any, as far as there are blanks to break at.
+// conditionLines describes each unmet condition, with what it read. The lines fit into room
+// columns, 0 for any, if there are blanks to break at.
 func conditionLines(b output.Base, conditions []event.Condition, room int) []string {
 	var text []string
 	for _, c := range conditions {
@@ -160,8 +159,8 @@ func conditionLines(b output.Base, conditions []event.Condition, room int) []str
 	return text
 }
 
-// conditionHead is a condition that is not met, and why. One that could not be evaluated
-// is neither met nor unmet.
+// conditionHead describes a condition that is not met, and why. One that could not be evaluated is
+// neither met nor unmet.
 func conditionHead(b output.Base, c event.Condition, room int) []string {
 	if lines := b.Hints.ErrorLines(c.Err, room); len(lines) > 0 {
 		return append([]string{"could not tell " + text.Printable(c.For) + ": " + lines[0]}, lines[1:]...)
@@ -176,8 +175,7 @@ func conditionHead(b output.Base, c event.Condition, room int) []string {
 	return []string{head}
 }
 
-// valueLines are a path that was read, and its value beside it, or below if there is no
-// room.
+// valueLines returns a path that was read with its value beside it, or below if there is no room.
 func valueLines(v event.Value, room int) []string {
 	expr := text.Printable(v.Expr)
 	if v.Absent {

@@ -1,6 +1,6 @@
-// Package adopt works out how a manager takes over fields that others hold, or that have no
-// owner: what becomes of managed fields, and what then leaves the object. It deals in
-// values; the caller writes.
+// Package adopt decides how a manager takes over fields that others hold, or that have no owner:
+// what becomes of managed fields, and which fields then leave the object. It only computes; the
+// caller writes.
 package adopt
 
 import (
@@ -16,33 +16,31 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// From says whose fields a manager takes over.
+// From lists the managers to take over from.
 type From struct {
-	// Once are managers whose fields are migrated: they are taken over only while the
-	// manager has no Apply entry of its own. Whatever they write after that is a
-	// foreign write.
+	// Once are managers whose fields are migrated: they are taken over only while the manager has
+	// no Apply entry of its own. Later writes of theirs are foreign.
 	Once []string
-	// Always are managers that the user named for this run. They are taken over whenever
-	// they hold something.
+	// Always are managers that the user named for this run. They are taken over whenever they hold
+	// something.
 	Always []string
 }
 
-// Adoption describes how an object's managed fields change so that a manager takes over
-// what others hold.
+// Adoption describes how an object's managed fields change in a takeover.
 type Adoption struct {
 	// Adopted are the owners whose paths move into the manager's Apply entry.
 	Adopted []managedfields.Owner
-	// Left are owners that stay as they are, because their paths are written at
-	// another version than the manager's.
+	// Left are owners that stay, because their paths are written at another version than the
+	// manager's.
 	Left []managedfields.Owner
-	// Claimed are paths without an owner that the manager takes so that its next apply
-	// removes them.
+	// Claimed are paths without an owner that the manager takes so that its next apply removes
+	// them.
 	Claimed []fieldpath.Path
-	// Earlier are the managers whose fields were taken over by an earlier run that stopped
-	// before it applied.
+	// Earlier are the managers whose fields were taken over by an earlier run that stopped before
+	// it applied.
 	Earlier []string
 
-	// released is what the manager lets go of before it applies, so that it stays.
+	// released is what the manager releases before it applies, so that it stays.
 	released *fieldpath.Set
 
 	adopter adopter
@@ -50,26 +48,23 @@ type Adoption struct {
 	entries []managedfields.Entry
 	ours    managedfields.Entry
 	claimed *fieldpath.Set
-	// kept is what adopted owners keep until the apply takes it from them.
+	// kept is what adopted owners keep until the apply takes it.
 	kept []managedfields.Entry
 }
 
-// Plan works out how a manager takes over what others hold on the main resource,
-// by updates or by applying: it all moves into the manager's Apply entry, so that
-// what the manifest does not state leaves the object with the next apply (KEP-2155,
-// k/k#99003; edge case 30). Without an entry of its own, the manager gets one at the
-// newest version among theirs. The status is never taken over: the manifest would
-// not state it.
+// Plan plans the takeover of what others hold on the main resource, by updates or by applying: all
+// of it moves into the manager's Apply entry, so that what the manifest does not state leaves the
+// object with the next apply (KEP-2155, k/k#99003; edge case 30). Without an entry of its own, the
+// manager gets one at the newest version among theirs. The status is never taken over: the manifest
+// would not state it.
 //
-// Adopting [managedfields.ClientSideApply] also adopts [managedfields.BeforeFirstApply],
-// but only what the last-applied annotation states. The rest of that entry is no one's
-// configuration: defaults, finalizers, allocated addresses. The API server makes the entry
-// at the manager's own first apply, so it is adopted even if the manager has applied
-// before. It is not adopted if it no longer holds the annotation: a later writer replaced
-// it, and the annotation speaks for that writer.
+// Adopting [managedfields.ClientSideApply] also adopts [managedfields.BeforeFirstApply], but only
+// what the last-applied annotation states. The rest of that entry is no configuration: defaults,
+// finalizers, allocated addresses. The API server makes the entry at the manager's own first apply,
+// so it is adopted even if the manager has applied before. It is not adopted if it no longer holds
+// the annotation: a later writer replaced it, and the annotation is that writer's.
 //
-// A migration that an earlier run began is continued, unless client-side apply has written
-// since.
+// A migration that an earlier run began is continued, unless client-side apply has written since.
 func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption, error) {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
@@ -110,14 +105,14 @@ func (a Adoption) Needed() bool {
 	return len(a.Adopted)+len(a.Claimed) > 0 || !a.Released().Empty()
 }
 
-// Release adds what the manager holds and has to let go of before it applies: an apply that does
-// not state it would remove it.
+// Release adds fields that the manager has to release before it applies: an apply that does not
+// state them would remove them.
 func (a Adoption) Release(set *fieldpath.Set) Adoption {
 	a.released = set
 	return a
 }
 
-// Released is what the manager lets go of; it is never nil.
+// Released returns what the manager releases, never nil.
 func (a Adoption) Released() *fieldpath.Set {
 	if a.released == nil {
 		return fieldpath.NewSet()
@@ -125,9 +120,9 @@ func (a Adoption) Released() *fieldpath.Set {
 	return a.released
 }
 
-// LetGo returns the managed fields of the server's answer to a dry run without what
-// the adopted managers still hold there, and without what is released. The rest of what the
-// manager holds is what the manifest states.
+// LetGo returns the managed fields of the server's answer to a dry run without what the adopted
+// managers still hold there, and without what is released. The rest of the manager's fields is what
+// the manifest states.
 func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
@@ -148,27 +143,24 @@ func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 	return managedfields.Encode(kept)
 }
 
-// holdsLastApplied reports whether an entry of a manager holds the last-applied
-// annotation.
+// holdsLastApplied reports whether an entry of a manager holds the last-applied annotation.
 func holdsLastApplied(entries []managedfields.Entry, manager string) bool {
 	return slices.ContainsFunc(entries, func(e managedfields.Entry) bool {
 		return e.Manager == manager && fieldpath.Holds(e.Fields, managedfields.LastAppliedPath())
 	})
 }
 
-// holdsLastAppliedOf reports whether an entry holds the object's last-applied annotation,
-// or the object has none: then client-side apply has not written since.
+// holdsLastAppliedOf reports whether an entry holds the object's last-applied annotation, or the
+// object has none: then client-side apply has not written since.
 func holdsLastAppliedOf(e managedfields.Entry, live *unstructured.Unstructured) bool {
 	return managedfields.LastApplied(live.Object) == "" || fieldpath.Holds(e.Fields, managedfields.LastAppliedPath())
 }
 
 type adopter struct {
 	manager string
-	// from are the managers to take over from; named are those that the user named for
-	// this run.
+	// from are the managers to take over from; named are those that the user named for this run.
 	from, named []string
-	// untracked is set if what the last-applied annotation states is taken over from
-	// before-first-apply.
+	// untracked: what the last-applied annotation states is taken over from before-first-apply.
 	untracked bool
 	live      map[string]any
 }
@@ -187,8 +179,8 @@ func (a adopter) adopts(e managedfields.Entry) *fieldpath.Set {
 	return e.Fields.RecursiveDifference(fieldpath.NewSet(fieldpath.Field("status")))
 }
 
-// stated returns the part of a set that the last-applied annotation states, with the
-// annotation's own path.
+// stated returns the part of a set that the last-applied annotation states, with the annotation's
+// own path.
 func (a adopter) stated(set *fieldpath.Set) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	var last map[string]any
@@ -203,8 +195,7 @@ func (a adopter) stated(set *fieldpath.Set) *fieldpath.Set {
 	return out
 }
 
-// migrates reports whether a manager's fields are taken over without the user having named
-// it.
+// migrates reports whether a manager's fields are taken over without being named by the user.
 func (a adopter) migrates(manager string) bool {
 	if manager == managedfields.BeforeFirstApply {
 		manager = managedfields.ClientSideApply
@@ -226,16 +217,15 @@ func (a adopter) newest(entries []managedfields.Entry) string {
 	return newest
 }
 
-// versionOf cuts the group off an apiVersion.
+// versionOf returns an apiVersion without its group.
 func versionOf(apiVersion string) string {
 	return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
 }
 
-// Claim adds paths without an owner to an adoption, with everything that the live object
-// has at them. Once the manager owns it, an apply that does not state it removes it.
+// Claim adds paths without an owner to an adoption, with everything that the live object has at
+// them. Once the manager owns it, an apply that does not state it removes it.
 //
-// Nothing is claimed if the manager's entry is written at another version than the live
-// object.
+// It claims nothing if the manager's entry is at another version than the live object.
 func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path) Adoption {
 	claimed := fieldpath.NewSet()
 	for _, p := range paths {
@@ -255,7 +245,7 @@ func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path)
 	return a
 }
 
-// ClaimedSet returns what is claimed; it is never nil.
+// ClaimedSet returns what is claimed, never nil.
 func (a Adoption) ClaimedSet() *fieldpath.Set {
 	if a.claimed == nil {
 		return fieldpath.NewSet()
@@ -263,8 +253,8 @@ func (a Adoption) ClaimedSet() *fieldpath.Set {
 	return a.claimed
 }
 
-// leaves adds to a set the paths at which a value ends. Lists end it: without an owner,
-// nothing shows how the items are identified.
+// leaves adds the paths of a value's leaves to a set. A list is a leaf: without an owner, nothing
+// shows how its items are identified.
 func leaves(set *fieldpath.Set, p fieldpath.Path, v any) {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) == 0 {
@@ -276,12 +266,12 @@ func leaves(set *fieldpath.Set, p fieldpath.Path, v any) {
 	}
 }
 
-// An unfinished takeover is marked by paths in the manager's own Apply entry, one for each
-// manager that it took over from. No object has a field of such a name, so the API server
-// ignores them, and drops them with the next apply, which does not state them.
+// An unfinished takeover is marked by paths in the manager's own Apply entry, one for each manager
+// that it took over from. No object has a field of such a name, so the API server ignores them, and
+// drops them with the next apply, which does not state them.
 const (
 	adopting  = "k8sconnect.io/adopting/"
-	migrating = "k8sconnect.io/migrating/" // once, without being told
+	migrating = "k8sconnect.io/migrating/" // once, without being named
 )
 
 // marks are names of managers, and whether taking over from them is a migration.
@@ -307,13 +297,12 @@ func marksIn(set *fieldpath.Set) marks {
 	return out
 }
 
-// add notes a manager. A migration under way stays one: the user names a manager for one
-// run only.
+// add adds a manager. A migration in progress stays one: the user names a manager for one run only.
 func (m marks) add(manager string, migrates bool) { m[manager] = m[manager] || migrates }
 
 func (m marks) names() []string { return slices.Sorted(maps.Keys(m)) }
 
-// begun returns those of the managers whose migration has begun.
+// begun returns those managers whose migration has begun.
 func (m marks) begun(managers []string) []string {
 	var out []string
 	for _, name := range managers {

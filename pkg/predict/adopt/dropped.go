@@ -32,10 +32,10 @@ func Dropped(live, answer *unstructured.Unstructured, manager string, adoption A
 	return d.changes, nil
 }
 
-// Emptied returns the maps and lists in which nothing has an owner any more, inner ones
-// first. The server removes each as a whole, with the unowned defaults in it, so that it
-// gets its own default again: {} in its place may be invalid, and so may a configMap with
-// nothing but its mode. The metadata always stays.
+// Emptied returns the maps and lists in which nothing has an owner any more, inner ones first. The
+// server removes each as a whole, with the unowned defaults in it, so that it gets its own default
+// again: {} in its place may be invalid, and so may a configMap with nothing but its mode. The
+// metadata always stays.
 func Emptied(live, answer *unstructured.Unstructured, manager string, adoption Adoption) ([]fieldpath.Path, error) {
 	d, err := drop(live, answer, manager, adoption)
 	if err != nil {
@@ -81,8 +81,7 @@ type dropper struct {
 	// now is what the manager holds after the apply, keepers what others do.
 	now     *fieldpath.Set
 	keepers []managedfields.Entry
-	// pending is what the answer still has only because the adoption has not been made
-	// yet.
+	// pending is what the answer still has only because the adoption has not been made yet.
 	pending []managedfields.Entry
 	changes []managedfields.Change
 	emptied []fieldpath.Path
@@ -107,10 +106,9 @@ func (d *dropper) walk(path fieldpath.Path, held *fieldpath.Set) {
 	}
 }
 
-// isLeft reports whether the manager let go of a path: nothing that it holds now is at the
-// path, or below it. Holding a parent is not enough: "labels: {}" lets go of every label.
-// But if the path stays without any other owner, the parent is one value, and the path is
-// part of it.
+// isLeft reports whether the manager released a path: nothing that it holds now is at the path, or
+// below it. Holding a parent is not enough: "labels: {}" releases every label. But if the path
+// stays without any other owner, the parent is one value, and the path is part of it.
 func (d *dropper) isLeft(p fieldpath.Path) bool {
 	if !fieldpath.Touches(d.now, p) {
 		return true
@@ -130,8 +128,7 @@ func (d *dropper) item(p fieldpath.Path, child *fieldpath.Set) {
 	}
 	kept := len(d.changes)
 	d.walk(p, child)
-	// The item is already reported as kept by its owners; what else they keep of it is
-	// implied.
+	// The item is already reported as kept by its owners, which implies its parts.
 	d.changes = append(d.changes[:kept], slices.DeleteFunc(d.changes[kept:], func(c managedfields.Change) bool {
 		return c.Kind == managedfields.Released
 	})...)

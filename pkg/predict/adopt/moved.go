@@ -9,13 +9,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Moved returns what an apply makes of an object once the manager owns what is adopted:
-// what the manager then holds and stated does not state is gone, and what stated states is
-// set. The server still has to fill in its defaults.
+// Moved returns the result of an apply once the manager owns what is adopted: what the manager then
+// holds and stated lacks is gone, and what stated states is set. The server still has to fill in
+// its defaults.
 //
-// Stated is the server's own form of the manifest, with the manager's entry in its
-// managed fields: its answer to the creation of such an object, which tells the
-// keys of list items. The live object is not changed.
+// stated is the server's own form of the manifest, with the manager's entry in its managed fields:
+// its answer to the creation of such an object, which has the keys of list items. The live object
+// is not changed.
 func Moved(live, stated *unstructured.Unstructured, manager string, adoption Adoption) (*unstructured.Unstructured, error) {
 	entries, err := managedfields.Entries(stated)
 	if err != nil {
@@ -59,7 +59,7 @@ func Moved(live, stated *unstructured.Unstructured, manager string, adoption Ado
 	return as, nil
 }
 
-// Overlaid returns a copy of an object that states what the set holds of the live object.
+// Overlaid returns a copy of an object with what the set holds of the live object added.
 func Overlaid(u, live *unstructured.Unstructured, set *fieldpath.Set) *unstructured.Unstructured {
 	out := u.DeepCopy()
 	overlay(out.Object, live.Object, set)
@@ -117,10 +117,10 @@ func overlayList(to, from []any, set *fieldpath.Set) []any {
 	return to
 }
 
-// Without returns a copy of the object without what is at the paths, or nil if the object
-// has nothing at any of them. Parents stay, empty or not, except those in emptied (see
-// [Emptied]), which go with all that is left in them: the defaults that have no owner. The
-// object is not changed.
+// Without returns a copy of the object without what is at the paths, or nil if the object has
+// nothing at any of them. Parents stay, empty or not, except those in emptied (see [Emptied]),
+// which go with all that is left in them: the defaults that have no owner. The object is not
+// changed.
 func Without(u *unstructured.Unstructured, paths []fieldpath.Path, emptied ...fieldpath.Path) *unstructured.Unstructured {
 	var out *unstructured.Unstructured
 	for _, p := range paths {
@@ -143,13 +143,12 @@ func Without(u *unstructured.Unstructured, paths []fieldpath.Path, emptied ...fi
 	return out
 }
 
-// Transfer returns the metadata.managedFields that make the adopted fields the manager's
-// before it applies, or nil if the apply alone is enough.
+// Transfer returns the metadata.managedFields that make the adopted fields the manager's before it
+// applies, or nil if the apply alone is enough.
 //
-// Fields that the apply overwrites do not move: see [Adoption.Leave] and
-// [Adoption.LeaveContested]. If a run is stopped in between, the next one therefore still
-// finds the owners of these values. Until the apply, marks in the manager's own entry
-// (paths that no object has) record who owned the rest.
+// Fields that the apply overwrites do not move: see [Adoption.Leave] and [Adoption.LeaveContested].
+// So if a run is stopped in between, the next one still finds the owners of these values. Until the
+// apply, marks in the manager's own entry (paths that no object has) record who owned the rest.
 func (a Adoption) Transfer() ([]any, error) {
 	if !a.Transfers() {
 		return nil, nil
@@ -161,8 +160,8 @@ func (a Adoption) Transfer() ([]any, error) {
 	for _, e := range a.entries {
 		set := a.transferred(e)
 		if migrates := a.adopter.migrates(e.Manager); !set.Empty() || migrates && slices.ContainsFunc(a.Adopted, e.Equal) {
-			// A migration is marked even if nothing moves before the apply, or an
-			// interrupted one would not be continued.
+			// A migration is marked even if nothing moves before the apply, or an interrupted one
+			// would not be continued.
 			marks.add(e.Manager, migrates)
 		}
 		if !set.Empty() {
@@ -198,15 +197,14 @@ func (a Adoption) transferred(e managedfields.Entry) *fieldpath.Set {
 	return a.adopter.adopts(e).Difference(managedfields.HeldBy(a.kept, e.Owner))
 }
 
-// Overwrites reports whether the apply takes paths from adopted owners. Such an apply
-// meets a conflict unless it is forced.
+// Overwrites reports whether the apply takes paths from adopted owners, which is a conflict unless
+// it is forced.
 func (a Adoption) Overwrites() bool { return len(a.kept) > 0 }
 
-// Leave returns the adoption without the values that the manifest changes: the adopted
-// owners keep these until the apply takes them. Answer is the server's to a forced dry
-// run. A value that the manifest only spells differently, such as one without its
-// defaults, is the same in the answer and moves with the rest; otherwise the takeover of
-// one entry would look like two.
+// Leave returns the adoption without the values that the manifest changes: the adopted owners keep
+// these until the apply takes them. answer is the server's answer to a forced dry run. A value that
+// the manifest only spells differently, such as one without its defaults, is the same in the answer
+// and moves with the rest; otherwise the takeover of one entry would look like two.
 func (a Adoption) Leave(answer *unstructured.Unstructured) (Adoption, error) {
 	after, err := managedfields.Entries(answer)
 	if err != nil {
@@ -223,8 +221,7 @@ func (a Adoption) Leave(answer *unstructured.Unstructured) (Adoption, error) {
 	}), nil
 }
 
-// LeaveContested is [Adoption.Leave] for the conflicts that an apply without force was
-// refused for.
+// LeaveContested is [Adoption.Leave] for the conflicts of a refused apply without force.
 func (a Adoption) LeaveContested(conflicts []managedfields.Conflict) Adoption {
 	return a.leave(func(_ managedfields.Entry, set *fieldpath.Set) *fieldpath.Set {
 		lost := fieldpath.NewSet()

@@ -68,8 +68,7 @@ func completesMap(stated, live map[string]any, schema openapi.Type) bool {
 	return true
 }
 
-// leavesOut reports whether a zero or null of a field of one of Kubernetes' own types is not
-// written out.
+// leavesOut reports whether a zero or null of a field of Kubernetes' own types is not written out.
 func leavesOut(schema openapi.Type, name string, v any) bool {
 	switch {
 	case schema == nil:
@@ -87,8 +86,8 @@ const (
 	definitionTypes = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 )
 
-// fieldOf is [openapi.Field], except that a schema inside a schema of a definition, which may
-// also be a list or a boolean, is read as what it mostly is.
+// fieldOf is [openapi.Field], except that a schema inside a CRD's schema, which may also be a list
+// or a boolean, is read as what it mostly is.
 func fieldOf(schema openapi.Type, name string) openapi.Type {
 	field := openapi.Field(schema, name)
 	if field != nil && strings.HasPrefix(field.Name(), definitionTypes+"JSONSchemaPropsOr") {
@@ -112,9 +111,9 @@ func defaultOf(schema openapi.Type, name string) (any, bool) {
 	return field.Default(), field.Default() != nil
 }
 
-// unpublishedDefault returns the defaults that the API server's code sets and its schema
-// lacks, for types that occur inside atomic values. The sources are Kubernetes' defaulting
-// functions (pkg/apis/*/v1/defaults.go) and the documentation of the fields in k8s.io/api.
+// unpublishedDefault returns the defaults that the API server's code sets and its schema lacks, for
+// types inside atomic values. The sources are Kubernetes' defaulting functions
+// (pkg/apis/*/v1/defaults.go) and the documentation of the fields in k8s.io/api.
 func unpublishedDefault(typ, field string) (any, bool) {
 	switch typ + "." + field {
 	case "io.k8s.api.core.v1.ObjectFieldSelector.apiVersion":
@@ -140,11 +139,11 @@ func unpublishedDefault(typ, field string) (any, bool) {
 	case "io.k8s.api.resource.v1.ExactDeviceRequest.allocationMode", "io.k8s.api.resource.v1.DeviceSubRequest.allocationMode":
 		return "ExactCount", true
 	case "io.k8s.api.resource.v1.ExactDeviceRequest.count", "io.k8s.api.resource.v1.DeviceSubRequest.count":
-		return int64(1), true // Where all devices are asked for, it is not live.
+		return int64(1), true // If all devices are requested, it is not live.
 	case "io.k8s.api.resource.v1.DeviceToleration.operator":
 		return "Equal", true
-	// The templates of a StatefulSet's claims are one value, and each of them is written
-	// out as a claim that is new.
+	// The templates of a StatefulSet's claims are one value, and each of them is written out as a
+	// new claim.
 	case "io.k8s.api.core.v1.PersistentVolumeClaim.apiVersion":
 		return "v1", true
 	case "io.k8s.api.core.v1.PersistentVolumeClaim.kind":
@@ -157,9 +156,8 @@ func unpublishedDefault(typ, field string) (any, bool) {
 	return nil, false
 }
 
-// isZero reports whether a value is zero or empty. The schemas of Kubernetes' own kinds
-// give such a default to every required field; it does not mean that the server fills in
-// the field.
+// isZero reports whether a value is zero or empty. The schemas of Kubernetes' own kinds give such a
+// default to every required field; it does not mean that the server fills in the field.
 func isZero(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -172,8 +170,8 @@ func isZero(v any) bool {
 	return fieldpath.IsEmpty(v) || fmt.Sprint(v) == "0"
 }
 
-// covers reports whether the live value contains everything stated, so that the server may
-// have made it from that.
+// covers reports whether the live value contains everything stated, so that the server may have
+// made it from that.
 func covers(live, stated any) bool {
 	switch v := stated.(type) {
 	case map[string]any:
@@ -207,8 +205,8 @@ func isQuantity(schema openapi.Type) bool {
 	return schema != nil && schema.Name() == "io.k8s.apimachinery.pkg.api.resource.Quantity"
 }
 
-// sameQuantity reports whether the live text is the server's spelling of the quantity that
-// is stated as text or as a number.
+// sameQuantity reports whether the live text is the server's spelling of the stated quantity, a
+// text or a number.
 func sameQuantity(stated, live any) bool {
 	text, ok := live.(string)
 	if !ok || stated == nil || fieldpath.IsContainer(stated) {

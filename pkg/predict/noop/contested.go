@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// contested returns the conflicts that an apply without force would meet, as far as the
-// sets show them, and which verdict follows. In doubt, it errs on the side of a conflict.
+// contested returns the conflicts of an apply without force, as far as the sets show them, and the
+// verdict. In doubt, it reports a conflict.
 func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 	clear := j.oneVersion
 	var c contest
@@ -35,7 +35,7 @@ func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 			certain := c.certain
 			c.field(nil, name, v, j.live, j.ours, sets)
 			if name == "status" || name == "data" && j.isSecret() {
-				c.certain = certain // The server may drop a status, and does not protect what others state as stringData.
+				c.certain = certain // The server may drop a status, and does not protect others' stringData.
 			}
 		}
 		return true
@@ -45,7 +45,7 @@ func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 	}
 	managedfields.SortConflicts(c.found)
 	switch {
-	case c.certain && !j.rewritesLastApplied(): // Then the server forgives what kubectl last applied.
+	case c.certain && !j.rewritesLastApplied(): // The server then forgives what kubectl last applied.
 		return Contested, c.found
 	case clear && len(c.found) == 0:
 		return Clear, nil
@@ -55,7 +55,7 @@ func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 
 type contest struct {
 	found []managedfields.Conflict
-	// certain is set if the server is bound to find one of them.
+	// certain: the server will find at least one of them.
 	certain bool
 }
 
@@ -66,8 +66,7 @@ func (c *contest) field(path fieldpath.Path, name string, v any, live map[string
 	c.child(path, fieldpath.Element{FieldName: &name}, v, fieldpath.FieldOf(live, name), ours, sets)
 }
 
-// child evaluates the value at one element. The sets, ours and those of others, are of its
-// parent.
+// child evaluates the value at one element. The sets, ours and those of others, are its parent's.
 func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live fieldpath.Optional, ours *fieldpath.Set, sets []*fieldpath.Set) {
 	held := slices.ContainsFunc(sets, func(s *fieldpath.Set) bool { return s.Members.Has(pe) })
 	sets = fieldpath.BelowEach(sets, pe)
@@ -104,8 +103,8 @@ func sameScalar(a, b any) bool {
 	return aNumber && bNumber || !fieldpath.IsContainer(a) && a != nil && reflect.TypeOf(a) == reflect.TypeOf(b)
 }
 
-// items evaluates the items of a list. It reports whether the list is owned by item and no
-// two items have the same key.
+// items evaluates the items of a list. It reports whether the list is owned by item and no two
+// items have the same key.
 func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.Set, sets []*fieldpath.Set) bool {
 	all := with(sets, ours)
 	if s := fieldpath.ShapeOf(all...); s != fieldpath.Keyed && s != fieldpath.Values {
@@ -135,8 +134,8 @@ func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.S
 	return true
 }
 
-// item evaluates an item as the one of an element. It reports whether that is certainly the item
-// that the server finds: no field that it states and the live item lacks may belong to its key.
+// item evaluates an item as the one of an element. It reports whether the server certainly finds
+// that item: no field that it states and the live item lacks may belong to its key.
 func (c *contest) item(path fieldpath.Path, pe fieldpath.Element, item any, live []any, x fieldpath.Items, ours *fieldpath.Set, sets []*fieldpath.Set) bool {
 	at := fieldpath.Optional{}
 	if i := slices.IndexFunc(live, func(v any) bool { return x.Match(v, pe) == fieldpath.Exact }); i >= 0 {

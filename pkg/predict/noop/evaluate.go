@@ -1,5 +1,6 @@
-// Package noop decides from the live object alone whether an apply has to ask the server
-// first: [Unchanged] and [Clear] are promises, [Doubtful] means that only a dry run knows.
+// Package noop decides from the live object alone whether an apply has to ask the server first:
+// [Unchanged] and [Clear] are promises, [Doubtful] means that only a dry run knows. Start with
+// [Evaluate].
 package noop
 
 import (
@@ -10,19 +11,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Evaluate predicts, from the live object alone, what an apply of a manifest by a manager
-// does. Both objects have to be of one apiVersion.
+// Evaluate predicts, from the live object alone, an apply of a manifest by a manager. Both objects
+// must have the same apiVersion.
 //
-// [Unchanged] promises that the apply is a no-op: the manager's Apply entry holds exactly the
-// paths that the manifest states, and every value is the live one. [Clear] promises that an
-// apply without force meets no conflict, as long as the live object stays as it is: no one
-// else holds a path that the manifest would set to another value. [Contested] promises that
-// the server refuses it for a conflict. Everything else is [Doubtful]; only a dry run knows.
-// Both come with the conflicts that are likely, as far as the sets show them.
+// [Unchanged] promises that the apply is a no-op: the manager's Apply entry holds exactly the paths
+// that the manifest states, and every value is the live one. [Clear] promises that an apply without
+// force meets no conflict, as long as the live object stays as it is: no one else holds a path that
+// the manifest would set to another value. [Contested] promises that the server refuses it for a
+// conflict. Everything else is [Doubtful]; only a dry run knows. Both come with the likely
+// conflicts, as far as the sets show them.
 //
-// The promises rest on the object's managed fields and on the rules of
-// structured-merge-diff's Updater. They do not see a schema that turned from
-// atomic to granular or back since the last write.
+// The promises rest on the object's managed fields and on the rules of structured-merge-diff's
+// Updater. They do not see a schema that turned from atomic to granular or back since the last
+// write.
 func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdict, []managedfields.Conflict) {
 	if live == nil || manifest == nil {
 		return Doubtful, nil
@@ -45,12 +46,11 @@ func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdic
 	return j.contested()
 }
 
-// unowned evaluates an object without managed fields (edge case 17). Either the manifest
-// states nothing, like a ServiceAccount, a Namespace or a Secret with nothing but a name:
-// then nothing changes, whatever the server put into the object. Or the entries were
-// cleared: then the server would first assign everything in the object to the manager
-// "before-first-apply". (It would do that once for a manifest that states nothing, too;
-// such an entry owns nothing of value.)
+// unowned evaluates an object without managed fields (edge case 17). Either the manifest states
+// nothing, like a ServiceAccount, a Namespace or a Secret with nothing but a name: then nothing
+// changes, whatever the server put into the object. Or the entries were cleared: then the server
+// would first assign everything in the object to the manager "before-first-apply". (It would do
+// that once for a manifest that states nothing, too; such an entry owns nothing of value.)
 func (j *evaluation) unowned() Verdict {
 	if statesNothing(j.manifest) {
 		return Unchanged
@@ -58,7 +58,7 @@ func (j *evaluation) unowned() Verdict {
 	return Doubtful
 }
 
-// statesNothing reports whether an object has no field that could be owned.
+// statesNothing reports whether an object has no field that can be owned.
 func statesNothing(object map[string]any) bool {
 	for name := range object {
 		if name != "apiVersion" && name != "kind" && name != "metadata" {
@@ -74,21 +74,18 @@ func statesNothing(object map[string]any) bool {
 	return true
 }
 
-// Verdict is what the live object alone shows about applying a manifest, without asking
-// the server.
+// Verdict is the result of applying a manifest as far as the live object shows it.
 type Verdict int
 
 const (
-	// Doubtful means that something may be contested, or the sets do not decide. Ask the
-	// server.
+	// Doubtful: there may be a conflict, or the sets do not decide. Ask the server.
 	Doubtful Verdict = iota
-	// Clear means that the manifest changes something, and no one else owns any of it with
-	// another value.
+	// Clear: the manifest changes something, and no one else owns any of it with another value.
 	Clear
-	// Unchanged means that applying the manifest is a no-op.
+	// Unchanged: applying the manifest is a no-op.
 	Unchanged
-	// Contested means that an apply without force meets a conflict. Only the server knows
-	// whether there are more.
+	// Contested: an apply without force meets a conflict. Only the server knows whether there are
+	// more.
 	Contested
 )
 
@@ -111,17 +108,17 @@ type evaluation struct {
 	manager        string
 	ours           *fieldpath.Set
 	others         []managedfields.Entry
-	// oneVersion is set if all entries are written at the manifest's version.
+	// oneVersion: all entries are at the manifest's version.
 	oneVersion bool
-	// types are consulted where the sets leave doubt; nil if they are not known.
+	// types are consulted where the sets leave doubt; nil if unknown.
 	types *openapi.Schema
-	// statusApart is set if the kind has a status subresource: the server then drops the
-	// status from an apply of the main resource.
+	// statusApart: the kind has a status subresource, so that the server drops the status from an
+	// apply of the main resource.
 	statusApart bool
 }
 
-// comparable reports whether manifest and live object are of one version, and the manifest
-// states nothing about fields that never have an owner.
+// comparable reports whether manifest and live object have the same version, and the manifest
+// states no fields that never have an owner.
 func (j *evaluation) comparable() bool {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if s, ok := j.manifest[name].(string); !ok || s == "" || j.live[name] != any(s) {
@@ -164,8 +161,8 @@ func (j *evaluation) setEntries(entries []managedfields.Entry) {
 	}
 }
 
-// stated calls f for each field at the top of the manifest, and of its metadata,
-// that an owner can hold, until f returns false.
+// stated calls f for each field at the top of the manifest, and of its metadata, that an owner can
+// hold, until f returns false.
 func (j *evaluation) stated(f func(name string, v any, inMetadata bool) bool) bool {
 	for name, v := range j.manifest {
 		switch {
@@ -189,14 +186,14 @@ func (j *evaluation) isSecret() bool {
 	return j.manifest["kind"] == "Secret" && j.manifest["apiVersion"] == "v1"
 }
 
-// BySchema reports whether applying the manifest is a no-op, where [Evaluate] leaves a
-// doubt that the kind's schema may settle: it shows which values are one field with
-// everything in them, what the server fills in inside those, and which texts and numbers
-// are quantities. The schema is fetched only if it may settle the matter; it may be nil.
+// BySchema reports whether applying the manifest is a no-op, where [Evaluate] leaves a doubt that
+// the kind's schema may settle: which values are one field with everything in them, what the server
+// fills in inside those, and which texts and numbers are quantities. It fetches the schema only if
+// that may settle the matter; it may be nil.
 //
-// The schema has to say what the one says by which the server would read the manifest now,
-// with its references resolved. It may lack defaults of Kubernetes' own kinds: the server
-// sets these whenever it reads an object, so that none is ever still to come.
+// The schema must say what the server's own says now, with its references resolved. It may lack
+// defaults of Kubernetes' own kinds: the server sets these whenever it reads an object, so that
+// none is ever still to come.
 func BySchema(live, manifest *unstructured.Unstructured, manager string, schema func() openapi.Type) bool {
 	j := &evaluation{live: live.Object, manifest: manifest.Object, manager: manager}
 	if !j.comparable() {

@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// settled compares the manifest with the manager's set and with the live object: the set
-// must have the same paths, and the object the same values.
+// settled compares the manifest with the manager's set and with the live object: the set must have
+// the same paths, and the object the same values.
 func (j *evaluation) settled() bool {
 	if !j.oneVersion || j.rewritesLastApplied() {
 		return false
@@ -26,8 +26,8 @@ func (j *evaluation) settled() bool {
 	return s.matched == j.ours.Size()
 }
 
-// rewritesLastApplied reports whether the API server would change the annotation
-// of client-side apply, as it does for the manager "kubectl" alone.
+// rewritesLastApplied reports whether the API server would change the annotation of client-side
+// apply, as it does for the manager "kubectl" alone.
 func (j *evaluation) rewritesLastApplied() bool {
 	return j.manager == "kubectl" && managedfields.LastApplied(j.live) != ""
 }
@@ -50,9 +50,9 @@ func (s *settler) top(name string, v any, inMetadata bool) bool {
 	return s.field(name, v, live, set)
 }
 
-// hasLeftover reports whether a field of metadata is both a member and a parent in the
-// set. An apply never produces such a path: it was moved in from an Update entry, and the
-// next apply would drop it.
+// hasLeftover reports whether a field of metadata is both a member and a parent in the set. An
+// apply never produces such a path: it was moved in from an Update entry, and the next apply would
+// drop it.
 func (s *settler) hasLeftover(name string, set *fieldpath.Set) bool {
 	pe := fieldpath.Element{FieldName: &name}
 	_, parent := fieldpath.Below(set, pe)
@@ -72,8 +72,8 @@ func (s *settler) field(name string, v any, live map[string]any, set *fieldpath.
 	return ok
 }
 
-// value compares a value with the live one and with the set. Member is set if the value's
-// path is in the set; child is what the set has below it.
+// value compares a value with the live one and with the set. member: the value's path is in the
+// set; child is the set below it.
 func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fieldpath.Set) bool {
 	if member {
 		s.matched++
@@ -94,8 +94,7 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 			ll, ok := live.Value.([]any)
 			return ok && len(v) > 0 && s.items(v, ll, child)
 		case !member:
-			// An empty list is in the set only if it is atomic. If others hold items, it
-			// is not.
+			// An empty list is in the set only if it is atomic. If others hold items, it is not.
 			_, isList := live.Value.([]any)
 			return len(v) == 0 && isList && (s.othersBelow() || s.emptyByType())
 		}
@@ -107,16 +106,16 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 		if live.Value != nil {
 			return s.nullByType(live.Value)
 		}
-		// The server stores no null for a field of a built-in kind, yet treats it as a new
-		// value each time, and as a conflict with anyone else who stated the field.
+		// The server stores no null for a field of a built-in kind, yet treats it as a new value
+		// each time, and as a conflict with anyone else who stated the field.
 		return live.Has || !s.othersHold()
 	}
 	return member && child == nil && live.Has && (fieldpath.Equal(v, live.Value) || s.scalarByType(v, live.Value))
 }
 
-// whole compares a map or list that is a leaf of the set: it is atomic, or it was empty
-// when it was applied. Paths of others below it show that it is granular. If there are
-// none, a map has to be known as atomic.
+// whole compares a map or list that is a leaf of the set: it is atomic, or it was empty when it was
+// applied. Paths of others below it show that it is granular. Without any, a map has to be known as
+// atomic.
 func (s *settler) whole(v, live any) bool {
 	if same, sure := s.wholeByType(v, live); sure {
 		return same
@@ -135,9 +134,9 @@ func (s *settler) whole(v, live any) bool {
 	return fieldpath.Equal(v, live) && !s.othersBelow()
 }
 
-// isAtomicList reports whether the list at the current path is known to be atomic. A
-// set alone cannot tell: an entry that was edited by hand, or that dates from when
-// the list was empty, holds a list as a leaf whose items are owned one by one.
+// isAtomicList reports whether the list at the current path is known to be atomic. A set alone
+// cannot tell: an entry that was edited by hand, or that dates from when the list was empty, holds
+// a list as a leaf whose items are owned one by one.
 func (s *settler) isAtomicList() bool {
 	last := s.path[len(s.path)-1]
 	version, _ := s.manifest["apiVersion"].(string)
@@ -153,10 +152,10 @@ func (s *settler) fields(m, live map[string]any, set *fieldpath.Set) bool {
 	return true
 }
 
-// items compares a list that is owned item by item. The live list may have items of others
-// in between, but must have ours in our order: otherwise the server would reorder them.
-// Each item matches its own element; an element of the set that no item matches shows in
-// the number of matched paths.
+// items compares a list that is owned item by item. The live list may have items of others in
+// between, but must have ours in our order: otherwise the server would reorder them. Each item
+// matches its own element; an element of the set that no item matches shows in the number of
+// matched paths.
 func (s *settler) items(list, live []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	if !x.Distinct(live) {
@@ -190,9 +189,9 @@ func (s *settler) item(item, live any, pe fieldpath.Element, set *fieldpath.Set)
 	return ok
 }
 
-// isProven reports whether a set proves that the server completes an item to an element:
-// if the set does not hold a field of the key, we did not state it at the last apply
-// either, so it is the server's default (edge case 3).
+// isProven reports whether a set proves that the server completes an item to an element: if the set
+// does not hold a field of the key, we did not state it at the last apply either, so it is the
+// server's default (edge case 3).
 func isProven(item any, pe fieldpath.Element, set *fieldpath.Set) bool {
 	child, ok := fieldpath.Below(set, pe)
 	return ok && len(fieldpath.Unproven(item, pe, child)) == 0
@@ -232,8 +231,8 @@ func (s *settler) othersHold() bool {
 	return false
 }
 
-// sameSort reports whether both are maps, or both are lists. If the schema does not say
-// what a field is, others may have given it another type.
+// sameSort reports whether both are maps, or both are lists. If the schema does not say what a
+// field is, others may have given it another type.
 func sameSort(a, b any) bool {
 	_, aMap := a.(map[string]any)
 	_, bMap := b.(map[string]any)
@@ -242,8 +241,8 @@ func sameSort(a, b any) bool {
 	return aMap && bMap || aList && bList
 }
 
-// wholeByType compares a map or list that is a leaf of the set, by its type. It is not
-// sure if the type is unknown or does not decide.
+// wholeByType compares a map or list that is a leaf of the set, by its type. It is not sure if the
+// type is unknown or does not decide.
 func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	if s.types == nil || !covers(live, v) {
 		return false, false
@@ -267,17 +266,17 @@ func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	return false, false
 }
 
-// emptyByType reports whether an empty list leaves no trace in a set by its type, so that
-// any live items have other owners or none.
+// emptyByType reports whether, by its type, an empty list leaves no trace in a set, so that any
+// live items have other owners or none.
 func (s *settler) emptyByType() bool {
 	return s.types != nil && openapi.RelationOf(s.types.At(s.path)) == openapi.Granular
 }
 
-// leftOut reports whether the server stores a stated value by leaving it out, because it
-// is zero or empty and the kind is one of Kubernetes' own. That our set still has the path
-// shows it: if the field were written out and another manager had removed it, our set
-// would have lost the path. (A null for a field that is written out leaves the same
-// trace.) An empty list with items that are fields of their own is not in the set.
+// leftOut reports whether the server stores a stated value by leaving it out, because it is zero or
+// empty and the kind is one of Kubernetes' own. Our set, which still has the path, proves it: if
+// the field were written out and another manager had removed it, our set would have lost the path.
+// (A null for a field that is written out leaves the same trace.) An empty list with items that are
+// fields of their own is not in the set.
 func (s *settler) leftOut(v any, member bool) bool {
 	list, isList := v.([]any)
 	if s.types == nil || v == nil || !isZero(v) || !member && !isList || !s.compiledIn() || s.othersHold() {
@@ -290,7 +289,7 @@ func (s *settler) leftOut(v any, member bool) bool {
 	return openapi.MayBe(schema, v) && !s.isWritten() // A value of another type is refused.
 }
 
-// compiledIn reports whether the kind is one of Kubernetes' own, definitions among them.
+// compiledIn reports whether the kind is one of Kubernetes' own, including CRDs.
 func (s *settler) compiledIn() bool { return s.types.BuiltIn() || s.isDefinition() }
 
 func (s *settler) isDefinition() bool {
@@ -328,8 +327,8 @@ func (s *settler) nullByType(live any) bool {
 	return isMap && len(empty) == 0 && openapi.MayBe(schema, live) && schema != nil && !s.isWritten()
 }
 
-// scalarByType reports whether two scalars are two spellings of one quantity. With another
-// holder, the other spelling would be a conflict.
+// scalarByType reports whether two scalars are two spellings of one quantity. With another holder,
+// the other spelling would be a conflict.
 func (s *settler) scalarByType(v, live any) bool {
 	return s.types != nil && sameQuantity(v, live) && isQuantity(s.types.At(s.path)) && !s.othersHold()
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// isWritten reports whether a field of one of Kubernetes' own kinds is written out even if
-// it is zero, because it is a pointer in its Go type. If our set has the path of such a
-// field and the object does not, null was stated, not zero.
+// isWritten reports whether a field of one of Kubernetes' own kinds is written out even if it is
+// zero, because it is a pointer in its Go type. If our set has the path of such a field and the
+// object does not, null was stated, not zero.
 func isWritten(p fieldpath.Path) bool {
 	var names []string
 	for _, pe := range p {
@@ -44,7 +44,7 @@ func isWrittenInDefinitions(name string) bool {
 	return slices.Contains(strings.Fields(writtenOfDefinitions), name)
 }
 
-// writtenOfDefinitions are the fields that are pointers in the Go types of definitions.
+// writtenOfDefinitions are the fields that are pointers in the Go types of CRDs.
 const writtenOfDefinitions = `
 $ref additionalItems additionalProperties clientConfig conversion default deprecationWarning example externalDocs
 items labelSelectorPath maxItems maxLength maxProperties maximum minItems minLength minProperties minimum
@@ -52,9 +52,9 @@ multipleOf not openAPIV3Schema optionalOldSelf path port reason scale schema ser
 webhook x-kubernetes-list-type x-kubernetes-map-type x-kubernetes-preserve-unknown-fields
 `
 
-// writtenNames are the fields that are pointers in the Go types of Kubernetes 1.36, with
-// the name of their parent if other fields of the same name are not pointers. A test
-// compares them with those types.
+// writtenNames are the fields that are pointers in the Go types of Kubernetes 1.36, with the name
+// of their parent if other fields of the same name are not pointers. A test compares them with
+// those types.
 const writtenNames = `
 .capacity .overhead acquireTime activeDeadlineSeconds addresses.nodeName adminAccess affinity aggregationRule
 all allocatable allocatable.count allocateLoadBalancerNodePorts allowMultipleAllocations
@@ -118,14 +118,13 @@ volumeMode volumes.image vsphereVolume webhooks.reinvocationPolicy webhooks.time
 workloadRef zone
 `
 
-// isAtomicMap reports whether a map of this name is atomic in Kubernetes' own
-// kinds. The names are those of the properties that the OpenAPI description of
-// Kubernetes 1.36 marks x-kubernetes-map-type: atomic; definitions that embed a
-// label selector or a reference take name and marker over.
+// isAtomicMap reports whether a map of this name is atomic in Kubernetes' own kinds: the properties
+// that the OpenAPI description of Kubernetes 1.36 marks x-kubernetes-map-type: atomic. CRDs that
+// embed a label selector or a reference have the same names and markers.
 //
-// A set alone cannot distinguish an atomic map from a granular one that was {} when it was
-// applied and that the server has since filled with defaults. The server fills nothing on
-// this list that way.
+// A set alone cannot distinguish an atomic map from a granular one that was {} when it was applied
+// and that the server has since filled with defaults. The server fills nothing on this list that
+// way.
 func isAtomicMap(name string) bool {
 	switch name {
 	case "labelSelector", "namespaceSelector", "nodeSelector", "objectSelector", "podSelector",
@@ -141,17 +140,17 @@ func isAtomicMap(name string) bool {
 	return false
 }
 
-// isBuiltIn reports whether an API version is one of Kubernetes' own. Definitions may
-// not use these groups without approval.
+// isBuiltIn reports whether an API version is one of Kubernetes' own. CRDs may not use these groups
+// without approval.
 func isBuiltIn(apiVersion string) bool {
 	group, _, grouped := strings.Cut(apiVersion, "/")
 	return !grouped || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// isGranularList reports whether a list of this name is owned by item in Kubernetes'
-// own kinds: those that its Go types of 1.36 mark +listType=map or set, and that manifests
-// state. All others are atomic. A top-level list of a ServiceAccount is atomic although a
-// Pod has a granular list of the same name.
+// isGranularList reports whether a list of this name is owned by item in Kubernetes' own kinds:
+// those that its Go types of 1.36 mark +listType=map or set, and that manifests state. All others
+// are atomic. A top-level list of a ServiceAccount is atomic although a Pod has a granular list of
+// the same name.
 func isGranularList(name string, top bool) bool {
 	switch name {
 	case "imagePullSecrets":

@@ -1,6 +1,6 @@
-// Package openapi reads from the types of a kind what the API server follows when it merges:
-// what is declared at a path, and whether a map or a list is one field or many. The caller
-// provides the types: the schema that the server publishes, or what says the same.
+// Package openapi reads the facts from a kind's types that the API server follows when it merges:
+// the declaration of a path, and whether a map or a list is one field or many. The caller provides
+// the types, such as the schema that the server publishes.
 package openapi
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Schema is a kind's schema, with its references resolved, fetched on first use. A nil
-// Schema knows nothing.
+// Schema is a kind's schema, with its references resolved, fetched on first use. A nil Schema knows
+// nothing.
 type Schema struct {
-	// Fetch returns the schema; nil if it is not known. It is called once.
+	// Fetch returns the schema; nil if unknown. It is called once.
 	Fetch func() Type
 	asked bool
 	root  Type
 }
 
-// At returns the schema of the value at a path, nil if nothing is known of it.
+// At returns the schema of the value at a path; nil if unknown.
 func (t *Schema) At(path []fieldpath.Element) Type {
 	if t == nil {
 		return nil
@@ -41,9 +41,9 @@ func (t *Schema) At(path []fieldpath.Element) Type {
 	return s
 }
 
-// IsDeduced reports whether the value at a path is in a part of the object whose unknown
-// fields are kept and which the schema does not describe further. The server decides by
-// the value itself there: each key of a map has owners of its own, a list is one field.
+// IsDeduced reports whether the value at a path is in a part of the object whose unknown fields are
+// kept and which the schema does not describe further. There the server decides by the value
+// itself: each key of a map has its own owners, a list is one field.
 func (t *Schema) IsDeduced(path []fieldpath.Element) bool {
 	for i, pe := range path {
 		s := t.At(path[:i])
@@ -57,7 +57,7 @@ func (t *Schema) IsDeduced(path []fieldpath.Element) bool {
 	return false
 }
 
-// BuiltIn reports whether the kind is one that is compiled into the API server.
+// BuiltIn reports whether the kind is compiled into the API server.
 func (t *Schema) BuiltIn() bool {
 	root := t.At(nil)
 	return root != nil && IsBuiltIn(root)
@@ -66,7 +66,7 @@ func (t *Schema) BuiltIn() bool {
 // IsBuiltIn reports whether a schema is that of a type of Kubernetes itself.
 func IsBuiltIn(s Type) bool { return strings.HasPrefix(s.Name(), "io.k8s.api.") }
 
-// Field returns the schema of a field, nil where it is not declared.
+// Field returns the schema of a field; nil if it is not declared.
 func Field(s Type, name string) Type {
 	if s == nil {
 		return nil
@@ -78,7 +78,7 @@ func Field(s Type, name string) Type {
 	return values
 }
 
-// Items returns the schema of the items of a list, nil where it is not declared.
+// Items returns the schema of the items of a list; nil if it is not declared.
 func Items(s Type) Type {
 	if s == nil {
 		return nil
@@ -86,8 +86,8 @@ func Items(s Type) Type {
 	return s.Items()
 }
 
-// MayBe reports whether a value may be of the type that a schema declares. Any value may
-// be if the schema declares none: a quantity, a port by name or number.
+// MayBe reports whether a value may have the declared type. Without one, any value may: a quantity,
+// a port by name or number.
 func MayBe(s Type, v any) bool {
 	if s == nil || len(s.Kinds()) == 0 {
 		return true
@@ -108,15 +108,15 @@ func MayBe(s Type, v any) bool {
 	return slices.ContainsFunc(kinds, func(kind string) bool { return slices.Contains(s.Kinds(), kind) })
 }
 
-// Relation says who may own what of a map or a list.
+// Relation says how a map or list is owned.
 type Relation int
 
 const (
-	// Unknown means that the schema says nothing of it.
+	// Unknown: the schema does not say.
 	Unknown Relation = iota
-	// Granular means that each of its fields or items has owners of its own.
+	// Granular: each of its fields or items has its own owners.
 	Granular
-	// Atomic means that it is one field with everything in it.
+	// Atomic: it is one field with everything in it.
 	Atomic
 )
 
@@ -134,7 +134,7 @@ func RelationOf(s Type) Relation {
 	case s.Extension("x-kubernetes-map-type") == any("atomic"):
 		return Atomic
 	case len(s.Properties()) == 0 && !open:
-		return Unknown // Nothing is declared of its contents.
+		return Unknown // Its contents are not declared.
 	}
 	return Granular
 }
@@ -147,17 +147,16 @@ func listRelation(s Type) Relation {
 	default:
 		return Granular
 	}
-	// Kinds from before server-side apply say it for kubectl's patches.
+	// Kinds from before server-side apply declare it for kubectl's patches.
 	if s.Extension("x-kubernetes-patch-strategy") != nil {
 		return Granular
 	}
 	return Atomic
 }
 
-// Type is what is declared about a value, with references resolved. Package published
-// implements it for the schemas that an API server publishes, and local for the Go types
-// of Kubernetes' own kinds; callers with other schemas bring their own. A nil Type means that
-// nothing is known.
+// Type is the declaration of a value, with references resolved. Package published implements it for
+// the schemas that an API server publishes, and local for the Go types of Kubernetes' own kinds;
+// callers with other schemas bring their own. A nil Type is unknown.
 type Type interface {
 	// Name is the type's name, such as "io.k8s.api.core.v1.PodSpec"; empty if it has none.
 	Name() string
@@ -168,14 +167,14 @@ type Type interface {
 	Properties() []string
 	// Property returns a field, nil where it is not declared.
 	Property(name string) Type
-	// Values is the type of the keys that are not declared one by one. Open reports
-	// whether there may be such keys; values may be nil even then.
+	// Values is the type of keys that are not declared one by one. open reports whether there may
+	// be such keys; values may be nil even then.
 	Values() (values Type, open bool)
-	// Items is the type of a list's items, nil if it is not declared.
+	// Items is the type of a list's items; nil if it is not declared.
 	Items() Type
-	// Default is the value that is filled in if nothing is stated; nil for none.
+	// Default is the default value; nil for none.
 	Default() any
-	// Extension returns the value of an extension such as "x-kubernetes-list-type"; nil if
-	// it is not there.
+	// Extension returns the value of an extension such as "x-kubernetes-list-type"; nil if there is
+	// none.
 	Extension(key string) any
 }

@@ -13,25 +13,22 @@ import (
 type node struct {
 	pe           fieldpath.Element
 	stated, live fieldpath.Optional
-	// ours is what we hold below the path, if anything; oursHere is set if we hold the
-	// path itself.
+	// ours is what we hold below the path, if anything; oursHere: we hold the path itself.
 	ours     *fieldpath.Set
 	oursHere bool
 	others   []holder
-	// atomic is set if the value lies inside an atomic one.
+	// atomic: the value is inside an atomic one.
 	atomic bool
-	// path is the node's path, and types the kind's schema, nil if it is not known.
+	// path is the node's path, and types the kind's schema, nil if unknown.
 	path  fieldpath.Path
 	types *openapi.Schema
 }
 
-// holder is what the others of one API version hold. The server merges version by version:
-// it does not see that owners at one version keep the parent of what owners at another
-// version own.
+// holder is what the others of one API version hold. The server merges version by version: it does
+// not see that owners at one version keep the parent of what owners at another version own.
 type holder struct {
 	version string
-	// here is set if one of them holds the path itself; below is what each of them holds
-	// below it, if anything.
+	// here: one of them holds the path itself; below is what each holds below it, if anything.
 	here  bool
 	below []*fieldpath.Set
 }
@@ -73,7 +70,7 @@ func (n node) othersHere() bool {
 	return slices.ContainsFunc(n.others, func(h holder) bool { return h.here })
 }
 
-// sets returns all that is held below the path.
+// sets returns all sets below the path.
 func (n node) sets() []*fieldpath.Set {
 	var out []*fieldpath.Set
 	for _, h := range n.others {
@@ -90,20 +87,19 @@ func (n node) isWhole() bool { return (n.oursHere || n.othersHere()) && n.shape(
 
 func (n node) shape() fieldpath.Shape { return fieldpath.ShapeOf(n.sets()...) }
 
-// isOurs reports whether we hold the path or something below it, so that the server
-// removes it with everything in it once we no longer state it.
+// isOurs reports whether we hold the path or something below it, so that the server removes it with
+// everything in it once we no longer state it.
 func (n node) isOurs() bool { return n.oursHere || n.ours != nil }
 
-// isKept reports whether others keep the server from removing the path. A holder of
-// something below also keeps it, unless our set has the path itself, as it does for a key
-// of a map: such a key is held on its own.
+// isKept reports whether others keep the server from removing the path. A holder of something below
+// also keeps it, unless our set has the path itself, as it does for a key of a map, which is held
+// on its own.
 func (n node) isKept() bool {
 	return len(n.others) > 0 && (!n.oursHere || !slices.ContainsFunc(n.others, func(h holder) bool { return !h.here }))
 }
 
-// at yields what the rest of a path names below a node. It returns what the
-// node's value becomes in the manifest, whether anything is left of it, and whether
-// the manifest states the path at all.
+// at yields the rest of a path below a node. It returns the node's new value in the manifest,
+// whether anything is left of it, and whether the manifest states the path.
 func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 	if len(rest) == 0 {
 		v, keep = n.yield()
@@ -154,10 +150,9 @@ func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 	return n.stated.Value, true, false
 }
 
-// staysEmpty reports whether a map or list in which the manifest no longer states anything
-// still has to be stated, because something is left in it that the server would remove
-// with it. If nothing is left, it must not be stated: the server treats what it has
-// emptied as null, and would refuse the object.
+// staysEmpty reports whether a map or list with nothing left in the manifest still has to be
+// stated, because the server would remove something in it. If nothing is left, it must not be
+// stated: the server treats what it has emptied as null, and would refuse the object.
 func (n node) staysEmpty() bool {
 	switch {
 	case !fieldpath.IsContainer(n.live.Value):
@@ -171,8 +166,7 @@ func (n node) staysEmpty() bool {
 	}
 }
 
-// leavesSomething reports whether anything of the live value stays when we no longer state
-// it.
+// leavesSomething reports whether anything of the live value stays when we no longer state it.
 func (n node) leavesSomething() bool {
 	if fieldpath.IsEmpty(n.live.Value) || n.ours == nil || len(n.others) > 0 {
 		return true
@@ -195,10 +189,9 @@ func (n node) leavesSomething() bool {
 	return false
 }
 
-// statedItem returns the position of the manifest's item that an element names, or -1. An
-// item that leaves out part of its key matches only if the server's defaults complete it.
-// If we hold the element but not that part of its key, we left it out before, so they do;
-// if we hold it, the schema decides.
+// statedItem returns the position of the manifest's item for an element, or -1. An item without
+// part of its key matches only if the server's defaults complete it. If we hold the element but not
+// that part of its key, we left it out before, so they do; if we hold it, the schema decides.
 func (n node) statedItem(list []any, pe fieldpath.Element, x fieldpath.Items) int {
 	i := x.Find(list, pe)
 	if i < 0 || x.Match(list[i], pe) == fieldpath.Exact || n.ours == nil {
@@ -214,16 +207,16 @@ func (n node) statedItem(list []any, pe fieldpath.Element, x fieldpath.Items) in
 	return i
 }
 
-// defaultsTo reports whether the server is known to fill in this value for a key field
-// that an item of the node's list does not state.
+// defaultsTo reports whether the server certainly fills in this value for a key field that an item
+// of the node's list does not state.
 func (n node) defaultsTo(pe fieldpath.Element, name string) bool {
 	field := openapi.Field(n.types.At(n.path.Child(pe)), name)
 	want, _ := fieldpath.KeyField(pe, name)
 	return field != nil && field.Default() != nil && fieldpath.Equal(field.Default(), want)
 }
 
-// yield returns what to state for a path so that it keeps its live value, and
-// whether to state anything.
+// yield returns what to state for a path so that it keeps its live value, and whether to state
+// anything.
 func (n node) yield() (any, bool) {
 	shape := n.shape()
 	switch live := n.live.Value.(type) {
@@ -246,9 +239,9 @@ func (n node) yield() (any, bool) {
 	}
 }
 
-// fields yields what is in a map. The key of a list item stays as long as another field of
-// the item does, or no one else owns the key: otherwise a holder of a single field, such
-// as "kubectl set image", would be left with an item that is invalid without its key.
+// fields yields the fields of a map. The key of a list item stays as long as another field of the
+// item does, or no one else owns the key: otherwise a holder of a single field, such as "kubectl
+// set image", would be left with an item that is invalid without its key.
 func (n node) fields(live map[string]any) (any, bool) {
 	stated, _ := n.stated.Value.(map[string]any)
 	out := map[string]any{}
@@ -279,14 +272,14 @@ func (n node) fields(live map[string]any) (any, bool) {
 	return out, true
 }
 
-// isDefault reports whether the manifest leaves a field of a list item's key to the
-// server, and did so before.
+// isDefault reports whether the manifest leaves a key field of a list item to the server, and did
+// so before.
 func (n node) isDefault(name string) bool {
 	return n.stated.Has && n.oursHere && (n.ours == nil || !n.ours.Members.Has(fieldpath.FieldElement(name)))
 }
 
-// items yields what is in a list, in its live order. If the list would vanish with what we
-// hold of it, all of it has to be stated.
+// items yields the items of a list, in live order. If the list would vanish with what we hold of
+// it, all of it has to be stated.
 func (n node) items(live []any) (any, bool) {
 	stated, _ := n.stated.Value.([]any)
 	x := fieldpath.ItemsOf(n.sets()...)
@@ -310,8 +303,8 @@ func (n node) items(live []any) (any, bool) {
 	return out, len(out) > 0 || n.staysEmpty()
 }
 
-// othersHoldItem reports whether, at each version at which others hold anything of a list
-// item, one of them holds the item itself or all of its key.
+// othersHoldItem reports whether, at each version at which others hold anything of a list item, one
+// of them holds the item itself or all of its key.
 func (n node) othersHoldItem() bool {
 	return len(n.others) > 0 && !slices.ContainsFunc(n.others, func(h holder) bool {
 		return !h.here && !slices.ContainsFunc(h.below, n.hasKey)

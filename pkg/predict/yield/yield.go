@@ -1,5 +1,5 @@
-// Package yield removes from a manifest what is to be left to its owners, so that the
-// server keeps the live value.
+// Package yield removes from a manifest the fields that are left to their owners, so that the
+// server keeps the live values.
 package yield
 
 import (
@@ -14,24 +14,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Paths returns the manifest as it is to be applied so that the paths are left to their owners, and
-// which of the paths it states (edge cases 31, 32). A yielded field keeps its value: a field of
-// others leaves the manifest; a field that only we own, or that has no owner, takes its live value,
-// since the server would delete or re-default it otherwise. The same holds for what is no longer
+// Paths returns the manifest to apply so that the paths are left to their owners, and which of the
+// paths it states (edge cases 31, 32). A yielded field keeps its value: a field of others leaves
+// the manifest; a field that only we own, or that has no owner, takes its live value, since the
+// server would delete or re-default it otherwise. The same holds for fields that are no longer
 // stated, and for parents: a parent that only we hold stays, empty, or the server would remove it
 // with everything that others have in it (edge case 83). A parent that others hold, or that is not
 // live, leaves the manifest when it becomes empty.
 //
-// Without a live object, the manifest's value is the initial one, and nothing is yielded.
-// A path may name a list item by its key, or a parent of many fields. Nothing can be left
-// out of an atomic value: the live value replaces ours there. The manifest itself is not
-// changed.
+// Without a live object, the manifest's value is the initial one, and nothing is yielded. A path
+// may name a list item by its key, or a parent of many fields. Nothing can be left out of an atomic
+// value: the live value replaces ours there. The manifest itself is not changed.
 //
-// If a path leaves part of an item's key to the server's defaults, perhaps only the kind's
-// schema shows which item is meant. It is fetched only then; it may be nil.
+// If a path leaves part of an item's key to the server's defaults, perhaps only the kind's schema
+// shows which item it names. The schema is fetched only then; it may be nil.
 //
-// A field of a list item's key cannot be left out of the item: naming one is a *KeyError.
-// Other errors are those of [managedfields.Entries].
+// A key field cannot be left out of its list item: naming one is a *KeyError. Other errors are
+// those of [managedfields.Entries].
 func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path, schema func() openapi.Type) (*unstructured.Unstructured, []fieldpath.Path, error) {
 	if live == nil || manifest == nil || len(paths) == 0 {
 		return manifest, nil, nil
@@ -60,11 +59,11 @@ func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fi
 	return &unstructured.Unstructured{Object: object}, yielded, nil
 }
 
-// Left returns what the manager holds of the paths although the manifest no longer states them, and
-// no one else does, so that the server would remove it. A field that can be released stays once the
-// manager releases it before it applies. The rest has to be stated as it is: where the manifest
-// states nothing else in a parent, the server removes the parent with all that is in it. A field in
-// a list item that leaves the manifest goes with the item.
+// Left returns the manager's paths that the manifest no longer states and that no one else holds,
+// so that the server would remove them. A field that can be released stays if the manager releases
+// it before it applies. The rest has to be stated as it is: if the manifest states nothing else in
+// a parent, the server removes the parent with everything in it. A field in a list item that leaves
+// the manifest goes with the item.
 func Left(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path) (released, stated *fieldpath.Set, err error) {
 	released, stated = fieldpath.NewSet(), fieldpath.NewSet()
 	if live == nil || len(paths) == 0 {
@@ -100,8 +99,8 @@ func Left(manifest, live *unstructured.Unstructured, manager string, paths []fie
 	return released, stated, nil
 }
 
-// leavesWithItem reports whether a path lies in a list item that we hold and the manifest does
-// not state.
+// leavesWithItem reports whether a path is in a list item that we hold and the manifest does not
+// state.
 func leavesWithItem(p fieldpath.Path, manifest *unstructured.Unstructured, ours *fieldpath.Set) bool {
 	for n := 1; n < len(p); n++ {
 		if p[n-1].FieldName != nil || !fieldpath.Has(ours, p[:n]) {
@@ -114,8 +113,8 @@ func leavesWithItem(p fieldpath.Path, manifest *unstructured.Unstructured, ours 
 	return false
 }
 
-// ownable replaces .metadata by the fields below it that can have owners: the rest is the
-// object's identity.
+// ownable replaces .metadata by the fields below it that can have owners: the rest is the object's
+// identity.
 func ownable(paths []fieldpath.Path, manifest map[string]any) []fieldpath.Path {
 	metadata, _ := manifest["metadata"].(map[string]any)
 	var out []fieldpath.Path
@@ -133,7 +132,7 @@ func ownable(paths []fieldpath.Path, manifest map[string]any) []fieldpath.Path {
 	return out
 }
 
-// KeyError says that a path names a field of a list item's key.
+// KeyError says that a path names a key field of a list item.
 type KeyError struct {
 	Path fieldpath.Path
 }

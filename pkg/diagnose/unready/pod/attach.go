@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Deadlock says that a rollout waits for itself: the new Pod waits for the volume that the
-// old one has, and the old one goes only when the new one is ready.
+// Deadlock says that a rollout waits for itself: the new Pod waits for the volume of the old one,
+// which goes only when the new one is ready.
 func (v VolumeRules) Deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
 		return nil
@@ -38,9 +38,9 @@ func (v VolumeRules) Deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []rule.F
 	return nil
 }
 
-// SharedVolume says that the new Pod of a rollout crashes while an old one uses the same
-// volume on the same node: databases lock their files. The crash itself is also reported;
-// it may have another reason.
+// SharedVolume says that the new Pod of a rollout crashes while an old one uses the same volume on
+// the same node: databases lock their files. The crash is also reported by itself; it may have
+// another reason.
 func (v VolumeRules) SharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
 		return nil
@@ -63,8 +63,7 @@ func (v VolumeRules) SharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []ru
 	return nil
 }
 
-// holdsToo returns the Pod of another revision that runs on the same node with the same
-// claim.
+// holdsToo returns the Pod of another revision on the same node with the same claim.
 func holdsToo(failing *corev1.Pod, claim string, pods []*corev1.Pod) *corev1.Pod {
 	i := slices.IndexFunc(pods, func(p *corev1.Pod) bool {
 		return p.UID != failing.UID && rule.Revision(p) != rule.Revision(failing) && p.Status.Phase == corev1.PodRunning &&
@@ -146,8 +145,7 @@ func mayGoFirst(d *appsv1.Deployment) bool {
 	return err != nil || n > 0
 }
 
-// holder returns another Pod that has the claim, if only one Pod, or the Pods of one node,
-// may have it.
+// holder returns another Pod with the claim, if only one Pod, or the Pods of one node, may have it.
 func (v VolumeRules) holder(waiting *corev1.Pod, pvc *corev1.PersistentVolumeClaim) *corev1.Pod {
 	if pvc == nil || diagnose.ExclusiveMode(pvc) == "" {
 		return nil
@@ -218,8 +216,7 @@ func inUse(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim, holder *corev1.Pod)
 	})
 }
 
-// attachedElsewhere says that the volume is attached to a node on which no Pod uses it any
-// more.
+// attachedElsewhere says that the volume is still attached to a node on which no Pod uses it.
 func (v VolumeRules) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim) (rule.Finding, bool) {
 	if pvc.Spec.VolumeName == "" || diagnose.ExclusiveMode(pvc) == "" || p.Spec.NodeName == "" {
 		return rule.Finding{}, false

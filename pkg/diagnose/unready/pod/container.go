@@ -13,8 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// initContainers explains the first init container that is not done: those after it wait
-// for it.
+// initContainers explains the first init container that is not done, for which later ones wait.
 func (v Rules) initContainers(p *corev1.Pod) []rule.Finding {
 	for _, b := range ContainersOf(p, p.Spec.InitContainers, p.Status.InitContainerStatuses, "init container") {
 		s := b.Status
@@ -68,7 +67,7 @@ func (v Rules) container(b Container) []rule.Finding {
 	case s.Ready:
 		return nil
 	case s.State.Running != nil && s.RestartCount > 1 && v.recent(s.LastTerminationState.Terminated):
-		return []rule.Finding{v.ended(b, s.LastTerminationState.Terminated)} // It runs for now, between two ends.
+		return []rule.Finding{v.ended(b, s.LastTerminationState.Terminated)} // It runs between two ends.
 	case s.State.Running != nil:
 		return v.probes(b)
 	}
@@ -116,9 +115,9 @@ func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Find
 	}
 }
 
-// recent reports whether a container ended so recently that another end is likely: last
-// week's restarts have nothing to do with a probe that fails now. The kubelet's pause is
-// five minutes at most, and it resets the pause after ten.
+// recent reports whether a container ended so recently that another end is likely: last week's
+// restarts have nothing to do with a probe that fails now. The kubelet's pause is five minutes at
+// most, and is reset after ten.
 func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	if t == nil {
 		return false
@@ -126,7 +125,7 @@ func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	return v.Now.IsZero() || t.FinishedAt.IsZero() || v.Now.Sub(t.FinishedAt.Time) < 10*time.Minute
 }
 
-// withoutPod removes from a kubelet's message the Pod that it is about.
+// withoutPod removes the Pod from a kubelet's message about it.
 func withoutPod(message string) string {
 	message, _, _ = strings.Cut(message, " (pod: ")
 	return text.Excerpt(message)
@@ -170,8 +169,8 @@ func (v Rules) ended(b Container, t *corev1.ContainerStateTerminated) rule.Findi
 	return rule.Of(b.pod, rule.Direct, c)
 }
 
-// signal returns the name of the signal that ended a container; shells report it as 128
-// plus its number.
+// signal returns the name of the signal that ended a container; shells report it as 128 plus its
+// number.
 func signal(t *corev1.ContainerStateTerminated) string {
 	n := t.Signal
 	if n == 0 && t.ExitCode > 128 && t.ExitCode < 160 {
@@ -186,8 +185,8 @@ func signal(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf(", by signal %d", n)
 }
 
-// signalName returns the name of a signal that ends programs. The numbers are Linux's: on
-// the machine that we run on they may differ.
+// signalName returns the name of a signal that ends programs. The numbers are Linux's, and may
+// differ from this machine's.
 func signalName(n int32) string {
 	return map[int32]string{
 		1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
@@ -243,12 +242,12 @@ type Container struct {
 	pod    *corev1.Pod
 	Spec   corev1.Container
 	Status corev1.ContainerStatus
-	// role is what messages call it: "container app", "init container setup".
+	// role is its name in messages: "container app", "init container setup".
 	role string
 }
 
-// ContainersOf pairs containers with their statuses. A node has not handled a container
-// without a status yet.
+// ContainersOf pairs containers with their statuses. Without a status, the node has not handled the
+// container yet.
 func ContainersOf(p *corev1.Pod, specs []corev1.Container, statuses []corev1.ContainerStatus, role string) []Container {
 	var out []Container
 	for _, spec := range specs {
@@ -284,7 +283,7 @@ func (b Container) end(t *corev1.ContainerStateTerminated, now time.Time) []stri
 	return out
 }
 
-// clock is a time of today, or one of another day with its date.
+// clock formats a time of today, or one of another day with its date.
 func clock(t, now time.Time) string {
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return t.Format("15:04:05Z")

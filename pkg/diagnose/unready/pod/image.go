@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// pulling explains why an image cannot be pulled. A registry's answer is known only as
-// text; an answer of an unknown kind is merely quoted.
+// pulling explains why an image cannot be pulled. A registry's answer is known only as text; an
+// unknown answer is quoted.
 func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Finding {
 	image := text.Excerpt(b.Spec.Image)
 	said := w.Message
@@ -38,8 +38,8 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	case w.Reason == "ErrImageNeverPull":
 		c.Code, c.Message = "ImageNeverPulled", b.role+": image "+image+" is not on the node, and imagePullPolicy is Never"
 	case holds("too many requests", "toomanyrequests", "quota exceeded", "rate limit", "dial tcp"):
-		// Registries and kernels also say "denied" for a limit that passes, or for a
-		// network in between.
+		// Registries and kernels also say "denied" for a limit that passes, or for a fault of the
+		// network.
 		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" cannot be pulled"
 	case holds("no match for platform", "no matching manifest"):
 		c.Code, c.Message = "ImagePlatformMissing", b.role+": image "+image+" exists, but not for the platform of the node"
@@ -68,8 +68,8 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	return rule.Of(b.pod, rule.Direct, c)
 }
 
-// repository returns the name of an image without registry, tag and digest: every message
-// about the image contains it. A text that is not an image name is returned as it is.
+// repository returns the name of an image without registry, tag and digest, which every message
+// about the image contains. It returns a text that is no image name unchanged.
 func repository(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 	if host, path, ok := strings.Cut(name, "/"); ok && strings.ContainsAny(host, ".:") {
@@ -144,12 +144,12 @@ func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.
 		c.Next = rule.Kubectl(odd.Namespace, "delete", "pod", odd.Name)
 		c.Risk = "the Pod ends and is created again, with the image that its node pulls then"
 	} else {
-		// If it were made again, it would start the image that its node has.
+		// If it were restarted, it would use the image on its node.
 		c.Evidence = append(c.Evidence, "imagePullPolicy is not Always: a node that has an image of that name does not pull it again, so a Pod made anew starts the same one. "+
 			"A tag of its own for each image, a digest (name@sha256:…) or imagePullPolicy Always would help")
 		c.Next = rule.Kubectl(odd.Namespace, "get", "pods", "-o", "custom-columns=POD:.metadata.name,NODE:.spec.nodeName,IMAGE:.status.containerStatuses[*].imageID")
 	}
-	return rule.Finding{Cause: c, Rank: rule.Consequence} // Pods with other troubles come first.
+	return rule.Finding{Cause: c, Rank: rule.Consequence} // Pods with other faults come first.
 }
 
 // Pulls reports whether the node pulls the image of a container each time it starts one.

@@ -88,7 +88,7 @@ func (v Rules) podFailed(p *corev1.Pod) []rule.Finding {
 	return v.containers(p)
 }
 
-// node says that the Pod's node does not exist, or does not report.
+// node says that the Pod's node does not exist or does not report.
 func (v Rules) node(p *corev1.Pod) []rule.Finding {
 	r := diagnose.RefOf("v1", "Node", "", p.Spec.NodeName)
 	u, sure := v.Read(r)
@@ -134,7 +134,7 @@ func (v Rules) sandbox(p *corev1.Pod) []rule.Finding {
 	})}
 }
 
-// readinessGates says that another controller has to declare the Pod ready.
+// readinessGates says that another controller has to mark the Pod as ready.
 func (v Rules) readinessGates(p *corev1.Pod) []rule.Finding {
 	if rule.PodCondition(p, corev1.ContainersReady).Status != corev1.ConditionTrue {
 		return nil
@@ -159,7 +159,7 @@ func (v Rules) readinessGates(p *corev1.Pod) []rule.Finding {
 	return found
 }
 
-// starting is the cause if nothing is wrong: the Pod is still starting.
+// starting is the cause if nothing is wrong.
 func (v Rules) starting(p *corev1.Pod) []rule.Finding {
 	c := rule.PodCondition(p, corev1.PodScheduled)
 	var waiting []string
@@ -189,14 +189,14 @@ type Rules struct {
 // On returns the rules over a view.
 func On(v *rule.View) Rules { return Rules{View: v, volumes: VolumeRulesOn(v)} }
 
-// reference is an object without which a Pod cannot start.
+// reference is an object that a Pod needs to start.
 type reference struct {
 	ref object.Ref
 	by  string // who needs it
 }
 
-// references returns the ConfigMaps, Secrets and claims that a Pod names and does
-// not call optional, each once.
+// references returns the ConfigMaps, Secrets and claims that a Pod names and that are not optional,
+// without duplicates.
 func references(namespace string, spec *corev1.PodSpec) []reference {
 	var out []reference
 	add := func(kind, name, by string, optional *bool) {
@@ -264,7 +264,7 @@ func once(references []reference) []reference {
 	return out
 }
 
-// missing says for which ConfigMaps and Secrets a Pod that has not started waits.
+// missing says which ConfigMaps and Secrets a Pod that has not started waits for.
 func (v Rules) missing(p *corev1.Pod) []rule.Finding {
 	if !rule.Unstarted(p) {
 		return nil

@@ -44,7 +44,7 @@ func (v Rules) unscheduled(p *corev1.Pod) []rule.Finding {
 	return []rule.Finding{v.unschedulable(p, readVerdict(message))}
 }
 
-// unseen says that the scheduler has said nothing about the Pod.
+// unseen says that the scheduler has not reported on the Pod.
 func (v Rules) unseen(p *corev1.Pod) rule.Finding {
 	scheduler := cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName)
 	return rule.Of(p, rule.Consequence, event.Cause{
@@ -55,8 +55,8 @@ func (v Rules) unseen(p *corev1.Pod) rule.Finding {
 	})
 }
 
-// verdict is what the scheduler says about the nodes. It says so only as text: "0/5 nodes
-// are available: 3 Insufficient cpu, 2 node(s) were unschedulable. …"
+// verdict is the scheduler's report on the nodes, which is only a text: "0/5 nodes are available: 3
+// Insufficient cpu, 2 node(s) were unschedulable. …"
 type verdict struct {
 	nodes   int
 	reasons []nodeReason
@@ -101,11 +101,11 @@ func readVerdict(message string) verdict {
 	return out
 }
 
-// class is a reason why nodes are not suitable, in our words.
+// class is a reason why nodes are unsuitable, in our words.
 type class struct{ text, next string }
 
-// nodeClass puts the reasons of the scheduler's own plugins into our words; other reasons
-// are reported as they are.
+// nodeClass translates the reasons of the scheduler's own plugins; other reasons are reported
+// unchanged.
 func nodeClass(reason string, p *corev1.Pod) class {
 	columns := func(what string) string {
 		return rule.Kubectl("", "get", "nodes", "-o", "custom-columns=NODE:.metadata.name,"+what)
@@ -157,8 +157,8 @@ func selectedNodes(p *corev1.Pod) string {
 	return rule.Kubectl("", "get", "nodes", "-l", strings.Join(terms, ","))
 }
 
-// unschedulable says what keeps the Pod from the nodes, and from how many. The next
-// command is about the reason that applies to most nodes.
+// unschedulable says what keeps the Pod from how many nodes. The next command is about the
+// commonest reason.
 func (v Rules) unschedulable(p *corev1.Pod, said verdict) rule.Finding {
 	c := event.Cause{Code: "Unschedulable", Next: rule.Kubectl(p.Namespace, "describe", "pod", p.Name)}
 	node := pinned(p)
@@ -216,7 +216,7 @@ func pinned(p *corev1.Pod) string {
 	return ""
 }
 
-// wanted returns what the Pod requires of a node.
+// wanted returns the Pod's requirements for a node.
 func wanted(p *corev1.Pod) []string {
 	total := corev1.ResourceList{}
 	for _, c := range p.Spec.Containers {

@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// claimNames returns the names of the claims that a Pod mounts; those of generic
-// ephemeral volumes are named after the Pod.
+// claimNames returns the names of the claims that a Pod mounts; those of generic ephemeral volumes
+// are named after the Pod.
 func claimNames(p *corev1.Pod) []string {
 	var names []string
 	for _, vol := range p.Spec.Volumes {
@@ -30,7 +30,7 @@ func claimNames(p *corev1.Pod) []string {
 	return rule.Stated(names)
 }
 
-// ClaimsOf explains the claims for which a Pod waits.
+// ClaimsOf explains the claims that a Pod waits for.
 func (v VolumeRules) ClaimsOf(p *corev1.Pod) []rule.Finding {
 	var found []rule.Finding
 	for _, claim := range claimNames(p) {
@@ -126,8 +126,8 @@ const (
 	provisionerOf = "volume.kubernetes.io/storage-provisioner"
 )
 
-// claimClass is the storage class of a claim. The name is empty if the claim has none; the
-// class is nil if it does not exist.
+// claimClass is the storage class of a claim. The name is empty if the claim has none; the class is
+// nil if it does not exist.
 type claimClass struct {
 	ref   object.Ref
 	class *storagev1.StorageClass
@@ -155,9 +155,9 @@ func (v VolumeRules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, boo
 	return claimClass{ref: r, class: class}, true
 }
 
-// exclusive are the volumes for which Pods wait and that only one node or Pod can have.
-// Their holders are asked for last, for all objects that are explained in one run: which
-// volumes count is known only once everything else is.
+// exclusive are volumes that Pods wait for and that only one node or Pod can have. Their holders
+// are asked for last, for all objects of a run, because only the other answers show which volumes
+// count.
 type exclusive struct {
 	// claims are the claims of these volumes, by namespace.
 	claims  map[string][]string
@@ -170,7 +170,7 @@ func (v VolumeRules) exclusive() *exclusive {
 	})
 }
 
-// wantHolders notes a claim whose holder has to be known.
+// wantHolders notes a claim whose holder is needed.
 func (v VolumeRules) wantHolders(pvc *corev1.PersistentVolumeClaim) {
 	if v.OnlyKnown || pvc.Status.Phase != corev1.ClaimBound {
 		return
@@ -180,8 +180,8 @@ func (v VolumeRules) wantHolders(pvc *corev1.PersistentVolumeClaim) {
 	held.volumes = append(held.volumes, pvc.Spec.VolumeName)
 }
 
-// AskHolders asks who has the volumes that only one node or Pod can have: by one list of
-// the Pods of each namespace, and one of the attachments.
+// AskHolders asks for the holders of exclusive volumes: by one list of the Pods of each namespace,
+// and one of the attachments.
 func (v VolumeRules) AskHolders() {
 	held := v.exclusive()
 	for namespace, claims := range held.claims {
@@ -206,7 +206,7 @@ func attachments() diagnose.Question {
 	return diagnose.Question{Verb: diagnose.List, GVK: diagnose.KindOf("storage.k8s.io/v1", "VolumeAttachment"), Kept: "held"}
 }
 
-// holders returns the Pods that have an exclusive claim, as far as they have been read.
+// holders returns the Pods with an exclusive claim that have been read.
 func (v VolumeRules) holders(namespace string) []*corev1.Pod {
 	a, _ := v.Known(holdersIn(namespace))
 	var pods []*corev1.Pod

@@ -9,43 +9,43 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Rank orders causes: those from which others follow come first.
+// Rank orders causes: root causes first.
 type Rank int
 
 const (
-	// Root is for a cause that nothing known explains further.
+	// Root is a cause that nothing known explains further.
 	Root Rank = iota
-	// Direct is for trouble of a Pod or a similar object itself.
+	// Direct is a fault of a Pod or a similar object itself.
 	Direct
-	// Consequence is for what passes with the other causes.
+	// Consequence passes with the other causes.
 	Consequence
-	// Doubt is for what could not be read.
+	// Doubt is something that could not be read.
 	Doubt
 )
 
-// Finding is one report of a cause, by a rule about one object.
+// Finding is a cause that a rule found for one object.
 type Finding struct {
 	event.Cause
 	Rank Rank
-	// The object with the trouble; Noun is the word for several of these. If they are set, the
-	// message names no object, and equal findings are reported once.
+	// Who is the object with the fault, and Noun the word for several of these. If they are set,
+	// the message names no object, and equal findings are reported once.
 	Who, Noun string
 }
 
-// alike is equal for findings that are one cause.
+// alike is equal for findings of the same cause.
 type alike struct {
 	code, message, noun string
 }
 
 func (f Finding) alike() alike { return alike{f.Code, f.Message, f.Noun} }
 
-// group is one cause with the objects that it concerns.
+// group is one cause with the affected objects.
 type group struct {
 	Finding
 	names []string
 }
 
-// Causes merges findings that are alike into one cause each, root causes first.
+// Causes merges findings of the same cause, root causes first.
 func Causes(found []Finding, more int) []event.Cause {
 	index := map[alike]int{}
 	var groups []*group
@@ -77,8 +77,7 @@ func Causes(found []Finding, more int) []event.Cause {
 	return out
 }
 
-// byNumber puts causes that concern no particular Pod first, then those that concern the
-// most Pods.
+// byNumber puts causes without a particular Pod first, then those with the most Pods.
 func byNumber(a, b int) int {
 	if a == 0 || b == 0 {
 		return cmp.Compare(a, b)
@@ -86,7 +85,7 @@ func byNumber(a, b int) int {
 	return cmp.Compare(b, a)
 }
 
-// cause returns the cause, with the objects that it concerns in the message.
+// cause returns the cause, with the affected objects in the message.
 func (g *group) cause() event.Cause {
 	c := g.Cause
 	switch {

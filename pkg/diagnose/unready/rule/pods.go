@@ -17,20 +17,19 @@ import (
 
 // Bounds of what is kept for one object.
 const (
-	// keepUnready is how many Pods that are not ready are kept; further ones are only
-	// counted.
+	// keepUnready is how many unready Pods are kept; further ones are only counted.
 	keepUnready = 200
-	// keepReady is how many Pods that are ready are kept, to compare with.
+	// keepReady is how many ready Pods are kept, for comparison.
 	keepReady = 20
-	// keepFailed is how many Pods that have failed are kept. They have been replaced
-	// already, or all failed for the same reason.
+	// keepFailed is how many failed Pods are kept. They have been replaced, or all failed for the
+	// same reason.
 	keepFailed = 20
-	// MostDetailed is the number of Pods whose references are read.
+	// MostDetailed is how many Pods have their references read.
 	MostDetailed = 10
 )
 
-// ReadPods lists Pods once, and chooses those whose references are read. It keeps the Pods
-// for which mine is true, all if mine is nil; kept is a name for that choice.
+// ReadPods lists Pods once, and chooses those whose references are read. It keeps the Pods for
+// which mine is true, all if mine is nil; kept names that choice.
 func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.Unstructured) bool) Pods {
 	q := diagnose.Question{Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Pod"), Namespace: namespace, Labels: labels, Kept: "telling " + kept}
 	if list, ok := v.lists[q]; ok {
@@ -58,7 +57,7 @@ func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.
 	return list
 }
 
-// telling keeps the Pods that help to explain something.
+// telling keeps the Pods that may explain something.
 type telling struct {
 	mine                   func(*unstructured.Unstructured) bool
 	kept                   []*unstructured.Unstructured
@@ -74,7 +73,7 @@ func (t *telling) Add(u *unstructured.Unstructured) {
 	switch {
 	case phase == string(corev1.PodSucceeded):
 		return
-	case phase == string(corev1.PodFailed): // Evicted ones can stay around by the thousand.
+	case phase == string(corev1.PodFailed): // There may be thousands of evicted ones.
 		number, most = &t.failed, keepFailed
 	case object.ConditionOf(u, string(corev1.PodReady)).Status == "True":
 		number, most = &t.ready, keepReady
@@ -88,7 +87,7 @@ func (t *telling) Collected() ([]*unstructured.Unstructured, int) {
 	return t.kept, max(0, t.unready-keepUnready)
 }
 
-// PodsOf returns those of the Pods read so far that an object controls.
+// PodsOf returns those Pods that an object controls.
 func (v *View) PodsOf(owner types.UID) []*corev1.Pod {
 	var out []*corev1.Pod
 	for _, pod := range v.Pods {
@@ -127,10 +126,10 @@ func (v *View) chooseDetailed(pods []*corev1.Pod) {
 // IsDetailed reports whether the objects to which the Pod refers are read.
 func (v *View) IsDetailed(p *corev1.Pod) bool { return v.detailed[nameOf(p)] }
 
-// Pods is what was kept of a list of Pods.
+// Pods are the kept Pods of a list.
 type Pods struct {
 	Pods []*corev1.Pod
-	// More is the number of Pods that are not ready and were left out.
+	// More is how many unready Pods were left out.
 	More int
 	Sure bool
 }
@@ -150,8 +149,7 @@ func stateOf(p *corev1.Pod) string {
 	return strings.Join(words, " ")
 }
 
-// Unstarted reports whether a container waits for something that has to exist before it is
-// created.
+// Unstarted reports whether a container waits for an object that has to exist before it is created.
 func Unstarted(p *corev1.Pod) bool {
 	return WaitsFor(p, "ContainerCreating", "PodInitializing", "CreateContainerConfigError") || len(p.Status.ContainerStatuses) == 0
 }

@@ -1,6 +1,6 @@
-// Package rule has the parts that the rules of unready share. A [View] answers their
-// questions: objects, the Pods below them and their warnings. A [Finding] is what they
-// report, and [Causes] merges findings that are alike into one cause.
+// Package rule has the shared parts of the rules of unready. A [View] answers their questions:
+// objects, the Pods below them and their warnings. A [Finding] is what they report, and [Causes]
+// merges findings of the same cause.
 package rule
 
 import (
@@ -19,25 +19,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// View answers the questions of the rules, in one run over what is known about one object.
+// View answers the questions of the rules about one object.
 type View struct {
 	*diagnose.Run
-	// Object is the object that does not get ready.
+	// Object is the object that is not ready.
 	Object *unstructured.Unstructured
-	// Pods are those read so far, in order; lists are the lists that they are from.
+	// Pods are those read so far, in order; lists are their lists.
 	Pods  []*corev1.Pod
 	lists map[diagnose.Question]Pods
-	// More is how many Pods that are not ready were left out.
+	// More is how many unready Pods were left out.
 	More int
-	// detailed are the Pods whose references are read. References of others are only
-	// looked up among what is known.
+	// detailed are the Pods whose references are read. For others, only known objects are looked
+	// up.
 	detailed map[types.NamespacedName]bool
-	// OnlyKnown is set if nothing more is asked, and only what is known is used.
+	// OnlyKnown: ask nothing more, and use only what is known.
 	OnlyKnown bool
 	// events are the warnings that were read, by namespace, the newest first.
 	events map[string]map[types.UID][]*corev1.Event
-	// about are the objects whose warnings the rules use, by namespace. Warnings are asked
-	// for last, for all objects that are explained in one run.
+	// about are the objects whose warnings the rules use, by namespace. Warnings are read last, for
+	// all objects of a run.
 	about map[string]map[types.UID]bool
 }
 
@@ -53,14 +53,14 @@ func New(r *diagnose.Run, u *unstructured.Unstructured) *View {
 	}
 }
 
-// Find returns an object; nil if it does not exist, or is not known.
+// Find returns an object; nil if it does not exist, or is unknown.
 func (v *View) Find(r object.Ref) *unstructured.Unstructured {
 	u, _ := v.Read(r)
 	return u
 }
 
-// Read reads an object. It is nil if it was not found; sure then says whether it is known
-// not to exist.
+// Read reads an object; nil if it was not found. sure then says whether it certainly does not
+// exist.
 func (v *View) Read(r object.Ref) (u *unstructured.Unstructured, sure bool) {
 	if r.Name == "" {
 		return nil, false
@@ -78,7 +78,7 @@ func Lookup[T any](v *View, r object.Ref) *T {
 	return t
 }
 
-// Absent reports whether the object is known not to exist. It does not read its contents.
+// Absent reports whether the object certainly does not exist. It does not read its contents.
 func (v *View) Absent(r object.Ref) bool {
 	if r.Name == "" {
 		return false
@@ -87,7 +87,7 @@ func (v *View) Absent(r object.Ref) bool {
 	return sure && !a.Yes
 }
 
-// There reports whether the object is known to exist. It does not read its contents.
+// There reports whether the object certainly exists. It does not read its contents.
 func (v *View) There(r object.Ref) bool {
 	a, sure := v.lookUp(diagnose.Question{Verb: diagnose.Exists, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
 	return sure && a.Yes
@@ -109,16 +109,16 @@ func (v *View) Known(q diagnose.Question) (diagnose.Answer, bool) {
 	return v.Ask(q)
 }
 
-// OnlyKnownUnless stops asking from now on unless asked is true. It returns a function
-// that restores the previous setting.
+// OnlyKnownUnless sets OnlyKnown unless asked is true. It returns a function that restores the
+// previous setting.
 func (v *View) OnlyKnownUnless(asked bool) func() {
 	before := v.OnlyKnown
 	v.OnlyKnown = before || !asked
 	return func() { v.OnlyKnown = before }
 }
 
-// Select returns the objects of a kind for which meant is true, sorted by name. The
-// question's Kept is a name for that choice.
+// Select returns the objects of a kind for which meant is true, sorted by name. The question's Kept
+// names that choice.
 func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured) bool) (objects []*unstructured.Unstructured, sure bool) {
 	q.Verb = diagnose.List
 	if v.OnlyKnown {
@@ -129,8 +129,8 @@ func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured
 	return a.Objects, sure
 }
 
-// As returns an object as the struct of its kind, for all rules the same: they do not change
-// it. An object that does not fit counts as absent: some other API has taken the name.
+// As returns an object as the struct of its kind, which all rules share and must not change. An
+// object that does not fit counts as absent: another API has taken the name.
 func As[T any](v *View, u *unstructured.Unstructured) (*T, bool) {
 	return diagnose.Typed[T](v.Facts, u)
 }

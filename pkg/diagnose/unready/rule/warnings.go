@@ -15,11 +15,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// keepEvents is how many warnings are kept, each kind of warning once for each object.
+// keepEvents is how many warnings are kept, each kind once for each object.
 const keepEvents = 500
 
-// Warnings returns the warning events about an object, the newest first. They are read
-// last, by one list for each namespace: by then it is known whose warnings are needed.
+// Warnings returns the warning events about an object, the newest first. They are read last, by one
+// list for each namespace, when it is known whose warnings are needed.
 func (v *View) Warnings(u metav1.Object) []*corev1.Event {
 	namespace := u.GetNamespace()
 	if namespace == "" {
@@ -56,7 +56,7 @@ func (v *View) byObject(objects []*unstructured.Unstructured) map[types.UID][]*c
 	return events
 }
 
-// NeedNoWarnings says that the warnings about an object would add nothing.
+// NeedNoWarnings marks an object whose warnings would add nothing.
 func (v *View) NeedNoWarnings(u metav1.Object) {
 	namespace := cmp.Or(u.GetNamespace(), metav1.NamespaceDefault)
 	delete(v.about[namespace], u.GetUID())
@@ -92,7 +92,7 @@ type warning struct {
 
 func (n *newest) Add(u *unstructured.Unstructured) {
 	uid := diagnose.Text(u, "involvedObject", "uid")
-	if uid == "" || !n.about[types.UID(uid)] { // As most of a namespace's are.
+	if uid == "" || !n.about[types.UID(uid)] { // As most of a namespace's.
 		return
 	}
 	e, ok := diagnose.As[corev1.Event](u)

@@ -1,5 +1,5 @@
-// Package local has the types of Kubernetes' own kinds, from the Go types that clients are
-// compiled with: what a server publishes of them need not be read first.
+// Package local has the types of Kubernetes' own kinds, from the compiled Go types, so that a
+// server's schemas need not be read first.
 package local
 
 import (
@@ -14,18 +14,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Types are those of Kubernetes' own kinds. The zero value is ready to use, also by several
-// goroutines at once.
+// Types has the types of Kubernetes' own kinds. The zero value is ready to use and safe for
+// concurrent use.
 //
-// A server may be older or newer than these types: it may lack a field that they have, or have
-// more. The kind of a field's value does not change in a stable version of an API, nor who may own
-// which part of it (https://kubernetes.io/docs/reference/using-api/deprecation-policy/).
+// A server may be older or newer: it may lack a field of these types, or have more. In a stable
+// version of an API, neither the kind of a field's value nor who may own which part of it changes
+// (https://kubernetes.io/docs/reference/using-api/deprecation-policy/).
 type Types struct {
 	structs sync.Map // of reflect.Type: map[string]field
 }
 
-// Of returns the type of a kind, nil if it is none of Kubernetes' own, newer than these, or of
-// a version that may still change. It has no defaults, which the Go types do not show.
+// Of returns the type of a kind; nil if it is none of Kubernetes' own, newer than these, or of a
+// version that may still change. It has no defaults, which Go types do not show.
 func (t *Types) Of(kind object.Kind) openapi.Type {
 	gvk := kind.GVK
 	if strings.Contains(gvk.Version, "alpha") || strings.Contains(gvk.Version, "beta") {
@@ -48,7 +48,7 @@ func (t *Types) of(f field) openapi.Type {
 // field is a use of a Go type.
 type field struct {
 	value reflect.Type
-	// extensions are what the schema says of this use of it.
+	// extensions are what the schema says of this use.
 	extensions map[string]string
 }
 
@@ -70,7 +70,7 @@ func (t typ) Name() string {
 func (t typ) Kinds() []string {
 	zero := reflect.Zero(t.value)
 	if _, either := reflect.TypeAssert[interface{ OpenAPIV3OneOfTypes() []string }](zero); either {
-		return nil // a quantity, or a number or a name: no one type is declared
+		return nil // a quantity, or a number or a name: no single type is declared
 	}
 	if own, ok := reflect.TypeAssert[interface{ OpenAPISchemaType() []string }](zero); ok {
 		return own.OpenAPISchemaType()
@@ -96,8 +96,8 @@ func (t typ) Kinds() []string {
 	}
 }
 
-// isPlain reports whether the type is written as its Go type is made: others are structs that
-// are written as a text, or with whatever was read.
+// isPlain reports whether the JSON type follows from the Go type: some structs are written as text,
+// or may hold anything.
 func (t typ) isPlain() bool {
 	_, own := reflect.TypeAssert[interface{ OpenAPISchemaType() []string }](reflect.Zero(t.value))
 	return !own
@@ -151,7 +151,7 @@ const (
 	patchStrategy = "x-kubernetes-patch-strategy"
 )
 
-// fields returns the fields of a struct by the names that they have in JSON.
+// fields returns the fields of a struct by their JSON names.
 func (t *Types) fields(of typ) map[string]field {
 	if of.value.Kind() != reflect.Struct || !of.isPlain() {
 		return nil
@@ -165,7 +165,7 @@ func (t *Types) fields(of typ) map[string]field {
 	return out
 }
 
-// collect adds the fields of a struct, and those of what is embedded in it.
+// collect adds the fields of a struct, including embedded ones.
 func collect(from reflect.Type, owner string, into map[string]field) {
 	for f := range from.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -1,6 +1,5 @@
-// Package published reads the schemas that API servers publish, as kube-openapi decodes
-// them. It is separate from openapi so that a program that predicts links kube-openapi
-// only if it has such schemas.
+// Package published reads the schemas that API servers publish, as kube-openapi decodes them. It is
+// separate from openapi so that a program links kube-openapi only if it has such schemas.
 package published
 
 import (
@@ -13,15 +12,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Of returns the type that a schema declares, nil for none. Its references have to be
-// resolved; the ID of what was referred to is the name of the type.
+// Of returns the type that a schema declares; nil for nil. Its references must be resolved; the ID
+// of what was referred to is the name of the type.
 func Of(s *spec.Schema) openapi.Type {
 	return of(s, func(s *spec.Schema) *spec.Schema { return s })
 }
 
-// ByKind is [Of] for the schemas of kinds, as a Predictor asks for them. Each comes with a
-// function that returns what a schema refers to, or that schema if it refers to nothing. It
-// is called when a path leads through a reference, and not for the rest of the schema.
+// ByKind is [Of] for the schemas of kinds, as a Predictor needs them. Each comes with a function
+// that returns what a schema refers to, or the schema itself. It is called only where a path leads
+// through a reference.
 func ByKind(lookUp func(object.Kind) (*spec.Schema, func(*spec.Schema) *spec.Schema)) func(object.Kind) openapi.Type {
 	return func(kind object.Kind) openapi.Type { return of(lookUp(kind)) }
 }

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// documented returns the fields of the stable types of a module whose documentation
-// has a word on their deprecation: group/version Type.field.
+// documented returns the fields of a module's stable types whose documentation mentions
+// deprecation: group/version Type.field.
 func documented(root string) ([]string, error) {
 	var found []string
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
@@ -75,7 +75,7 @@ func mentions(field *ast.Field) bool {
 	return false
 }
 
-// jsonName returns what a field is called in an object.
+// jsonName returns the JSON name of a field.
 func jsonName(field *ast.Field) string {
 	if field.Tag != nil {
 		if text, err := strconv.Unquote(field.Tag.Value); err == nil {

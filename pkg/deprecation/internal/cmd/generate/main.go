@@ -1,7 +1,6 @@
-// Command generate writes what pkg/deprecation has from Kubernetes itself: the table
-// of built-in kinds, the list of fields that are documented as deprecated, and the
-// chart's list of kinds. It reads pinned Go modules and nothing else, so that its
-// output depends on the repository only.
+// Command generate writes the files of pkg/deprecation that come from Kubernetes: the table of
+// built-in kinds, the list of fields documented as deprecated, and the chart's list of kinds. It
+// reads only pinned Go modules, so that its output depends on the repository alone.
 //
 //	go run ./pkg/deprecation/internal/cmd/generate          # write the files
 //	go run ./pkg/deprecation/internal/cmd/generate -check   # fail if one differs

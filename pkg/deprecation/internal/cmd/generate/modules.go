@@ -27,7 +27,7 @@ type pin struct {
 type module struct {
 	pin
 	dir string
-	// release is the one whose types these are: k8s.io/api v0.29.x is of 1.29.
+	// release is the one of these types: k8s.io/api v0.29.x is of 1.29.
 	release deprecation.Release
 	// date is when the module was published, in UTC.
 	date string
@@ -52,13 +52,13 @@ func readPins(path string) ([]pin, error) {
 	return pins, nil
 }
 
-// download makes go itself fetch the modules, and refuses any that is not pinned.
+// download lets the go command fetch the modules, and refuses any that is not pinned.
 func download(ctx context.Context, pins []pin) ([]module, error) {
 	args := []string{"mod", "download", "-json"}
 	for _, p := range pins {
 		args = append(args, p.path+"@"+p.version)
 	}
-	// Outside of any module, so that no go.mod or go.sum affects the result.
+	// Outside of any module, no go.mod or go.sum affects the result.
 	dir, err := os.MkdirTemp("", "generate-*")
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func download(ctx context.Context, pins []pin) ([]module, error) {
 	return mods, nil
 }
 
-// decode reads go's answer: a JSON object for each module, in the order of pins.
+// decode decodes the go command's answer: a JSON object for each module, in the order of pins.
 func decode(out []byte, pins []pin) ([]module, error) {
 	var mods []module
 	dec := json.NewDecoder(bytes.NewReader(out))
@@ -132,7 +132,7 @@ func newModule(p pin, dir, info string) (module, error) {
 	return module{pin: p, dir: dir, release: release, date: published.Time.UTC().Format(time.DateOnly)}, nil
 }
 
-// newest returns the newest of the modules with most types.
+// newest returns the newest module with most types.
 func newest(mods []module) module {
 	var found module
 	for _, m := range mods {

@@ -17,11 +17,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 )
 
-// lifecycles are those of the kinds of one module, or of all.
+// lifecycles are those of the kinds of one or all modules.
 type lifecycles map[schema.GroupVersionKind]deprecation.Lifecycle
 
-// read returns what the types of a module say of themselves, in every folder that
-// is named like a version of an API.
+// read returns the lifecycles of a module's types, from every folder with the name of an API
+// version.
 func read(root string) (lifecycles, error) {
 	all := lifecycles{}
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
@@ -68,7 +68,7 @@ func (p *pkg) read() error {
 	return p.tags(f)
 }
 
-// groupOf reads the name of a package's group off its constant.
+// groupOf reads the name of a package's group from its constant.
 func groupOf(dir string) (group string, found bool, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, "register.go"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -115,7 +115,7 @@ func receiver(fn *ast.FuncDecl) (string, error) {
 	return "", errors.New("no receiver of the known form")
 }
 
-// returned returns the literals of a function's only statement.
+// returned returns the literals in a function's only statement.
 func returned(fn *ast.FuncDecl) []string {
 	var values []string
 	ast.Inspect(fn.Body, func(n ast.Node) bool {

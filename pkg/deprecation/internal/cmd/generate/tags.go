@@ -11,13 +11,12 @@ import (
 
 const tag = "+k8s:prerelease-lifecycle-gen:"
 
-// grace is how many minors a version is served at least before it is deprecated, and
-// again before it is removed, where its tags do not say: the rule of
-// prerelease-lifecycle-gen.
+// grace is how many minors a version is served at least before it is deprecated, and again before
+// it is removed, without tags that say so: the rule of prerelease-lifecycle-gen.
 const grace = 3
 
-// tags reads the comments from which the methods are generated, of a package for
-// which Kubernetes generated none.
+// tags reads the comments from which the methods are generated, for a package without generated
+// ones.
 func (p *pkg) tags(f *ast.File) error {
 	for _, decl := range f.Decls {
 		gen, ok := decl.(*ast.GenDecl)
@@ -25,7 +24,7 @@ func (p *pkg) tags(f *ast.File) error {
 			continue
 		}
 		kind := gen.Specs[0].(*ast.TypeSpec).Name.Name
-		// A tag may be apart from the type's documentation by an empty line.
+		// A blank line may separate a tag from the type's documentation.
 		for _, comments := range f.Comments {
 			if comments.End() < gen.Pos() && comments.Pos() > before(f, gen) {
 				if err := p.tagged(kind, comments); err != nil {
@@ -38,7 +37,7 @@ func (p *pkg) tags(f *ast.File) error {
 	return nil
 }
 
-// before returns where the declaration before another ends.
+// before returns the end of the previous declaration.
 func before(f *ast.File, decl ast.Decl) token.Pos {
 	end := f.Name.End()
 	for _, d := range f.Decls {
@@ -75,7 +74,7 @@ func (p *pkg) tagged(kind string, comments *ast.CommentGroup) error {
 	return nil
 }
 
-// derive completes what the tags of an alpha or beta leave open.
+// derive completes missing tags of an alpha or beta.
 func (p *pkg) derive(kind string) {
 	gvk := p.gv.WithKind(kind)
 	lc, ok := p.into[gvk]

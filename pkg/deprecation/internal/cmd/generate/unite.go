@@ -12,8 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 )
 
-// unite returns what the newest module that has a kind says of it, corrected by the
-// overlay.
+// unite returns each kind's lifecycle from the newest module that has it, corrected by the overlay.
 func unite(mods []module, overlay lifecycles) (lifecycles, error) {
 	mods = slices.SortedStableFunc(slices.Values(mods), func(a, b module) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), a.release.Compare(b.release))
@@ -40,8 +39,8 @@ func unite(mods []module, overlay lifecycles) (lifecycles, error) {
 	return all, all.check()
 }
 
-// gone notes what a server of a release cannot serve any more since it does not
-// know the type: alphas often go earlier than their tags said.
+// gone records that servers of a release cannot serve a type that its module lacks: alphas often go
+// earlier than their tags said.
 func gone(all, had, has lifecycles, release deprecation.Release) {
 	for gvk := range had {
 		if _, there := has[gvk]; there || !isPrerelease(gvk.Version) {
@@ -58,14 +57,14 @@ func gone(all, had, has lifecycles, release deprecation.Release) {
 	}
 }
 
-// isObject reports whether clients send objects of a kind: it is false for lists of
-// objects and for the parameters of a request.
+// isObject reports whether clients send objects of a kind: not lists of objects, nor parameters of
+// a request.
 func isObject(kind string) bool {
 	return !strings.HasSuffix(kind, "List") && !strings.HasSuffix(kind, "Options")
 }
 
-// check refuses entries that cannot be reported. They are slips of the types themselves,
-// to be corrected in the overlay.
+// check refuses entries that cannot be reported. They are errors in the types themselves, to be
+// corrected in the overlay.
 func (l lifecycles) check() error {
 	for _, gvk := range l.sorted() {
 		lc := l[gvk]
