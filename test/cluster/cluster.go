@@ -35,6 +35,10 @@ type Cluster struct {
 	client    *apiClient
 	egress    *egress
 
+	kubectlOnce sync.Once
+	kubectl     string   // what Binary returns for it
+	kubectls    *process // the server that carries it out
+
 	mu        sync.Mutex
 	processes []*process
 	names     int // kubeconfigs written so far
@@ -131,6 +135,10 @@ func (c *Cluster) Stop() {
 		wait.Go(p.kill)
 	}
 	wait.Wait()
+	if c.kubectls != nil {
+		c.kubectls.kill()
+		c.kubectls = nil
+	}
 	if c.egress != nil {
 		c.egress.close()
 		c.egress = nil
@@ -168,7 +176,17 @@ func (c *Cluster) Binary(name string) string {
 	if c.binaries == "" {
 		return name // the PATH's, for a cluster that is not ours
 	}
-	return filepath.Join(c.binaries, name)
+	path := filepath.Join(c.binaries, name)
+	if name != kubectlProgram || len(notIn(c.binaries, []string{kubectlClient, kubectlServer})) > 0 {
+		return path
+	}
+	c.kubectlOnce.Do(func() {
+		c.kubectl = path
+		if served, err := c.serveKubectl(path); err == nil {
+			c.kubectl = served
+		}
+	})
+	return c.kubectl
 }
 
 func (c *Cluster) add(p *process) {

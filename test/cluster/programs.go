@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"runtime"
 	"slices"
 )
 
@@ -11,14 +12,16 @@ const (
 	controllerManager = "kube-controller-manager"
 	scheduler         = "kube-scheduler"
 	kwok              = "kwok"
+	kubectlClient     = "kubectlclient"
+	kubectlServer     = "kubectlserver"
 )
 
 // packageOf is the package that a program of the control plane is built from, in the
 // tools module.
 func packageOf(program string) string {
 	switch program {
-	case etcd:
-		return "./etcd"
+	case etcd, kubectlClient, kubectlServer:
+		return "./" + program
 	case kwok:
 		return "sigs.k8s.io/kwok/cmd/kwok"
 	default:
@@ -32,6 +35,9 @@ func (o Options) Programs() []string {
 	needed := smallest()
 	if o.controllers() {
 		needed = append(needed, controllerManager, scheduler)
+		if runtime.GOOS == "linux" { // The server needs threads with working folders of their own.
+			needed = append(needed, kubectlClient, kubectlServer)
+		}
 	}
 	if o.Nodes > 0 {
 		needed = append(needed, kwok)

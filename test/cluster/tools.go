@@ -77,7 +77,7 @@ func isModule(dir string) bool {
 
 // of returns the module that has a program.
 func (t tools) of(program string) string {
-	if program == etcd || program == kwok {
+	if packageOf(program) == "./"+program || program == kwok {
 		return t.dir
 	}
 	return t.kubernetes
@@ -104,7 +104,10 @@ func (t tools) binaryDir() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	names := []string{"go.mod", "go.sum", filepath.Join("etcd", "main.go")}
+	names := []string{"go.mod", "go.sum"}
+	for _, program := range []string{etcd, kubectlClient, kubectlServer} {
+		names = append(names, filepath.Join(program, "main.go"))
+	}
 	if t.kubernetes != t.dir {
 		minor := filepath.Base(t.kubernetes)
 		names = append(names, filepath.Join(minor, "go.mod"), filepath.Join(minor, "go.sum"))
