@@ -60,18 +60,18 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `
 	for name, tt := range map[string]struct {
-		group string // of its own: a CRD that is gone may be served for a moment
-		set   string
-		args  []string
-		says  string
+		set  string
+		args []string
+		says string
 	}{
-		"the set's operator":      {"late", set + role, []string{"--server-timeout=2m"}, "waiting for Late to be served, which deployment.apps/operator -n "},
-		"something else installs": {"later", set, []string{"--await-kinds"}, "waiting for Late to be served"},
+		"the set's operator":      {set + role, []string{"--server-timeout=2m"}, "waiting for Late to be served, which deployment.apps/operator -n "},
+		"something else installs": {set, []string{"--await-kinds"}, "waiting for Late to be served"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			named := func(manifest string) string { return strings.ReplaceAll(manifest, "GROUP", tt.group) }
 			c := shared.Cluster(t)
 			ns := namespace(t, c)
+			// A group of its own: a CRD that is gone may be served for a moment.
+			named := func(manifest string) string { return strings.ReplaceAll(manifest, "GROUP", ns) }
 			r := start(t, c.KubeconfigPath, append([]string{"apply", "-n", ns, "-f", file(t, named(tt.set))}, tt.args...)...)
 			r.until(t, "the operator is there, and the run waits for its kind", func() bool {
 				return strings.Contains(r.stderr.String(), tt.says) && kubectl(t, c, "get", "deployment", "-n", ns, "-o", "name") != ""
@@ -163,7 +163,8 @@ spec:
 					circle.Full(t)
 				}
 				objects := like.objects
-				ns, group := namespace(t, c), fmt.Sprintf("yesterday%d-%d-%v.example.com", i, objects, like.large)
+				ns := namespace(t, c)
+				group := ns + ".example.com"
 				text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n  namespace: %s\n", ns)
 				if like.large {
 					text += strings.Repeat("# "+strings.Repeat("x", 1000)+"\n", 200)

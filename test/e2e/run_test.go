@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -204,9 +205,10 @@ func kubectl(t *testing.T, c *cluster.Cluster, args ...string) string {
 	return string(out)
 }
 
+// kubectlCommand is a call of kubectl, in a Cleanup, too.
 func kubectlCommand(t *testing.T, c *cluster.Cluster, args ...string) *exec.Cmd {
 	t.Helper()
-	return exec.CommandContext(t.Context(), c.Binary("kubectl"), append(args, "--kubeconfig", c.KubeconfigPath)...)
+	return exec.CommandContext(context.WithoutCancel(t.Context()), c.Binary("kubectl"), append(args, "--kubeconfig", c.KubeconfigPath)...)
 }
 
 // namespace makes a namespace for one test.
