@@ -114,6 +114,12 @@ func TestKind(t *testing.T) {
 				if len(f.seen) != 2 || len(says.retries) != 0 {
 					t.Errorf("asked %v, reported %v; want one question each to /api and /apis", f.seen, says.retries)
 				}
+				if !tt.absent {
+					return
+				}
+				if err := c.Unserved(t.Context(), tt.gvk); errors.As(err, new(*UntoldKindError)) != tt.dead {
+					t.Errorf("it is missing for good: %v", err)
+				}
 			})
 		})
 	}

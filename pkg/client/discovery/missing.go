@@ -90,6 +90,9 @@ func (s *served) elsewhere(gvk schema.GroupVersionKind) (schema.GroupVersion, er
 	if gvk.Group == "" && s.lists[gvk.GroupVersion()] == nil {
 		return schema.GroupVersion{}, &contradiction{"the core kinds are not listed"}
 	}
+	if errors.As(s.failed[gvk.GroupVersion()], new(discovery.StaleGroupVersionError)) {
+		return schema.GroupVersion{}, errDeadAPI // Such versions are not among the group's.
+	}
 	for _, group := range s.groups.Groups {
 		if group.Name != gvk.Group {
 			continue
@@ -99,8 +102,6 @@ func (s *served) elsewhere(gvk schema.GroupVersionKind) (schema.GroupVersion, er
 			switch err := s.failed[gv]; {
 			case apierrors.IsNotFound(err):
 				return schema.GroupVersion{}, &contradiction{fmt.Sprintf("%s is listed among the versions, but not found", gv)}
-			case errors.As(err, new(discovery.StaleGroupVersionError)):
-				return schema.GroupVersion{}, errDeadAPI
 			case err != nil:
 				return schema.GroupVersion{}, err
 			}
@@ -154,11 +155,12 @@ func (t catalogue) elsewhere(gvk schema.GroupVersionKind) []schema.GroupVersion 
 	return served
 }
 
-// Unserved returns why the server does not serve a kind: the release of Kubernetes that removed it,
-// and the versions that this server has. The error is a *NoKindError, an *UntoldKindError if the
-// server lists the group version but does not find it (as when another program answers for an
-// aggregated API), or the error of the request. It asks for everything that is served until the
-// answers agree, so call it only for a kind that is certainly missing.
+// Unserved says why the server does not serve a kind, as far as that can be known: in
+// which release of Kubernetes it was removed, and in which versions this server has it.
+// It returns a *NoKindError, or an *UntoldKindError if the server lists the group version
+// but does not find it, as when something else answers for the server behind an API, or lists it as
+// one whose server does not answer; or the error of asking for the kind. It asks for everything that the server serves, until its answers agree, so call it only for
+// a kind that is missing for good.
 func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	none := &NoKindError{GVK: gvk}
 	_, err := d.Kind(ctx, gvk)
@@ -173,7 +175,7 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	use := d.servedSuccessor(ctx, notice.Use)
 	if use.Empty() {
 		served, err := d.servedElsewhere(ctx, gvk)
-		if ctx.Err() == nil && errors.As(err, new(*contradiction)) {
+		if ctx.Err() == nil && (errors.As(err, new(*contradiction)) || errors.Is(err, errDeadAPI)) {
 			return &UntoldKindError{GVK: gvk, Err: err}
 		}
 		if err != nil {
