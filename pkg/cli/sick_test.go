@@ -82,9 +82,16 @@ func TestSickDiscovery(t *testing.T) {
 				continue // It asks until its own --timeout is over.
 			}
 			t.Run(part+"/"+args, func(t *testing.T) {
-				asked := newSick(t, test.sick)
-				code, out, stderr := call(t, append(strings.Split(args, " "), "-n", "default", "--server-timeout=300ms")...)
-				all := out + stderr
+				var asked func() map[string]int
+				var code int
+				var out, stderr, all string
+				for _, patience := range []string{"300ms", "3s"} { // A busy machine may not answer in the first.
+					asked = newSick(t, test.sick)
+					code, out, stderr = call(t, append(strings.Split(args, " "), "-n", "default", "--server-timeout="+patience)...)
+					if all = out + stderr; !strings.Contains(all, "no answer in time") {
+						break
+					}
+				}
 				if code != verb.ExitUnknown && strings.Contains(args, "set.yaml") {
 					t.Errorf("exit status %d, want %d", code, verb.ExitUnknown)
 				}
