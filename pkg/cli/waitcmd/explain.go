@@ -43,11 +43,17 @@ type Explanation struct {
 func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 	var others []schema.GroupKind
 	gk, err := askedKind(ctx, in.Connection, o.Kind, o.Rules)
+	if meta.IsNoMatchError(err) {
+		return err
+	}
 	if err != nil {
 		width, _ := verb.Terminal(in.Streams.ErrOut)
 		fmt.Fprintln(in.Streams.ErrOut, format.Fit("annotations of a CRD are ignored, because the server was not asked: ", err.Error(), width))
-		others = knownKinds(o.Kind, o.Rules)
-		gk, others = others[0], others[1:]
+		word, group, _ := strings.Cut(o.Kind, ".")
+		gk = schema.GroupKind{Group: group, Kind: word} // It may be a custom resource.
+		if others = knownKinds(o.Kind, o.Rules); len(others) > 0 {
+			gk, others = others[0], others[1:]
+		}
 	}
 	explainRule(in.Streams.Out, gk, o.Rules, err == nil)
 	if len(others) > 0 {
@@ -69,8 +75,8 @@ func askedKind(ctx context.Context, c *connection.Connection, named string, rule
 		return schema.GroupKind{}, err
 	}
 	kind, err := client.Resource(ctx, named)
-	if meta.IsNoMatchError(err) {
-		return knownKind(named, rules), nil
+	if known := knownKinds(named, rules); meta.IsNoMatchError(err) && len(known) > 0 {
+		return known[0], nil
 	}
 	if err != nil {
 		return schema.GroupKind{}, err
@@ -85,14 +91,9 @@ func askedKind(ctx context.Context, c *connection.Connection, named string, rule
 	return kind.GVK.GroupKind(), err
 }
 
-// knownKind returns the named kind without a server: Canary, canaries or canaries.flagger.app. It
-// accepts unknown names.
-func knownKind(named string, rules *condition.Set) schema.GroupKind {
-	return knownKinds(named, rules)[0]
-}
-
-// knownKinds returns the possible kinds, Kubernetes' own first, then those of the user's rules,
-// because several groups may have a kind of that name.
+// knownKinds are the kinds that a name may mean without a server: Canary, canaries or
+// canaries.flagger.app. Kubernetes' own come first, then those of the user's rules: several groups
+// may have a kind of the same name.
 func knownKinds(named string, set *condition.Set) []schema.GroupKind {
 	word, group, grouped := strings.Cut(named, ".")
 	if long, ok := shortNames()[word]; ok && !grouped {
@@ -107,9 +108,6 @@ func knownKinds(named string, set *condition.Set) []schema.GroupKind {
 				found = append(found, gk)
 			}
 		}
-	}
-	if len(found) == 0 {
-		return []schema.GroupKind{{Group: group, Kind: word}}
 	}
 	return text.Distinct(found)
 }
