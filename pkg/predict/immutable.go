@@ -136,6 +136,9 @@ func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live a
 		path = key
 	}
 	stated, is := path.Get(in.Body.Object)
+	if one, isList := strings.CutSuffix(strings.TrimSuffix(field, "[0]"), "s"); !is && isList {
+		return valuesAt(in, one) // The server names clusterIPs, and the manifest has a clusterIP.
+	}
 	live, was := path.Get(in.Live.Object)
 	return path, stated, live, is && was
 }
