@@ -109,7 +109,7 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 		Yielded: t.Yielded, Left: t.Left, Object: e.shown(answer),
 	}
 	if t.anew != nil {
-		out.Action, out.Reason = event.Recreated, t.anew.Reason
+		out.Action, out.Reason, out.Removed = event.Recreated, t.anew.Reason, redact.Changes(t.Item.Ref, t.anew.Lost)
 	}
 	if t.Live != nil {
 		if err := e.compare(t, answer, &out); err != nil {

@@ -189,7 +189,7 @@ func (e *Engine) try(ctx context.Context, t *target) {
 	}
 	switch {
 	case t.anew != nil:
-		out.Action, out.Reason = event.Recreated, t.anew.Reason
+		out.Action, out.Reason, out.Removed = event.Recreated, t.anew.Reason, redact.Changes(t.Item.Ref, t.anew.Lost)
 		e.finish(out)
 	case t.contested(): // only since we looked at the phase
 		e.conflict(t)

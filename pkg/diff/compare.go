@@ -147,5 +147,11 @@ func (e *Engine) recreation(ctx context.Context, p *predict.Prediction, anew *pr
 		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Recreate, Reason: "deleted and created anew: " + anew.Reason,
 		Changes: view.Changes(), Before: view.Before, After: view.After,
 	}
+	for _, lost := range anew.Lost {
+		if !slices.ContainsFunc(out.Changes, func(c managedfields.Change) bool { return lost.Path.HasPrefix(c.Path) }) {
+			out.Changes = append(out.Changes, lost)
+		}
+	}
+	slices.SortStableFunc(out.Changes, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
 	e.compared(out)
 }

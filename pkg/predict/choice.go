@@ -188,7 +188,7 @@ func (c Choice) Names(ref object.Ref, as object.Kind) bool {
 // ParseObject parses KIND[/[NAMESPACE/]NAME]. Without a name, it means all objects of the kind.
 func ParseObject(text string) (Choice, error) {
 	parts := strings.Split(text, "/")
-	if len(parts) > 3 || slices.Contains(parts, "") || strings.ContainsAny(text, " :=,") {
+	if len(parts) > 3 || slices.Contains(parts, "") || strings.ContainsAny(text, " :=,") || text == "all" {
 		return Choice{}, fmt.Errorf("%q: not KIND[/NAME], such as job/migrate", text)
 	}
 	c := Choice{Kind: strings.ToLower(parts[0])}

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
@@ -25,6 +27,8 @@ type Recreation struct {
 	Reason string
 	// Answer is the server's answer to the manifest as a new object.
 	Answer *unstructured.Unstructured
+	// Lost is what others own of the object, and the new one will not have.
+	Lost []managedfields.Change
 }
 
 // Recreation returns how to recreate an object after a refusal. It is nil if the user does not want
@@ -46,7 +50,34 @@ func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction
 		return nil
 	}
 	answer.SetName(in.Item.Name)
-	return &Recreation{UID: in.Live.GetUID(), Reason: cannotChange(fields, in.Item.GVK.Kind), Answer: answer}
+	return &Recreation{
+		UID: in.Live.GetUID(), Reason: cannotChange(fields, in.Item.GVK.Kind), Answer: answer, Lost: p.lost(in.Live, answer),
+	}
+}
+
+// lost returns what others own of an object, except its status, and another does not have.
+func (p Predictor) lost(live, anew *unstructured.Unstructured) []managedfields.Change {
+	entries, err := managedfields.Entries(live)
+	if err != nil {
+		return nil // Nothing can be said of who holds what.
+	}
+	others := slices.DeleteFunc(managedfields.Others(entries, p.Manager), func(e managedfields.Entry) bool { return e.Subresource != "" })
+	gone := fieldpath.NewSet()
+	for _, e := range others {
+		fieldpath.Each(e.Fields, func(path fieldpath.Path) {
+			if _, stays := path.Get(anew.Object); !stays {
+				fieldpath.Insert(gone, path.Clone())
+			}
+		})
+	}
+	var lost []managedfields.Change
+	fieldpath.Each(gone.Leaves(), func(path fieldpath.Path) {
+		c := managedfields.Change{Path: path.Clone(), Kind: managedfields.Removed, Owners: managedfields.HoldersOf(others, path)}
+		c.From, _ = path.Get(live.Object)
+		lost = append(lost, c)
+	})
+	slices.SortFunc(lost, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
+	return lost
 }
 
 // recreates reports whether the user wants the item recreated if need be.

@@ -36,7 +36,16 @@ func details(b output.Base, a event.Applied, room int) []string {
 	if !b.Verbose {
 		removed = withoutLastApplied(removed, a.Adopted)
 	}
-	all = append(all, paths("removed", removed, most, room, was)...)
+	all = append(all, paths("removed", removed, most, room, func(c managedfields.Change, room int) []string {
+		note, end := was(c, room), ","
+		if len(c.Owners) == 0 {
+			return note
+		}
+		if len(note) == 0 {
+			end = ""
+		}
+		return append(withCommas("owned by ", format.Owners(c.Owners, b.Now()), end), note...)
+	})...)
 	all = append(all, paths("kept", a.Released, most, room, func(c managedfields.Change, _ int) []string {
 		if len(c.Owners) == 0 {
 			return []string{"by no one: it is yielded"}

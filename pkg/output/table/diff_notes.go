@@ -20,9 +20,10 @@ func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) 
 	if !b.Verbose {
 		changes = withoutLastApplied(changes, c.Adopted)
 	}
+	anew := c.Action == event.Recreate
 	for _, change := range changes {
-		if change.Kind == managedfields.Removed && len(change.Owners) == 0 && !change.Atomic {
-			// The diff shows it; only a few get a note as well.
+		if change.Kind == managedfields.Removed && (anew || len(change.Owners) == 0 && !change.Atomic) {
+			// The diff shows it, or many are alike; only a few deserve a note as well.
 			if removed++; removed > manyPaths && !all {
 				continue
 			}
@@ -30,7 +31,7 @@ func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) 
 		if change.Kind == managedfields.Contested {
 			contested++
 		}
-		if note := diffNote(change, b.Now()); note != "" {
+		if note := diffNote(change, anew, b.Now()); note != "" {
 			notes = append(notes, note)
 		}
 	}
@@ -48,8 +49,9 @@ func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) 
 	return notes, contested
 }
 
-// diffNote names the owner of a path if that matters.
-func diffNote(c managedfields.Change, now time.Time) string {
+// diffNote names the owner of a path if that matters. An object that is created anew loses what is
+// owned by others alone.
+func diffNote(c managedfields.Change, anew bool, now time.Time) string {
 	word, whose := string(c.Kind), ""
 	switch c.Kind {
 	case managedfields.Contested:
@@ -57,7 +59,9 @@ func diffNote(c managedfields.Change, now time.Time) string {
 	case managedfields.Released:
 		whose = "stays, kept by "
 	case managedfields.Removed:
-		whose = "also owned by "
+		if whose = "also owned by "; anew {
+			whose = "owned by "
+		}
 	case managedfields.TakenOver:
 		whose = "from "
 	case managedfields.Added, managedfields.Changed:
