@@ -3,13 +3,16 @@ package predict
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Standing are choices that hold for many runs, such as those of a file. They are weaker than flags
@@ -107,7 +110,45 @@ func (p Predictor) reportMatched(item plan.Item, held holdings) {
 	}
 }
 
-// namesManager reports whether the choice depends on the owners.
+// flagsWithManager returns the choices of this run that depend on who is an owner.
+func (p Predictor) flagsWithManager() []said {
+	var all []said
+	for flag, choices := range map[string][]Choice{"--take": p.Take, "--yield": p.Yield} {
+		for _, c := range choices {
+			if c.namesManager() {
+				all = append(all, said{c, flag})
+			}
+		}
+	}
+	for _, manager := range p.AdoptFrom.Always {
+		if !slices.Contains(p.AdoptFrom.Once, manager) {
+			all = append(all, said{Choice{Manager: manager}, byAdoption})
+		}
+	}
+	slices.SortFunc(all, func(a, b said) int { return strings.Compare(a.text(), b.text()) })
+	return all
+}
+
+// byAdoption is the flag that names managers and nothing else.
+const byAdoption = "--adopt-from"
+
+// NamesManagers reports whether a flag of this run names a manager, so that a slip in its name can be
+// told.
+func (p Predictor) NamesManagers() bool { return len(p.flagsWithManager()) > 0 }
+
+// reportManagers tells which flags name a manager that the live object has.
+func (p Predictor) reportManagers(item plan.Item, live *unstructured.Unstructured) {
+	if p.OnDecision == nil || live == nil {
+		return
+	}
+	for _, s := range p.flagsWithManager() {
+		if slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return text.Glob(s.Manager, e.Manager) }) {
+			p.OnDecision(Decision{Ref: item.Ref, Outcome: Matched, Choice: s.text(), Said: s.text()})
+		}
+	}
+}
+
+// namesManager reports whether the choice depends on who is an owner.
 func (c Choice) namesManager() bool { return c.Manager != "" && c.Manager != AnyManager }
 
 // Extent is how much of a set a run has read. Only the objects show what a manager holds.
@@ -119,10 +160,11 @@ const (
 	OfObjects
 )
 
-// Idle returns the standing choices without effect in a run: they match no object, no path that
-// objects state, or a manager that holds none of it. Of the objects beside the items only names are
-// known, so a choice that names one of them is not idle. matched reports whether a choice at that
-// place was reported as matched or decided.
+// Idle returns the standing choices that speak of nothing in a run: of no object, of no path that
+// those state, or of a manager that holds none of what they state; and the flags that name a manager
+// which none of the objects has. Only the names of what is beside
+// the items are known: a choice that names such an object is not idle. matched reports whether a
+// choice that is written there was told of as one that matched or decided.
 func (p Predictor) Idle(items, beside []plan.Item, read Extent, matched func(from string) bool) []Miss {
 	var idle []Miss
 	group := func(verb string, choices []Choice) {
@@ -140,6 +182,11 @@ func (p Predictor) Idle(items, beside []plan.Item, read Extent, matched func(fro
 	}
 	group("yield", p.Standing.Yield)
 	group("take", p.Standing.Take)
+	for _, s := range p.flagsWithManager() {
+		if read == OfObjects && !matched(s.text()) {
+			idle = append(idle, Miss{Text: s.text() + " has no effect: no object has fields of " + s.Manager})
+		}
+	}
 	return idle
 }
 

@@ -25,6 +25,7 @@ import (
 // Evaluate predicts an apply of the item from the live object alone. nil means that there is none.
 func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
 	out := Prediction{Item: item, Live: live}
+	p.reportManagers(item, live)
 	var err error
 	if live != nil {
 		if out.Adoption, err = adopt.Plan(live, p.Manager, p.AdoptFrom); err != nil {
@@ -198,6 +199,11 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 	contested, err := p.contested(ctx, server, in)
 	if err != nil {
 		return err
+	}
+	for i := range contested { // A null stands for the server's default.
+		if c := &contested[i]; c.Yours == nil {
+			c.Yours, _ = c.Path.Get(in.Answer.Object)
+		}
 	}
 	p.sort(in, contested)
 	if in.Adopts() {

@@ -53,6 +53,8 @@ func (s said) text() string {
 		return "annotation " + s.by + ": " + s.String()
 	case s.From != "":
 		return s.String()
+	case s.by == byAdoption:
+		return s.by + "=" + s.Manager
 	}
 	return s.by + "=" + s.String()
 }

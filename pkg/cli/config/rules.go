@@ -40,11 +40,11 @@ type decided struct {
 	path, choice, said string
 }
 
-// Ruled gives a predictor the rules of the file. It records decisions only if there are rules or
-// the decisions are to be explained.
+// Ruled gives a predictor the rules of the file. Decisions are recorded only if there are any rules, if
+// they are to be explained, or if a flag names a manager, whose name may be mistyped.
 func Ruled(s *Settings, explain bool, predictor *predict.Predictor) *Rules {
 	predictor.Standing = s.Rules
-	if len(s.Rules.Take)+len(s.Rules.Yield) == 0 && !explain {
+	if len(s.Rules.Take)+len(s.Rules.Yield) == 0 && !explain && !predictor.NamesManagers() {
 		return nil
 	}
 	r := &Rules{explain: explain, matched: map[string]bool{}, decisions: map[decided]predict.Decision{}}
