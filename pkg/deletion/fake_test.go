@@ -31,6 +31,8 @@ type fake struct {
 	unreadable error
 	// refuse answers deletions and finalizers; nil and nil lets them through.
 	refuse func(verb, name string) error
+	// latency is how much later than its events the answer to the removal of a finalizer comes.
+	latency time.Duration
 	// explains names what is behind a refusal; nil does not.
 	explains func(error) error
 }
@@ -241,6 +243,7 @@ func (f *fake) RemoveFinalizer(_ context.Context, _ object.Kind, live *unstructu
 	} else {
 		f.put(u)
 	}
+	time.Sleep(f.latency)
 	return u, nil
 }
 

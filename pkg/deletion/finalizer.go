@@ -131,10 +131,10 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 func (e *Engine) released(t *target, left *unstructured.Unstructured) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if t.done {
+	e.Emit(event.Going{Ref: t.Ref, Text: "finalizer " + e.Finalizer + " was removed"})
+	if t.done { // The object may be seen to go before the answer comes.
 		return
 	}
-	e.Emit(event.Going{Ref: t.Ref, Text: "finalizer " + e.Finalizer + " was removed"})
 	t.goes()
 	t.explanation = explanation{} // It was about an object with the finalizer.
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -316,6 +317,25 @@ func TestRemoveFinalizer(t *testing.T) {
 					same(t, []string{"x/two"}, u.GetFinalizers())
 				}
 			})
+		})
+	}
+}
+
+// A removed finalizer is reported, also if the object is seen to go before the answer comes.
+func TestRemovedFinalizerIsReported(t *testing.T) {
+	for _, latency := range []time.Duration{0, time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(terminating(config("a", "x/one")))
+			f.latency = latency
+			e := &Engine{Wait: true, Finalizer: "x/one", Confirm: func(context.Context, string, []object.Ref) error { return nil }}
+			r := start(t.Context(), e, f, named(configMaps, "a"))
+			same(t, []string{"a deleted"}, r.results())
+			if !slices.ContainsFunc(r.events, func(e event.Event) bool {
+				g, ok := e.(event.Going)
+				return ok && g.Text == "finalizer x/one was removed"
+			}) {
+				t.Errorf("after %s, it is not reported: %v", latency, r.events)
+			}
 		})
 	}
 }
