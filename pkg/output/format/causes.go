@@ -35,7 +35,8 @@ func Causes(causes []event.Cause) []string {
 			text = append(text, indented("  ", evidence)...)
 		}
 		text = append(text, indented("  log      ", strings.Join(c.Log, "\n"))...)
-		if c.BlockedBy != (object.Ref{}) {
+		// What does not exist holds nothing, and the message names it.
+		if c.BlockedBy != (object.Ref{}) && !strings.HasSuffix(c.Code, "Missing") && c.Code != "NoMetrics" {
 			text = append(text, "  held by  "+Name(c.BlockedBy))
 		}
 		text = append(text, indented("  next     ", c.Next)...)

@@ -4,8 +4,21 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
+
+// Only what exists holds something.
+func TestHeldBy(t *testing.T) {
+	by := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Namespace: "prod", Name: "key"}
+	for code, want := range map[string]bool{"Unschedulable": true, "SecretMissing": false, "NoMetrics": false} {
+		if got := slices.Contains(Causes([]event.Cause{{Code: code, BlockedBy: by}}), "  held by  secret/key -n prod"); got != want {
+			t.Errorf("%s: %v", code, got)
+		}
+	}
+}
 
 // A recognized cause is printed once, without the condition or event that it was concluded from, and
 // without the number of objects in a namespace where it names the one that holds it. Without one, the server's own words stay.
