@@ -1,6 +1,7 @@
 package printer_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -89,6 +90,22 @@ func TestValuesAreNotCutWhereTheyFit(t *testing.T) {
 	}
 	if tried == 0 {
 		t.Error("nothing was tried")
+	}
+}
+
+// The notes of a diff fit the terminal, as those of an apply do, and each of their lines is a comment.
+func TestNotesOfADiffFit(t *testing.T) {
+	contested := []managedfields.Change{{Path: path(t, image), Kind: managedfields.Contested, Owners: []managedfields.Owner{editor(), flux()}}}
+	events := []event.Event{event.Compared{
+		Ref: web(), Action: event.Update, Changes: contested, Err: errors.New(strings.Repeat("the server would refuse it ", 9)),
+	}}
+	for width := 40; width <= 200; width += 7 {
+		got := run(t, printer.ForDiff, output.Options{Width: columns(width)}, events).out
+		for i, line := range strings.Split(strings.TrimSpace(got), "\n") {
+			if i > 0 && !strings.HasPrefix(line, "# ") || columnsOf(line) > width && !strings.Contains(line, image) {
+				t.Fatalf("at %d columns:\n%s", width, got)
+			}
+		}
 	}
 }
 

@@ -163,7 +163,12 @@ func (t *diffTable) head(c event.Compared) string {
 	notes, contested := diffNotes(t.Base, c)
 	t.contested += contested
 	for _, note := range notes {
-		b.WriteString(paint.Change.Sprint("# "+note) + "\n")
+		for i, line := range format.Wrap([]string{note}, format.Within(t.Width, "#   ")) {
+			if i > 0 {
+				line = "  " + line
+			}
+			b.WriteString(paint.Change.Sprint("# "+line) + "\n")
+		}
 	}
 	return b.String()
 }
