@@ -146,6 +146,14 @@ func TestUsageErrors(t *testing.T) {
 			"error: unknown command \"rollback\" for \"kubectl k8sconnect\"\n" +
 				"  hint: kubectl k8sconnect sets rollback NAME applies an earlier run of a set again; apply --atomic takes back a run that fails\n",
 		},
+		"a subcommand that does not exist": {
+			[]string{"sets", "history", "shop"},
+			"error: sets has no subcommand \"history\"\n  hint: kubectl k8sconnect sets shop shows the members of the set, and its runs\n",
+		},
+		"a subcommand that is mistyped": {
+			[]string{"sets", "rolback", "shop"},
+			"error: sets has no subcommand \"rolback\"\n  hint: did you mean sets rollback?\n",
+		},
 		"a dry run of a verb that changes nothing": {
 			[]string{"diff", "-f", "x.yaml", "--dry-run"},
 			"error: unknown flag: --dry-run\n  hint: diff, owners, stuck and wait change nothing; kubectl k8sconnect diff shows what apply would change\n",

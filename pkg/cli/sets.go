@@ -18,11 +18,13 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 type setsFlags struct {
@@ -36,6 +38,20 @@ type setsOptions struct {
 	everywhere bool
 	run        string
 	out        *printer.Printer
+}
+
+// oneSet refuses a second argument: the first is then meant for a subcommand.
+func oneSet(cmd *cobra.Command, args []string) error {
+	if len(args) < 2 {
+		return nil
+	}
+	advice := command.Kubectl("k8sconnect", "sets", text.ShellQuote(args[1])) + " shows the members of the set, and its runs"
+	for _, sub := range cmd.Commands() {
+		if text.Similar(args[0], sub.Name()) {
+			advice = "did you mean sets " + sub.Name() + "?"
+		}
+	}
+	return &object.HintedError{Err: fmt.Errorf("sets has no subcommand %q", args[0]), Advice: advice}
 }
 
 func newSets(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
@@ -53,7 +69,7 @@ Exit status: 0 listed, 2 could not tell.`,
 
   # Its members, which of them are not ready, and its runs
   kubectl k8sconnect sets shop -n shop`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              oneSet,
 		ValidArgsFunction: completion.Sets(c),
 		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}

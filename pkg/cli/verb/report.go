@@ -87,11 +87,11 @@ func Status(streams genericiooptions.IOStreams, say func(string) string, err err
 	}
 }
 
-// TellRun prints the id of a run that ended with an error, by which the audit log identifies it,
-// unless the printer did.
+// TellRun prints the id of a run that ended with an error, unless its printer did: the
+// server's audit log identifies the run by it. A run that has yet to be confirmed changed nothing.
 func TellRun(c *connection.Connection, w io.Writer, err error) {
 	reported := errors.Is(err, ErrNo) || errors.Is(err, ErrUnknown)
-	if c.Run == "" || c.RunTold || err == nil || reported && !errors.As(err, new(*warningsError)) {
+	if c.Run == "" || c.RunTold || err == nil || isRefused(err) || reported && !errors.As(err, new(*warningsError)) {
 		return
 	}
 	fmt.Fprintf(w, "run: %s\n", c.Run)
