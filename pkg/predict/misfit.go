@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -22,10 +24,16 @@ type MisfitError struct {
 	Text string
 	// Advice is what to write instead; empty if unknown.
 	Advice string
+	// At is where the first of the fields is written; the object's place where that is not known.
+	At object.Source
 }
 
 func (e *MisfitError) Error() string { return e.Text }
 
+// Written says where.
+func (e *MisfitError) Written() object.Source { return e.At }
+
+// Unwrap returns the server's error.
 func (e *MisfitError) Unwrap() error { return e.Err }
 
 // Hint returns the advice.
@@ -47,19 +55,21 @@ func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	unknown := regexp.MustCompile(`(\.[^\s]+): field not declared in schema`)
 	text := status.Status().Message
 	var advice []string
-	add := func(words string) {
+	first := ""
+	add := func(path, words string) {
+		first = cmp.Or(first, path)
 		if words != "" && !slices.Contains(advice, words) {
 			advice = append(advice, words)
 		}
 	}
 	for _, match := range matches(mistyped, text) {
-		add(p.quoteIt(in, match[1], match[2]))
+		add(match[1], p.quoteIt(in, match[1], match[2]))
 	}
 	for _, match := range matches(twice, text) {
-		add(p.bothLines(in, match[1], match[2]))
+		add(match[1], p.bothLines(in, match[1], match[2]))
 	}
 	for _, match := range matches(unknown, text) {
-		add(p.nearField(in, match[1]))
+		add(match[1], p.nearField(in, match[1]))
 	}
 	plain := mistyped.ReplaceAllStringFunc(text, func(fault string) string {
 		match := mistyped.FindStringSubmatch(fault)
@@ -69,7 +79,17 @@ func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	if plain == text && len(advice) == 0 {
 		return nil
 	}
-	return &MisfitError{Err: err, Text: plain, Advice: strings.Join(advice, "; ")}
+	return &MisfitError{Err: err, Text: plain, Advice: strings.Join(advice, "; "), At: p.written(in, first)}
+}
+
+// written is where the field at a path is written.
+func (p Predictor) written(in *Prediction, path string) object.Source {
+	steps, _ := find(in.Item.Object.Object, path)
+	if p.Locate == nil || len(steps) == 0 {
+		return in.Item.Source
+	}
+	at, _ := p.Locate(in.Item.Source, steps)
+	return at
 }
 
 // matches returns the matches of a pattern sorted by path: the server walks a map, and reports its
@@ -84,6 +104,7 @@ func matches(pattern *regexp.Regexp, text string) [][]string {
 // field, or one with a default, may be null (structural schemas).
 func (p Predictor) nulls(in *Prediction, err error) *MisfitError {
 	var advice []string
+	var first object.Source
 	for _, cause := range Causes(err) {
 		steps, value, found := findBelow(in.Item.Object.Object, "."+cause.Field)
 		if !found || value != nil {
@@ -93,12 +114,15 @@ func (p Predictor) nulls(in *Prediction, err error) *MisfitError {
 		if p.Locate != nil {
 			at, _ = p.Locate(at, steps)
 		}
+		if len(advice) == 0 {
+			first = at
+		}
 		advice = append(advice, fmt.Sprintf("nothing stands after %v: (%s)", steps[len(steps)-1], at))
 	}
 	if len(advice) == 0 {
 		return nil
 	}
-	return &MisfitError{Err: err, Text: err.Error(), Advice: strings.Join(advice, ", ") + "; leave the key out, or write {} (for a list: [])"}
+	return &MisfitError{Err: err, Text: err.Error(), Advice: strings.Join(advice, ", ") + "; leave the key out, or write {} (for a list: [])", At: first}
 }
 
 // bothLines returns the lines of the two list items with one key.

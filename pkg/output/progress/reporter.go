@@ -108,7 +108,7 @@ func (c *Reporter) Handle(e event.Event) {
 		c.annotateApplied(e)
 	case event.Compared:
 		c.result(e.Action, e.Err)
-		c.annotate(e.Source, e.Ref, e.Err)
+		c.annotateCompared(e)
 	case event.Deleted:
 		c.result(e.Action, e.Err)
 		c.annotate(e.Source, e.Ref, e.Err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -209,16 +210,39 @@ func (c *Reporter) annotateApplied(e event.Applied) {
 		for i, conflict := range e.Conflicts {
 			paths[i] = conflict.Path.String()
 		}
-		c.annotate(e.Source, e.Ref, fmt.Errorf("conflict: others own %s", text.List(paths, few)))
+		c.annotateConflict(e.Source, e.Ref, paths)
 	case e.Action != event.Skipped:
 		c.annotate(e.Source, e.Ref, e.Err)
 	}
 }
 
-// annotate shows an error at its object's place in a CI job.
+// annotateCompared is the same for a diff.
+func (c *Reporter) annotateCompared(e event.Compared) {
+	var paths []string
+	for _, change := range e.Changes {
+		if change.Kind == managedfields.Contested {
+			paths = append(paths, change.Path.String())
+		}
+	}
+	if len(paths) > 0 {
+		c.annotateConflict(e.Source, e.Ref, paths)
+		return
+	}
+	c.annotate(e.Source, e.Ref, e.Err)
+}
+
+func (c *Reporter) annotateConflict(at object.Source, of object.Ref, paths []string) {
+	c.annotate(at, of, fmt.Errorf("conflict: others own %s", text.List(paths, few)))
+}
+
+// annotate lets a CI job show an error where its object is written, or the field where that is known.
 func (c *Reporter) annotate(at object.Source, of object.Ref, err error) {
 	if c.place == nil || err == nil {
 		return
+	}
+	var field interface{ Written() object.Source }
+	if errors.As(err, &field) && field.Written().Line > 0 {
+		at = field.Written()
 	}
 	if line := c.place(at, format.Name(of)+": "+strings.Join(format.Lines(err.Error()), "\n")); line != "" {
 		c.note(line + "\n")
