@@ -27,6 +27,7 @@ func callsOf(t *testing.T) map[string][]string {
 		"delete":     {"delete", "-f", "map.yaml"},
 		"wait":       {"wait", "cm/app", "--for=create"},
 		"stuck":      {"stuck", "-A"},
+		"deprecated": {"deprecated", "-A"},
 		"owners":     {"owners", "cm/app"},
 		"give":       {"give", "cm/app", ".data.a", "--to=flux"},
 		"sets":       {"sets"},

@@ -20,6 +20,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/deletecmd"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/deprecatedcmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/stuckcmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
@@ -110,6 +111,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 		newGive(c, streams),
 		newConfig(c, streams),
 		deletecmd.New(c, streams),
+		deprecatedcmd.New(c, streams),
 		newSets(c, streams),
 		stuckcmd.New(c, streams),
 		waitcmd.New(c, streams),

@@ -244,6 +244,8 @@ type FieldsPage []ObjectFields
 type ObjectFields struct {
 	Ref    object.Ref
 	Fields []metav1.ManagedFieldsEntry
+	// LastApplied is the annotation in which kubectl apply keeps what it wrote.
+	LastApplied string
 }
 
 // Fields lists the selected objects of a kind without retries and passes their managed fields to
@@ -286,6 +288,9 @@ func fieldsOf(text []byte, kind object.Kind, namespace string) (ObjectFields, er
 			Name          string                      `json:"name"`
 			Namespace     string                      `json:"namespace"`
 			ManagedFields []metav1.ManagedFieldsEntry `json:"managedFields"`
+			Annotations   struct {
+				LastApplied string `json:"kubectl.kubernetes.io/last-applied-configuration"`
+			} `json:"annotations"`
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(text, &item); err != nil {
@@ -293,7 +298,7 @@ func fieldsOf(text []byte, kind object.Kind, namespace string) (ObjectFields, er
 	}
 	out := ObjectFields{
 		Ref:    object.Ref{GVK: kind.GVK, Namespace: item.Metadata.Namespace, Name: item.Metadata.Name},
-		Fields: item.Metadata.ManagedFields,
+		Fields: item.Metadata.ManagedFields, LastApplied: item.Metadata.Annotations.LastApplied,
 	}
 	switch {
 	case out.Ref.Name == "":

@@ -22,6 +22,8 @@ type Definition struct {
 type DefinedVersion struct {
 	Name               string
 	Served, Deprecated bool
+	// Storage: objects are written in it. Stored: some may still be stored in it.
+	Storage, Stored bool
 	// Warning is the author's text for users of the version; it may be empty.
 	Warning string
 }
@@ -33,6 +35,7 @@ func ParseDefinition(crd *unstructured.Unstructured) Definition {
 	d.Kind.Group, _, _ = unstructured.NestedString(crd.Object, "spec", "group")
 	d.Kind.Kind, _, _ = unstructured.NestedString(crd.Object, "status", "acceptedNames", "kind")
 	versions, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions")
+	stored, _, _ := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
 	list, _ := versions.([]any)
 	for _, item := range list {
 		m, _ := item.(map[string]any)
@@ -40,6 +43,8 @@ func ParseDefinition(crd *unstructured.Unstructured) Definition {
 		v.Name, _ = m["name"].(string)
 		v.Served, _ = m["served"].(bool)
 		v.Deprecated, _ = m["deprecated"].(bool)
+		v.Storage, _ = m["storage"].(bool)
+		v.Stored = slices.Contains(stored, v.Name)
 		v.Warning, _ = m["deprecationWarning"].(string)
 		d.Versions = append(d.Versions, v)
 	}

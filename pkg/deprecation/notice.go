@@ -140,8 +140,10 @@ type FieldNotice struct {
 	// ServerWarns reports whether the API server warns of it too, by its path and without the
 	// object's name.
 	ServerWarns bool
-	// spot is Path without numbers, and Value: another position in a list is not new.
-	spot string
+	// spot is Path without numbers, and Value: the position in a list does not make
+	// it new.
+	spot  string
+	steps []any
 }
 
 // String returns one line without control characters, of at most [MaxText] bytes. A

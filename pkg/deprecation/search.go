@@ -144,11 +144,22 @@ func (s *search) add(at []step, r rule) {
 	if s.server.reached(r.gone) {
 		n.Gone = r.gone
 	}
-	n.spot = place(at, false) + ": " + r.value
+	n.spot, n.steps = place(at, false)+": "+r.value, stepsOf(at)
 	s.found = append(s.found, n)
 }
 
-// place formats a path, with or without the numbers of items.
+// stepsOf returns a path as keys and positions.
+func stepsOf(at []step) []any {
+	steps := make([]any, len(at))
+	for i, s := range at {
+		if steps[i] = s.field; s.field == "" {
+			steps[i] = s.index
+		}
+	}
+	return steps
+}
+
+// place writes a path, with or without the numbers of items.
 func place(at []step, numbered bool) string {
 	var b []byte
 	for _, s := range at {

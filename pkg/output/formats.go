@@ -21,7 +21,9 @@ const (
 	// Wide is a table of sets with more columns.
 	Wide  = "wide"
 	JUnit = "junit"
-	// HTML is an HTML page of a survey.
+	// Markdown is a table for a review or the summary of a job, of deprecated.
+	Markdown = "markdown"
+	// HTML is one file for a browser, of a survey.
 	HTML = "html"
 )
 

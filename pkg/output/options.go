@@ -33,10 +33,11 @@ type Options struct {
 	Run string
 	// OnRun is called when the run's id was printed; it may be nil.
 	OnRun func()
-	// Annotate makes a line by which the runner of a CI job shows an error at the object's place in
-	// a file; empty if there is no such place. It may be nil.
-	Annotate func(at object.Source, message string) string
-	// DryRun: nothing is stored.
+	// Annotate makes a line for the runner of a CI job by which it shows an error or a warning, which
+	// level says, in the file where the object is written; empty if there is no such place. It may
+	// be nil.
+	Annotate func(level string, at object.Source, message string) string
+	// DryRun: nothing is persisted.
 	DryRun bool
 	// Unasked: a dry run without the server.
 	Unasked bool

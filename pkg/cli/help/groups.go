@@ -54,7 +54,7 @@ func groups() []group {
 	return []group{
 		{
 			"Input",
-			[]string{"filename", "kustomize", "selector", "all-namespaces", "helm-release", "inventory-of"},
+			[]string{"filename", "kustomize", "selector", "all-namespaces", "helm-release", "helm-releases", "inventory-of", "deprecated release"},
 			[]string{"recursive", "all", "field-selector", "skip-non-objects", "skip-invalid", "duplicates", "helm-hooks", "config", "local"},
 		},
 		{
@@ -93,7 +93,7 @@ func flagTexts(w io.Writer, cmd *cobra.Command, columns int) {
 	var order, kubectls []string
 	see := func(f *pflag.Flag) {
 		name := f.Name
-		if special := cmd.Name() + " " + name; slices.ContainsFunc(groups(), func(g group) bool { return slices.Contains(g.rest, special) }) {
+		if special := cmd.Name() + " " + name; slices.ContainsFunc(groups(), func(g group) bool { return slices.Contains(slices.Concat(g.first, g.rest), special) }) {
 			name = special
 		}
 		flags[name], order = f, append(order, name)

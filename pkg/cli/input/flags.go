@@ -62,6 +62,20 @@ type Options struct {
 
 // Add adds the flags to a command's.
 func (f *Flags) Add(cmd *cobra.Command) {
+	f.AddFiles(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.skipInvalid, "skip-invalid", false,
+		"Skip (and list) invalid or duplicate objects, do the rest, exit 1")
+	flags.StringVar(&f.duplicates, "duplicates", "error",
+		"An object that is in the input twice with different content: error, or last (the last one counts, as for kubectl)")
+	flags.StringVar(&f.helmHooks, "helm-hooks", "skip",
+		"Hooks of a rendered Helm chart: skip (and say which), apply (as objects) or error")
+	help.Words(cmd, "helm-hooks", "skip", "apply", "error")
+	help.Words(cmd, "duplicates", "error", "last")
+}
+
+// AddFiles adds the flags that say which manifests to read.
+func (f *Flags) AddFiles(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.Filenames, "filename", "f", nil, "File, folder or URL with manifests; - is standard input. Repeatable")
 	flags.BoolVarP(&f.Recursive, "recursive", "R", false, "Look into folders below the folders named with -f")
@@ -69,17 +83,9 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags.StringVarP(&f.Selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
 	flags.BoolVar(&f.skipNonObjects, "skip-non-objects", false,
 		"Leave out files of a folder that hold no Kubernetes object, and say which")
-	flags.BoolVar(&f.skipInvalid, "skip-invalid", false,
-		"Skip (and list) invalid or duplicate objects, do the rest, exit 1")
-	flags.StringVar(&f.duplicates, "duplicates", "error",
-		"An object that is in the input twice with different content: error, or last (the last one counts, as for kubectl)")
-	flags.StringVar(&f.helmHooks, "helm-hooks", "skip",
-		"Hooks of a rendered Helm chart: skip (and say which), apply (as objects) or error")
 	// They fail only for an unknown flag.
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	_ = cmd.MarkFlagDirname("kustomize")
-	help.Words(cmd, "helm-hooks", "skip", "apply", "error")
-	help.Words(cmd, "duplicates", "error", "last")
 }
 
 // ToOptions parses the flags.

@@ -71,6 +71,9 @@ func (e *BrokenError) Hint() string {
 		e.Release, e.Namespace, command.Kubectl("k8sconnect", "give"), e.Namespace, Manager, e.Release, e.Namespace)
 }
 
+// ErrNoManifest says that a release has rendered nothing but, perhaps, hooks.
+var ErrNoManifest = errors.New("it has no manifest in it")
+
 // Decode reads a release from its Secret. The error is a *BrokenError.
 func Decode(secret *unstructured.Unstructured) (HelmRelease, error) {
 	out, err := decode(secret)
@@ -93,7 +96,7 @@ func decode(secret *unstructured.Unstructured) (HelmRelease, error) {
 	case out.Namespace == "":
 		err = errors.New("it does not say in which namespace it was installed")
 	case strings.TrimSpace(out.Manifest) == "":
-		err = errors.New("it has no manifest in it")
+		err = ErrNoManifest
 	}
 	return out, err
 }

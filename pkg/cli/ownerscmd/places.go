@@ -166,37 +166,60 @@ const sideBySide = 6
 
 // count counts the owners in the places. Unreadable kinds are part of the result.
 func (s *surveyor) count(ctx context.Context, places []place) event.Surveyed {
-	var mu sync.Mutex
 	all := owners.New(s.question)
+	unread := read(ctx, s.reader, places, func() *owners.Counter { return owners.New(s.question) },
+		func(c *owners.Counter, o client.ObjectFields) { c.Add(o.Ref, o.Fields) }, all.Merge)
+	for _, u := range unread {
+		all.Miss(u)
+	}
+	return all.Result()
+}
+
+// EachKind reads the selected objects of kinds side by side, by metadata alone: anew returns what
+// takes those of one kind, again where they come again, and done is called with it, one at a time.
+// It returns what could not be read.
+func EachKind[T any](
+	ctx context.Context, reader *client.NoRetry, kinds []object.Kind, sel object.Selection, anew func() T, visit func(T, client.ObjectFields), done func(T),
+) []event.Unread {
+	return read(ctx, reader, worthCounting(kinds, sel), anew, visit, done)
+}
+
+func read[T any](
+	ctx context.Context, reader *client.NoRetry, places []place, anew func() T, visit func(T, client.ObjectFields), done func(T),
+) []event.Unread {
+	var mu sync.Mutex
+	var unread []event.Unread
 	var group errgroup.Group
 	group.SetLimit(sideBySide)
 	for _, p := range places {
 		group.Go(func() error {
-			counted := s.one(ctx, p)
+			var taken T
+			err := p.read(ctx, reader, func() { taken = anew() }, func(o client.ObjectFields) { visit(taken, o) })
 			mu.Lock()
 			defer mu.Unlock()
-			all.Merge(counted)
+			done(taken)
+			unread = append(unread, p.unread(err)...)
 			return nil
 		})
 	}
-	_ = group.Wait() // Failures are counted.
-	return all.Result()
+	_ = group.Wait() // Failures are returned.
+	return unread
 }
 
-func (s *surveyor) one(ctx context.Context, p place) *owners.Counter {
-	var counter *owners.Counter
-	err := p.read(ctx, s.reader, func() { counter = owners.New(s.question) }, func(o client.ObjectFields) { counter.Add(o.Ref, o.Fields) })
-	if err == nil {
-		return counter
-	}
+// unread says of which objects of the place an error is.
+func (p *place) unread(err error) []event.Unread {
+	var all []event.Unread
 	for _, err := range verb.Flatten(err) {
+		if err == nil {
+			continue
+		}
 		ref := object.Ref{GVK: p.kind.GVK, Namespace: p.sel.Namespace, Name: p.sel.Name}
 		if missing, ok := errors.AsType[*missingError](err); ok {
 			ref.Name, err = missing.name, missing.error
 		}
-		counter.Miss(event.Unread{Ref: ref, Err: err})
+		all = append(all, event.Unread{Ref: ref, Err: err})
 	}
-	return counter
+	return all
 }
 
 // hasGone reports whether a kind that the user did not name was deleted during the read: then it

@@ -256,14 +256,23 @@ func nowhere(flag string, names []string, found event.Surveyed) string {
 	return flag + ": no manager here is named " + strings.Join(said, ", ")
 }
 
-// unreadError says what could not be looked at.
-type unreadError struct{ unread []event.Unread }
+// unreadError says what could not be looked at, and what a missing permission is.
+type unreadError struct {
+	unread []event.Unread
+	needs  string
+}
 
 func unreadOf(unread []event.Unread) error {
+	return Unread(unread, "counting them needs the verb list; see: "+command.Kubectl("auth", "can-i")+" --list. With a TYPE, only that is read")
+}
+
+// Unread returns an error that says what could not be read; nil for nothing. needs is the hint
+// where a permission is missing.
+func Unread(unread []event.Unread, needs string) error {
 	if len(unread) == 0 {
 		return nil
 	}
-	return &unreadError{unread}
+	return &unreadError{unread, needs}
 }
 
 func (e *unreadError) Error() string {
@@ -303,7 +312,7 @@ func (e *unreadError) Error() string {
 // Hint names the missing permission, or repeats the first hint of the reasons.
 func (e *unreadError) Hint() string {
 	if slices.ContainsFunc(e.unread, func(u event.Unread) bool { return apierrors.IsForbidden(u.Err) }) {
-		return "counting them needs the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. With a TYPE, only that is read"
+		return e.needs
 	}
 	for _, u := range e.unread {
 		if hint := verb.HintOf(u.Err); hint != "" {

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -56,11 +57,11 @@ func TestUnreadError(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := &unreadError{test.unread}
+			err := unreadOf(test.unread)
 			if err.Error() != test.want {
 				t.Errorf("%s\nwant %s", err, test.want)
 			}
-			if hint := err.Hint(); (hint != "") != (test.hint != "") || !strings.Contains(hint, test.hint) {
+			if hint := verb.HintOf(err); (hint != "") != (test.hint != "") || !strings.Contains(hint, test.hint) {
 				t.Errorf("hint %q, want %q", hint, test.hint)
 			}
 		})

@@ -9,16 +9,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// annotator returns a function that makes the line by which GitHub's runner shows an error at its
-// place in a file: https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
-// Elsewhere it is nil. The line is empty if the error has no place in a file of the workspace.
-// getenv reads the environment, and folder is the working folder.
-func annotator(getenv func(string) string, folder string) func(at object.Source, message string) string {
+// annotator returns a function that makes a line by which GitHub's runner shows an error or a
+// warning at its place in a file:
+// https://docs.github.com/actions/reference/workflow-commands-for-github-actions. It is nil
+// elsewhere. The line is empty without a place in a file of the workspace. getenv reads the
+// environment, and folder is the working folder.
+func annotator(getenv func(string) string, folder string) func(level string, at object.Source, message string) string {
 	if getenv("GITHUB_ACTIONS") != "true" {
 		return nil
 	}
 	workspace := getenv("GITHUB_WORKSPACE")
-	return func(at object.Source, message string) string {
+	return func(level string, at object.Source, message string) string {
 		file := at.File
 		if file == "" || file == "-" || strings.Contains(file, "://") {
 			return ""
@@ -34,7 +35,7 @@ func annotator(getenv func(string) string, folder string) func(at object.Source,
 		if at.Line > 0 {
 			place += ",line=" + strconv.Itoa(at.Line)
 		}
-		return "::error " + place + "::" + data(message)
+		return "::" + level + " " + place + "::" + data(message)
 	}
 }
 

@@ -32,7 +32,7 @@ func TestAnnotations(t *testing.T) {
 	} {
 		env := map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": root}
 		annotate := annotator(func(name string) string { return env[name] }, filepath.FromSlash(test.folder))
-		if got := annotate(test.at, test.message); got != test.want {
+		if got := annotate("error", test.at, test.message); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
@@ -42,7 +42,7 @@ func TestAnnotations(t *testing.T) {
 		}
 	}
 	env := map[string]string{"GITHUB_ACTIONS": "true"}
-	if got := annotator(func(name string) string { return env[name] }, root)(at("web.yaml", 1), "x"); got != "::error file="+root+"/web.yaml,line=1::x" {
+	if got := annotator(func(name string) string { return env[name] }, root)("warning", at("web.yaml", 1), "x"); got != "::warning file="+root+"/web.yaml,line=1::x" {
 		t.Errorf("without a workspace: %q", got)
 	}
 }

@@ -122,8 +122,8 @@ func Printing(c *connection.Connection, streams genericiooptions.IOStreams, form
 	}, err
 }
 
-// annotations returns the function that makes error lines for GitHub's runner; nil elsewhere.
-func annotations() func(object.Source, string) string {
+// annotations returns what makes lines of errors for GitHub's runner; nil elsewhere.
+func annotations() func(string, object.Source, string) string {
 	folder, err := os.Getwd()
 	if err != nil {
 		return nil

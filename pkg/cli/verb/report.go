@@ -124,7 +124,7 @@ func reportErrors(streams genericiooptions.IOStreams, say func(string) string, e
 	for i, one := range all {
 		line := format.Fit("error: ", say(one.Error()), width)
 		if annotate != nil {
-			line = cmp.Or(annotate(placeOf(one), say(one.Error())), line)
+			line = cmp.Or(annotate("error", placeOf(one), say(one.Error())), line)
 		}
 		fmt.Fprintln(streams.ErrOut, line)
 		if hint := HintOf(one); hint != "" && (i == len(all)-1 || HintOf(all[i+1]) != hint) && hints.Take(hint) {

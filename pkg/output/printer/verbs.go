@@ -161,8 +161,22 @@ func ForSurvey(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForMigration returns a printer for a migration of owners to a served version. The error is about
-// the format.
+// ForDeprecated returns a printer for what an upgrade removes. The error names a format that there
+// is not.
+func ForDeprecated(o output.Options) (*Printer, error) {
+	if !slices.Contains([]string{"", output.Table, output.JSON, output.JUnit, output.Markdown}, o.Format) {
+		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s or %s", o.Format, output.Table, output.JSON, output.JUnit, output.Markdown)
+	}
+	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+		if b.Format == output.Markdown {
+			return document.NewDeprecatedMarkdown(b), nil
+		}
+		return report(b, table.NewDeprecated, document.NewDeprecated, nil), nil
+	})
+}
+
+// ForMigration returns a printer for owners that move to a version that is served. The error
+// names a format that there is not.
 func ForMigration(o output.Options) (*Printer, error) {
 	if !slices.Contains([]string{"", output.Table, output.JSON, output.YAML, output.KYAML}, o.Format) {
 		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s or %s", o.Format, output.Table, output.JSON, output.YAML, output.KYAML)

@@ -50,8 +50,9 @@ type Reporter struct {
 	sick      bool          // it answers, with errors
 	lost      bool          // objects were given up because of that
 
-	// place makes lines by which the runner of a CI job shows errors in files; nil for none.
-	place      func(object.Source, string) string
+	// place makes lines by which the runner of a CI job shows errors and warnings in files; nil for
+	// none.
+	place      func(level string, at object.Source, message string) string
 	verbose    bool
 	explains   bool // stuck objects, while the run continues
 	told       []event.Stuck
@@ -120,6 +121,8 @@ func (c *Reporter) Handle(e event.Event) {
 		c.warn(e, "")
 	case event.Remarked:
 		c.remark(e)
+	case event.Deprecations:
+		c.annotateUses(e)
 	case event.SetBegun:
 		c.note("new set " + text.Printable(e.Parent.Name) + ", stored in " + text.Printable(e.Parent.String()) + "\n")
 	case event.HooksLeftOut:

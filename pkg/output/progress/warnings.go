@@ -140,7 +140,7 @@ func (c *Reporter) leaveOut() {
 func (c *Reporter) annotateFaults(faults []error) {
 	for _, err := range faults {
 		if fault, place := faultOf(err); fault != nil && c.place != nil {
-			if line := c.place(fault.Source, strings.TrimPrefix(err.Error(), place)); line != "" {
+			if line := c.place("error", fault.Source, strings.TrimPrefix(err.Error(), place)); line != "" {
 				c.note(line + "\n")
 			}
 		}
@@ -240,11 +240,21 @@ func (c *Reporter) annotate(at object.Source, of object.Ref, err error) {
 	if c.place == nil || err == nil {
 		return
 	}
-	var field interface{ Written() object.Source }
-	if errors.As(err, &field) && field.Written().Line > 0 {
-		at = field.Written()
-	}
-	if line := c.place(at, format.Name(of)+": "+strings.Join(format.Lines(err.Error()), "\n")); line != "" {
+	if line := c.place("error", at, format.Name(of)+": "+strings.Join(format.Lines(err.Error()), "\n")); line != "" {
 		c.note(line + "\n")
+	}
+}
+
+// annotateUses lets a CI job show what is deprecated where it is written.
+func (c *Reporter) annotateUses(e event.Deprecations) {
+	if c.place == nil {
+		return
+	}
+	for _, u := range e.Uses {
+		for _, at := range u.Sources {
+			if line := c.place("warning", at, format.Name(u.Ref)+": "+text.Printable(u.Text)); line != "" {
+				c.note(line + "\n")
+			}
+		}
 	}
 }

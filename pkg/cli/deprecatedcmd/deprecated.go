@@ -1,0 +1,162 @@
+// Package deprecatedcmd is the verb deprecated: who and what still uses an API version that an
+// upgrade removes.
+package deprecatedcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/ownerscmd"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation/usage"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+type flags struct {
+	input      input.Flags
+	everywhere bool
+	helm       bool
+	release    string
+	output     string
+}
+
+type options struct {
+	// files are the manifests to read; nil for none.
+	files      *manifest.Options
+	live, helm bool
+	everywhere bool
+	labels     string
+	// release is zero for the next minor of the server.
+	release deprecation.Release
+	run     string
+	out     *printer.Printer
+}
+
+// New returns the verb deprecated.
+func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "deprecated",
+		Short: "Find who still uses APIs that an upgrade removes",
+		Long: `Find who still uses API versions and fields that a release of Kubernetes
+removes: managers of live objects, by the versions in their managed fields;
+manifests, by file and line; and deployed Helm releases. A manager that writes
+another version by now is only counted. Nothing is changed.
+
+Live objects are those of the namespace, or with -A all; with files alone, none.
+Files alone, with --release, ask no server.
+
+Exit status: 0 nothing goes by the release, 1 something does, 2 could not tell.`,
+		Example: `  # All that is in the way of the next minor release
+  kubectl k8sconnect deprecated -A --helm-releases
+
+  # Manifests that 1.38 would refuse; no cluster is asked
+  kubectl k8sconnect deprecated -R -f deploy --release=1.38
+
+  # A summary for the job
+  kubectl k8sconnect deprecated -k overlays/prod -o markdown >> "$GITHUB_STEP_SUMMARY"`,
+		Args:              verb.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              verb.Runner(c, streams, f.toOptions),
+	}
+	cmd.Flags().SortFlags = false
+	f.input.AddFiles(cmd)
+	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "Live objects and releases of all namespaces, and objects without one")
+	cmd.Flags().BoolVar(&f.helm, "helm-releases", false, "Also the manifests of the Helm releases that are deployed; they are read from Secrets")
+	cmd.Flags().StringVar(&f.release, "release", "", "Minor release to upgrade to, such as 1.38; by default the one after the server's")
+	formats := []string{output.Table, output.JSON, output.JUnit, output.Markdown}
+	cmd.Flags().StringVarP(&f.output, "output", "o", output.Table, "Form of the results: table, json, junit or markdown")
+	help.Words(cmd, "output", formats...)
+	help.Words(cmd, "release")
+	return cmd
+}
+
+func (f *flags) toOptions(in verb.Invocation) (*options, error) {
+	inFiles := len(f.input.Filenames) > 0 || f.input.Kustomize != ""
+	o := &options{live: f.everywhere || !inFiles, helm: f.helm, everywhere: f.everywhere, labels: f.input.Selector}
+	var releaseErr, filesErr error
+	if f.release != "" {
+		if o.release, releaseErr = deprecation.ParseRelease(f.release); releaseErr == nil {
+			releaseErr = known(o.release)
+		}
+	}
+	if inFiles {
+		var read input.Options
+		read, filesErr = f.input.ToOptions(in.Streams)
+		o.files = &read.Files
+		o.files.Hooks, o.files.SkipInvalid, o.files.AsIs, o.files.Secrets = manifest.HooksApply, true, true, in.Vault
+	} else if f.input.Recursive {
+		filesErr = errors.New("-R goes with -f")
+	}
+	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
+	o.run = print.Run
+	var outErr error
+	o.out, outErr = printer.ForDeprecated(print)
+	return o, errors.Join(verb.FlagError("--release", releaseErr), filesErr, printErr, verb.FlagError("-o", outErr), in.Check())
+}
+
+// asks reports whether a server has to be asked.
+func (o *options) asks() bool { return o.live || o.helm || o.release.IsZero() }
+
+// known refuses a release of which the table knows too little.
+func known(r deprecation.Release) error {
+	oldest, last := deprecation.Known()
+	if r.Compare(oldest) >= 0 && r.Compare(last) <= 0 {
+		return nil
+	}
+	return &object.HintedError{
+		Err:    fmt.Errorf("what Kubernetes %s removes is not known", r),
+		Advice: fmt.Sprintf("this version of the plugin knows the releases from %s to %s, the last ones as far as they are announced", oldest, last),
+	}
+}
+
+// Execute implements [verb.Options].
+func (o *options) Execute(ctx context.Context, in verb.Invocation) error {
+	err := o.work(ctx, in)
+	return verb.Finish(err, o.out.Close(ctx))
+}
+
+func (o *options) work(ctx context.Context, in verb.Invocation) error {
+	s := &search{options: o, in: in, question: &usage.Question{Release: o.release}}
+	s.tally = usage.New(s.question)
+	if o.asks() {
+		if err := s.ask(ctx); err != nil {
+			return err
+		}
+	}
+	whole := o.files == nil || s.manifests(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	found := s.tally.Result()
+	found.Stored, found.Unread = s.stored, s.unread
+	slices.SortFunc(found.Stored, func(a, b event.StoredVersions) int { return strings.Compare(a.Definition, b.Definition) })
+	o.out.Print(found)
+	unread := ownerscmd.Unread(s.unread, "reading them needs the verb list; see: "+command.Kubectl("auth", "can-i")+" --list")
+	goes := slices.ContainsFunc(found.Uses, func(u event.DeprecatedUse) bool { return u.Goes })
+	switch {
+	case goes && unread != nil: // There may be more than was found.
+		o.out.Print(event.Warned{Text: unread.Error()})
+		return verb.ErrNo
+	case goes:
+		return verb.ErrNo
+	case unread == nil && !whole:
+		return verb.ErrUnknown
+	}
+	return unread
+}

@@ -1,0 +1,185 @@
+package deprecatedcmd
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/ownerscmd"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation/usage"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// definitionKind is the kind of the objects that define other kinds.
+const definitionKind = "CustomResourceDefinition"
+
+// search reads what is to be judged.
+type search struct {
+	*options
+	in       verb.Invocation
+	question *usage.Question
+	tally    *usage.Tally
+	stored   []event.StoredVersions
+	unread   []event.Unread
+	// namespace is where to look, empty for all; own is that of manifests without one.
+	namespace, own string
+	namespaced     map[schema.GroupKind]bool
+}
+
+// ask reads what a server has to say: its release, its definitions, live objects and releases.
+func (s *search) ask(ctx context.Context) error {
+	const pace = 0 // as the server allows
+	server, err := s.in.Connect(ctx, s.run, pace, s.out.Print)
+	if err != nil {
+		return err
+	}
+	if err := s.releases(ctx, server); err != nil {
+		return err
+	}
+	if s.own, _, err = s.in.Namespace(); err != nil {
+		return err
+	}
+	if !s.everywhere {
+		s.namespace = s.own
+	}
+	if s.question.Served, err = server.Serves(ctx); err != nil {
+		return err
+	}
+	kinds, err := server.Listable(ctx)
+	if err != nil {
+		return err
+	}
+	s.namespaced = map[schema.GroupKind]bool{}
+	for _, kind := range kinds {
+		s.namespaced[kind.GVK.GroupKind()] = kind.Namespaced
+	}
+	reader := server.NoRetry()
+	s.definitions(ctx, reader)
+	if s.live {
+		s.objects(ctx, reader, kinds)
+	}
+	if s.helm {
+		s.helmReleases(ctx, reader)
+	}
+	return nil
+}
+
+// releases settles from which release to which.
+func (s *search) releases(ctx context.Context, server *client.Client) error {
+	info, err := server.Version(ctx)
+	if err != nil {
+		return err
+	}
+	if s.question.Server, err = deprecation.Server(*info); err != nil {
+		return err
+	}
+	if s.release.IsZero() {
+		s.question.Release = s.question.Server.Next()
+	}
+	return known(s.question.Release)
+}
+
+// definitions reads which versions of custom resources are deprecated, and which may be stored.
+func (s *search) definitions(ctx context.Context, reader *client.NoRetry) {
+	gvk := schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: definitionKind}
+	stored := map[string]event.StoredVersions{}
+	s.missed(object.Ref{GVK: gvk}, reader.Select(ctx, gvk, object.Selection{}, "", func(u *unstructured.Unstructured) {
+		d := deprecation.ParseDefinition(u)
+		s.question.Custom.Set(d)
+		if one, any := usage.Stored(d); any && s.everywhere {
+			stored[d.Name] = one
+		}
+	}))
+	for _, one := range stored {
+		s.stored = append(s.stored, one)
+	}
+}
+
+// objects judges live objects of the kinds that are concerned.
+func (s *search) objects(ctx context.Context, reader *client.NoRetry, kinds []object.Kind) {
+	var concerned []object.Kind
+	for _, kind := range kinds {
+		if s.question.Concerns(kind) {
+			concerned = append(concerned, kind)
+		}
+	}
+	unread := ownerscmd.EachKind(ctx, reader, concerned, object.Selection{Namespace: s.namespace, Labels: s.labels},
+		func() *usage.Tally { return usage.New(s.question) },
+		func(t *usage.Tally, o client.ObjectFields) { t.Live(o.Ref, o.Fields, o.LastApplied) }, s.tally.Merge)
+	s.unread = append(s.unread, unread...)
+}
+
+// helmReleases judges what the deployed releases have rendered.
+func (s *search) helmReleases(ctx context.Context, reader *client.NoRetry) {
+	gvk := corev1.SchemeGroupVersion.WithKind("Secret")
+	deployed := object.Selection{Namespace: s.namespace, Labels: "owner=helm,status=deployed"}
+	s.missed(object.Ref{GVK: gvk, Namespace: s.namespace}, reader.Select(ctx, gvk, deployed, "type="+inventory.SecretType, func(u *unstructured.Unstructured) {
+		s.missed(object.RefOf(u), s.helmRelease(ctx, u))
+	}))
+}
+
+func (s *search) helmRelease(ctx context.Context, secret *unstructured.Unstructured) error {
+	release, err := inventory.Decode(secret)
+	if errors.Is(err, inventory.ErrNoManifest) {
+		return nil // A chart may have hooks alone.
+	}
+	if err != nil {
+		return err
+	}
+	read, err := manifest.Read(ctx, manifest.Options{
+		Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), Secrets: s.in.Vault, Hooks: manifest.HooksApply, Selector: s.labels, Empty: true,
+	})
+	for _, m := range read.Objects {
+		s.tally.Rendered(s.ref(m, release.Namespace), m.Object, event.HelmRevision{Namespace: release.Namespace, Name: release.Name, Revision: release.Version})
+	}
+	return err
+}
+
+// manifests judges those of files, and reports whether all could be read. A definition among
+// them counts for the others.
+func (s *search) manifests(ctx context.Context) (whole bool) {
+	read, err := manifest.Read(ctx, *s.files)
+	faults := read.Invalid
+	if err != nil {
+		faults = append(faults, verb.Flatten(err)...)
+	}
+	for _, fault := range faults {
+		s.out.Print(event.LeftOut{Err: fault})
+	}
+	for _, m := range read.Objects {
+		if m.Object.GetKind() == definitionKind {
+			d := deprecation.ParseDefinition(m.Object)
+			d.Kind.Kind, _, _ = unstructured.NestedString(m.Object.Object, "spec", "names", "kind")
+			s.question.Custom.Set(d)
+		}
+	}
+	for _, m := range read.Objects {
+		s.tally.Manifest(s.ref(m, s.own), m, manifest.Locate)
+	}
+	return faults == nil
+}
+
+// ref names an object of a manifest, in the namespace in which it ends up.
+func (s *search) ref(m object.Manifest, namespace string) object.Ref {
+	ref := m.Ref()
+	if ref.Namespace == "" && s.namespaced[ref.GVK.GroupKind()] {
+		ref.Namespace = namespace
+	}
+	return ref
+}
+
+func (s *search) missed(ref object.Ref, err error) {
+	if err != nil {
+		s.unread = append(s.unread, event.Unread{Ref: ref, Err: err})
+	}
+}

@@ -1,0 +1,266 @@
+// Package usage judges who still uses deprecated API versions and fields before an upgrade: managers
+// of live objects by their managed fields, manifests, and Helm releases. Start with a [Question] and
+// a [Tally]. It reads nothing.
+package usage
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Question says which upgrade is meant.
+type Question struct {
+	// Server is the present release, zero if no server was asked. Release is the one to upgrade to.
+	Server, Release deprecation.Release
+	// Custom has the versions that definitions deprecate.
+	Custom deprecation.Custom
+	// Served reports whether the server serves a kind at a version; only live objects need it.
+	Served func(schema.GroupVersionKind) bool
+}
+
+// check returns the notice for a version, and whether the release no longer has it.
+func (q *Question) check(gvk schema.GroupVersionKind) (n deprecation.Notice, goes, ok bool) {
+	if n, goes, ok = deprecation.CheckUpgrade(gvk, q.Server, q.Release); ok {
+		return n, goes, ok
+	}
+	n, ok = q.Custom.Lookup(gvk)
+	return n, false, ok
+}
+
+// Concerns reports whether live objects of a kind have to be looked at: the server serves it at
+// a version that goes, or that its definition deprecates.
+func (q *Question) Concerns(kind object.Kind) bool {
+	gk := kind.GVK.GroupKind()
+	for _, gvk := range deprecation.Versions(gk) {
+		if _, goes, _ := q.check(gvk); goes && q.Served(gvk) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(q.Custom.Resources(), func(r schema.GroupVersionResource) bool {
+		return r.Group == gk.Group && r.Resource == kind.Resource
+	})
+}
+
+// Tally collects what was found. It is not safe for concurrent use: give each goroutine its own,
+// and merge them.
+type Tally struct {
+	question *Question
+	uses     map[use]*event.DeprecatedUse
+	left     int
+	verdicts map[schema.GroupVersionKind]verdict
+}
+
+// use is the identity of an [event.DeprecatedUse].
+type use struct {
+	ref  object.Ref
+	path string
+}
+
+// verdict is what is known of a version.
+type verdict struct {
+	event.DeprecatedUse
+	deprecated bool
+	// counts: a manager that writes it has to move. Of what is deprecated and stays, most is
+	// written by Kubernetes itself, as Endpoints are.
+	counts, served bool
+}
+
+// New returns an empty tally.
+func New(q *Question) *Tally {
+	return &Tally{question: q, uses: map[use]*event.DeprecatedUse{}, verdicts: map[schema.GroupVersionKind]verdict{}}
+}
+
+func (t *Tally) verdict(gvk schema.GroupVersionKind) verdict {
+	v, known := t.verdicts[gvk]
+	if known {
+		return v
+	}
+	if n, goes, ok := t.question.check(gvk); ok {
+		_, builtIn := deprecation.Builtin(gvk)
+		v = verdict{deprecated: true, counts: goes || !builtIn, served: t.question.Served == nil || t.question.Served(gvk)}
+		v.DeprecatedUse = event.DeprecatedUse{
+			Text: n.String(), Goes: goes, Since: n.Since.String(), Removed: n.Removed.String(), Use: n.Use,
+		}
+	}
+	t.verdicts[gvk] = v
+	return v
+}
+
+// Live judges a live object. An applier has one entry, at the version of its last apply. An
+// updater has one for each version: the newest says how it writes now, the others stay until
+// another manager owns their fields. kubectl's annotation says at which version kubectl apply
+// wrote last: that decides between entries of the same second, and counts where the managed
+// fields were cleared or rewritten.
+func (t *Tally) Live(ref object.Ref, entries []metav1.ManagedFieldsEntry, lastApplied string) {
+	applied := kindOf(lastApplied)
+	version := applied.GroupVersion().String()
+	byApply := len(entries) == 0
+	for i := range entries {
+		e := &entries[i]
+		gvk := schema.FromAPIVersionAndKind(e.APIVersion, ref.GVK.Kind)
+		v := t.verdict(gvk)
+		switch {
+		case !v.counts:
+		// Nothing can write a version that is not served; and the API server makes up a manager
+		// for fields that had none.
+		case !v.served, e.Manager == managedfields.BeforeFirstApply, movedOn(e, entries, version):
+			t.left++
+		default:
+			t.writes(ref, gvk, e)
+		}
+		byApply = byApply || e.Manager == managedfields.ClientSideApply && ownsLastApplied(e) && e.APIVersion != version
+	}
+	has := func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == managedfields.ClientSideApply && e.APIVersion == version
+	}
+	if v := t.verdict(applied); byApply && v.counts && v.served && !slices.ContainsFunc(entries, has) {
+		t.writes(ref, applied, &metav1.ManagedFieldsEntry{Manager: managedfields.ClientSideApply, Operation: metav1.ManagedFieldsOperationUpdate})
+	}
+}
+
+// movedOn reports whether the manager of an entry writes another version by now, in the same
+// way: updates, applies and subresources are different ways.
+func movedOn(e *metav1.ManagedFieldsEntry, entries []metav1.ManagedFieldsEntry, applied string) bool {
+	return slices.ContainsFunc(entries, func(o metav1.ManagedFieldsEntry) bool {
+		if o.Manager != e.Manager || o.Operation != e.Operation || o.Subresource != e.Subresource || o.APIVersion == e.APIVersion {
+			return false
+		}
+		order := timeOf(e).Compare(timeOf(&o))
+		return order < 0 || order == 0 && o.APIVersion == applied && ownsLastApplied(&o)
+	})
+}
+
+// writes records a manager that still writes a version.
+func (t *Tally) writes(ref object.Ref, gvk schema.GroupVersionKind, e *metav1.ManagedFieldsEntry) {
+	ref.GVK = gvk
+	found := t.version(ref)
+	found.Writers = append(found.Writers, managedfields.Owner{
+		Manager: e.Manager, Operation: string(e.Operation), Subresource: e.Subresource, APIVersion: gvk.GroupVersion().String(), Time: timeOf(e),
+	})
+}
+
+// timeOf is zero for an entry without a time.
+func timeOf(e *metav1.ManagedFieldsEntry) time.Time {
+	if e.Time == nil {
+		return time.Time{}
+	}
+	return e.Time.UTC()
+}
+
+func ownsLastApplied(e *metav1.ManagedFieldsEntry) bool {
+	return e.FieldsV1 != nil && bytes.Contains(e.FieldsV1.GetRawBytes(), []byte(`"f:`+managedfields.LastAppliedAnnotation+`"`))
+}
+
+// kindOf is the kind at the version of an object in JSON; empty if it has none.
+func kindOf(text string) schema.GroupVersionKind {
+	var o metav1.TypeMeta
+	if json.Unmarshal([]byte(text), &o) != nil {
+		return schema.GroupVersionKind{}
+	}
+	return o.GroupVersionKind()
+}
+
+// version returns the use of a deprecated version by an object.
+func (t *Tally) version(ref object.Ref) *event.DeprecatedUse {
+	found := t.verdict(ref.GVK).DeprecatedUse
+	found.Ref = ref
+	return t.at(use{ref: ref}, found)
+}
+
+func (t *Tally) at(key use, found event.DeprecatedUse) *event.DeprecatedUse {
+	if t.uses[key] == nil {
+		t.uses[key] = &found
+	}
+	return t.uses[key]
+}
+
+// Manifest judges an object of a file. locate finds a field of it in its file.
+func (t *Tally) Manifest(ref object.Ref, m object.Manifest, locate func(object.Source, []any) (object.Source, string)) {
+	t.manifest(ref, m.Object, func(found *event.DeprecatedUse, steps []any) {
+		source, _ := locate(m.Source, steps)
+		found.Sources = append(found.Sources, source)
+	})
+}
+
+// Rendered judges an object of the manifest of a Helm release.
+func (t *Tally) Rendered(ref object.Ref, u *unstructured.Unstructured, of event.HelmRevision) {
+	t.manifest(ref, u, func(found *event.DeprecatedUse, _ []any) { found.Releases = append(found.Releases, of) })
+}
+
+// manifest judges an object that is to be written; place records where it is.
+func (t *Tally) manifest(ref object.Ref, u *unstructured.Unstructured, place func(*event.DeprecatedUse, []any)) {
+	if t.verdict(ref.GVK).deprecated {
+		place(t.version(ref), []any{"apiVersion"})
+	}
+	for _, n := range deprecation.Fields(u, t.question.Release) {
+		place(t.at(use{ref, n.Path + n.Value}, event.DeprecatedUse{
+			Ref: ref, Path: n.Path, Text: n.String(), Goes: n.Goes(), Since: n.Since.String(), Removed: n.Gone.String(),
+		}), n.Steps())
+	}
+}
+
+// Merge adds what another tally of the same question has.
+func (t *Tally) Merge(other *Tally) {
+	t.left += other.left
+	for key, found := range other.uses {
+		own, known := t.uses[key]
+		if !known {
+			t.uses[key] = found
+			continue
+		}
+		own.Writers = append(own.Writers, found.Writers...)
+		own.Sources = append(own.Sources, found.Sources...)
+		own.Releases = append(own.Releases, found.Releases...)
+	}
+}
+
+// Result is what was found so far, sorted.
+func (t *Tally) Result() event.Deprecations {
+	out := event.Deprecations{Release: t.question.Release.String(), Server: t.question.Server.String(), Left: t.left}
+	for _, found := range t.uses {
+		slices.SortFunc(found.Writers, managedfields.Owner.Compare)
+		out.Uses = append(out.Uses, *found)
+	}
+	if t.left > 0 {
+		out.Hint = "they do no harm; once the server no longer serves their version, this rewrites them: " +
+			command.Kubectl("k8sconnect", "owners") + " -A --migrate-versions"
+	}
+	slices.SortFunc(out.Uses, func(a, b event.DeprecatedUse) int {
+		switch {
+		case a.Goes != b.Goes && a.Goes:
+			return -1
+		case a.Goes != b.Goes:
+			return 1
+		}
+		return cmp.Or(a.Ref.Compare(b.Ref), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Text, b.Text))
+	})
+	return out
+}
+
+// Stored says which versions a definition cannot leave out yet, and what to do about it; false if
+// there are none.
+func Stored(d deprecation.Definition) (event.StoredVersions, bool) {
+	old, now := d.Stored()
+	return event.StoredVersions{
+		Definition: d.Name, Versions: old, Storage: now,
+		Why: "objects may be stored at " + strings.Join(old, ", ") + ": the API server refuses a definition without it",
+		Next: []string{
+			"rewrite them: " + command.Kubectl("get") + " " + d.Name + " -A -o json | " + command.Kubectl("replace") + " -f -",
+			"then: " + command.Kubectl("patch") + " crd " + d.Name + ` --subresource=status --type=merge -p '{"status":{"storedVersions":["` + now + `"]}}'`,
+		},
+	}, old != nil
+}

@@ -1,0 +1,82 @@
+package format
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// DeprecatedPlaces says where a deprecated version or field is used, a line each.
+func DeprecatedPlaces(u event.DeprecatedUse, now time.Time) []string {
+	var lines []string
+	for _, w := range u.Writers {
+		lines = append(lines, Owner(w, now)+" still writes it")
+	}
+	for _, source := range u.Sources {
+		lines = append(lines, text.Printable(source.String()))
+	}
+	for _, r := range u.Releases {
+		lines = append(lines, text.Printable("Helm release "+r.Namespace+"/"+r.Name)+", revision "+strconv.Itoa(r.Revision))
+	}
+	return lines
+}
+
+// Deprecations says in a line what is in the way of the upgrade, and what is not.
+func Deprecations(d event.Deprecations) string {
+	writers, files, releases := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	stay := 0
+	for _, u := range d.Uses {
+		if !u.Goes {
+			stay++
+			continue
+		}
+		for _, w := range u.Writers {
+			writers[w.Manager] = true
+		}
+		for _, s := range u.Sources {
+			files[s.File] = true
+		}
+		for _, r := range u.Releases {
+			releases[r.Namespace+"/"+r.Name] = true
+		}
+	}
+	var inTheWay []string
+	for _, one := range []struct {
+		n    int
+		noun string
+	}{{len(writers), "writer"}, {len(files), "file"}, {len(releases), "release"}} {
+		if one.n > 0 {
+			inTheWay = append(inTheWay, text.Count(one.n, one.noun))
+		}
+	}
+	said := "nothing that goes in " + d.Release + " is used"
+	if len(inTheWay) > 0 {
+		said = strings.Join(inTheWay, ", ") + " in the way of " + d.Release
+	}
+	if stay > 0 {
+		said += fmt.Sprintf("; %d deprecated and still there", stay)
+	}
+	if d.Left > 0 {
+		noun := "entries"
+		if d.Left == 1 {
+			noun = "entry"
+		}
+		said += fmt.Sprintf("; %d old %s of managers that write another version by now", d.Left, noun)
+	}
+	if len(d.Unread) > 0 {
+		said += fmt.Sprintf("; %d not read", len(d.Unread))
+	}
+	return said
+}
+
+// DefinitionName names a definition.
+func DefinitionName(name string) string {
+	ref := object.Ref{Name: name}
+	ref.GVK.Group, ref.GVK.Kind = "apiextensions.k8s.io", "CustomResourceDefinition"
+	return Name(ref)
+}

@@ -1,0 +1,50 @@
+package table
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// NewDeprecated returns the table of what an upgrade removes: each object, and below it where it
+// still is used.
+func NewDeprecated(b output.Base) output.Results {
+	return output.AtEnd(func(d event.Deprecations) error {
+		b.Screen.Result(deprecations(b, d))
+		return nil
+	})
+}
+
+func deprecations(base output.Base, d event.Deprecations) string {
+	var b strings.Builder
+	const some = 20
+	brief := base.Width != nil && !base.Verbose
+	shown, goes := 0, true
+	for i, u := range d.Uses {
+		if goes && !u.Goes {
+			shown, goes = 0, false
+			b.WriteString(base.Paint.Bold.Sprint("deprecated, and still there in "+d.Release) + "\n")
+		}
+		if shown++; brief && shown > some {
+			if last := i == len(d.Uses)-1; last || d.Uses[i+1].Goes != goes {
+				fmt.Fprintf(&b, "and %s more; -v 1 shows all\n", text.Count(shown-some, "use"))
+			}
+			continue
+		}
+		b.WriteString(format.Fit("", format.Name(u.Ref)+"  "+text.Printable(u.Text), base.Width) + "\n")
+		format.Below(&b, format.DeprecatedPlaces(u, base.Now()), "    ", base.Width)
+	}
+	for _, s := range d.Stored {
+		b.WriteString(format.DefinitionName(s.Definition) + "\n")
+		format.Below(&b, s.Lines(), "    ", base.Width)
+	}
+	b.WriteString(format.Fit("", format.Deprecations(d), base.Width) + "\n")
+	if d.Hint != "" {
+		b.WriteString(format.Fit("", d.Hint, base.Width) + "\n")
+	}
+	return b.String()
+}
