@@ -159,6 +159,14 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"diff", "-f", "x.yaml", "--dry-run"},
 			"error: unknown flag: --dry-run\n  hint: diff, owners, stuck and wait change nothing; kubectl k8sconnect diff shows what apply would change\n",
 		},
+		"charts in a kustomization": {
+			[]string{"apply", "-k", "app", "--enable-helm"},
+			"error: unknown flag: --enable-helm\n  hint: kubectl kustomize --enable-helm … DIR | kubectl k8sconnect apply -f -\n",
+		},
+		"a kustomization that leaves its folder": {
+			[]string{"diff", "-k", "app", "--load-restrictor=LoadRestrictionsNone"},
+			"error: unknown flag: --load-restrictor\n  hint: kubectl kustomize --load-restrictor … DIR | kubectl k8sconnect apply -f -\n",
+		},
 		"a flag that the file has": {
 			[]string{"wait", "deploy/web", "--readiness=rules.yaml"},
 			"error: unknown flag: --readiness\n  hint: readiness: FILE in k8sconnect.yaml, beside the input or named by --config\n",

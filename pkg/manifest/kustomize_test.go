@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -32,6 +33,18 @@ func TestKustomize(t *testing.T) {
 		if got := lines(err); len(got) != 1 || !strings.HasPrefix(got[0], dir+": ") || strings.Contains(got[0], "\n") {
 			t.Errorf("%s: %q, want one line that begins with the folder", dir, got)
 		}
+	}
+}
+
+// Charts are not inflated here; the error says who does.
+func TestKustomizeWithHelmCharts(t *testing.T) {
+	write(t, map[string]string{
+		"app/kustomization.yaml": "helmCharts:\n- {name: game, releaseName: test, version: 3.1.3, repo: 'https://charts.example.com'}\n",
+	})
+	_, err := Read(t.Context(), Options{Kustomize: "app"})
+	const want = "to inflate charts: kubectl kustomize --enable-helm DIR"
+	if fault, ok := errors.AsType[*inputError](err); !ok || !strings.HasPrefix(fault.Hint(), want) {
+		t.Errorf("%#v", err)
 	}
 }
 
