@@ -110,6 +110,7 @@ func (t *target) decided(decisions []Decision) bool {
 // askAgain reads and predicts a decided target again: the object may have changed while the user
 // was thinking.
 func (e *Engine) askAgain(ctx context.Context, t *target) {
+	t.reviewed = false
 	p := e.predictorOf(t)
 	if err := p.Refresh(ctx, e.Server, &t.Prediction); err != nil {
 		t.done = true

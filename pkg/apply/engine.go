@@ -52,7 +52,18 @@ type Journal interface {
 	Removed(item plan.Item, before *unstructured.Unstructured)
 }
 
-// Engine carries out one plan. Server and Emit are required.
+// Review is what a user has confirmed. Its methods are called from many goroutines.
+type Review interface {
+	// Judged returns the prediction that was reviewed, if it is about this version of the object;
+	// a nil live object is a version, too. Otherwise it returns nil.
+	Judged(item plan.Item, live *unstructured.Unstructured) *predict.Prediction
+	// Confirms returns an error if an apply would make something else of an object than was
+	// reviewed.
+	Confirms(p *predict.Prediction, anew *predict.Recreation) error
+}
+
+// Engine carries out plans. Server and Emit are needed; one Engine is for one
+// run.
 type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
@@ -65,9 +76,12 @@ type Engine struct {
 	// with those that changed since. An object is applied once all its conflicts are decided. Nil
 	// leaves all conflicts open. Dry runs do not call it.
 	Decide func(ctx context.Context, all []Contested) [][]Decision
-	// Admit is called with each object that exists, before anything of its phase is written. An
-	// error refuses the object and holds back its phase and later ones, as a conflict does. Nil
-	// admits all. Admit is called concurrently.
+	// Review is what each write is held to: it is sent only to the version that was reviewed, or
+	// if it comes to the same. Nil reviews nothing.
+	Review Review
+	// Admit is asked about each object that exists, before anything is written of its
+	// phase: an error refuses the object, and holds back its phase and those after it as
+	// a conflict does. Nil admits all. It may be called side by side.
 	Admit func(item plan.Item, live *unstructured.Unstructured) error
 	// Objects adds the objects themselves to the events.
 	Objects bool
@@ -146,15 +160,19 @@ type target struct {
 	take, yield []predict.Choice
 	// attempts counts its writes; nil before the first.
 	attempts *retry.Attempts
+	// bound: each write holds only for the version that was read. reviewed: the prediction is the
+	// reviewed one, and nothing has to be asked. ours is the version that our own write made.
+	bound, reviewed bool
+	ours            string
 }
 
 func (t *target) isDone() bool { return t.done }
 
 func (t *target) contested() bool { return len(t.Conflicts) > 0 }
 
-// guarded reports whether the write is bound to the version that was read: it takes fields from
-// others, who must still be the same.
-func (t *target) guarded() bool { return len(t.Taken) > 0 || t.Adopts() }
+// guarded tells that the write holds only for the version that was read: it was reviewed, or it
+// takes fields from others, and who they are must not have changed meanwhile.
+func (t *target) guarded() bool { return t.bound || len(t.Taken) > 0 || t.Adopts() }
 
 // overtaken reports whether a write was refused because another client wrote the object after we
 // read it.

@@ -104,7 +104,7 @@ func (e *Engine) classify(ctx context.Context, item plan.Item, live *unstructure
 
 // evaluate is classify for an object that may not exist.
 func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructured.Unstructured) *target {
-	p, err := e.predictor(item).Evaluate(item, live)
+	p, reviewed, err := e.prediction(item, live)
 	if err != nil {
 		e.fail(ctx, item, err)
 		return nil
@@ -124,22 +124,28 @@ func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructure
 		})
 		return nil
 	}
-	return &target{Prediction: p}
+	return &target{Prediction: p, bound: e.Review != nil, reviewed: reviewed}
 }
 
 // predictor returns the Predictor for an item. If this run changed the CRD of its kind, the
 // published schema may be the old one, so only the server is asked.
 func (e *Engine) predictor(item plan.Item) predict.Predictor {
 	p := e.Predictor
-	for _, need := range item.Needs {
-		if action := e.done.action(need); need.Kind == definitionKind && (action == event.Created || action == event.Configured) {
-			p.Schema = nil
-		}
+	if e.defines(item) {
+		p.Schema = nil
 	}
 	return p
 }
 
-// predictorOf is predictor with the decisions about a target.
+// defines reports whether this run changed the CRD of the item's kind.
+func (e *Engine) defines(item plan.Item) bool {
+	return slices.ContainsFunc(item.Needs, func(need object.Key) bool {
+		action := e.done.action(need)
+		return need.Kind == definitionKind && (action == event.Created || action == event.Configured)
+	})
+}
+
+// predictorOf is the one for a target, with what was decided of it.
 func (e *Engine) predictorOf(t *target) predict.Predictor {
 	p := e.predictor(t.Item)
 	p.Take, p.Yield = slices.Concat(t.take, p.Take), slices.Concat(t.yield, p.Yield)
@@ -201,7 +207,10 @@ func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 
 // askOne asks about one target, which is done if nothing would change or the server refuses it.
 func (e *Engine) askOne(ctx context.Context, t *target) {
-	err := e.predict(ctx, t)
+	var err error
+	if !t.reviewed {
+		err = e.predict(ctx, t)
+	}
 	switch {
 	case err != nil && e.mustRecreate(ctx, t, err): // It is left to write.
 	case err != nil:

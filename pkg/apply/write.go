@@ -25,6 +25,9 @@ func (e *Engine) write(ctx context.Context, t *target) {
 		return
 	}
 	if t.Unchecked != "" {
+		if !e.confirmed(ctx, t) {
+			return
+		}
 		if err := e.adoptFirst(ctx, t); err != nil {
 			e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 			return
@@ -38,6 +41,9 @@ func (e *Engine) write(ctx context.Context, t *target) {
 	defer func() { t.attempts = nil }() // They hold an object, and there are many targets.
 	for {
 		t.attempts.Saw(t.Live)
+		if !e.confirmed(ctx, t) {
+			return
+		}
 		answer, err := e.send(ctx, t)
 		if apierrors.IsForbidden(err) && e.awaitsAccount(t.Item) {
 			answer, err = e.sendUntilAdmitted(ctx, t, err)
@@ -146,7 +152,7 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 	}
 	body := t.Body
 	version := ""
-	if how.Force {
+	if how.Force || t.bound && t.Live != nil {
 		version = t.Live.GetResourceVersion()
 	}
 	if t.Adopts() {
@@ -158,6 +164,9 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 	}
 	if version != "" {
 		body = object.AtVersion(body, version)
+	}
+	if t.bound && t.Live != nil {
+		body = object.WithUID(body, t.Live.GetUID())
 	}
 	answer, err := e.Server.Apply(ctx, t.Item.Kind, body, how)
 	e.wrote(t, answer, err)
@@ -173,6 +182,9 @@ func (e *Engine) transfer(ctx context.Context, t *target) (*unstructured.Unstruc
 	}
 	moved, err := e.Server.SetManagedFields(ctx, t.Item.Kind, t.Live, fields)
 	e.wrote(t, moved, err)
+	if err == nil {
+		t.ours = moved.GetResourceVersion()
+	}
 	return moved, err
 }
 
@@ -243,6 +255,9 @@ func (e *Engine) mustRecreate(ctx context.Context, t *target, refusal error) boo
 // recreate deletes the object, waits until it is gone, and creates it from the manifest. It leaves
 // another object alone that has the name by then.
 func (e *Engine) recreate(ctx context.Context, t *target) {
+	if !e.confirmed(ctx, t) {
+		return
+	}
 	e.emit(event.Waiting{Ref: t.Item.Ref, For: "it to be deleted, as " + t.anew.Reason})
 	e.removed(t)
 	if err := e.Remove(ctx, t.Item, t.anew.UID); err != nil {

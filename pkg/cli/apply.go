@@ -9,6 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
@@ -92,6 +93,11 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	}
 	if o.set.Name != "" {
 		return verb.Unfinished(o.applySet(ctx, c, client, p, run, back))
+	}
+	if o.approve != nil {
+		if err := o.approval(ctx, client, p, nil, applyset.Decision{}); err != nil {
+			return err
+		}
 	}
 	return verb.Unfinished(back(ctx, run(ctx)))
 }

@@ -38,7 +38,7 @@ type applyFlags struct {
 	await              waitcmd.Flags
 	set                sets.Flags
 	strict             verb.StrictFlags
-	dryRun             string
+	dryRun, confirm    string
 	history            int
 	atomic             bool
 	continueOnConflict bool
@@ -72,9 +72,10 @@ type applyOptions struct {
 	set     sets.Options
 	// ask asks the user to confirm a prune that looks like a mistake; nil if no user can answer.
 	ask func(context.Context, applyset.Decision, string) (bool, error)
-	// approve is called with the plan of the run once the set is locked, before the first write; an
-	// error stops the run. Nil approves.
-	approve func(*review.Plan) error
+	// approve is asked before the first write whether what the run comes to may be done; of are its
+	// field manager and its set. It returns whether the run is held to that. Nil if no one has to
+	// agree.
+	approve func(p *review.Plan, of []string) (held bool, err error)
 	// live asks about conflicts; nil if nothing may be asked.
 	live        *prompt.Terminal
 	concurrency int
@@ -106,6 +107,10 @@ shown with both values, its owners, and the flags that settle it.`,
   # See what would happen, as the server would do it
   kubectl k8sconnect apply -f web.yaml --dry-run=server
 
+  # Apply what was reviewed, or nothing
+  kubectl k8sconnect diff -f web.yaml -o json >plan.json
+  kubectl k8sconnect apply -f web.yaml --confirm=plan.json
+
   # Delete what left the folder since the last apply of the set
   kubectl k8sconnect apply -f manifests/ --apply-set=shop --prune
 
@@ -125,6 +130,8 @@ shown with both values, its owners, and the flags that settle it.`,
 	flags.live.Add(cmd.Flags())
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun,
 		"none, server (ask the server what would happen) or client (only report what would be sent)")
+	cmd.Flags().StringVar(&flags.confirm, "confirm", "",
+		"Apply only if it does what was reviewed: the DIGEST that diff ends with, or a file with the output of diff -o json")
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false,
 		"If not everything is applied, and ready with --wait, take back what this run wrote")
 	cmd.Flags().IntVar(&flags.history, "history", sets.Usual, "How many runs of a set to keep beside its parent, to go back to; 0 keeps none")
@@ -193,6 +200,7 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	if !f.live.CanAsk(in) {
 		o.ask = nil
 	}
+	confirmErr := o.confirm(f.confirm, in.Cmd.Flags().Changed("confirm"))
 	var concurrencyErr, kindsErr, sideErr error
 	if f.atomic {
 		o.journal = &restore.Journal{}
@@ -219,5 +227,5 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	if f.awaitKinds < 0 {
 		kindsErr = errors.New("--await-kinds must not be negative")
 	}
-	return o, errors.Join(inErr, settingsErr, predictorErr, awaitedErr, setErr, lockErr, dryRunErr, concurrencyErr, kindsErr, sideErr, printErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(inErr, settingsErr, predictorErr, awaitedErr, setErr, lockErr, dryRunErr, concurrencyErr, kindsErr, confirmErr, sideErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
@@ -16,12 +15,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
 )
 
 // applySet applies the plan as a set: its objects become members, and once all are applied, members
@@ -70,20 +67,8 @@ func (o *applyOptions) applySet(
 	})
 }
 
-// approval predicts the run, as diff does, and asks whether to continue.
-func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run, d applyset.Decision) error {
-	var found review.Plan
-	engine := diff.Engine{Predictor: o.predictor, Server: client, Admit: run.Admit, Emit: found.See, Unmasked: found.SeeSecret}
-	engine.Predictor.Take = append(slices.Clone(engine.Predictor.Take), o.set.AdoptionChoices()...)
-	if err := engine.Run(ctx, p); err != nil && !errors.Is(err, diff.ErrDiffers) {
-		return err
-	}
-	sets.SeeDoomed(&found, d)
-	return o.approve(&found)
-}
-
-// noting records what a prune deletes, for --atomic, and passes the events on. An object counts
-// even if its deletion is uncertain: the rollback checks what exists.
+// noting records what a prune deletes, so that --atomic can take it back, and passes the events on.
+// An object counts even if it is not certain that it was deleted: the rollback checks what exists.
 func (o *applyOptions) noting(departing *sets.Leaving, emit func(event.Event)) func(event.Event) {
 	if o.journal == nil || o.dryRun != object.DryRunNone {
 		return emit

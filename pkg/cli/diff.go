@@ -24,6 +24,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
 )
 
 type diffFlags struct {
@@ -44,9 +45,10 @@ type diffOptions struct {
 	rules  *config.Rules
 	set    sets.Options
 	run    string
-	// tap receives the events as well; it may be nil.
-	tap func(event.Event)
-	out *printer.Printer
+	// found takes in what would change, for a digest of the caller's; nil if diff ends with its own.
+	found *review.Plan
+	plan  *review.Plan // of the run
+	out   *printer.Printer
 }
 
 func newDiff(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
@@ -136,13 +138,23 @@ func (o *diffOptions) diff(ctx context.Context, in verb.Invocation) error {
 
 // emit passes on an event of the comparison.
 func (o *diffOptions) emit(e event.Event) {
-	if o.tap != nil {
-		o.tap(e)
-	}
+	o.plan.See(e)
 	o.out.Print(e)
 }
 
-// work carries out the run and reports to the printer.
+// reviewed ends a diff of which all is known with the digest of what would change.
+func (o *diffOptions) reviewed(found error, run *sets.Run) error {
+	if o.found == nil && (found == nil || errors.Is(found, diff.ErrDiffers)) {
+		end := event.Reviewed{Digest: o.plan.Digest("", reviewedOf(o.engine.Predictor, run)...)}
+		for _, outcome := range o.plan.Outcomes() {
+			end.Objects = append(end.Objects, event.ReviewedObject{Ref: outcome.Ref, Digest: outcome.Digest()})
+		}
+		o.out.Print(end)
+	}
+	return found
+}
+
+// work does the run and reports to the printer.
 func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connect func() (*client.Client, error)) error {
 	client, err := connect()
 	if err != nil {
@@ -155,7 +167,10 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connec
 	done := o.input.Types(ctx, client, p, &o.engine.Predictor)
 	defer done()
 	o.engine.Prefetched = o.input.Prefetched()
-	o.engine.Server, o.engine.Emit = client, o.emit
+	if o.plan = o.found; o.plan == nil {
+		o.plan = &review.Plan{}
+	}
+	o.engine.Server, o.engine.Emit, o.engine.Unmasked = client, o.emit, o.plan.SeeSecret
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
 	leavers := sets.LeavingMembers{Leave: o.set.Leave}
 	o.engine.Seen = foresight.see
@@ -172,7 +187,7 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connec
 	if o.set.Name != "" {
 		return o.diffSet(ctx, c, client, p, run)
 	}
-	return run(ctx)
+	return o.reviewed(run(ctx), nil)
 }
 
 // diffSet compares the plan as a set with compare, and shows which members would leave the set.
@@ -201,7 +216,7 @@ func (o *diffOptions) diffSet(
 		return err
 	}
 	if compared == nil && leaves {
-		return diff.ErrDiffers
+		compared = diff.ErrDiffers
 	}
-	return compared
+	return o.reviewed(compared, run)
 }

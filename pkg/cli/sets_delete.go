@@ -68,7 +68,7 @@ Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	flags.confirm.AddForAll(cmd.Flags())
+	flags.confirm.Add(cmd.Flags())
 	flags.lock.Add(cmd.Flags())
 	cmd.Flags().StringSliceVar(&flags.allow, "prune-allow", nil,
 		"Delete objects of this KIND, too: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")

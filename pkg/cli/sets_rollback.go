@@ -144,18 +144,21 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	if err := o.confirmed(ctx, in.Streams, digest); err != nil {
 		return err
 	}
-	return o.apply(ctx, in, text, func(now *review.Plan, last history.Run) error {
+	return o.apply(ctx, in, text, func(now *review.Plan, last history.Run) (held bool, err error) {
 		if o.to == "" && last.Place.Number > o.number {
-			return &unconfirmedError{
+			return false, &unconfirmedError{
 				of:     o.parent,
 				why:    "run " + last.ID + " has changed the set meanwhile, so another run is the one to go back to",
 				advice: "run it again: it shows what it would change now",
 			}
 		}
-		if o.yes && o.confirm == "" || now.Digest(digest, of...) == digest {
-			return nil
+		if o.yes && o.confirm == "" {
+			return false, nil
 		}
-		return &unconfirmedError{
+		if now.Digest(digest, of...) == digest {
+			return true, nil
+		}
+		return false, &unconfirmedError{
 			of:     o.parent,
 			why:    "the cluster has changed since the difference was shown",
 			advice: "run it again: it shows what it would change now",
@@ -179,14 +182,14 @@ func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []b
 	}
 	var found review.Plan
 	compare := &diffOptions{
-		input: input.Of(text), engine: diff.Engine{Predictor: o.predictor, Unmasked: found.SeeSecret}, set: sets.Prune(o.name),
-		run: print.Run, tap: found.See, out: out,
+		input: input.Of(text), engine: diff.Engine{Predictor: o.predictor}, set: sets.Prune(o.name),
+		run: print.Run, found: &found, out: out,
 	}
 	return &found, compare.Execute(ctx, in)
 }
 
-// apply applies the earlier run if its plan is approved.
-func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(now *review.Plan, last history.Run) error) error {
+// apply applies the earlier run, if what that comes to is approved of.
+func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(now *review.Plan, last history.Run) (held bool, err error)) error {
 	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
 	if err != nil {
 		return err
@@ -200,7 +203,7 @@ func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []
 		set: sets.Prune(o.name), lockWithin: o.lockWithin, history: sets.Usual,
 		run: print.Run, journal: o.journal, out: out,
 	}
-	back.approve = func(now *review.Plan) error {
+	back.approve = func(now *review.Plan, _ []string) (bool, error) {
 		last, _, err := back.lock.Last()
 		if err != nil {
 			last = history.Run{} // The contents decide alone.

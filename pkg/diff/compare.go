@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"context"
 	"maps"
 	"slices"
 
@@ -14,9 +13,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// compare describes the effect of an apply on one object, by the server's answer to the dry run.
-// Values of Secrets are not masked.
-func (e *Engine) compare(p *predict.Prediction) (event.Compared, error) {
+// Outcome describes what an apply would make of one object, by the server's answer to the dry run,
+// or by deleting it and creating it anew. Values of Secrets are not masked.
+func (e *Engine) Outcome(p *predict.Prediction, anew *predict.Recreation) (event.Compared, error) {
+	if anew != nil {
+		return e.recreation(p, anew)
+	}
 	out := event.Compared{Ref: p.Item.Ref, Source: p.Item.Source, Action: event.None, Reason: p.Unchecked, Yielded: p.Yielded, Left: p.Left}
 	view, err := e.Predictor.View(p, p.Answer)
 	if err != nil {
@@ -135,23 +137,12 @@ func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 	return out
 }
 
-// recreation reports an object that would be recreated. Its two sides are what we own of the old
-// object and of the new one.
-func (e *Engine) recreation(ctx context.Context, p *predict.Prediction, anew *predict.Recreation) {
+// recreation describes an object that would be deleted and created anew. Its two sides are
+// what we own of the object that goes, and of the one that comes.
+func (e *Engine) recreation(p *predict.Prediction, anew *predict.Recreation) (event.Compared, error) {
 	view, err := e.Predictor.View(p, anew.Answer)
-	if err != nil {
-		e.cannotTell(ctx, p.Item, err)
-		return
-	}
-	out := event.Compared{
+	return event.Compared{
 		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Recreate, Reason: "deleted and created anew: " + anew.Reason,
 		Changes: view.Changes(), Before: view.Before, After: view.After,
-	}
-	for _, lost := range anew.Lost {
-		if !slices.ContainsFunc(out.Changes, func(c managedfields.Change) bool { return lost.Path.HasPrefix(c.Path) }) {
-			out.Changes = append(out.Changes, lost)
-		}
-	}
-	slices.SortStableFunc(out.Changes, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
-	e.compared(out)
+	}, err
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Server is the part of the API client that the engine needs.
@@ -44,7 +45,7 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("the result is unknown for %d objects", e.Objects)
+	return "the result is unknown for " + text.Count(e.Objects, "object")
 }
 
 // Engine compares one plan. Server and Emit are required.
@@ -56,8 +57,11 @@ type Engine struct {
 	// Seen receives each compared object: as it is (nil if it does not exist), as it would be, and
 	// whether that changes it. It is called concurrently and may be nil.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
-	// Unmasked receives the result of each Secret before its values are masked. It is called
-	// concurrently and may be nil.
+	// Judged receives the prediction for each object of which something can be said, with the
+	// version that it is about. It may be called from many goroutines; nil if it is not needed.
+	Judged func(p *predict.Prediction)
+	// Unmasked receives the result of each Secret before its values are masked. It may be called
+	// from many goroutines; nil if it is not needed.
 	Unmasked func(event.Compared)
 	// Prefetched is a reader that was started before Run; Run closes it.
 	Prefetched *prefetch.Reader
@@ -157,6 +161,7 @@ func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.I
 	case err != nil:
 		e.cannotTell(ctx, item, err)
 	case p.Verdict == noop.Unchanged:
+		e.judged(&p)
 		e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.None, Yielded: p.Yielded, Left: p.Left})
 	default:
 		asks.Go(func() error {
@@ -171,6 +176,7 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 	e.emit(event.Started{Ref: p.Item.Ref})
 	if p.Live == nil {
 		if need, ok := e.absent(p.Item); ok {
+			e.judged(p)
 			e.uncheckedCreate(p.Item, need.Ref().String()+" is created by this set")
 			return
 		}
@@ -178,21 +184,26 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 	err := e.Predictor.Ask(ctx, e.Server, p)
 	if conflict, ok := errors.AsType[*predict.ConflictError](err); ok {
 		p.Conflicts = conflict.Conflicts
+		e.judged(p)
 		e.nearMisses(p)
 		e.compared(contestedOnly(p, e.Predictor.ExplainConflict(ctx, e.Server, p, conflict)))
 		return
 	}
+	var anew *predict.Recreation
 	if err != nil {
-		if anew := e.Predictor.Recreation(ctx, e.Server, p, err); anew != nil {
-			e.recreation(ctx, p, anew)
+		if anew = e.Predictor.Recreation(ctx, e.Server, p, err); anew == nil {
+			e.cannotTell(ctx, p.Item, e.Predictor.Explain(ctx, e.Server, p, err))
 			return
 		}
-		e.cannotTell(ctx, p.Item, e.Predictor.Explain(ctx, e.Server, p, err))
-		return
 	}
-	compared, err := e.compare(p)
+	compared, err := e.Outcome(p, anew)
 	if err != nil {
 		e.cannotTell(ctx, p.Item, err)
+		return
+	}
+	e.judged(p)
+	if anew != nil {
+		e.compared(compared)
 		return
 	}
 	e.nearMisses(p)
@@ -201,6 +212,12 @@ func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 	}
 	e.seen(p.Item, p.Live, p.Answer, compared.Action == event.Create || compared.Action == event.Update)
 	e.compared(compared)
+}
+
+func (e *Engine) judged(p *predict.Prediction) {
+	if e.Judged != nil {
+		e.Judged(p)
+	}
 }
 
 func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, changes bool) {

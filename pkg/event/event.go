@@ -161,7 +161,22 @@ type Compared struct {
 	Before, After map[string]any
 }
 
-// Warned is a warning, the server's or ours, about one object. The zero Ref means the whole run.
+// Reviewed ends a comparison that found nothing unknown.
+type Reviewed struct {
+	// Digest identifies all of it, for --confirm.
+	Digest string
+	// Objects are those that would change. Each has a digest, so that a later difference can be named.
+	Objects []ReviewedObject
+}
+
+// ReviewedObject is one object of a comparison.
+type ReviewedObject struct {
+	Ref    object.Ref
+	Digest string
+}
+
+// Warned is a warning, the server's or ours, about one object. The zero Ref stands
+// for the run as a whole.
 type Warned struct {
 	Ref  object.Ref
 	Text string
@@ -251,6 +266,7 @@ func (PhaseStarted) event() {}
 func (Started) event()      {}
 func (Applied) event()      {}
 func (Compared) event()     {}
+func (Reviewed) event()     {}
 func (Warned) event()       {}
 func (Remarked) event()     {}
 func (Decided) event()      {}

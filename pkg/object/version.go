@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
@@ -14,7 +15,13 @@ func AtVersion(u *unstructured.Unstructured, version string) *unstructured.Unstr
 	return withMetadata(u, func(metadata map[string]any) { metadata["resourceVersion"] = version })
 }
 
-// WithLabel returns the object with the label, sharing the rest.
+// WithUID returns the object with this UID. An apply of it creates nothing: of an object that is gone,
+// the server ignores the version alone. All of it but the UID is shared.
+func WithUID(u *unstructured.Unstructured, uid types.UID) *unstructured.Unstructured {
+	return withMetadata(u, func(metadata map[string]any) { metadata["uid"] = string(uid) })
+}
+
+// WithLabel returns the object with the label. All of it but that is shared.
 func WithLabel(u *unstructured.Unstructured, key, value string) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) {
 		labels, _ := metadata["labels"].(map[string]any)

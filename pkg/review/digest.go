@@ -50,6 +50,9 @@ func IsDigest(text string) bool {
 
 // Digest distinguishes outcomes of one object, without the values of a Secret.
 func (o Outcome) Digest() string {
+	if o.digest != "" {
+		return o.digest
+	}
 	const size = 8
 	return digestOf([]string{o.text()}, size)
 }

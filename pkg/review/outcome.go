@@ -24,6 +24,8 @@ type Outcome struct {
 	After   map[string]any         `json:"after,omitempty"`
 	Adopted []string               `json:"adopted,omitempty"`
 	Sharing *managedfields.Sharing `json:"sharing,omitempty"`
+	// digest is that of an outcome that was read from a document, which has not all of it.
+	digest string
 }
 
 // Change is the change of one path.
@@ -33,6 +35,8 @@ type Change struct {
 	From   any                      `json:"from,omitempty"`
 	To     any                      `json:"to,omitempty"`
 	Owners []string                 `json:"owners,omitempty"`
+	// By are the owners with the times at which they wrote, which are no part of the outcome.
+	By []managedfields.Owner `json:"-"`
 }
 
 // OutcomeOf returns the outcome of a comparison.
@@ -45,7 +49,7 @@ func OutcomeOf(c event.Compared) Outcome {
 	out.Adopted, out.Sharing = slices.Sorted(slices.Values(c.Adopted)), c.Sharing
 	for _, change := range c.Changes {
 		out.Changes = append(out.Changes, Change{
-			Path: change.Path.String(), Kind: change.Kind, From: change.From, To: change.To, Owners: namesOf(change.Owners),
+			Path: change.Path.String(), Kind: change.Kind, From: change.From, To: change.To, Owners: namesOf(change.Owners), By: change.Owners,
 		})
 	}
 	slices.SortFunc(out.Changes, func(a, b Change) int { return strings.Compare(asText(a), asText(b)) })

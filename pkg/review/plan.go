@@ -4,6 +4,7 @@
 package review
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -57,4 +58,11 @@ func (p *Plan) Contested() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.contested
+}
+
+// Outcomes are those of the objects that change.
+func (p *Plan) Outcomes() map[object.Key]Outcome {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.outcomes)
 }

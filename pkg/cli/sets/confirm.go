@@ -3,11 +3,11 @@ package sets
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
@@ -18,14 +18,10 @@ import (
 // whether a run would.
 func (r *Run) confirm(ctx context.Context) error {
 	d := r.shown
-	doubt, digest := d.Doubt(), digestOf(d)
-	refusal := &UnconfirmedError{Set: r.set.Record.Parent, Doubt: doubt, Digest: digest}
+	doubt := d.Doubt()
+	refusal := &UnconfirmedError{Set: r.set.Record.Parent, Doubt: doubt}
 	switch {
-	case len(d.Doomed) == 0, r.options.digest == digest:
-		return nil
-	case r.options.digest != "":
-		refusal.Doubt = fmt.Sprintf("--confirm=%s is for something else: what would be pruned has changed since", r.options.digest)
-	case doubt == "", r.options.yes:
+	case doubt == "", r.options.yes, r.options.Reviewed:
 		return nil
 	case r.Ask != nil && r.DryRun == object.DryRunNone:
 		yes, err := r.Ask(ctx, d, doubt)
@@ -35,7 +31,7 @@ func (r *Run) confirm(ctx context.Context) error {
 		refusal.Declined = true
 	}
 	if r.DryRun != object.DryRunNone {
-		r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: refusal.Doubt + "; apply refuses that without --yes, or --confirm=" + digest})
+		r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: refusal.Doubt + "; apply refuses that without --yes or --confirm"})
 		return nil
 	}
 	for _, m := range d.Doomed {
@@ -65,9 +61,12 @@ var errUnconfirmed = errors.New("it would be pruned, and that was not confirmed"
 // was written.
 type UnconfirmedError struct {
 	// Set is the parent of the set.
-	Set           object.Ref
-	Doubt, Digest string
-	// Declined: the user was asked and said no.
+	Set   object.Ref
+	Doubt string
+	// Digest confirms it where all of a set is to be deleted. A prune is confirmed with the digest
+	// that diff prints, of all that the run changes.
+	Digest string
+	// Declined: the user was asked, and said no.
 	Declined bool
 	// all: a whole set was to be deleted, so that no input can be wrong.
 	all bool
@@ -105,11 +104,11 @@ func (e *UnconfirmedError) Hint() string {
 	if e.Declined {
 		return ""
 	}
-	check := "check the input and the name of the set"
+	advice := "check the input and the name of the set; to confirm, give --yes, or in CI --confirm=DIGEST with the digest that " +
+		command.Kubectl("k8sconnect", "diff") + " prints"
 	if e.all {
-		check = "check the name of the set"
+		advice = "check the name of the set; to confirm, give --yes, or in CI --confirm=" + e.Digest
 	}
-	advice := check + "; to confirm, give --yes, or in CI --confirm=" + e.Digest
 	if e.kept != "" {
 		advice += "; " + e.kept
 	}

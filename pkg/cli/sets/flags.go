@@ -17,12 +17,12 @@ import (
 
 // Flags are the flags of verbs that apply a set or preview that.
 type Flags struct {
-	name    string
-	leave   bool
-	prune   bool
-	allow   []string
-	adopt   bool
-	confirm ConfirmFlags
+	name  string
+	leave bool
+	prune bool
+	allow []string
+	adopt bool
+	yes   bool
 }
 
 // NameFlag names a set; SpelledByKubectl is kubectl's spelling.
@@ -52,11 +52,11 @@ func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
 	_ = flags.MarkHidden("adopt") // pflag's own remark on it would go to stdout, among the results.
 	flags.BoolVar(&f.adopt, "allow-join", false, "Let objects join the set that belong to another set, a Helm release, or a Flux or Argo CD application")
 	if writes {
-		f.confirm.Add(flags)
+		flags.BoolVar(&f.yes, "yes", false, "Prune without asking, even if the input is empty, has nothing in common with the set, or less than half of it")
 	}
 }
 
-// ConfirmFlags confirm a prune that looks like a mistake.
+// ConfirmFlags confirm that a whole set is deleted.
 type ConfirmFlags struct {
 	yes    bool
 	digest string
@@ -64,12 +64,6 @@ type ConfirmFlags struct {
 
 // Add adds the flags.
 func (f *ConfirmFlags) Add(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.yes, "yes", false, "Prune without asking, even if the input is empty, has nothing in common with the set, or less than half of it")
-	flags.StringVar(&f.digest, "confirm", "", "The same, but only what a run or diff showed with this DIGEST; for CI")
-}
-
-// AddForAll adds the flags to a verb that deletes a whole set and always asks.
-func (f *ConfirmFlags) AddForAll(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.yes, "yes", false, "Delete the set without asking")
 	flags.StringVar(&f.digest, "confirm", "", "The same, but only what a run without it showed with this DIGEST; for CI")
 }
@@ -125,8 +119,8 @@ type Options struct {
 	adopt bool
 	allow []schema.GroupKind
 	yes   bool
-	// digest is the confirmed digest, if any.
-	digest string
+	// Reviewed: the run as a whole is held to what was reviewed, the prune included.
+	Reviewed bool
 }
 
 // Prune returns the options of a run that makes the set equal to the input, whatever that deletes.
@@ -148,7 +142,7 @@ func (o Options) AdoptionChoices() []predict.Choice {
 
 // ToOptions parses the flags. selected: only a part of the input is applied.
 func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, error) {
-	o := Options{Name: f.name, Prune: f.prune, Leave: f.leave, adopt: f.adopt, yes: f.confirm.yes, digest: f.confirm.digest}
+	o := Options{Name: f.name, Prune: f.prune, Leave: f.leave, adopt: f.adopt, yes: f.yes}
 	var errs []error
 	if given(NameFlag) && given(SpelledByKubectl) {
 		errs = append(errs, errors.New("--"+NameFlag+" and --"+SpelledByKubectl+" are one flag: give one of them"))
@@ -175,8 +169,8 @@ func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, erro
 	case f.prune && selected:
 		errs = append(errs, errors.New("-l and --prune cannot be combined: objects that do not match would count as gone"))
 	}
-	if !f.prune && (len(f.allow) > 0 || f.confirm.yes || f.confirm.digest != "") {
-		errs = append(errs, errors.New("--prune-allow, --yes and --confirm go with --prune"))
+	if !f.prune && (len(f.allow) > 0 || f.yes) {
+		errs = append(errs, errors.New("--prune-allow and --yes go with --prune"))
 	}
 	return o, errors.Join(errs...)
 }

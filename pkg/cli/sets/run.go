@@ -76,9 +76,32 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	if r.set, err = Find(ctx, r.Server, o.Name, r.Namespace); err != nil {
 		return err
 	}
+	early := r.Approve != nil && r.brings(p) != nil
+	if early {
+		if err := r.settle(ctx, p); err != nil {
+			return err
+		}
+	}
 	if err := r.lock(ctx, p); err != nil {
 		return err
 	}
+	switch {
+	case !early:
+		err = r.settle(ctx, p)
+	case r.set.Exists:
+		err = &object.HintedError{
+			Err:    fmt.Errorf("%s: nothing was written: another run has begun the set meanwhile", r.set.Record.Parent),
+			Advice: "compare again, and confirm that",
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return r.begin(ctx, p)
+}
+
+// settle finds out what the run comes to, and returns an error if that may not be done.
+func (r *Run) settle(ctx context.Context, p *plan.Plan) error {
 	if err := r.check(p); err != nil {
 		return err
 	}
@@ -89,7 +112,8 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 		return err
 	}
 	r.promised = r.set.Record.Promise
-	if o.Prune {
+	if r.options.Prune {
+		var err error
 		if r.shown, err = r.decide(ctx); err != nil {
 			return err
 		}
@@ -104,11 +128,18 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 		}
 	}
 	if r.Approve != nil {
-		if err := r.Approve(ctx, r.shown); err != nil {
-			return err
-		}
+		return r.Approve(ctx, r.shown)
 	}
-	return r.begin(ctx, p)
+	return nil
+}
+
+// brings returns how the namespace of the set is created, which its lock needs; nil if the set
+// exists or the plan does not have the namespace.
+func (r *Run) brings(p *plan.Plan) func(context.Context) error {
+	if r.Lock == nil || r.set.Exists || !has(p, namespaceKey(r.set.Record.Parent.Namespace)) {
+		return nil
+	}
+	return r.makeNamespace
 }
 
 // lock locks the set and reads it again, because another run may have changed it.
@@ -116,11 +147,7 @@ func (r *Run) lock(ctx context.Context, p *plan.Plan) error {
 	if r.Lock == nil {
 		return nil
 	}
-	var brings func(context.Context) error
-	if has(p, namespaceKey(r.set.Record.Parent.Namespace)) {
-		brings = r.makeNamespace
-	}
-	if err := r.Lock(ctx, r.set.Record.Parent, brings); err != nil {
+	if err := r.Lock(ctx, r.set.Record.Parent, r.brings(p)); err != nil {
 		return err
 	}
 	live, err := r.Server.Get(ctx, r.set.Kind, r.set.Record.Parent)
@@ -203,7 +230,10 @@ func (r *Run) decide(ctx context.Context) (applyset.Decision, error) {
 	return r.set.Decide(ctx, applyset.Set{Parent: r.set.Record.Parent, Manager: r.Manager, Input: r.input, Allow: r.options.allow})
 }
 
-// Admit refuses an existing object that belongs to another owner and is not yet a member.
+// Made reports whether the key is that of the namespace that this run has created for its parent.
+func (r *Run) Made(key object.Key) bool { return key == r.made }
+
+// Admit refuses an object that exists, belongs to another owner, and is not yet a member.
 func (r *Run) Admit(item plan.Item, live *unstructured.Unstructured) error {
 	id := r.set.ID()
 	if live.GetLabels()[applyset.PartOfLabel] == id || item.Key() == r.made {

@@ -24,7 +24,7 @@ func NewDiff(b output.Base) output.Results {
 			return compared.Ref, &o
 		},
 		complete: func(o *comparedObject, _ object.Ref, t told) {
-			o.Warnings, o.Remarks, o.Decided = t.warnings, t.remarks, t.decided
+			o.Warnings, o.Remarks, o.Decided, o.Digest = t.warnings, t.remarks, t.decided, t.digest
 		},
 		suite: diffSuite,
 	}
@@ -34,6 +34,7 @@ func NewDiff(b output.Base) output.Results {
 type comparedObject struct {
 	objectName
 	Action   event.Action           `json:"action"`
+	Digest   string                 `json:"digest,omitempty"`
 	Reason   string                 `json:"reason,omitempty"`
 	Source   string                 `json:"source,omitempty"`
 	Error    *fault                 `json:"error,omitempty"`

@@ -17,6 +17,7 @@ type result[T any] struct {
 	Kind       string           `json:"kind"`
 	Run        *string          `json:"run,omitempty"`
 	DryRun     bool             `json:"dryRun,omitempty"`
+	Digest     string           `json:"digest,omitempty"`    // of all that a diff found, for --confirm
 	NewSet     *objectName      `json:"newSet,omitempty"`    // the parent of the set that begins
 	Warnings   []string         `json:"warnings,omitempty"`  // of the run as a whole
 	Remarks    []event.Remarked `json:"remarks,omitempty"`   // of the run as a whole
@@ -51,6 +52,7 @@ type gathered[T any] struct {
 	warnings warnings
 	remarks  remarks
 	decided  map[object.Key][]decidedEntry
+	digests  map[object.Key]string
 }
 
 // told holds what was reported about an object besides its result.
@@ -58,6 +60,7 @@ type told struct {
 	warnings []string
 	remarks  []event.Remarked
 	decided  []decidedEntry
+	digest   string
 }
 
 // keyed is a result with its object, by which warnings find it.
@@ -85,6 +88,13 @@ func (d *gathered[T]) Handle(e event.Event) {
 		d.decided[decided.Ref.Key()] = decidedOf(decided)
 		return
 	}
+	if reviewed, ok := e.(event.Reviewed); ok {
+		d.result.Digest, d.digests = reviewed.Digest, map[object.Key]string{}
+		for _, o := range reviewed.Objects {
+			d.digests[o.Ref.Key()] = o.Digest
+		}
+		return
+	}
 	if ref, o := d.of(e); o != nil {
 		d.objects.Add(d.State.Place(ref), keyed[T]{ref, *o})
 	}
@@ -96,7 +106,7 @@ func (d *gathered[T]) Finish(context.Context) error {
 	r := d.result
 	r.Summary = summary{actions: d.actions, tally: d.State.Tally}
 	for _, o := range d.objects.Drain() {
-		d.complete(&o.value, o.ref, told{d.warnings.of(o.ref), d.remarks.of(o.ref), d.decided[o.ref.Key()]})
+		d.complete(&o.value, o.ref, told{d.warnings.of(o.ref), d.remarks.of(o.ref), d.decided[o.ref.Key()], d.digests[o.ref.Key()]})
 		r.Objects = append(r.Objects, o.value)
 	}
 	r.Remarks = d.remarks.of(object.Ref{})

@@ -44,6 +44,7 @@ type streamLine struct {
 	LeftSeconds *float64        `json:"leftSeconds,omitempty"`
 	Within      float64         `json:"withinSeconds,omitempty"`
 	Summary     *summary        `json:"summary,omitempty"`
+	Digest      string          `json:"digest,omitempty"`
 }
 
 type streamPhase struct {
@@ -65,6 +66,8 @@ func (s *stream) Handle(e event.Event) {
 		s.write(streamLine{Type: "applied", Object: appliedOf(e)})
 	case event.Compared:
 		s.write(streamLine{Type: "compared", Object: comparedOf(e)})
+	case event.Reviewed:
+		s.write(streamLine{Type: "reviewed", Digest: e.Digest})
 	case event.Given:
 		s.write(streamLine{Type: "given", Object: givenOf(e)})
 	case event.Deleted:

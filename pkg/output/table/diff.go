@@ -35,6 +35,7 @@ type diffTable struct {
 	joining   int // objects that are not shown, since they only join a set
 	takeovers takeovers
 	left      leftOver
+	digest    string   // of all that would change
 	outside   *outside // nil without an external program
 }
 
@@ -48,6 +49,9 @@ func NewDiff(b output.Base) output.Results {
 }
 
 func (t *diffTable) Handle(e event.Event) {
+	if reviewed, ok := e.(event.Reviewed); ok && len(reviewed.Objects) > 0 {
+		t.digest = reviewed.Digest
+	}
 	compared, ok := e.(event.Compared)
 	if !ok {
 		return
@@ -135,6 +139,8 @@ func (t *diffTable) Finish(ctx context.Context) error {
 	t.Screen.Note(diffSummary(t.State) + "\n")
 	if t.contested > 0 {
 		t.Screen.Note(text.Count(t.contested, "contested path") + ": apply stops there unless you --take or --yield\n")
+	} else if t.digest != "" {
+		t.Screen.Note("confirm this with --confirm=" + t.digest + "\n")
 	}
 	return err
 }

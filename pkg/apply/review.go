@@ -1,0 +1,53 @@
+package apply
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+)
+
+// prediction returns the prediction for an object from the object alone, or the reviewed one with
+// the server's answer if it is about this version: nothing has to be asked again. A reviewed
+// conflict is looked at anew, and so is an object whose CRD this run has changed.
+func (e *Engine) prediction(item plan.Item, live *unstructured.Unstructured) (p predict.Prediction, reviewed bool, err error) {
+	if e.Review != nil && live != nil && !e.defines(item) {
+		if p := e.Review.Judged(item, live); p != nil && p.Answer != nil && len(p.Conflicts) == 0 {
+			return *p, true, nil
+		}
+	}
+	p, err = e.predictor(item).Evaluate(item, live)
+	return p, false, err
+}
+
+// confirmed reports whether the target may be written: in the version that was reviewed, or in one
+// of which the apply makes the same. Otherwise the target is done, and reported. A CRD that this run
+// has changed may make another outcome of the same version.
+func (e *Engine) confirmed(ctx context.Context, t *target) bool {
+	switch {
+	case e.Review == nil, !e.defines(t.Item) && e.Review.Judged(t.Item, t.Live) != nil:
+		return true
+	case t.ours != "" && t.Live != nil && t.Live.GetResourceVersion() == t.ours:
+		return true
+	case t.Live != nil && t.Answer == nil && t.Unchecked == "" && t.anew == nil:
+		if err := e.predict(ctx, t); err != nil && !e.mustRecreate(ctx, t, err) {
+			e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
+			return false
+		}
+	}
+	switch {
+	case t.contested():
+		e.contest(t)
+		return false
+	case t.NoChange():
+		e.accepted(ctx, t, t.Answer)
+		return false
+	}
+	if err := e.Review.Confirms(&t.Prediction, t.anew); err != nil {
+		e.fail(ctx, t.Item, err)
+		return false
+	}
+	return true
+}

@@ -1,0 +1,151 @@
+package review
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+)
+
+// namesOfDifferences are the objects and paths that differ, each with both sides.
+func namesOfDifferences(all []Difference) string {
+	side := func(c *Change, a event.Action) string {
+		if c == nil {
+			return string(a)
+		}
+		return asText(c.From) + ">" + asText(c.To)
+	}
+	var out []string
+	for _, d := range all {
+		out = append(out, strings.TrimSpace(d.Ref.Name+" "+d.Path)+": "+side(d.Was, d.WasAction)+", "+side(d.Now, d.NowAction))
+	}
+	return strings.Join(out, "\n")
+}
+
+// Two plans differ in the paths that become something else, and where no path says it, in the object.
+// An object that the plan does not hold must not change.
+func TestDifferences(t *testing.T) {
+	early, late := time.Unix(1, 0), time.Unix(2, 0)
+	other := update(late)
+	other.Ref.Name = "db"
+	for name, tt := range map[string]struct {
+		mutate func(u *event.Compared)
+		want   string
+	}{
+		"none":              {func(*event.Compared) {}, ""},
+		"the age of owners": {func(u *event.Compared) { *u = update(late) }, ""},
+		"a value": {
+			func(u *event.Compared) { u.Changes[1].From = int64(5) },
+			`web .spec.replicas: 1>2, 5>2`,
+		},
+		"a path more": {
+			func(u *event.Compared) {
+				u.Changes = append(u.Changes, managedfields.Change{Path: fieldpath.Field("spec", "x"), Kind: managedfields.Added, To: "1"})
+			},
+			`web .spec.x: update, null>"1"`,
+		},
+		"a path less": {func(u *event.Compared) { u.Changes = u.Changes[:1] }, `web .spec.replicas: 1>2, update`},
+		"unchanged":   {func(u *event.Compared) { u.Action, u.Changes = event.None, nil }, "web .spec.image: \"a\">\"b\", none\nweb .spec.replicas: 1>2, none"},
+		"gone":        {func(u *event.Compared) { u.Action, u.Changes = event.Create, nil }, `web: update, create`},
+		"adopted":     {func(u *event.Compared) { u.Adopted = []string{"kubectl"} }, `web: update, update`},
+		"another one": {func(u *event.Compared) { *u = other }, "db .spec.image: none, \"a\">\"b\"\ndb .spec.replicas: none, 1>2\nweb .spec.image: \"a\">\"b\", none\nweb .spec.replicas: 1>2, none"},
+	} {
+		u := update(early)
+		tt.mutate(&u)
+		was, now := planOf(update(early)), planOf(u)
+		if got := namesOfDifferences(Differences(was.Outcomes(), now.Outcomes())); got != tt.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, tt.want)
+		}
+		if u.Ref.Name != "web" {
+			continue
+		}
+		if got := namesOfDifferences(was.Confirms(u)); (got == "") != (tt.want == "") {
+			t.Errorf("%s: at the write: %s", name, got)
+		}
+	}
+	by := Differences(nil, planOf(update(late)).Outcomes())[0].By()
+	if by == nil || !by.Time.Equal(late) {
+		t.Errorf("written by %v", by)
+	}
+}
+
+// At the write, a creation needs no fields, an object that could not be checked is held to its
+// manifest, and no difference has a value of a Secret.
+func TestConfirms(t *testing.T) {
+	create := func(reason string) event.Compared {
+		return event.Compared{Ref: refTo("ConfigMap", "a"), Action: event.Create, Reason: reason, After: map[string]any{"data": "x"}}
+	}
+	taken := func(kind managedfields.ChangeKind) event.Compared {
+		c := create("")
+		c.Action, c.After = event.Update, nil
+		c.Changes = []managedfields.Change{{Path: fieldpath.Field("data"), Kind: kind, From: "y", To: "x"}}
+		return c
+	}
+	for name, tt := range map[string]struct {
+		was, now event.Compared
+		confirms bool
+	}{
+		"created":                 {create(""), event.Compared{Ref: refTo("ConfigMap", "a"), Action: event.Create}, true},
+		"there by now":            {create(""), taken(managedfields.Changed), false},
+		"unchecked, there by now": {create("not checked"), taken(managedfields.Changed), true},
+		"unchecked, and taken":    {create("not checked"), taken(managedfields.TakenOver), false},
+		"unchecked, in conflict":  {create("not checked"), taken(managedfields.Contested), false},
+	} {
+		if got := planOf(tt.was).Confirms(tt.now); (len(got) == 0) != tt.confirms {
+			t.Errorf("%s: %s", name, namesOfDifferences(got))
+		}
+	}
+	p := withSecret("c2VjcmV0")
+	if got := p.Confirms(secret("c2VjcmV0")); len(got) != 0 {
+		t.Errorf("the same Secret: %s", namesOfDifferences(got))
+	}
+	changed := secret("b3RoZXI=")
+	changed.Action = event.Update
+	if got := namesOfDifferences(p.Confirms(changed)); got != "token: create, update" {
+		t.Errorf("another Secret: %s", got)
+	}
+}
+
+// A document is read as diff writes it: its outcomes have their own digests, so one that is cut off
+// or edited differs from what it was.
+func TestRead(t *testing.T) {
+	p := planOf(update(time.Unix(1, 0)))
+	o := p.Outcomes()[refTo("Pod", "web").Key()]
+	text := `{"kind": "DiffResult", "digest": "` + p.Digest("") + `", "objects": [
+		{"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web", "action": "configured", "digest": "` + o.Digest() + `", "changes": [
+			{"path": ".spec.image", "change": "contested", "from": "a", "to": "b", "owners": [
+				{"manager": "ci", "operation": "Apply", "time": "2026-01-02T03:04:05Z"}, {"manager": "helm", "operation": "Update"}]},
+			{"path": ".spec.replicas", "change": "changed", "from": 1, "to": 2}]},
+		{"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "db", "action": "unchanged"}]}`
+	read, err := Read([]byte(text))
+	if err != nil || read.Digest != p.Digest("") {
+		t.Fatalf("%v: %v", read, err)
+	}
+	if got := Differences(read.Outcomes, p.Outcomes()); len(got) > 0 {
+		t.Errorf("as it was written: %s", namesOfDifferences(got))
+	}
+	u := update(time.Unix(1, 0))
+	u.Changes[1].To = int64(3)
+	if got := namesOfDifferences(Differences(read.Outcomes, planOf(u).Outcomes())); got != `web .spec.replicas: 1>2, 1>3` {
+		t.Errorf("another value: %s", got)
+	}
+	for action, want := range map[event.Action]event.Action{
+		event.Created: event.Create, event.Recreated: event.Recreate, event.Pruned: event.Delete, event.Shared: event.Share,
+	} {
+		if got := asCompared(action); got != want {
+			t.Errorf("%s is %s, want %s", action, got, want)
+		}
+	}
+	for name, text := range map[string]string{
+		"no JSON":      "{",
+		"another kind": `{"kind": "ApplyResult", "digest": "` + p.Digest("") + `"}`,
+		"no digest":    `{"kind": "DiffResult"}`,
+	} {
+		if got, err := Read([]byte(text)); err == nil {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

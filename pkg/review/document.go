@@ -1,0 +1,82 @@
+package review
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Document is a plan as diff has written it: values of Secrets are masked, and of each outcome
+// there is a digest.
+type Document struct {
+	Digest   string
+	Outcomes map[object.Key]Outcome
+}
+
+// Read reads a DiffResult, in JSON or YAML.
+func Read(text []byte) (Document, error) {
+	var in struct {
+		Kind    string `json:"kind"`
+		Digest  string `json:"digest"`
+		Objects []struct {
+			APIVersion string       `json:"apiVersion"`
+			Kind       string       `json:"kind"`
+			Namespace  string       `json:"namespace"`
+			Name       string       `json:"name"`
+			Action     event.Action `json:"action"`
+			Digest     string       `json:"digest"`
+			Changes    []struct {
+				Path   string                   `json:"path"`
+				Change managedfields.ChangeKind `json:"change"`
+				From   any                      `json:"from"`
+				To     any                      `json:"to"`
+				Owners []managedfields.Owner    `json:"owners"`
+			} `json:"changes"`
+		} `json:"objects"`
+	}
+	if err := yaml.Unmarshal(text, &in); err != nil {
+		return Document{}, err
+	}
+	switch {
+	case in.Kind != "DiffResult":
+		return Document{}, fmt.Errorf("it is no DiffResult, but %q", in.Kind)
+	case !IsDigest(in.Digest):
+		return Document{}, errors.New("it has no digest: the result of some objects was unknown")
+	}
+	out := Document{Digest: in.Digest, Outcomes: map[object.Key]Outcome{}}
+	for _, o := range in.Objects {
+		if o.Digest == "" {
+			continue // It would not change.
+		}
+		ref := object.Ref{GVK: schema.FromAPIVersionAndKind(o.APIVersion, o.Kind), Namespace: o.Namespace, Name: o.Name}
+		outcome := Outcome{Ref: ref, Action: asCompared(o.Action), digest: o.Digest}
+		for _, c := range o.Changes {
+			outcome.Changes = append(outcome.Changes, Change{Path: c.Path, Kind: c.Change, From: c.From, To: c.To, Owners: namesOf(c.Owners)})
+		}
+		out.Outcomes[ref.Key()] = outcome
+	}
+	return out, nil
+}
+
+// asCompared is the action of a comparison by the word that its document has, which is apply's. Only
+// objects that would change have a digest.
+func asCompared(a event.Action) event.Action {
+	switch a { //nolint:exhaustive // A document has no others.
+	case event.Created:
+		return event.Create
+	case event.Configured:
+		return event.Update
+	case event.Recreated:
+		return event.Recreate
+	case event.Pruned:
+		return event.Delete
+	default:
+		return event.Share
+	}
+}

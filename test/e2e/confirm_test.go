@@ -1,0 +1,307 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// stated is the input before the review, and wanted the one that is reviewed: each kind of change is
+// in it once, and one object that does not change.
+const stated = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, annotations: {k8sconnect.io/yield: .spec.replicas}}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: app, image: "app:1"}]}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "1", l: "1"}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: same}, data: {k: "1"}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {token: eA==}}
+---
+`
+
+const (
+	leaving = `{apiVersion: v1, kind: ConfigMap, metadata: {name: old}, data: {k: "1"}}`
+	coming  = `{apiVersion: v1, kind: ConfigMap, metadata: {name: new}, data: {k: "1"}}`
+)
+
+func wanted() string {
+	return strings.NewReplacer(`"app:1"`, `"app:2"`, `{k: "1", l`, `{k: "2", l`, "eA==", "eQ==").Replace(stated) + coming
+}
+
+// mutation is what may come between a diff and the write of an apply that was confirmed.
+type mutation struct {
+	// kubectl are calls of kubectl; applied is an input of one of them.
+	kubectl []string
+	applied string
+	// manifest edits the input; nil leaves it.
+	manifest func(string) string
+	// named is how the run names what is another outcome now; empty if none is.
+	named string
+	// before is the path of the object below its namespace, whose write the mutation may also come
+	// right before; empty if it may not.
+	before string
+	// raced is how the run names the difference then, if not as before.
+	raced string
+}
+
+func mutations() map[string]mutation {
+	const (
+		web = "deployments/web"
+		a   = "configmaps/a"
+	)
+	return map[string]mutation{
+		"nothing": {},
+		"an image": {
+			kubectl: []string{"set image deployment/web app=app:hot --field-manager=hotfix"}, before: web,
+			named: `deployment.apps/web .*\.spec\.template\.spec\.containers\[name="app"\]\.image\n.*reviewed app:1 → app:2, now app:hot → app:2, contested \(hotfix, \d+s ago\)`,
+			raced: `conflict +deployment.apps/web`,
+		},
+		"replicas on a yielded path": {kubectl: []string{"scale deployment/web --replicas=5"}, before: web},
+		"status":                     {kubectl: []string{`patch deployment/web --subresource=status -p {"status":{"collisionCount":7}}`}, before: web},
+		"a label that no one states": {kubectl: []string{"label configmap/a team=shop"}, before: a},
+		"an owner at the value before": {
+			kubectl: []string{"apply --server-side --field-manager=other -f APPLIED"}, applied: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "1"}}`, before: a,
+			named: `configmap/a .*\.data\.k\n.*now "1" → "2", contested \(other`, raced: `conflict +configmap/a`,
+		},
+		"an owner at a value that stays": {
+			kubectl: []string{"apply --server-side --field-manager=other -f APPLIED"}, applied: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {l: "1"}}`, before: a,
+		},
+		"a Secret's value": {
+			kubectl: []string{"apply --server-side --field-manager=k8sconnect -f APPLIED --force-conflicts"}, before: "secrets/s",
+			applied: `{apiVersion: v1, kind: Secret, metadata: {name: s, labels: {applyset.kubernetes.io/part-of: "ID"}}, data: {token: eg==}}`,
+			named:   `nothing was written: a value of secret/s -n \S+ is another than was reviewed`,
+			raced:   `secret/s .*\n.*it would not become what was confirmed: reviewed to update, now with another value`,
+		},
+		"a deletion": {
+			kubectl: []string{"delete configmap a"}, before: a,
+			named: `configmap/a -n \S+\n.*reviewed to update, now to create`, raced: `configmap/a .*\n.*it would not become what was confirmed: reviewed to update, now to create`,
+		},
+		"a creation": {
+			kubectl: []string{"create configmap new --from-literal=l=1"}, before: "configmaps/new",
+			named: `configmap/new -n \S+\n.*reviewed to create, now to update`, raced: `configmap/new .*\n.*it would not become what was confirmed: `,
+		},
+		"a new conflict in what was unchanged": {
+			kubectl: []string{`patch configmap/same --field-manager=hotfix -p {"data":{"k":"9"}}`},
+			named:   `configmap/same -n \S+ +\.data\.k\n.*reviewed unchanged, now "9" → "1"`,
+		},
+		"a member added": {
+			kubectl: []string{"apply --server-side --field-manager=k8sconnect -f APPLIED"},
+			applied: `{apiVersion: v1, kind: ConfigMap, metadata: {name: extra, labels: {applyset.kubernetes.io/part-of: "ID"}}}`,
+			named:   `configmap/extra -n \S+\n.*reviewed unchanged, now to delete`,
+		},
+		"a member gone": {kubectl: []string{"delete configmap old"}, named: `configmap/old -n \S+\n.*reviewed to delete, now unchanged`},
+		"the manifest edited": {
+			manifest: func(text string) string { return strings.Replace(text, `{k: "2", l`, `{k: "3", l`, 1) },
+			named:    `configmap/a .*\.data\.k\n.*reviewed "1" → "2", now "1" → "3"`,
+		},
+		"the manifest written otherwise": {manifest: func(text string) string {
+			docs := strings.Split(text, "---\n")
+			return docs[len(docs)-1] + "\n---\n" + strings.Join(docs[:len(docs)-1], "---\n# a remark\n")
+		}},
+	}
+}
+
+// Between a diff and an apply that confirms it, each change that alters the outcome is refused and
+// named, and nothing is written then. Right before the write, the object is not written. No other
+// change is refused.
+func TestConfirm(t *testing.T) {
+	c := shared.Cluster(t)
+	for name, m := range mutations() {
+		t.Run(name, func(t *testing.T) {
+			r := reviewedSet(t, c, m)
+			m.do(t, c, r.ns, r.id)
+			before := versions(t, c, r.ns)
+			got := k8sconnect(t, c.KubeconfigPath, r.args...)
+			if m.named == "" {
+				got.ends(t, 0).says(t, "1 pruned")
+				return
+			}
+			got.ends(t, 1).matches(t, m.named)
+			if now := versions(t, c, r.ns); now != before {
+				t.Errorf("the run wrote: %s, were %s", now, before)
+			}
+		})
+		if m.before == "" {
+			continue
+		}
+		t.Run(name+" right before the write", func(t *testing.T) {
+			p, kubeconfig := proxied(t, c)
+			r := reviewedSet(t, c, m)
+			group := "/api/v1"
+			if strings.HasPrefix(m.before, "deployments") {
+				group = "/apis/apps/v1"
+			}
+			before(p, writes(group+"/namespaces/"+r.ns+"/"+m.before), func() { m.do(t, c, r.ns, r.id) })
+			got := k8sconnect(t, kubeconfig, r.args...)
+			if m.named == "" {
+				got.ends(t, 0).says(t, "1 pruned")
+				return
+			}
+			got.ends(t, 1).matches(t, m.raced)
+		})
+	}
+}
+
+// reviewedRun is a set of which a change was reviewed: the arguments apply it.
+type reviewedRun struct {
+	ns, id string
+	args   []string
+}
+
+func reviewedSet(t *testing.T, c *cluster.Cluster, m mutation) reviewedRun {
+	t.Helper()
+	ns := namespace(t, c)
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, stated+leaving), "--apply-set=shop").ends(t, 0)
+	set := []string{"-n", ns, "--apply-set=shop", "--prune", "-f"}
+	plan := confirmable(t, c, append(set, file(t, wanted()))...)
+	text := wanted()
+	if m.manifest != nil {
+		text = m.manifest(text)
+	}
+	id := kubectl(t, c, "get", "configmap/a", "-n", ns, "-o", `jsonpath={.metadata.labels.applyset\.kubernetes\.io/part-of}`)
+	return reviewedRun{ns, id, append([]string{"apply", "--confirm=" + plan}, append(set, file(t, text))...)}
+}
+
+// confirmable writes the plan of a diff into a file.
+func confirmable(t *testing.T, c *cluster.Cluster, args ...string) string {
+	t.Helper()
+	r := k8sconnect(t, c.KubeconfigPath, append([]string{"diff", "-o", "json"}, args...)...).ends(t, 1)
+	plan := filepath.Join(t.TempDir(), "plan.json")
+	if err := os.WriteFile(plan, r.stdout.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func (m mutation) do(t *testing.T, c *cluster.Cluster, ns, id string) {
+	t.Helper()
+	for _, call := range m.kubectl {
+		args := strings.Fields(call)
+		for i, arg := range args {
+			if arg == "APPLIED" {
+				args[i] = file(t, strings.Replace(m.applied, "ID", id, 1))
+			}
+		}
+		kubectl(t, c, append(args, "-n", ns)...)
+	}
+}
+
+// versions are those of what the set holds and of its parent. A Deployment's is its controller's, too.
+func versions(t *testing.T, c *cluster.Cluster, ns string) string {
+	t.Helper()
+	const each = `jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`
+	return kubectl(t, c, "get", "configmap,secret", "-n", ns, "-o", each) +
+		kubectl(t, c, "get", "deployment/web", "-n", ns, "-o", "jsonpath={.metadata.generation}")
+}
+
+// matches fails the test unless one of the outputs matches the pattern.
+func (r *run) matches(t *testing.T, pattern string) *run {
+	t.Helper()
+	if !regexp.MustCompile(pattern).MatchString(r.stdout.String() + r.stderr.String()) {
+		t.Fatalf("does not say %q: %s", pattern, r)
+	}
+	return r
+}
+
+// sizedWidgets is the CRD of a group.
+const sizedWidgets = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.GROUP}
+spec:
+  group: GROUP
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets, singular: widget}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {size: {type: integer}, color: {type: string}}}
+`
+
+// A default that comes with another schema changes no field that the manifest states. A schema that
+// refuses the object ends the run. The set itself may bring the CRD, or change it.
+func TestConfirmDefinitions(t *testing.T) {
+	c := shared.Cluster(t)
+	const object = "---\n{apiVersion: GROUP/v1, kind: Widget, metadata: {name: w}, spec: {size: 1}}\n"
+	begin := func(t *testing.T) (ns string, in func(string) string) {
+		t.Helper()
+		ns = namespace(t, c)
+		group := ns + ".example.com"
+		t.Cleanup(func() { _ = kubectlCommand(t, c, "delete", "crd", "widgets."+group, "--wait=false").Run() })
+		return ns, func(text string) string { return file(t, strings.ReplaceAll(text, "GROUP", group)) }
+	}
+	larger := strings.Replace(object, "size: 1", "size: 2", 1)
+	t.Run("the set brings it", func(t *testing.T) {
+		ns, in := begin(t)
+		set := in(sizedWidgets + object)
+		plan := confirmable(t, c, "-n", ns, "-f", set)
+		k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "--confirm="+plan).ends(t, 0).says(t, "2 created")
+	})
+	t.Run("the set changes it", func(t *testing.T) {
+		ns, in := begin(t)
+		k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", in(sizedWidgets+object)).ends(t, 0)
+		set := in(strings.Replace(sizedWidgets, "color: {type: string}", "color: {type: string, default: red}", 1) + larger)
+		plan := confirmable(t, c, "-n", ns, "-f", set)
+		k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "--confirm="+plan).ends(t, 0).says(t, "2 configured")
+	})
+	for name, tc := range map[string]struct {
+		from, to, says string
+		status         int
+	}{
+		"a new default":            {"color: {type: string}", "color: {type: string, default: red}", "1 configured", 0},
+		"a schema that refuses it": {"size: {type: integer}", "size: {type: integer, maximum: 1}", "nothing was written: the result is unknown for 1 object", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ns, in := begin(t)
+			k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", in(sizedWidgets+object)).ends(t, 0)
+			set := in(larger)
+			plan := confirmable(t, c, "-n", ns, "-f", set)
+			kubectl(t, c, "apply", "--server-side", "--force-conflicts", "-f", in(strings.Replace(sizedWidgets, tc.from, tc.to, 1)))
+			until(t, "the schema counts", func() bool {
+				probe := in(strings.Replace(larger, "name: w", "name: probe", 1))
+				out, err := kubectlCommand(t, c, "apply", "--server-side", "--dry-run=server", "-n", ns, "-f", probe, "-o", "yaml").Output()
+				return err != nil || strings.Contains(string(out), "color: red")
+			})
+			k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "--confirm="+plan).ends(t, tc.status).says(t, tc.says)
+		})
+	}
+}
+
+// A confirmed run costs what an apply costs, and a dry run for each object that changes. What the
+// comparison has read and asked is not read and asked again.
+func TestConfirmedRequests(t *testing.T) {
+	c := shared.Cluster(t)
+	p, kubeconfig := proxied(t, c)
+	requests := func(ns, set string, args ...string) int {
+		t.Helper()
+		k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, configMaps(60, 10, "1"))).ends(t, 0)
+		from := len(p.Requests())
+		k8sconnect(t, kubeconfig, append([]string{"apply", "-n", ns, "-f", set}, args...)...).ends(t, 0).says(t, "20 configured, 40 unchanged")
+		return len(p.Requests()) - from
+	}
+	ns := namespace(t, c)
+	set := file(t, configMaps(20, 10, "2")+strings.TrimPrefix(configMaps(60, 10, "1"), configMaps(20, 10, "1")))
+	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, configMaps(60, 10, "1"))).ends(t, 0)
+	plan := confirmable(t, c, "-n", ns, "-f", set)
+	plain := requests(ns, set)
+	if confirmed := requests(ns, set, "--confirm="+plan); confirmed != plain+20 {
+		t.Errorf("%d requests, and %d with --confirm", plain, confirmed)
+	}
+}
