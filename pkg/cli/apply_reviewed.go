@@ -148,7 +148,7 @@ func whole(d review.Difference) string {
 }
 
 func actionOf(a event.Action) string {
-	switch a { //nolint:exhaustive // All others say it themselves.
+	switch a {
 	case event.None, "":
 		return "unchanged"
 	default:

@@ -67,7 +67,7 @@ func Read(text []byte) (Document, error) {
 // asCompared is the action of a comparison by the word that its document has, which is apply's. Only
 // objects that would change have a digest.
 func asCompared(a event.Action) event.Action {
-	switch a { //nolint:exhaustive // A document has no others.
+	switch a {
 	case event.Created:
 		return event.Create
 	case event.Configured:
