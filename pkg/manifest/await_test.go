@@ -81,6 +81,26 @@ func TestSilentInputs(t *testing.T) {
 	}
 }
 
+// refused is a port at which nothing listens.
+type refused struct{}
+
+func (refused) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("refused") }
+
+// A server that refuses at once is asked three times, and never said to be waited for: the limit of
+// that wait is none of it.
+func TestRefusedInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		_, err := Read(t.Context(), Options{
+			Filenames: []string{"https://example.com/app.yaml"}, Client: &http.Client{Transport: refused{}},
+			Tell: func(string, time.Time, time.Duration) { t.Error("waited for, after", time.Since(began)) },
+		})
+		if took := time.Since(began); err == nil || took != 2*time.Second {
+			t.Errorf("%v after %s", err, took)
+		}
+	})
+}
+
 // Slow input is no silence: it is read to its end, however long that takes.
 func TestSlowInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

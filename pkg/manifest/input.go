@@ -154,9 +154,13 @@ func fetch(ctx context.Context, client *http.Client, url string, h *heard) ([]by
 		client = &http.Client{Timeout: fetchTimeout}
 	}
 	for attempt := 1; ; attempt++ {
+		began := time.Now()
 		text, again, err := fetchOnce(ctx, client, url, h)
 		if err == nil || !again || attempt == fetchAttempts {
 			return text, err
+		}
+		if time.Since(began) < moment { // A refusal is an answer; the pause after it is no silence.
+			h.later(fetchPause)
 		}
 		select {
 		case <-ctx.Done():
@@ -225,7 +229,10 @@ const (
 // heard records when an input last produced something.
 type heard struct{ nanos atomic.Int64 }
 
-func (h *heard) now() { h.nanos.Store(time.Now().UnixNano()) }
+func (h *heard) now() { h.later(0) }
+
+// later begins to count silence after a pause of our own.
+func (h *heard) later(pause time.Duration) { h.nanos.Store(time.Now().Add(pause).UnixNano()) }
 
 func (h *heard) at() time.Time { return time.Unix(0, h.nanos.Load()) }
 
