@@ -79,7 +79,29 @@ func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	if plain == text && len(advice) == 0 {
 		return nil
 	}
-	return &MisfitError{Err: err, Text: plain, Advice: strings.Join(advice, "; "), At: p.written(in, first)}
+	return &MisfitError{Err: err, Text: plain, Advice: joined(advice), At: p.written(in, first)}
+}
+
+// joined makes one hint of several. Those that differ only in a place or a name share their words.
+func joined(advice []string) string {
+	const meant = "did you mean "
+	var out []string
+	for _, next := range advice {
+		last := ""
+		if len(out) > 0 {
+			last = out[len(out)-1]
+		}
+		words, place, placed := strings.Cut(next, " (")
+		switch {
+		case placed && strings.HasPrefix(last, words+" (") && strings.HasSuffix(last, ")") && strings.HasSuffix(place, ")"):
+			out[len(out)-1] = strings.TrimSuffix(last, ")") + ", " + place
+		case strings.HasPrefix(last, meant) && strings.HasPrefix(next, meant):
+			out[len(out)-1] = strings.TrimSuffix(last, "?") + " and " + strings.TrimPrefix(next, meant)
+		default:
+			out = append(out, next)
+		}
+	}
+	return strings.Join(out, "; ")
 }
 
 // written is where the field at a path is written.

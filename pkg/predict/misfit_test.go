@@ -26,13 +26,14 @@ kind: Deployment
 metadata: {name: web}
 spec:
   replica: 3
+  revison: 1
   paused: 7
   ports: [{port: 53, protocol: UDP, name: 1.5}, {port: 80, name: true}]
 `
 	const head = "failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): "
 	field := spec.Schema{}
 	of := published.Of(&spec.Schema{SchemaProps: spec.SchemaProps{Properties: map[string]spec.Schema{
-		"spec": {SchemaProps: spec.SchemaProps{Properties: map[string]spec.Schema{"replicas": field, "paused": field}}},
+		"spec": {SchemaProps: spec.SchemaProps{Properties: map[string]spec.Schema{"replicas": field, "paused": field, "revision": field}}},
 	}}})
 	schema := func(object.Kind) openapi.Type { return of }
 	for name, tt := range map[string]struct{ text, want, hint string }{
@@ -57,6 +58,11 @@ spec:
 			head + "errors:\n  .spec.replica: field not declared in schema\n  .spec.ports[port=53,protocol=\"UDP\"].name: expected string, got &value.valueUnstructured{Value:1.5}",
 			head + "errors:\n  .spec.replica: field not declared in schema\n  .spec.ports[port=53,protocol=\"UDP\"].name: expected text, got the number 1.5",
 			"quote it (web.yaml:1); did you mean .spec.replicas?",
+		},
+		"several of one sort": {
+			head + "errors:\n  .spec.replica: field not declared in schema\n  .spec.revison: field not declared in schema",
+			head + "errors:\n  .spec.replica: field not declared in schema\n  .spec.revison: field not declared in schema",
+			"did you mean .spec.replicas and .spec.revision?",
 		},
 		"something else":       {"etcd is away", "etcd is away", ""},
 		"nothing of that name": {head + ".spec.xyz: field not declared in schema", head + ".spec.xyz: field not declared in schema", ""},
