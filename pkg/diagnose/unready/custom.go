@@ -321,7 +321,7 @@ func (v *rules) leaving(u *unstructured.Unstructured) []rule.Finding {
 	c := event.Cause{
 		Code:      "Terminating",
 		Message:   rule.Name(object.RefOf(u)) + " has been terminating" + v.Since(*at),
-		Next:      rule.Get(object.RefOf(u)),
+		Next:      whyStuck(object.RefOf(u)),
 		Evidence:  []string{".metadata.deletionTimestamp is " + at.UTC().Format(time.RFC3339)},
 		BlockedBy: object.RefOf(u),
 	}
@@ -352,9 +352,14 @@ func (v *rules) namespace() []rule.Finding {
 		Code:      "NamespaceTerminating",
 		Message:   "namespace " + ns + " has been terminating" + v.Since(*u.GetDeletionTimestamp()) + ": nothing new can be created in it",
 		Evidence:  evidence,
-		Next:      rule.Describe(r),
+		Next:      whyStuck(r),
 		BlockedBy: r,
 	}}}
+}
+
+// whyStuck is the command that says why an object does not go.
+func whyStuck(ref object.Ref) string {
+	return rule.Kubectl(ref.Namespace, "k8sconnect", "stuck", ref.Resource())
 }
 
 // silentKind reports whether the events of an object's kind add nothing.

@@ -171,10 +171,12 @@ func TestWorkloads(t *testing.T) {
 				`{apiVersion: v1, kind: Namespace, metadata: {name: prod, deletionTimestamp: "2026-01-01T11:00:00Z"}, status: {phase: Terminating, conditions: [{type: NamespaceContentRemaining, status: "True", reason: SomeResourcesRemain, message: "pods. has 3 resource instances"}]}}`,
 			want:     []string{"NamespaceTerminating: namespace prod has been terminating for 60m: nothing new can be created in it"},
 			evidence: []string{"condition NamespaceContentRemaining=True (SomeResourcesRemain): pods. has 3 resource instances"},
+			next:     "kubectl k8sconnect stuck namespace/prod",
 		},
 		"it goes itself": {
 			facts: `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod, deletionTimestamp: "2026-01-01T11:50:00Z", finalizers: [example.com/x]}}`,
 			want:  []string{"Terminating: deployment.apps/web -n prod has been terminating for 10m"},
+			next:  "kubectl k8sconnect stuck deployment.apps/web -n prod",
 		},
 		"what cannot be read": {
 			facts:    deployment("", "observedGeneration: 5"),

@@ -147,7 +147,7 @@ func (v *View) Since(t metav1.Time) string {
 // is the first word, or the first two if the first groups verbs.
 func Kubectl(namespace string, words ...string) string {
 	verb := 1
-	if slices.Contains([]string{"auth", "rollout", "create"}, words[0]) {
+	if slices.Contains([]string{"auth", "rollout", "create", "k8sconnect"}, words[0]) {
 		verb = 2
 	}
 	if namespace != "" {
