@@ -33,6 +33,7 @@ func (w *world) claim(t *testing.T, names ...string) {
 	}
 }
 
+// A tracker that starts again reports each change of the meantime, or declares a gap.
 func TestRestart(t *testing.T) {
 	w := newWorld(t, shared.Cluster(t))
 
