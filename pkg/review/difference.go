@@ -114,6 +114,6 @@ func (p *Plan) Confirms(c event.Compared) []Difference {
 	if !secret {
 		return differencesOf(was, now)
 	}
-	// Of a Secret, no value may be named.
+	// No value of a Secret may be named.
 	return []Difference{{Ref: c.Ref, WasAction: was.Action, NowAction: now.Action}}
 }

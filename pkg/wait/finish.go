@@ -160,7 +160,7 @@ func (e *UnmetError) Error() string {
 
 // NothingError says that there is nothing to wait for.
 type NothingError struct {
-	// What is the selection in words: "deployments.apps with labels app=web in namespace x".
+	// The selection in words: "deployments.apps with labels app=web in namespace x".
 	What string
 	// Late: the wait ran out of time.
 	Late bool

@@ -284,8 +284,8 @@ func TestConfirmDefinitions(t *testing.T) {
 	}
 }
 
-// A confirmed run costs what an apply costs, and a dry run for each object that changes. What the
-// comparison has read and asked is not read and asked again.
+// A confirmed run costs what an apply costs, and a dry run for each object that changes. The
+// run repeats no read and no question of the comparison.
 func TestConfirmedRequests(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

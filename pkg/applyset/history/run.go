@@ -36,7 +36,7 @@ type Run struct {
 	ID string
 	// Started is its start by the clock of its machine.
 	Started time.Time
-	// Who is the user, if known.
+	// The user who ran it, if known.
 	Who    string
 	Result Result
 	// Input is a digest of the run's input.

@@ -28,7 +28,7 @@ const endTime = 15 * time.Second
 type Keeper struct {
 	Server Server
 	Parent object.Ref
-	// Who is the user, for people.
+	// The user who runs it, for people.
 	Who string
 	// Keep is how many runs are kept; zero keeps none.
 	Keep int

@@ -132,8 +132,8 @@ func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersion
 	return schema.GroupVersionKind{}, err
 }
 
-// names returns name's result for each type, in order and without duplicates. Of a group's
-// versions, the preferred one counts.
+// names returns name's result for each type, in order and without duplicates, a
+// group's at its preferred version.
 func (t catalogue) names(name func(schema.GroupResource, metav1.APIResource) []string) []string {
 	var names []string
 	for _, group := range t.groups {

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Us is the manager from whose view the stories are told.
+// Us is the manager from whose view the stories are.
 const Us = "k8sconnect"
 
 // Read returns the object that a YAML text describes, as a client would get it:

@@ -35,7 +35,7 @@ func Causes(causes []event.Cause) []string {
 			text = append(text, indented("  ", evidence)...)
 		}
 		text = append(text, indented("  log      ", strings.Join(c.Log, "\n"))...)
-		// What does not exist holds nothing, and the message names it.
+		// A missing object holds nothing, and the message names it.
 		if c.BlockedBy != (object.Ref{}) && !strings.HasSuffix(c.Code, "Missing") && c.Code != "NoMetrics" {
 			text = append(text, "  held by  "+Name(c.BlockedBy))
 		}

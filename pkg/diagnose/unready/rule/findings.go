@@ -27,7 +27,7 @@ const (
 type Finding struct {
 	event.Cause
 	Rank Rank
-	// Who is the object with the fault, and Noun the word for several of these. If they are set,
+	// The object with the fault; Noun is the word for several of these. If they are set,
 	// the message names no object, and equal findings are reported once.
 	Who, Noun string
 }
