@@ -63,7 +63,7 @@ func measure(t *testing.T, g generated, mostMB int) {
 	server := httptest.NewServer(g)
 	defer server.Close()
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSizedProcess$", "-test.v", "-test.timeout=1h")
-	child.Env = append(os.Environ(), sizedServer+"="+server.URL, sizedCount+"="+strconv.Itoa(g.objects))
+	child.Env = append(os.Environ(), "GOGC=100", sizedServer+"="+server.URL, sizedCount+"="+strconv.Itoa(g.objects))
 	out, err := child.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
