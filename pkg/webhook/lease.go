@@ -16,13 +16,12 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// leaseTimeout bounds one request for the lease: a leader may miss renewals for ten
-// seconds, and one request that hangs must not use them up.
+// leaseTimeout bounds one request for the Lease: a leader may miss renewals for ten seconds, which
+// a request that hangs must not use up.
 const leaseTimeout = 5 * time.Second
 
-// lease is the Lease by which replicas elect the leader. Unlike client-go's, it creates a
-// deleted Lease by apply, which RBAC can permit for a single name; that is impossible for
-// a create.
+// lease is the Lease by which replicas elect the leader. Unlike client-go's, it recreates a deleted
+// Lease by apply, which RBAC can permit for a single name, unlike a create.
 type lease struct {
 	resourcelock.LeaseLock
 	release release
@@ -46,8 +45,8 @@ func newLease(config *rest.Config, name string, of release) (*lease, error) {
 	}, of}, nil
 }
 
-// Create creates the Lease and holds it, unless another replica was faster: the first one
-// to write its name holds it.
+// Create creates the Lease and holds it, unless another replica was faster: the first one to write
+// its name holds it.
 func (l *lease) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	name, namespace := l.LeaseMeta.Name, l.LeaseMeta.Namespace
 	empty := applycoordination.Lease(name, namespace).WithLabels(l.release.labels()).WithAnnotations(l.release.annotations())

@@ -15,11 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 )
 
-// maxConnections is how many connections are held. An API server needs one or two.
+// maxConnections bounds the connections. An API server needs one or two.
 const maxConnections = 256
 
-// listener answers the API server. It is not controller-runtime's, which holds any number of
-// connections (edge case 101).
+// listener answers the API server. controller-runtime's holds any number of connections (edge case
+// 101).
 type listener struct {
 	address, certDir string
 	tls              *tls.Config
@@ -66,7 +66,7 @@ func (l *listener) Start(ctx context.Context) error {
 // NeedLeaderElection returns false: every replica answers.
 func (l *listener) NeedLeaderElection() bool { return false }
 
-// check reports whether it answers.
+// check reports whether the listener answers.
 func (l *listener) check(*http.Request) error {
 	if !l.started.Load() {
 		return errors.New("not started yet")
@@ -79,8 +79,8 @@ const (
 	idleTimeout = 90 * time.Second
 )
 
-// connections are those of a server. One too many ends the one that has waited longest: of
-// those that never sent a request, if there are any.
+// connections are those of a server. When there are too many, the one that has waited longest ends:
+// of those that never sent a request, if there are any.
 type connections struct {
 	most int
 	mu   sync.Mutex
@@ -92,7 +92,7 @@ type connection struct {
 	since time.Time
 }
 
-// changed notes the state of a connection.
+// changed records the state of a connection.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,74 +13,70 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
-// defaultLease is the lease by which replicas elect the leader.
+// defaultLease is the Lease by which replicas elect the leader.
 const defaultLease = "k8sconnect-webhook"
 
-// defaultPort is the port to serve admission on.
+// defaultPort is the port for admission.
 const defaultPort = 9443
 
-// Options of the webhook. The zero value serves admission on all addresses at
-// port 9443, metrics at 8080, no health checks, and leads without asking.
+// Options of the webhook. The zero value serves admission on all addresses at port 9443, metrics at
+// 8080, no health checks, and leads without an election.
 type Options struct {
-	// Host is the address to serve admission on; empty is all.
+	// Host is the address for admission; empty means all.
 	Host string
-	// Port to serve admission on; 0 is 9443.
+	// Port is the port for admission; 0 means 9443.
 	Port int
 	// CertDir holds tls.crt and tls.key, which are read again when they change.
 	CertDir string
-	// ClientCA is a file of PEM certificates, one of which has to certify clients; empty
-	// means any client. It is read again when it changes.
+	// ClientCA is a file of PEM certificates, one of which must certify clients; empty means any
+	// client. It is read again when it changes.
 	ClientCA string
 	// ClientNames are the allowed common names of their certificates; empty means any.
 	ClientNames []string
-	// Health is the address of /healthz and /readyz, such as ":8081". Empty or "0" is
-	// none.
+	// Health is the address of /healthz and /readyz, such as ":8081". Empty or "0" means none.
 	Health string
-	// Metrics is the address of /metrics; empty is ":8080", "0" is none.
+	// Metrics is the address of /metrics; empty means ":8080", "0" none.
 	Metrics string
-	// Namespace that the webhook runs in: of its lease, its checkpoint, its Secret
-	// and the records of objects that have no namespace.
+	// Namespace is the webhook's: of its Lease, its checkpoint, its Secret and the records of
+	// cluster-scoped objects.
 	Namespace string
-	// Release is the Helm release of these objects, which are created again if they are
-	// deleted; empty is none.
+	// Release is the Helm release of these objects, which are recreated if they are deleted; empty
+	// means none.
 	Release string
-	// LeaderElect makes the replicas agree on one that leads. Without it, each does.
+	// LeaderElect makes the replicas elect a leader. Without it, each leads.
 	LeaderElect bool
-	// Lease is the name of the lease; empty is k8sconnect-webhook.
+	// Lease is the name of the Lease; empty means k8sconnect-webhook.
 	Lease string
-	// ShutdownDelay is for how long after its context has ended the webhook still
-	// answers, not ready any more, so that every API server has gone elsewhere
-	// before connections are closed. 0 is not at all.
+	// ShutdownDelay is how long the webhook still answers after its context has ended, no longer
+	// ready, so that every API server has gone elsewhere before connections are closed.
 	ShutdownDelay time.Duration
-	// Log takes what the webhook has to say. The zero value takes nothing.
+	// Log receives the webhook's log. The zero value drops it.
 	Log logr.Logger
-	// Registry takes the metrics of the handlers. Nil is the one that Metrics
-	// serves.
+	// Registry receives the metrics of the handlers. Nil means the one that Metrics serves.
 	Registry prometheus.Registerer
 }
 
-// Parts are the rooms beside admission. Each may be nil.
+// Parts are the parts besides admission. Each may be nil.
 type Parts struct {
-	// Hints go to the watcher, which learns what becomes of a write.
+	// Hints go to the watcher, which learns the fate of a write.
 	Hints admission.HintSink
 	// Live knows the kind and the owners of an object.
 	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
 	// Deprecations are warned of.
 	Deprecations admission.Deprecations
-	// Definitions hears of all custom kinds, now and later.
+	// Definitions receives all CRDs, now and later.
 	Definitions Definitions
 	// SelfSigned makes the certificate in Options.CertDir. Nil leaves that to another tool.
 	SelfSigned *SelfSigned
-	// Behind puts a handler behind a secret that is the last part of its path. Nil serves
-	// every client.
+	// Behind puts a handler behind a secret that is the last part of its path. Nil serves every
+	// client.
 	Behind func(http.Handler) http.Handler
-	// Runners run on every replica until the webhook ends. If one of them fails,
-	// the webhook does.
+	// Runners run on every replica until the webhook ends. If one of them fails, the webhook does.
 	Runners []Runner
-	// Ready are asked for readiness: all have to say yes.
+	// Ready are called for readiness: all must return true.
 	Ready []func() bool
-	// Lead is called once this replica leads. It leads until it ends: a replica that
-	// loses the lease ends, and finishes its remaining work as the leader.
+	// Lead is called once this replica leads. It leads until it ends: a replica that loses the
+	// Lease ends, and finishes its remaining work as the leader.
 	Lead func()
 }
 

@@ -31,31 +31,30 @@ import (
 // reporter is the source of our Events.
 const reporter = "k8sconnect-webhook"
 
-// Setup says how the parts of a webhook are made.
+// Setup configures the parts of a webhook.
 type Setup struct {
-	// Service is the Service of the webhook; its lease and the ConfigMap of its
-	// checkpoint have the same name.
+	// Service is the Service of the webhook; its Lease and the ConfigMap of its checkpoint have the
+	// same name.
 	Service string
-	// SelfSigned makes the webhook its own authority: in Secret, and trusted by
-	// Configuration.
+	// SelfSigned makes the webhook its own authority: in Secret, and trusted by Configuration.
 	SelfSigned            bool
 	Secret, Configuration string
 	// PathSecret is the Secret whose token is in the paths of Configuration.
 	PathSecret string
-	// SuspendCalls has the leader find out whether the API server's calls come back, and
-	// suspend those of Configuration for as long as they do not.
+	// SuspendCalls lets the leader test whether the API server's calls come back, and suspend those
+	// of Configuration while they do not.
 	SuspendCalls bool
 	// ExcludeNamespaces and ExcludeKinds are not tracked.
 	ExcludeNamespaces []string
 	ExcludeKinds      []schema.GroupKind
 	// RecordsPerSecond bounds the writes of records in the whole cluster; 0 is 10.
 	RecordsPerSecond float64
-	// Transitions, if set, gets each as a line of JSON.
+	// Transitions, if set, receives each transition as a line of JSON.
 	Transitions io.Writer
 }
 
-// NewParts makes the parts of the webhook for the cluster of config: hints go to the
-// tracker, its transitions to the recorder, and records to the cluster.
+// NewParts makes the parts of the webhook for the cluster of config: hints go to the tracker, its
+// transitions to the recorder, and records to the cluster.
 func NewParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	parts, err := newParts(unhurried(config), opts, setup)
 	if err != nil {
@@ -64,8 +63,8 @@ func NewParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	return parts, nil
 }
 
-// unhurried removes the client's rate limit: limits are set here where the purpose of the
-// requests is known.
+// unhurried removes the client's rate limit: limits are set where the purpose of the requests is
+// known.
 func unhurried(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
@@ -198,7 +197,7 @@ func newHistory(config *rest.Config, registry prometheus.Registerer, opts Option
 	return h, errors.Join(metrics.Register(registry), registry.Register(h.tracker))
 }
 
-// Run tracks and records until the context ends. Transitions that were tracked until then are still
+// Run tracks and records until the context ends. Transitions that were tracked by then are still
 // recorded, and included in the last checkpoint (edge case 82).
 func (h *history) Run(ctx context.Context) error {
 	h.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: h.client.CoreV1().Events("")})

@@ -20,20 +20,19 @@ import (
 )
 
 const (
-	// reachEntry is the entry of the webhook configuration for them.
+	// reachEntry is the entry of the webhook configuration for test calls.
 	reachEntry = "reach.k8sconnect.io"
-	// reachTimeout is how long such a write may take in all.
+	// reachTimeout bounds such a write.
 	reachTimeout = 30 * time.Second
 )
 
-// reach finds out whether the API server's calls come back, by a dry run of a write
-// that it has to ask about. That takes the very way that all its calls take, which
-// no request of the webhook to its own Service does; and whichever replica answers, the
-// answer comes back with the dry run.
+// reach finds out whether the API server's calls come back, by a dry run of a write for which it
+// has to call. That takes the same way as all its calls, which no request of the webhook to its own
+// Service does; and whichever replica answers, the answer comes back with the dry run.
 type reach struct {
 	client *kubernetes.Clientset
 	idle   func() // closes its connections
-	// namespace and name of the ConfigMap that is written: that of the checkpoint.
+	// namespace and name are those of the written ConfigMap: the checkpoint's.
 	namespace, name string
 
 	mu    sync.Mutex
@@ -44,7 +43,7 @@ func newReach(config *rest.Config, namespace, name string) (*reach, error) {
 	r := &reach{namespace: namespace, name: name}
 	config = rest.CopyConfig(config)
 	config.WarningHandler = r
-	// Connections of its own, a new one each time: each may lead to another API server.
+	// Open a new connection each time: each may lead to another API server.
 	config.Dial = (&net.Dialer{Timeout: reachTimeout}).DialContext
 	transport, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -55,14 +54,14 @@ func newReach(config *rest.Config, namespace, name string) (*reach, error) {
 	return r, err
 }
 
-// HandleWarningHeader takes a warning.
+// HandleWarningHeader receives a warning.
 func (r *reach) HandleWarningHeader(_ int, _, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.heard = append(r.heard, text)
 }
 
-// try reports whether a call came back. The error says that it could not be tried.
+// try reports whether a call came back. The error says that the test was impossible.
 func (r *reach) try(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
@@ -87,5 +86,5 @@ func (r *reach) try(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// errNoReachEntry says that there is nothing by which calls could be tried.
+// errNoReachEntry says that no entry allows a test.
 var errNoReachEntry = errors.New("the webhook configuration has no entry " + reachEntry)

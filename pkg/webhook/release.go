@@ -10,9 +10,9 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// release is the Helm release that the webhook's objects are part of. The empty one is none. A
-// deleted object is created again as a part of it: otherwise an uninstall would leave the object
-// behind, and the next install would refuse it.
+// release is the Helm release of the webhook's objects; empty for none. A deleted object is
+// recreated as a part of it: otherwise an uninstall would leave the object behind, and the next
+// install would refuse it.
 type release struct{ name, namespace string }
 
 func (r release) labels() map[string]string {
@@ -29,8 +29,8 @@ func (r release) annotations() map[string]string {
 	return map[string]string{"meta.helm.sh/release-name": r.name, "meta.helm.sh/release-namespace": r.namespace}
 }
 
-// secret returns a Secret, and creates it empty if it is not there. It applies, because a
-// role can permit that for one name, unlike a create; all replicas apply the same.
+// secret returns a Secret, and creates it empty if it is missing. It applies, because a role can
+// permit that for one name, unlike a create; all replicas apply the same.
 func (r release) secret(ctx context.Context, secrets typedcorev1.SecretInterface, name string) (*corev1.Secret, error) {
 	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {

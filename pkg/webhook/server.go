@@ -24,8 +24,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
-// stopTimeout is how long everything that runs may take to end. Kubernetes grants
-// thirty seconds, less the shutdown delay.
+// stopTimeout bounds the end of everything that runs. Kubernetes grants thirty seconds, less the
+// shutdown delay.
 const stopTimeout = 15 * time.Second
 
 // Server is the webhook of one replica.
@@ -37,7 +37,7 @@ type Server struct {
 	busy        sync.WaitGroup // the runners
 }
 
-// New returns the webhook for the cluster of config, made up of its parts.
+// New returns the webhook for the cluster of config, made of its parts.
 func New(config *rest.Config, opts Options, parts Parts) (*Server, error) {
 	if opts.CertDir == "" {
 		return nil, errors.New("set up the webhook: it has no folder of its certificate")
@@ -57,12 +57,12 @@ func New(config *rest.Config, opts Options, parts Parts) (*Server, error) {
 	return s, nil
 }
 
-// Start serves until the context ends and, for the shutdown delay, beyond: the API server
-// keeps using its connections to a pod that ends (k/k#127335). During the delay the
-// server reports that it is not ready, and asks clients with every answer to reconnect;
-// requests in progress when connections close are still answered.
+// Start serves until the context ends and, for the shutdown delay, beyond: the API server keeps
+// using its connections to a Pod that ends (k/k#127335). During the delay the server reports that
+// it is not ready, and asks clients with every answer to reconnect; requests in progress when
+// connections close are still answered.
 func (s *Server) Start(ctx context.Context) error {
-	if s.certificate != nil { // cert-controller gives up if there is no Secret.
+	if s.certificate != nil { // cert-controller gives up without a Secret.
 		if err := s.certificate.step(ctx); err != nil && !errors.Is(err, errNoCertificate) {
 			return fmt.Errorf("find the certificate: %w", err)
 		}
@@ -84,8 +84,8 @@ func (s *Server) Start(ctx context.Context) error {
 	return err
 }
 
-// finish waits for the runners to end. The manager does not wait once the lease is lost,
-// but no other replica can record the users of what is not recorded then.
+// finish waits for the runners to end. The manager does not wait once the Lease is lost, but no
+// other replica knows the users of changes that are not recorded by then.
 func (s *Server) finish(timeout time.Duration) {
 	ended := make(chan struct{})
 	go func() {
@@ -98,7 +98,7 @@ func (s *Server) finish(timeout time.Duration) {
 	}
 }
 
-// run keeps finish waiting until a runner ends.
+// run makes finish wait for a runner.
 func (s *Server) run(r Runner) everywhere {
 	return func(ctx context.Context) error {
 		s.busy.Add(1)
@@ -200,11 +200,10 @@ func (s *Server) addRunners(parts Parts) error {
 	return errors.Join(errs...)
 }
 
-// everywhere runs whether its replica leads or not.
+// everywhere runs on every replica, leading or not.
 type everywhere func(ctx context.Context) error
 
-// Start runs it.
 func (run everywhere) Start(ctx context.Context) error { return run(ctx) }
 
-// NeedLeaderElection returns false, so that it runs on every replica.
+// NeedLeaderElection returns false.
 func (run everywhere) NeedLeaderElection() bool { return false }

@@ -20,8 +20,8 @@ import (
 // recordPage is how many records are read at once.
 const recordPage = 500
 
-// Store keeps records in the cluster. It reads from the API server: nothing is cached.
-// Its errors are those of the API server, to be distinguished by their reason.
+// Store stores records in the cluster, without a cache. Its errors are those of the API server, to
+// be distinguished by reason.
 type Store struct {
 	client client.WithWatch
 }
@@ -36,7 +36,7 @@ func NewStore(config *rest.Config) (*Store, error) {
 	gvr := gvk.GroupVersion().WithResource(ownership.RecordPlural)
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{gvk.GroupVersion()})
 	mapper.AddSpecific(gvk, gvr, gvr, meta.RESTScopeNamespace)
-	// With one kind, there is nothing to ask the API server first.
+	// With one kind, the mapper need not ask the API server.
 	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("set up the store of records: %w", err)
@@ -44,7 +44,7 @@ func NewStore(config *rest.Config) (*Store, error) {
 	return &Store{client: c}, nil
 }
 
-// Get returns the record of a name.
+// Get returns the record of that name.
 func (s *Store) Get(ctx context.Context, namespace, name string) (*ownership.Record, error) {
 	r := &ownership.Record{}
 	if err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, r); err != nil {
@@ -53,8 +53,7 @@ func (s *Store) Get(ctx context.Context, namespace, name string) (*ownership.Rec
 	return r, nil
 }
 
-// Create writes a record that is not there yet, and completes r by what the API
-// server sets.
+// Create creates a record, and sets in r what the API server sets.
 func (s *Store) Create(ctx context.Context, r *ownership.Record) error {
 	if err := s.client.Create(ctx, r); err != nil {
 		return fmt.Errorf("create record %s/%s: %w", r.Namespace, r.Name, err)
@@ -62,8 +61,7 @@ func (s *Store) Create(ctx context.Context, r *ownership.Record) error {
 	return nil
 }
 
-// Update writes a record over the version that r was read at: if there is another
-// one by now, it is a conflict.
+// Update writes a record if it still has the version of r; otherwise the error is a conflict.
 func (s *Store) Update(ctx context.Context, r *ownership.Record) error {
 	err := errors.New("it has no resource version") // To the API server, that is "whichever is there".
 	if r.ResourceVersion != "" {
@@ -75,7 +73,7 @@ func (s *Store) Update(ctx context.Context, r *ownership.Record) error {
 	return nil
 }
 
-// List calls each for every record of the cluster, until one fails.
+// List calls each for every record of the cluster, until one call fails.
 func (s *Store) List(ctx context.Context, each func(*ownership.Record) error) error {
 	token := ""
 	for {

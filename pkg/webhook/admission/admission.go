@@ -1,6 +1,6 @@
 // Package admission answers reviews of an API server: it warns of takeovers and deprecated APIs,
 // and always allows, even if evaluating panics. Start with [New]. It has no client, keeps no
-// history, and reads no more of an object than it needs.
+// history, and decodes no more of an object than it needs.
 package admission
 
 import (
@@ -13,32 +13,31 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Where the API server asks. The webhook configuration names these paths.
+// The paths that the API server calls, as the webhook configuration names them.
 const (
 	OwnershipPath   = "/ownership"
 	DeprecationPath = "/deprecation"
-	// ReachPath is for the writes that test whether the API server's calls come back.
+	// ReachPath is for writes that test whether the API server's calls come back.
 	ReachPath = "/reach"
 )
 
-// Options of admission. Registry is needed.
+// Options of admission. Registry is required.
 type Options struct {
-	// Hints go to the watcher, which learns what becomes of a write; nil sends none.
+	// Hints go to the watcher, which learns the fate of a write; nil sends none.
 	Hints HintSink
-	// Live returns the kind and the owners of an object, and at which version; nil knows
-	// none.
+	// Live returns the kind and the owners of an object, and at which version; may be nil.
 	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
-	// Deprecations are warned of; nil is none.
+	// Deprecations are warned of; may be nil.
 	Deprecations Deprecations
-	// Draining reports whether connections are to go elsewhere; nil is never.
+	// Draining reports whether clients should reconnect elsewhere; nil means never.
 	Draining func() bool
 	// Log receives the reviews that cannot be answered. The zero value drops them.
 	Log logr.Logger
-	// Registry takes the metrics.
+	// Registry receives the metrics.
 	Registry prometheus.Registerer
 }
 
-// New returns the handler of each path at which the API server asks.
+// New returns the handler of each path.
 func New(opts Options) (map[string]http.Handler, error) {
 	count, err := newMetrics(opts.Registry)
 	if err != nil {

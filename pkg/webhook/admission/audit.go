@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// auditTaken is the key of what a request takes, in the audit log.
+	// auditTaken is the key, in the audit log, of what a request takes.
 	auditTaken = "taken"
-	// maxAudit is about how many bytes it has of that; how much more there was, it says.
+	// maxAudit bounds its bytes; the rest is counted.
 	maxAudit = 8 << 10
 )
 
-// auditEntry is a path in the audit log, or how many more there were.
+// auditEntry is a path in the audit log, or a count of more.
 type auditEntry struct {
 	Path   string   `json:"path,omitempty"`
 	From   []string `json:"from,omitempty"`
@@ -24,13 +24,13 @@ type auditEntry struct {
 	More   int      `json:"more,omitzero"`
 }
 
-// auditOf returns the audit annotations of a request: what it takes from which owner. The
-// log knows the user, and keeps it, whatever becomes of this process.
+// auditOf returns the audit annotations of a request: what it takes from which owner. The audit log
+// has the user, and survives this process.
 func auditOf(transitions []ownership.Transition) map[string]string {
 	list, more := []byte{'['}, 0
 	add := func(e auditEntry) {
 		text, err := json.Marshal(e)
-		if err != nil { // There is nothing in it that JSON does not have.
+		if err != nil { // All of it can be JSON.
 			return
 		}
 		if len(list) > 1 {
@@ -58,7 +58,7 @@ func auditOf(transitions []ownership.Transition) map[string]string {
 	return map[string]string{auditTaken: string(append(list, ']'))}
 }
 
-// auditNames names some of the owners of a path, with how they came to it.
+// auditNames names some of the owners of a path, with their operations.
 func auditNames(owners []managedfields.Owner) []string {
 	out := make([]string, 0, min(len(owners), maxLines))
 	for _, o := range owners[:min(len(owners), maxLines)] {

@@ -7,11 +7,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 )
 
-// Catalogue answers the webhook's questions from package deprecation: built-in kinds and
-// fields by the release of the API server, custom kinds by their definitions. It serves
-// as both Parts.Deprecations and Parts.Definitions, and may be used concurrently.
+// Catalogue answers from package deprecation: built-in kinds and fields by the release of the API
+// server, custom kinds by their CRDs. It serves as both Parts.Deprecations and Parts.Definitions,
+// and is safe for concurrent use.
 type Catalogue struct {
-	// Server is the release of the API server; the zero value is none that is known.
+	// Server is the release of the API server; zero if unknown.
 	Server deprecation.Release
 
 	custom deprecation.Custom
@@ -36,10 +36,10 @@ func (c *Catalogue) Fields(old, now *unstructured.Unstructured) []deprecation.Fi
 // Resources returns the versions of custom resources that are deprecated.
 func (c *Catalogue) Resources() []schema.GroupVersionResource { return c.custom.Resources() }
 
-// Set adds or replaces a definition.
+// Set adds or replaces a CRD.
 func (c *Catalogue) Set(definition *unstructured.Unstructured) {
 	c.custom.Set(deprecation.ParseDefinition(definition))
 }
 
-// Delete forgets one.
+// Delete forgets a CRD.
 func (c *Catalogue) Delete(name string) { c.custom.Delete(name) }

@@ -10,17 +10,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// complaints is a rate-limited log of the errors of clients: the sender of garbage
-// decides how much of it there is, and the log has other uses too. Metrics count all of
-// it.
+// complaints is a rate-limited log of clients' errors: otherwise the sender of garbage would decide
+// how long the log is. Metrics count all of them.
 type complaints struct {
 	log    logr.Logger
 	rate   *rate.Limiter
 	unsaid atomic.Int64
 }
 
-// Strays returns a writer that logs lines of text at a limited rate: those of Go's own
-// HTTP server, which writes one for each connection that does not begin like ours.
+// Strays returns a writer that logs lines at a limited rate: those of Go's HTTP server, which
+// writes one for each connection that does not begin like ours.
 func Strays(log logr.Logger) io.Writer { return newComplaints(log) }
 
 // Write logs a line.
@@ -34,8 +33,7 @@ func newComplaints(log logr.Logger) *complaints {
 	return &complaints{log: log, rate: rate.NewLimiter(rate.Every(10*time.Second), 10)}
 }
 
-// Error logs as a logger does, or counts what it does not log. The next line has that
-// count.
+// Error logs as a logger does, or counts what it does not log. The next line has that count.
 func (c *complaints) Error(err error, text string, keysAndValues ...any) {
 	if !c.rate.Allow() {
 		c.unsaid.Add(1)

@@ -19,58 +19,57 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// maxReview is how many bytes a review may have: two objects of three megabytes, the API
-// server's limit, and the request around them.
+// maxReview bounds a review: two objects of three megabytes, the API server's limit, and the
+// request around them.
 const maxReview = 7 << 20
 
 const (
-	// readTimeout is how long a review may take to come. The API server waits a second
-	// or two for the answer.
+	// readTimeout bounds the arrival of a review. The API server waits a second or two for the
+	// answer.
 	readTimeout = 5 * time.Second
-	// firstRead is how much memory is reserved for a review before it arrives: its stated
-	// length is not to be trusted.
+	// firstRead is how much memory is reserved for a review before it arrives: its stated length is
+	// not trusted.
 	firstRead = 64 << 10
 )
 
-// handler answers the reviews that arrive at one path. Nothing in it says "no": a review
-// that can be read is allowed, even if evaluating it panics, and one that cannot be read
-// gets an HTTP error, which failurePolicy Ignore passes over.
+// handler answers the reviews at one path. It never denies: a valid review is allowed, even if
+// evaluating it panics, and an invalid one gets an HTTP error, which failurePolicy Ignore passes
+// over.
 //
-// That is why it does not use controller-runtime's, where a panic and a review that
-// cannot be read are denials (edge case 75).
+// Therefore it does not use controller-runtime's, in which a panic and an invalid review are
+// denials (edge case 75).
 type handler struct {
 	name     string
 	evaluate evaluator
 	count    *metrics
 	log      *complaints
-	// intake is that of all webhooks of the process.
+	// intake is shared by all webhooks of the process.
 	intake *intake
-	// draining reports whether connections are to go elsewhere.
+	// draining reports whether clients should reconnect elsewhere.
 	draining func() bool
-	// readTimeout is for how long a review may come; 0 is readTimeout.
+	// readTimeout bounds the arrival of a review; 0 means the constant.
 	readTimeout time.Duration
 }
 
-// evaluator returns the findings for a request. The error is about an object that it does
-// not understand; findings up to that point are still returned.
+// evaluator returns the findings for a request. The error is about an object that it does not
+// understand; earlier findings are still returned.
 type evaluator func(*request) (findings, error)
 
-// findings are an evaluator's results: for the client that sent the request, and for the
-// audit log.
+// findings are an evaluator's results: for the client that sent the request, and for the audit log.
 type findings struct {
 	warnings []warning
 	audit    map[string]string
 }
 
-// review is the part of an AdmissionReview that is read, in any version: they differ in
-// nothing that matters here, and each is answered in its own.
+// review is the decoded part of an AdmissionReview, in any version: they differ in nothing that
+// matters here, and each is answered in its own.
 type review struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
 	Request    *request `json:"request"`
 }
 
-// request is the part of an admission request that is read.
+// request is the decoded part of an admission request.
 type request struct {
 	UID         types.UID                `json:"uid"`
 	Kind        metav1.GroupVersionKind  `json:"kind"`
@@ -110,8 +109,8 @@ func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.draining() {
 		w.Header().Set("Connection", "close") // On HTTP/2, this is GOAWAY.
 	}
-	// A client that stops sending is not waited for. The error is that of a connection
-	// without deadlines, as in tests.
+	// Do not wait for a client that stops sending. The error is that of a connection without
+	// deadlines, as in tests.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(cmp.Or(a.readTimeout, readTimeout)))
 	body := a.intake.reader(http.MaxBytesReader(nil, r.Body, maxReview))
 	defer body.release()
@@ -132,7 +131,7 @@ func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// statusOf is the HTTP status for a review that cannot be read.
+// statusOf returns the HTTP status for an invalid review.
 func statusOf(err error) int {
 	switch {
 	case errors.Is(err, errCrowded):
@@ -144,7 +143,7 @@ func statusOf(err error) int {
 	}
 }
 
-// findings never fails: the client is not shown what goes wrong.
+// findings never fails: the client does not see errors.
 func (a *handler) findings(r *request) (texts []string, audit map[string]string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -176,7 +175,7 @@ func (e panicError) Error() string {
 	return fmt.Sprintf("panic with a value of type %T", e.value)
 }
 
-// readReview reads a review of a length; less than 0 is not known.
+// readReview reads a review of a length; negative if unknown.
 func readReview(r io.Reader, length int64) (*review, error) {
 	body, err := readBody(r, length)
 	if err == nil && tooDeep(body) {
@@ -212,11 +211,11 @@ func readBody(r io.Reader, length int64) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// ReachAnnotation is set by a write that tests whether the API server's calls come back;
-// the answer repeats it.
+// ReachAnnotation is set by a write that tests whether the API server's calls come back; the answer
+// repeats it.
 const ReachAnnotation = "k8sconnect.io/reach"
 
-// echo answers such test writes with a warning that repeats their annotation.
+// echo answers such writes with a warning that repeats their annotation.
 func echo(r *request) (findings, error) {
 	if r.Operation != admissionv1.Update || !r.DryRun {
 		return findings{}, nil

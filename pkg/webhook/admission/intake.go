@@ -7,12 +7,11 @@ import (
 )
 
 const (
-	// maxUnderWay is how many bytes of reviews may be held at once. An API server sends a
-	// few at a time, of some ten kilobytes each; a client that sends more is not waited
-	// for.
+	// maxUnderWay bounds the bytes of all reviews in progress. An API server sends a few at a time,
+	// of some ten kilobytes each; a client that sends more is not waited for.
 	maxUnderWay = 32 << 20
-	// maxDepth is how deep a review may be nested. Kubernetes' own kinds have fewer than
-	// forty levels, and the work for an object grows with the square of its depth.
+	// maxDepth bounds the nesting of a review. Kubernetes' own kinds have fewer than forty levels,
+	// and the work for an object grows with the square of its depth.
 	maxDepth = 200
 )
 
@@ -21,16 +20,15 @@ var (
 	errDeep    = errors.New("nested deeper than any object that is looked at")
 )
 
-// intake bounds the memory of all reviews in progress together (edge case 101). The zero
-// value has room for maxUnderWay bytes.
+// intake bounds the memory of all reviews in progress together (edge case 101). The zero value has
+// room for maxUnderWay bytes.
 type intake struct{ held atomic.Int64 }
 
-// reader counts the bytes read from r until it is released. Reading fails with errCrowded
-// if there is no room for more.
+// reader counts the bytes read from r until it is released. Reading fails with errCrowded if there
+// is no room for more.
 func (i *intake) reader(r io.Reader) *counted { return &counted{Reader: r, of: i} }
 
-// counted is a body that takes up room as it arrives: its stated length is not to be
-// trusted.
+// counted is a body that takes up room as it arrives: its stated length is not trusted.
 type counted struct {
 	io.Reader
 	of   *intake
@@ -46,11 +44,11 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// release gives back the room, once nothing is held of the body any more.
+// release returns the room, once nothing of the body is held any more.
 func (c *counted) release() { c.of.held.Add(-c.size) }
 
-// tooDeep reports whether a JSON text is nested deeper than maxDepth. For a text that is
-// not JSON the result is arbitrary; the parser rejects it.
+// tooDeep reports whether a JSON text is nested deeper than maxDepth. For other texts, which the
+// parser rejects, the result is arbitrary.
 func tooDeep(text []byte) bool {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -68,7 +66,7 @@ func tooDeep(text []byte) bool {
 	return false
 }
 
-// endOfText returns where the quote is that ends a text, or the end of all.
+// endOfText returns the position of the closing quote, or the end of the text.
 func endOfText(text []byte, i int) int {
 	for i < len(text) && text[i] != '"' {
 		if text[i] == '\\' {

@@ -7,11 +7,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// fault says what went wrong with a review; none of it denies a request.
+// fault is a kind of failure at a review, none of which denies a request.
 type fault string
 
 const (
-	faultReview fault = "review" // not readable, and so not answered
+	faultReview fault = "review" // invalid, and so not answered
 	faultObject fault = "object" // an object that is not understood
 	faultPanic  fault = "panic"
 	faultAnswer fault = "answer" // not delivered

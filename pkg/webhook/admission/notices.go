@@ -12,22 +12,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Deprecations knows what is deprecated.
+// Deprecations knows deprecated versions and fields.
 type Deprecations interface {
-	// Notice returns the notice for a kind at a version; false for none. It is one line,
-	// without the name of the object: "policy/v1beta1 is deprecated since 1.21, removed in
-	// 1.25; use policy/v1".
+	// Notice returns the notice for a kind at a version; false for none. It is one line, without
+	// the name of the object: "policy/v1beta1 is deprecated since 1.21, removed in 1.25; use
+	// policy/v1".
 	Notice(kind schema.GroupVersionKind) (text string, ok bool)
-	// Fields returns the deprecated fields that now has and old had not. Old is nil for an
-	// object that is created.
+	// Fields returns the deprecated fields that now has and old had not. old is nil for a new
+	// object.
 	Fields(old, now *unstructured.Unstructured) []deprecation.FieldNotice
 }
 
-// notices warns of the version that the client used, and of deprecated fields in a
-// created object. Fields that an update adds come with their owner, so the evaluator of
-// owners warns of them.
+// notices warns of the version that the client used, and of deprecated fields in a new object.
+// Fields that an update adds come with their owner, so the evaluator of owners warns of them.
 type notices struct {
-	deprecations Deprecations // nil is none
+	deprecations Deprecations // may be nil
 }
 
 func (j notices) evaluate(r *request) (findings, error) {
@@ -41,7 +40,7 @@ func (j notices) warnings(r *request) ([]warning, error) {
 		return nil, nil
 	}
 	kind := schema.GroupVersionKind(r.Kind)
-	if r.RequestKind != nil { // The client's object, before it was converted for us.
+	if r.RequestKind != nil { // The client's object, before its conversion for us.
 		kind = schema.GroupVersionKind(*r.RequestKind)
 	}
 	if r.Object.err != nil {
@@ -57,13 +56,13 @@ func (j notices) warnings(r *request) ([]warning, error) {
 	}
 	object, err := r.Object.read()
 	if err != nil || object == nil || metav1.GetControllerOf(object) != nil {
-		return out, err // The author of the template was warned already.
+		return out, err // The author of the template was warned.
 	}
 	return append(out, fieldWarnings(name, j.deprecations.Fields(nil, object))...), nil
 }
 
-// fieldWarnings has a line for each field that the API server does not warn of, and one line
-// that names the object for all the others: the API server's warnings have the rest.
+// fieldWarnings returns a line for each field that the API server does not warn of, and one line
+// that names the object for all the others, of which the API server warns.
 func fieldWarnings(name string, notices []deprecation.FieldNotice) []warning {
 	var out []warning
 	var repeated []fieldpath.Path

@@ -13,18 +13,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// subject is an object of a request. Its metadata is read at once, and all of it only if
-// its owners are of interest.
+// subject is an object of a request. Its metadata is decoded at once, and all of it only if its
+// owners are of interest.
 type subject struct {
 	metadata metadata
-	// err says what of the metadata could not be understood.
+	// err says which part of the metadata was not understood.
 	err error
-	// raw is "null" or nothing where there is no object, as the new one of a DELETE (edge
-	// case 76).
+	// raw is "null" or empty if there is no object, such as the new one of a DELETE (edge case 76).
 	raw []byte
 }
 
-// metadata is the part of an object that is always read.
+// metadata is the part of an object that is always decoded.
 type metadata struct {
 	Name            string                      `json:"name"`
 	GenerateName    string                      `json:"generateName"`
@@ -34,7 +33,7 @@ type metadata struct {
 	ManagedFields   []metav1.ManagedFieldsEntry `json:"managedFields"`
 }
 
-// UnmarshalJSON reads the metadata. It never fails, so that the rest of the review is read.
+// UnmarshalJSON decodes the metadata. It never fails, so that the rest of the review is decoded.
 func (s *subject) UnmarshalJSON(raw []byte) error {
 	s.raw = bytes.Clone(raw)
 	if s.isNull() {
@@ -52,7 +51,7 @@ func (s *subject) UnmarshalJSON(raw []byte) error {
 
 func (s *subject) isNull() bool { return len(s.raw) == 0 || string(s.raw) == "null" }
 
-// read reads an object; nil if there is none.
+// read decodes an object; nil if there is none.
 func (s *subject) read() (*unstructured.Unstructured, error) {
 	if s.isNull() {
 		return nil, nil
@@ -73,10 +72,9 @@ func readBoth(a, b *subject) (was, is *unstructured.Unstructured, err error) {
 	return was, is, err
 }
 
-// nameOf returns what an object is called in warnings: Kind/namespace/name, with -
-// for no namespace, and prefix* for a name that the API server is yet to make.
-// (A Namespace is asked about as if it were in itself, hence the namespace of the
-// object counts.)
+// nameOf names an object for warnings: Kind/namespace/name, with - for no namespace, and prefix*
+// for a name that the API server has yet to generate. (The review of a Namespace has itself as
+// namespace, hence the object's own counts.)
 func nameOf(kind string, m metadata) string {
 	name := m.Name
 	if name == "" && m.GenerateName != "" {

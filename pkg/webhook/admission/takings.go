@@ -16,8 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// HintSink takes what admission knows of a write. It never blocks, and returns false if
-// it had no room for a hint.
+// HintSink receives what admission knows of a write. It never blocks, and returns false if it had
+// no room for a hint.
 type HintSink interface {
 	Hint(hint ownership.Hint) bool
 }
@@ -25,7 +25,7 @@ type HintSink interface {
 // takings warns of what an update takes from others, and sends hints about it.
 type takings struct {
 	hints        HintSink     // nil sends none
-	deprecations Deprecations // nil is none
+	deprecations Deprecations // may be nil
 	count        *metrics
 	// live is [Options.Live].
 	live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
@@ -79,8 +79,8 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 // server, which takes it from the user agent.
 const unnamed = "your client"
 
-// scaled evaluates a write through the subresource scale. Its objects have the identity and
-// the version of what is scaled, and no owners: those before are the tracker's.
+// scaled evaluates a write through the subresource scale. Its objects have the identity and version
+// of the scaled object, and no owners: those before are the tracker's.
 func (j takings) scaled(r *request, was, is metadata) (out findings, err error) {
 	if !r.DryRun {
 		j.hint(ownership.Hint{
@@ -103,7 +103,7 @@ func (j takings) scaled(r *request, was, is metadata) (out findings, err error) 
 		{Manager: cmp.Or(r.Options.FieldManager, unnamed), Operation: managedfields.Update, Subresource: ownership.Scale},
 	}}
 	for _, e := range entries {
-		itself := r.Options.FieldManager == "" && e.Subresource == ownership.Scale // It may be.
+		itself := r.Options.FieldManager == "" && e.Subresource == ownership.Scale // Perhaps.
 		if fieldpath.Has(e.Fields, t.Path) && !itself {
 			t.Before = append(t.Before, e.Owner)
 		}
@@ -116,8 +116,8 @@ func (j takings) scaled(r *request, was, is metadata) (out findings, err error) 
 	return out, nil
 }
 
-// fields returns the notices for deprecated fields that the new object has and the old
-// one had not. Few objects have any, so the new one is checked first.
+// fields returns the notices for deprecated fields that the new object has and the old one had not.
+// Few objects have any, so it checks the new one first.
 func (j takings) fields(r *request) ([]deprecation.FieldNotice, error) {
 	now, err := r.Object.read()
 	if err != nil || len(j.deprecations.Fields(nil, now)) == 0 {
@@ -136,9 +136,9 @@ func (j takings) hint(h ownership.Hint) {
 	}
 }
 
-// isLoss reports whether an owner lost a path that others hold. The watcher sees no
-// values, and cannot say whether it was taken, let go, or neither.
+// isLoss reports whether an owner lost a path that others hold. The watcher sees no values, and
+// cannot say whether it was taken, released, or neither.
 func isLoss(t ownership.Transition) bool { return len(t.Lost()) > 0 && len(t.After) > 0 }
 
-// isClaim reports whether a path has an owner that it did not have before.
+// isClaim reports whether a path has a new owner.
 func isClaim(t ownership.Transition) bool { return len(t.Gained()) > 0 }

@@ -12,17 +12,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// The API server passes on to a client one line without control characters, or nothing at
-// all; past 4,096 characters a request it cuts each warning to 256 and drops the rest
-// (edge case 74). Both paths may be called for one request, so each stays below half of
-// that.
+// The API server passes on one line without control characters to a client, or nothing; past 4,096
+// characters a request it cuts each warning to 256 and drops the rest (edge case 74). Both paths
+// may be called for one request, so each stays below half of that.
 const (
-	// maxLines is how many warnings of one sort a request gets.
+	// maxLines bounds the warnings of one kind for a request.
 	maxLines = 5
 	// lineLength is how many characters a line should have.
 	lineLength = 120
-	// pathLength is how many characters paths may always have, however long the
-	// names around them.
+	// pathLength is how many characters paths always get, however long the names around them.
 	pathLength = 24
 	// nameLength is how many characters of a manager's name are shown.
 	nameLength = 48
@@ -37,7 +35,7 @@ type warning struct {
 	text  string
 }
 
-// about is the sort of a warning.
+// about is the kind of a warning.
 type about string
 
 const (
@@ -53,8 +51,8 @@ type takeover struct {
 	paths    []fieldpath.Path
 }
 
-// takeovers gathers the paths that were taken from others than oneself: to the API
-// server, a manager's applies and its updates are two owners; to its user they are one.
+// takeovers groups the paths that were taken from other managers: to the API server, a manager's
+// applies and its updates are two owners; to users they are one.
 func takeovers(transitions []ownership.Transition) []takeover {
 	var out []takeover
 	for _, t := range transitions {
@@ -100,7 +98,7 @@ func ownersWarnings(object string, all []takeover) []warning {
 	return out
 }
 
-// bounded makes lines fit for a header, and few.
+// bounded limits lines to what fits into a header, and to a few.
 func bounded(lines []warning) []warning {
 	total := 0
 	for i := range lines {
@@ -112,8 +110,8 @@ func bounded(lines []warning) []warning {
 	return lines
 }
 
-// owners names owners as warnings do: by manager, and by subresource where the
-// path was held by one.
+// owners names owners for warnings: by manager, and by subresource if the path was held through
+// one.
 func owners(list []managedfields.Owner) string {
 	var names []string
 	for _, o := range list {
@@ -131,7 +129,7 @@ func owners(list []managedfields.Owner) string {
 	return strings.Join(names, ", ")
 }
 
-// pathList names as many paths as fit, at least one, and how many more there are.
+// pathList names as many paths as fit, at least one, and counts the rest.
 func pathList(paths []fieldpath.Path, room int) string {
 	rest := func(said int) string {
 		if said == len(paths) {
@@ -150,8 +148,8 @@ func pathList(paths []fieldpath.Path, room int) string {
 	return listed
 }
 
-// pathText shortens a path to a number of characters: it drops the first elements first,
-// because the last ones say most.
+// pathText shortens a path to a number of characters: it removes its first elements first, because
+// the last ones say most.
 func pathText(p fieldpath.Path, room int) string {
 	room = max(room, pathLength)
 	whole := text.Printable(p.String())
