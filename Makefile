@@ -119,10 +119,10 @@ install: ## install the plugin where Go installs programs; kubectl finds it ther
 demo: ## see it work: a real control plane, a conflict, and two ways out; builds what that needs
 	@bash test/demo/demo.sh
 
-# Tests that have a control plane wait as long as they work, so four packages run at once on few
-# cores, too, and those that take longest first. The linter has vetted them. Without debug
-# information, linking takes half the time, and without cgo, half of what is left. Each program
-# lives for a moment, and would spend a fifth of it collecting garbage.
+# Tests that have a control plane also wait, so four packages run at once even on two cores, and
+# those that take longest first. The linter has vetted them. Without debug information, linking
+# takes half the time, and without cgo, half of what is left. Each program lives for a moment, and
+# would spend a fifth of it collecting garbage.
 GOTEST = GOGC=400 CLUSTER_GOGC=$(CLUSTER_GOGC) $(GO) test -vet=off -ldflags=-w -p $(ATONCE) -parallel 4
 ATONCE = $(shell n=$$(getconf _NPROCESSORS_ONLN); [ "$$n" -gt 4 ] 2>/dev/null || n=4; echo "$$n")
 LONGEST_FIRST = ./test/e2e ./test/e2e/... ./test/... ./...
