@@ -338,3 +338,18 @@ func TestLargeConflict(t *testing.T) {
 		t.Errorf("%d lines:\n%s", n, got.out)
 	}
 }
+
+// A diff that shows differences went well, whatever they are: the id of the run is for what did not.
+func TestDiffThatWentWellNamesNoRun(t *testing.T) {
+	for action, named := range map[event.Action]bool{
+		event.Create: false, event.Update: false, event.Recreate: false, event.Share: false, event.Delete: false, event.None: false, event.Unknown: true,
+	} {
+		events := []event.Event{
+			event.Planned{Phases: []event.Phase{{Name: "configuration", Total: 1, Refs: []object.Ref{config("a")}}}},
+			event.Compared{Ref: config("a"), Action: action},
+		}
+		if got := run(t, printer.ForDiff, output.Options{Run: "01ABC"}, events); strings.Contains(got.err, "run: 01ABC") != named {
+			t.Errorf("%s: %s%s", action, got.out, got.err)
+		}
+	}
+}

@@ -42,7 +42,7 @@ func ForDiff(o output.Options) (*Printer, error) {
 	if o.External != nil && o.External.Run == nil {
 		return nil, fmt.Errorf("external diff program %q: no means to run it", o.External.Name)
 	}
-	compared := output.Word{Text: "compared", Good: []event.Action{event.Create, event.Update, event.Delete, event.None}}
+	compared := output.Word{Text: "compared", Good: []event.Action{event.Create, event.Update, event.Recreate, event.Share, event.Delete, event.None}}
 	return newPrinter(o, output.NewState(compared, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
 		if b.Format == output.Name {
 			return table.NewDiffNames(b), nil
