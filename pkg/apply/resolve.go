@@ -39,7 +39,7 @@ func (e *Engine) resolve(ctx context.Context, items []plan.Item) []*plan.Item {
 			continue
 		}
 		if errors.Is(known.err, errUnchecked) {
-			e.finish(event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Created, Reason: known.err.Error()})
+			e.finish(event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Created, Reason: e.unchecked(*item)})
 			continue
 		}
 		resolved, err := *item, known.err
@@ -218,13 +218,16 @@ func (e *Engine) redefined(item plan.Item) bool {
 	})
 }
 
-// errUnchecked: the server cannot check an object whose kind or namespace this run would create.
-var errUnchecked = errors.New("not checked by the server: its kind is defined by this set")
+// errUnchecked: the server cannot be asked about an object whose kind or
+// namespace only this run would create.
+var errUnchecked = errors.New("not checked by the server")
 
-// unchecked returns why the server was not asked about the item.
-func unchecked(item plan.Item) string {
+// unchecked says why the server was not asked about the item, as diff does.
+func (e *Engine) unchecked(item plan.Item) string {
 	for _, need := range item.Needs {
-		return "not checked by the server: " + describe(need) + " is created by this set"
+		if e.done.action(need) == event.Created {
+			return "not checked by the server: " + describe(need) + " is created by this set"
+		}
 	}
 	return errUnchecked.Error()
 }

@@ -176,7 +176,7 @@ func (e *Engine) try(ctx context.Context, t *target) {
 	out := event.Applied{Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created}
 	if t.Live == nil {
 		if e.done.created(t.Item) {
-			out.Reason = unchecked(t.Item)
+			out.Reason = e.unchecked(t.Item)
 			e.seen(t.Item, nil, t.Item.Object, true)
 			e.finish(out)
 			return
