@@ -67,7 +67,15 @@ func TestBadInput(t *testing.T) {
 		},
 		"quote": {
 			text: configMap("a") + "data:\n  a: \"b\n",
-			want: []string{"app.yaml:7: not YAML: found unexpected end of stream"},
+			want: []string{"app.yaml:6: not YAML: found unexpected end of stream"},
+		},
+		"quote, long before the end": {
+			text: "# \"a\n#  b\"\napiVersion: v1\nkind: \"Config\n  Map\"\nmetadata: {name: \"a}\ndata: {a: b}\n",
+			want: []string{"app.yaml:6: not YAML: found unexpected end of stream"},
+		},
+		"a colon is missing": {
+			text: "apiVersion: v1\nkind ConfigMap\n\nmetadata: {name: a}\n",
+			want: []string{"app.yaml:2: not YAML: could not find expected ':'"},
 		},
 		"first line": {
 			text: "apiVersion: v1: v2\n",

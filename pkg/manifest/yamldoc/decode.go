@@ -99,6 +99,16 @@ func (d *Document) syntaxFault(err error) error {
 	if line == 1 {
 		line = max(d.tagLine(), 1)
 	}
+	switch text {
+	case "could not find expected ':'": // It is noticed on the line after that of the key.
+		for lines := bytes.Split(d.Text, []byte("\n")); line > 1; {
+			if line--; line <= len(lines) && len(bytes.TrimSpace(lines[line-1])) > 0 {
+				break
+			}
+		}
+	case endOfStream:
+		line = d.openQuote(line)
+	}
 	if lines := bytes.SplitN(d.Text, []byte("\n"), line+1); line <= len(lines) {
 		here := lines[line-1]
 		indent := here[:len(here)-len(bytes.TrimLeft(here, " \t"))]
@@ -109,8 +119,27 @@ func (d *Document) syntaxFault(err error) error {
 	return At(d.below(line-1), "not YAML: "+text, hint)
 }
 
-// wording rewords an error of yaml/v2 without quoting the text: a value that begins with * or ! may
-// be a password. The library has no types for its errors, and quotes values only in these.
+const endOfStream = "found unexpected end of stream"
+
+// openQuote returns the line of the quote that is never closed, for which the scanner names the end of
+// the text: the first line from which on every beginning of the text ends in a quote.
+func (d *Document) openQuote(line int) int {
+	const most = 16 << 10 // Each beginning is read.
+	lines := bytes.SplitAfter(d.Text, []byte("\n"))
+	at := len(lines)
+	for at > 0 && len(d.Text) <= most {
+		var value any
+		if err := yaml.Unmarshal(bytes.Join(lines[:at], nil), &value); err == nil || !strings.HasSuffix(err.Error(), endOfStream) {
+			break
+		}
+		at--
+	}
+	return min(line, at+1)
+}
+
+// wording repeats an error of yaml/v2 without quoting the text: a value that begins
+// with * or ! may well be a password. The library has no types for its errors, and
+// quotes values only in these.
 func wording(err error) (said, hint string) {
 	said = strings.TrimPrefix(err.Error(), "yaml: ")
 	if _, after, found := strings.Cut(said, ": "); found && strings.HasPrefix(said, "line ") {
