@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -230,8 +231,10 @@ type query struct {
 	fields string // in addition to those of the selection
 	// metadata: the server sends only metadata.
 	metadata bool
-	begin    func()
-	visit    func(*unstructured.Unstructured)
+	// size is how many objects a page holds at most; 0 means selectPage.
+	size  int
+	begin func()
+	visit func(*unstructured.Unstructured)
 	// do sends a request, with or without retries.
 	do func(context.Context, sending) error
 }
@@ -241,7 +244,7 @@ type query struct {
 func (c *Client) each(ctx context.Context, q query) error {
 	var items []*unstructured.Unstructured // A page that breaks off is not visited twice.
 	l := &listwatch.List{
-		Kind: q.kind, Size: selectPage, AnyTime: true,
+		Kind: q.kind, Size: cmp.Or(q.size, selectPage), AnyTime: true,
 		Build: func() *rest.Request { return listwatch.Collection(c.rest, q.kind, q.sel, q.fields) },
 		Do: func(ctx context.Context, send func(context.Context) error) error {
 			if err := q.do(ctx, send); err != nil {

@@ -72,12 +72,25 @@ func (n *NoRetry) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 
 // Select is [Client.Select] without retries.
 func (n *NoRetry) Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
+	return n.selectBy(ctx, selectPage, gvk, sel, fields, visit)
+}
+
+// SelectLarge is [NoRetry.Select] for objects of up to a megabyte, such as definitions: a page
+// holds few of them.
+func (n *NoRetry) SelectLarge(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
+	const size = 50
+	return n.selectBy(ctx, size, gvk, sel, fields, visit)
+}
+
+func (n *NoRetry) selectBy(
+	ctx context.Context, size int, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured),
+) error {
 	kind, err := n.kind(ctx, gvk)
 	if err != nil {
 		return err
 	}
 	err = n.client.each(ctx, query{
-		kind: kind, sel: sel, fields: fields, visit: visit,
+		kind: kind, sel: sel, fields: fields, visit: visit, size: size,
 		do: func(ctx context.Context, send sending) error {
 			return n.do(ctx, object.Ref{GVK: gvk, Namespace: sel.Namespace}, send)
 		},

@@ -15,8 +15,8 @@ type Deprecations struct {
 	Release, Server string
 	// Uses are sorted: those of what the release no longer has come first.
 	Uses []DeprecatedUse
-	// Left counts entries of managed fields whose managers write another version by now, and Hint
-	// says what rewrites them.
+	// Left counts entries of managed fields at such versions that their managers no longer write,
+	// and Hint says what rewrites them.
 	Left int
 	Hint string
 	// Stored are definitions that may have objects stored at such versions.

@@ -93,7 +93,7 @@ func (s *search) releases(ctx context.Context, server *client.Client) error {
 func (s *search) definitions(ctx context.Context, reader *client.NoRetry) {
 	gvk := schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: definitionKind}
 	stored := map[string]event.StoredVersions{}
-	s.missed(object.Ref{GVK: gvk}, reader.Select(ctx, gvk, object.Selection{}, "", func(u *unstructured.Unstructured) {
+	s.missed(object.Ref{GVK: gvk}, reader.SelectLarge(ctx, gvk, object.Selection{}, "", func(u *unstructured.Unstructured) {
 		d := deprecation.ParseDefinition(u)
 		s.question.Custom.Set(d)
 		if one, any := usage.Stored(d); any && s.everywhere {
@@ -123,7 +123,7 @@ func (s *search) objects(ctx context.Context, reader *client.NoRetry, kinds []ob
 func (s *search) helmReleases(ctx context.Context, reader *client.NoRetry) {
 	gvk := corev1.SchemeGroupVersion.WithKind("Secret")
 	deployed := object.Selection{Namespace: s.namespace, Labels: "owner=helm,status=deployed"}
-	s.missed(object.Ref{GVK: gvk, Namespace: s.namespace}, reader.Select(ctx, gvk, deployed, "type="+inventory.SecretType, func(u *unstructured.Unstructured) {
+	s.missed(object.Ref{GVK: gvk, Namespace: s.namespace}, reader.SelectLarge(ctx, gvk, deployed, "type="+inventory.SecretType, func(u *unstructured.Unstructured) {
 		s.missed(object.RefOf(u), s.helmRelease(ctx, u))
 	}))
 }

@@ -194,8 +194,10 @@ func TestConcerns(t *testing.T) {
 
 func TestStored(t *testing.T) {
 	d := deprecation.Definition{Name: "gears.example.com", Versions: []deprecation.DefinedVersion{
-		{Name: "v1alpha1", Stored: true}, {Name: "v1beta1", Served: true, Deprecated: true, Stored: true},
-		{Name: "v1beta2", Served: true, Stored: true}, {Name: "v1", Served: true, Storage: true, Stored: true},
+		{Name: "v1alpha1", Stored: true},
+		{Name: "v1beta1", Served: true, Deprecated: true, Stored: true},
+		{Name: "v1beta2", Served: true, Stored: true},
+		{Name: "v1", Served: true, Storage: true, Stored: true},
 	}}
 	if s, any := usage.Stored(d); !any || !slices.Equal(s.Versions, []string{"v1alpha1", "v1beta1"}) || s.Storage != "v1" {
 		t.Errorf("%+v", s)

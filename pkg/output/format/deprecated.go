@@ -62,11 +62,11 @@ func Deprecations(d event.Deprecations) string {
 		said += fmt.Sprintf("; %d deprecated and still there", stay)
 	}
 	if d.Left > 0 {
-		noun := "entries"
+		noun := "entries that their managers no longer write"
 		if d.Left == 1 {
-			noun = "entry"
+			noun = "entry that its manager no longer writes"
 		}
-		said += fmt.Sprintf("; %d old %s of managers that write another version by now", d.Left, noun)
+		said += fmt.Sprintf("; %d old %s", d.Left, noun)
 	}
 	if len(d.Unread) > 0 {
 		said += fmt.Sprintf("; %d not read", len(d.Unread))

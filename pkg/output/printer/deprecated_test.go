@@ -48,7 +48,7 @@ service/a|b -n shop  .spec.loadBalancerIP is deprecated since 1.24; use the anno
 customresourcedefinition.apiextensions.k8s.io/gears.example.com
     objects may be stored at v1beta1
     rewrite them
-1 writer, 1 file, 1 release in the way of 1.38; 1 deprecated and still there; 9 old entries of managers that write another version by now; 1 not read
+1 writer, 1 file, 1 release in the way of 1.38; 1 deprecated and still there; 9 old entries that their managers no longer write; 1 not read
 they do no harm
 `
 	if got := run(t, printer.ForDeprecated, output.Options{Now: noon}, []event.Event{usesOfDeprecated()}).out; got != want {
@@ -74,7 +74,7 @@ func TestDeprecatedMarkdown(t *testing.T) {
 |  | service/a\|b -n shop | .spec.loadBalancerIP is deprecated since 1.24; use the annotations of the load balancer's provider | web.yaml:20 |
 |  | customresourcedefinition.apiextensions.k8s.io/gears.example.com | objects may be stored at v1beta1<br>rewrite them |  |
 
-1 writer, 1 file, 1 release in the way of 1.38; 1 deprecated and still there; 9 old entries of managers that write another version by now; 1 not read
+1 writer, 1 file, 1 release in the way of 1.38; 1 deprecated and still there; 9 old entries that their managers no longer write; 1 not read
 
 not read: secret -n shop: no
 `

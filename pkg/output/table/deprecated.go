@@ -40,7 +40,9 @@ func deprecations(base output.Base, d event.Deprecations) string {
 	}
 	for _, s := range d.Stored {
 		b.WriteString(format.DefinitionName(s.Definition) + "\n")
-		format.Below(&b, s.Lines(), "    ", base.Width)
+		for _, line := range s.Lines() { // A command stays in one piece.
+			b.WriteString(format.Fit("    ", line, base.Width) + "\n")
+		}
 	}
 	b.WriteString(format.Fit("", format.Deprecations(d), base.Width) + "\n")
 	if d.Hint != "" {
