@@ -186,17 +186,19 @@ func (e *NotASetError) Hint() string {
 }
 
 const (
-	// IDLabel makes an object a parent; PartOfLabel makes one a member.
-	IDLabel     = "applyset.kubernetes.io/id"
+	// IDLabel makes an object a parent.
+	IDLabel = "applyset.kubernetes.io/id"
+	// PartOfLabel makes an object a member.
 	PartOfLabel = "applyset.kubernetes.io/part-of"
 	// ParentTypeLabel marks a CRD whose objects may be parents.
 	ParentTypeLabel = "applyset.kubernetes.io/is-parent-type"
 
 	// ToolingAnnotation is the tool that writes the set, as NAME/VERSION.
 	ToolingAnnotation = "applyset.kubernetes.io/tooling"
-	// KindsAnnotation and NamespacesAnnotation hold the promise. The parent's own namespace is
-	// always part of it and is not listed.
-	KindsAnnotation      = "applyset.kubernetes.io/contains-group-kinds"
+	// KindsAnnotation holds the promised kinds.
+	KindsAnnotation = "applyset.kubernetes.io/contains-group-kinds"
+	// NamespacesAnnotation holds the promised namespaces, without the parent's own, which is always
+	// part of the promise.
 	NamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces"
 	// resourcesAnnotation is the predecessor of KindsAnnotation, which is only read.
 	resourcesAnnotation = "applyset.kubernetes.io/contains-group-resources"
@@ -277,6 +279,7 @@ func (p Promise) Union(q Promise) Promise {
 	return Promise{Kinds: slices.Concat(p.Kinds, q.Kinds), Namespaces: slices.Concat(p.Namespaces, q.Namespaces)}.sorted()
 }
 
+// Equal reports whether both promise the same kinds and namespaces.
 func (p Promise) Equal(q Promise) bool {
 	return slices.Equal(p.Kinds, q.Kinds) && slices.Equal(p.Namespaces, q.Namespaces)
 }

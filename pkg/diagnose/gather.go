@@ -57,6 +57,7 @@ func (g *Gatherer) Requests() int {
 	return g.sent
 }
 
+// Time returns the present time.
 func (g *Gatherer) Time() time.Time {
 	if g.Now == nil {
 		return time.Now()

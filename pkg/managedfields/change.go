@@ -37,6 +37,7 @@ func (c Conflict) IsStill(now Conflict) bool {
 // ChangeKind is what happens to a path.
 type ChangeKind string
 
+// What an apply does to a path.
 const (
 	Added     ChangeKind = "added"
 	Removed   ChangeKind = "removed"

@@ -20,23 +20,23 @@ func (s Selection) Narrowed() bool { return s.Labels != "" || s.Fields != "" }
 // Change is a report of a watch: one of the structs below.
 type Change interface{ change() }
 
-// Present: the object exists at this version. It was listed, added or changed.
+// Present says that the object exists at this version. It was listed, added or changed.
 type Present struct {
 	Object *unstructured.Unstructured
 }
 
-// Gone: the object was deleted. If a later list found it missing, only its namespace, name and UID
-// may be known.
+// Gone says that the object was deleted. If a later list found it missing, only its namespace, name
+// and UID may be known.
 type Gone struct {
 	Object *unstructured.Unstructured
 }
 
-// Synced: every selected object has been reported, so that an object without Present does not
-// exist. It comes after each list, and when changes can be read again after an Unreadable.
+// Synced says that every selected object has been reported, so that an object without Present does
+// not exist. It comes after each list, and when changes can be read again after an Unreadable.
 type Synced struct{}
 
-// Unreadable: changes cannot be read at present, for a transient reason. The known objects may be
-// outdated until the next Present or Synced.
+// Unreadable says that changes cannot be read at present, for a transient reason. The known objects
+// may be outdated until the next Present or Synced.
 type Unreadable struct {
 	Err error
 }

@@ -30,7 +30,9 @@ type Knowledge int
 const (
 	// SchemaUnknown: there is no schema.
 	SchemaUnknown Knowledge = iota
+	// PathKnown: the schema has the path.
 	PathKnown
+	// PathUnknown: the schema lacks the path.
 	PathUnknown
 )
 

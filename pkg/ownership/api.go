@@ -58,6 +58,7 @@ func RecordName(kind string, uid types.UID) string {
 	return strings.ToLower(kind) + "-" + string(uid)
 }
 
+// DeepCopyInto copies the record to out.
 func (r *Record) DeepCopyInto(out *Record) {
 	*out = *r
 	r.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
@@ -71,6 +72,7 @@ func (r *Record) DeepCopyInto(out *Record) {
 	}
 }
 
+// DeepCopy returns a copy.
 func (r *Record) DeepCopy() *Record {
 	if r == nil {
 		return nil
@@ -88,6 +90,7 @@ func (r *Record) DeepCopyObject() runtime.Object {
 	return r.DeepCopy()
 }
 
+// DeepCopyInto copies the list to out.
 func (l *RecordList) DeepCopyInto(out *RecordList) {
 	*out = *l
 	l.ListMeta.DeepCopyInto(&out.ListMeta)

@@ -33,7 +33,9 @@ const (
 	OmissionNone Omission = iota
 	// OmissionNever: its kind is never tracked, regardless of the configuration.
 	OmissionNever
+	// OmissionKind: the configuration excludes its kind.
 	OmissionKind
+	// OmissionNamespace: the configuration excludes its namespace.
 	OmissionNamespace
 	// OmissionRefused: there is no permission to list or watch its kind.
 	OmissionRefused

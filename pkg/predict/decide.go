@@ -26,9 +26,10 @@ type Standing struct {
 type Outcome string
 
 const (
-	// Yielded paths are left to their owners, Taken ones become ours.
+	// Yielded: the path is left to its owners.
 	Yielded Outcome = "yielded"
-	Taking  Outcome = "taken"
+	// Taking: the path becomes ours.
+	Taking Outcome = "taken"
 	// Left: something in the cluster sets the value, by the built-in table.
 	Left Outcome = "left"
 	// Overruled: a stronger choice took the path.

@@ -25,8 +25,9 @@ const (
 	Running Result = "running"
 	// Applied: the whole input was applied.
 	Applied Result = "applied"
-	// Failed: some of it was not. RolledBack: the run was rolled back.
-	Failed     Result = "failed"
+	// Failed: some of it was not.
+	Failed Result = "failed"
+	// RolledBack: the run was rolled back.
 	RolledBack Result = "rolledBack"
 )
 
@@ -181,6 +182,7 @@ type Name struct {
 	Input string `json:"input"`
 }
 
+// Name returns what identifies the run.
 func (r Run) Name() Name { return Name{ID: r.ID, Input: r.Input} }
 
 // note is what the Lease of a set stores about the last run that applied something.

@@ -82,6 +82,7 @@ func Parse(text string) (Of, error) {
 // String returns the object as it is written in a flag.
 func (o Of) String() string { return o.tool.words[0] + "/" + o.Namespace + "/" + o.Name }
 
+// Kind returns the kind of the object.
 func (o Of) Kind() schema.GroupKind { return o.tool.kind }
 
 // Manager returns the tool's field manager.

@@ -86,6 +86,7 @@ func (f *Flags) Means(a Asked) bool {
 	return counting || selecting || t.Set == "" && !a.Named
 }
 
+// ToOptions implements verb.Flags.
 func (f *Flags) ToOptions(in verb.Invocation, a Asked) (verb.Options, error) {
 	if f.migrate {
 		return f.toMigration(in, a)

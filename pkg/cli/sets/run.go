@@ -161,6 +161,7 @@ func (r *Run) lock(ctx context.Context, p *plan.Plan) error {
 	return r.set.read(ctx, live)
 }
 
+// Set returns the set of the run.
 func (r *Run) Set() *Set { return r.set }
 
 // check returns an error if the set cannot be written, or not with this input.

@@ -21,6 +21,7 @@ type Workloads struct {
 	refs, entrances []object.Ref
 }
 
+// CollectWorkloads returns a collector that passes its events on to emit.
 func CollectWorkloads(emit func(event.Event)) *Workloads { return &Workloads{emit: emit} }
 
 // Handle passes an event on.

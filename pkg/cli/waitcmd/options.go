@@ -138,6 +138,7 @@ type Ruled struct {
 	Rules  *condition.Set
 }
 
+// Schema returns the schema of the kind, with the rules of its definition.
 func (r Ruled) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error) {
 	name, annotations, err := r.Client.DefinitionAnnotations(ctx, kind)
 	if err != nil {

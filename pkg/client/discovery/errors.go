@@ -42,6 +42,7 @@ func (e *NoKindError) Error() string {
 
 func (e *NoKindError) Unwrap() error { return e.Err }
 
+// Is makes meta.IsNoMatchError report the error.
 func (e *NoKindError) Is(target error) bool {
 	_, ok := target.(*meta.NoKindMatchError)
 	return ok
@@ -157,6 +158,7 @@ func (e *NoTypeError) Error() string {
 
 func (e *NoTypeError) Unwrap() error { return e.Err }
 
+// Is makes meta.IsNoMatchError report the error.
 func (e *NoTypeError) Is(target error) bool {
 	_, ok := target.(*meta.NoResourceMatchError)
 	return ok

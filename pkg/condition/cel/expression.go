@@ -41,6 +41,7 @@ type Result struct {
 	Err error
 }
 
+// Expression is a compiled condition for one kind.
 type Expression struct {
 	gvk   schema.GroupVersionKind
 	shape *shape
