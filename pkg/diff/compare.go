@@ -141,8 +141,15 @@ func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 // what we own of the object that goes, and of the one that comes.
 func (e *Engine) recreation(p *predict.Prediction, anew *predict.Recreation) (event.Compared, error) {
 	view, err := e.Predictor.View(p, anew.Answer)
+	changes := view.Changes()
+	for _, lost := range anew.Lost {
+		if !slices.ContainsFunc(changes, func(c managedfields.Change) bool { return lost.Path.HasPrefix(c.Path) }) {
+			changes = append(changes, lost)
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
 	return event.Compared{
 		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Recreate, Reason: "deleted and created anew: " + anew.Reason,
-		Changes: view.Changes(), Before: view.Before, After: view.After,
+		Changes: changes, Before: view.Before, After: view.After,
 	}, err
 }

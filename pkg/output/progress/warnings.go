@@ -240,6 +240,10 @@ func (c *Reporter) annotate(at object.Source, of object.Ref, err error) {
 	if c.place == nil || err == nil {
 		return
 	}
+	var field interface{ Written() object.Source }
+	if errors.As(err, &field) && field.Written().Line > 0 {
+		at = field.Written()
+	}
 	if line := c.place("error", at, format.Name(of)+": "+strings.Join(format.Lines(err.Error()), "\n")); line != "" {
 		c.note(line + "\n")
 	}
