@@ -21,7 +21,7 @@ const (
 	// Wide is a table of sets with more columns.
 	Wide  = "wide"
 	JUnit = "junit"
-	// Markdown is a table for a review or the summary of a job, of deprecated.
+	// Markdown is for a review or the summary of a job, of deprecated and diff.
 	Markdown = "markdown"
 	// HTML is one file for a browser, of a survey.
 	HTML = "html"

@@ -45,6 +45,7 @@ func TestDiffGolden(t *testing.T) {
 		"name":         {Format: output.Name},
 		"stream":       {Format: output.Stream},
 		"junit":        {Format: output.JUnit},
+		"markdown":     {Format: output.Markdown, Color: true},
 	}
 	for name, o := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -44,8 +44,11 @@ func ForDiff(o output.Options) (*Printer, error) {
 	}
 	compared := output.Word{Text: "compared", Good: []event.Action{event.Create, event.Update, event.Recreate, event.Share, event.Delete, event.None}}
 	return newPrinter(o, output.NewState(compared, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
-		if b.Format == output.Name {
+		switch b.Format {
+		case output.Name:
 			return table.NewDiffNames(b), nil
+		case output.Markdown:
+			return table.NewDiffMarkdown(b), nil
 		}
 		return report(b, table.NewDiff, document.NewDiff, output.DiffActions()), nil
 	})

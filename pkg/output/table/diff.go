@@ -127,22 +127,33 @@ func (t *diffTable) Finish(ctx context.Context) error {
 	for _, line := range t.takeovers.lines(true) {
 		t.say("# " + line + "\n")
 	}
-	for _, line := range t.left.lines() {
+	for _, line := range slices.Concat(t.notes(), []string{diffSummary(t.State)}, t.verdict()) {
 		t.Screen.Note(line + "\n")
 	}
+	return err
+}
+
+// notes count what is not shown object by object.
+func (t *diffTable) notes() []string {
+	lines := t.left.lines()
 	if t.joining > 0 {
-		t.Screen.Note(text.Count(t.joining, "object") + " to join the set, and nothing else\n")
+		lines = append(lines, text.Count(t.joining, "object")+" to join the set, and nothing else")
 	}
 	if t.yielded > 0 && t.Verbose {
-		t.Screen.Note(text.Count(t.yielded, "yielded path") + " of objects that would not change\n")
+		lines = append(lines, text.Count(t.yielded, "yielded path")+" of objects that would not change")
 	}
-	t.Screen.Note(diffSummary(t.State) + "\n")
-	if t.contested > 0 {
-		t.Screen.Note(text.Count(t.contested, "contested path") + ": apply stops there unless you --take or --yield\n")
-	} else if t.digest != "" {
-		t.Screen.Note("confirm this with --confirm=" + t.digest + "\n")
+	return lines
+}
+
+// verdict says how to apply what is shown.
+func (t *diffTable) verdict() []string {
+	switch {
+	case t.contested > 0:
+		return []string{text.Count(t.contested, "contested path") + ": apply stops there unless you --take or --yield"}
+	case t.digest != "":
+		return []string{"confirm this with --confirm=" + t.digest}
 	}
-	return err
+	return nil
 }
 
 // say writes text to where the heads of objects go.

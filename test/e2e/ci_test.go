@@ -1,0 +1,148 @@
+package e2e_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// The scripts of the CI examples run in their order, in a clone of a repository: they show the change
+// and apply it. If the cluster changes after the plan, the apply is refused.
+func TestCIExamples(t *testing.T) {
+	c := shared.Cluster(t)
+	for name, want := range map[string]int{"github": 3, "gitlab": 4, "argo-workflows": 2, "tekton": 1} {
+		for _, changed := range []bool{false, true} {
+			t.Run(name+map[bool]string{false: "", true: " after a change"}[changed], func(t *testing.T) {
+				ns := namespace(t, c)
+				job := pipeline(t, c, ns)
+				scripts := scriptsOf(t, filepath.Join("..", "..", "docs", "examples", "ci", name+".yaml"))
+				if len(scripts) != want {
+					t.Fatalf("%d scripts, want %d: %q", len(scripts), want, scripts)
+				}
+				for _, script := range scripts {
+					apply := strings.Contains(script, "k8sconnect apply")
+					if apply && changed {
+						kubectl(t, c, "patch", "configmap/settings", "-n", ns, "--field-manager=hotfix", "-p", `{"data":{"mode":"off"}}`)
+					}
+					out, err := job.run(t, script)
+					refused := strings.Contains(out, "nothing was written: ")
+					if refused != (apply && changed) || (err != nil) != refused && !strings.Contains(script, "junit > diff.xml") {
+						t.Fatalf("%v: %s\n%s", err, script, out)
+					}
+					if refused {
+						return
+					}
+				}
+				if got := kubectl(t, c, "get", "configmap/settings", "-n", ns, "-o", "jsonpath={.data.mode}"); got != "fast" {
+					t.Errorf("the value is %s", got)
+				}
+				if comment, _ := os.ReadFile(filepath.Join(job.dir, "comment.md")); name == "github" && !strings.Contains(string(comment), "+  mode: fast") {
+					t.Errorf("the comment: %s", comment)
+				}
+			})
+		}
+	}
+}
+
+// scriptsOf returns the scripts of an example that call the plugin, in the order of the file.
+func scriptsOf(t *testing.T, path string) (scripts []string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var see func(n *yaml.Node)
+	see = func(n *yaml.Node) {
+		for i, child := range n.Content {
+			key := ""
+			if n.Kind == yaml.MappingNode && i%2 == 1 {
+				key = n.Content[i-1].Value
+			}
+			script := child.Value
+			if child.Kind == yaml.SequenceNode && key == "script" {
+				for _, line := range child.Content {
+					script += line.Value + "\n"
+				}
+			}
+			if slices.Contains([]string{"run", "script", "source"}, key) && strings.Contains(script, "kubectl k8sconnect") {
+				scripts = append(scripts, script)
+				continue
+			}
+			see(child)
+		}
+	}
+	var document yaml.Node
+	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
+	for decoder.Decode(&document) == nil {
+		see(&document)
+		document = yaml.Node{}
+	}
+	return scripts
+}
+
+// workspace is where a pipeline runs: a clone with a change of a value, and programs of a runner.
+type workspace struct {
+	dir string
+	env []string
+}
+
+func pipeline(t *testing.T, c *cluster.Cluster, ns string) workspace {
+	t.Helper()
+	w := workspace{dir: t.TempDir()}
+	put := func(name, text string) {
+		path := filepath.Join(w.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: NS}\ndata: {mode: slow}\n"
+	put("shop/settings.yaml", strings.Replace(settings, "NS", ns, 1))
+	k8sconnect(t, c.KubeconfigPath, "apply", "-f", filepath.Join(w.dir, "shop")).ends(t, 0)
+	put("shop/settings.yaml", strings.NewReplacer("NS", ns, "slow", "fast").Replace(settings))
+	put("bin/gh", "#!/bin/sh\n[ \"$1 $2 $4\" = \"pr comment --body-file\" ] && cp \"$5\" comment.md\n")
+	kubeconfig, err := os.ReadFile(c.KubeconfigPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("kubeconfig", string(kubeconfig))
+	context := strings.TrimSpace(kubectl(t, c, "config", "current-context"))
+	rename := exec.CommandContext(t.Context(), c.Binary("kubectl"), "config", "rename-context", context, "production", "--kubeconfig", filepath.Join(w.dir, "kubeconfig"))
+	if out, err := rename.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	digest, _, _ := strings.Cut(after(k8sconnect(t, c.KubeconfigPath, "diff", "-f", filepath.Join(w.dir, "shop")).stderr.String(), "--confirm="), "\n")
+	jq, err := filepath.Abs(filepath.Join("..", "..", "bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.env = append(os.Environ(), "HOME="+w.dir, "KUBECONFIG="+filepath.Join(w.dir, "kubeconfig"),
+		"PATH="+strings.Join([]string{filepath.Join(w.dir, "bin"), filepath.Dir(c.Binary("kubectl")), os.Getenv("PATH"), jq}, string(os.PathListSeparator)),
+		"GITHUB_STEP_SUMMARY="+filepath.Join(w.dir, "summary.md"), "GITHUB_EVENT_NAME=pull_request", "PULL_REQUEST=https://github.example/shop/pull/1",
+		"FOLDER=shop", "DIGEST="+digest)
+	return w
+}
+
+func after(text, mark string) string {
+	_, rest, _ := strings.Cut(text, mark)
+	return rest
+}
+
+// run runs a script, with the paths of a container in the workspace.
+func (w workspace) run(t *testing.T, script string) (string, error) {
+	t.Helper()
+	script = strings.NewReplacer("/src/", w.dir+"/", "/tmp/", w.dir+"/", "$(results.summary.path)", w.dir+"/summary.json").Replace(script)
+	cmd := exec.CommandContext(t.Context(), "sh", "-ec", script)
+	cmd.Dir, cmd.Env = w.dir, w.env
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
