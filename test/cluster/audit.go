@@ -10,11 +10,16 @@ import (
 	"path/filepath"
 )
 
-// auditPolicy records which user did what with which answer, not the contents.
+// AuditedBodies is a group of users of whose requests the log has the bodies and the answers.
+const AuditedBodies = "audited-bodies"
+
+// auditPolicy records which user did what with which answer, and the contents for one group.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules:
+- level: RequestResponse
+  userGroups: [` + AuditedBodies + `]
 - level: Metadata
 `
 
@@ -32,6 +37,8 @@ type AuditEvent struct {
 	// ImpersonatedUser is the user that the request was made for; empty for itself.
 	ImpersonatedUser struct{ Username string }
 	ResponseStatus   struct{ Code int }
+	// ResponseObject is the answer, of users of [AuditedBodies].
+	ResponseObject json.RawMessage
 }
 
 // AuditEvents reads the audit log that Options.AuditLog asks for. An event can

@@ -1,0 +1,219 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// While another client writes all the time, each write of a confirmed run is one that the plan implies:
+// it turns the value that the plan has before into the one that it has after, and no other manager owns
+// it. The judge is the API server's audit log, read by code that shares none with the plugin.
+func TestConfirmBesideAWriter(t *testing.T) {
+	c := shared.Cluster(t)
+	c.OwnOnly(t)
+	ns := namespace(t, c)
+	users := map[string]string{}
+	for _, user := range []string{"reviewed", "racer"} {
+		kubeconfig, err := c.KubeconfigFor(user, "system:masters", cluster.AuditedBodies)
+		if err != nil {
+			t.Fatal(err)
+		}
+		users[user] = kubeconfig
+	}
+	log := &audit{cluster: c}
+	const objects = 8
+	base, change := file(t, configMaps(objects, 1, "1")), file(t, configMaps(objects, 1, "2"))
+	written, refused := 0, 0
+	all := map[string][]version{}
+	for i := range circle.Of(20, 1_000, 1_000) {
+		from := log.mark(t)
+		k8sconnect(t, users["reviewed"], "apply", "-n", ns, "-f", base, "--take=all").ends(t, 0)
+		plan := confirmable(t, c, "-n", ns, "-f", change)
+		applied := log.mark(t)
+		stop := race(t, users["racer"], ns, objects, uint64(i))
+		r := k8sconnect(t, users["reviewed"], "apply", "-n", ns, "-f", change, "--confirm="+plan, "--continue-on-conflict", "-o", "json")
+		stop()
+		end := log.mark(t)
+		if strings.Contains(r.stderr.String(), "nothing was written") {
+			refused += objects
+		} else {
+			refused += objects - r.report(t).Summary["configured"]
+		}
+		versionsIn(t, log.events[from:applied], ns, false, all)
+		versionsIn(t, log.events[applied:end], ns, true, all)
+		written += implied(t, all, plan)
+		if t.Failed() {
+			t.Fatalf("run %d: %s", i, r)
+		}
+	}
+	t.Logf("%d objects were written, %d were not", written, refused)
+	if written == 0 || refused == 0 {
+		t.Error("the writer was too slow, or too fast")
+	}
+}
+
+// race changes objects from a moment on, most of them in a way that alters no outcome.
+func race(t *testing.T, kubeconfig, ns string, objects int, seed uint64) (stop func()) {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(ns)
+	random := rand.New(rand.NewPCG(seed, 0))
+	done := make(chan struct{})
+	var over sync.WaitGroup
+	over.Go(func() {
+		time.Sleep(time.Duration(random.IntN(200)) * time.Millisecond)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Duration(random.IntN(3)) * time.Millisecond):
+			}
+			name := fmt.Sprintf("cm-%04d", random.IntN(objects))
+			patch := func(manager, text string) {
+				_, _ = maps.Patch(t.Context(), name, types.MergePatchType, []byte(text), metav1.PatchOptions{FieldManager: manager})
+			}
+			switch random.IntN(20) {
+			case 0: // another value
+				patch("hotfix", `{"data":{"value":"9"}}`)
+			case 1: // the value before, with another owner
+				patch("hotfix", `{"data":{"value":null}}`)
+				patch("hotfix", `{"data":{"value":"1"}}`)
+			case 2, 3: // the plugin, run by another user: the server sees no conflict
+				u := &unstructured.Unstructured{Object: map[string]any{
+					"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}, "data": map[string]any{"value": "5", "pad": "x"},
+				}}
+				_, _ = maps.Apply(t.Context(), name, u, metav1.ApplyOptions{FieldManager: "k8sconnect", Force: true})
+			case 4: // another object
+				_ = maps.Delete(t.Context(), name, metav1.DeleteOptions{})
+				u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}}}
+				if random.IntN(2) == 0 {
+					_, _ = maps.Create(t.Context(), u, metav1.CreateOptions{FieldManager: "racer"})
+				}
+			default:
+				patch("racer", fmt.Sprintf(`{"metadata":{"labels":{"n":"%d"}}}`, random.Uint64()))
+			}
+		}
+	})
+	return func() { close(done); over.Wait() }
+}
+
+// version is an object as a write left it.
+type version struct {
+	number int
+	code   int
+	// confirmed: the run that is judged has written it.
+	confirmed bool
+	value     string
+	owners    []string
+}
+
+// implied returns how often the run wrote, and fails the test for each write that the plan does not imply.
+// It leaves the last version of each object.
+func implied(t *testing.T, all map[string][]version, plan string) (writes int) {
+	t.Helper()
+	var reviewed struct {
+		Objects []struct {
+			Name    string
+			Changes []struct{ Path, From, To string }
+		}
+	}
+	text, err := os.ReadFile(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &reviewed); err != nil {
+		t.Fatal(err)
+	}
+	planned := map[string]bool{}
+	for _, o := range reviewed.Objects {
+		versions := all[o.Name]
+		slices.SortStableFunc(versions, func(a, b version) int { return a.number - b.number })
+		for i, v := range versions {
+			if !v.confirmed {
+				continue
+			}
+			writes++
+			if len(o.Changes) != 1 || v.code != 200 || i == 0 {
+				t.Errorf("%s: the write %+v, of the plan %+v", o.Name, v, o.Changes)
+				continue
+			}
+			last := versions[i-1]
+			theirs := slices.DeleteFunc(slices.Clone(last.owners), func(owner string) bool { return owner == "k8sconnect" })
+			if last.value != o.Changes[0].From || v.value != o.Changes[0].To || len(theirs) > 0 {
+				t.Errorf("%s: the write turns %+v into %+v, and the plan is %+v", o.Name, last, v, o.Changes[0])
+			}
+		}
+		planned[o.Name] = true
+	}
+	for name, versions := range all {
+		if !planned[name] && slices.ContainsFunc(versions, func(v version) bool { return v.confirmed }) {
+			t.Errorf("%s was written, and is not in the plan", name)
+		}
+		last := slices.MaxFunc(versions, func(a, b version) int { return a.number - b.number })
+		last.confirmed = false
+		all[name] = []version{last}
+	}
+	return writes
+}
+
+// versionsIn adds what the writes of the log have left of the ConfigMaps of a namespace.
+func versionsIn(t *testing.T, events []cluster.AuditEvent, ns string, confirmed bool, all map[string][]version) {
+	t.Helper()
+	for _, e := range events {
+		if !slices.Contains([]string{"create", "update", "patch"}, e.Verb) || e.ResponseStatus.Code >= 300 ||
+			strings.Contains(e.RequestURI, "dryRun=") || !strings.HasPrefix(e.RequestURI, "/api/v1/namespaces/"+ns+"/configmaps") {
+			continue
+		}
+		var object struct {
+			Metadata struct {
+				Name            string
+				ResourceVersion string
+				ManagedFields   []struct {
+					Manager  string
+					FieldsV1 map[string]map[string]any
+				}
+			}
+			Data map[string]string
+		}
+		if err := json.Unmarshal(e.ResponseObject, &object); err != nil {
+			t.Fatalf("%s: %v", e.RequestURI, err)
+		}
+		number, err := strconv.Atoi(object.Metadata.ResourceVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := version{number: number, code: e.ResponseStatus.Code, confirmed: confirmed && e.User.Username == "reviewed", value: object.Data["value"]}
+		for _, m := range object.Metadata.ManagedFields {
+			if _, owns := m.FieldsV1["f:data"]["f:value"]; owns {
+				v.owners = append(v.owners, m.Manager)
+			}
+		}
+		all[object.Metadata.Name] = append(all[object.Metadata.Name], v)
+	}
+}
