@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/ownerscmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
@@ -149,6 +150,7 @@ func (s *search) helmRelease(ctx context.Context, secret *unstructured.Unstructu
 // them counts for the others.
 func (s *search) manifests(ctx context.Context) (whole bool) {
 	read, err := manifest.Read(ctx, *s.files)
+	input.SayLeftOut(read, s.in.Streams)
 	faults := read.Invalid
 	if err != nil {
 		faults = append(faults, verb.Flatten(err)...)

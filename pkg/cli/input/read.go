@@ -57,7 +57,7 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 	if err != nil {
 		return err
 	}
-	sayLeftOut(result, streams)
+	SayLeftOut(result, streams)
 	o.Manifests, o.warnings, o.invalid, o.hooks = result.Objects, result.Warnings, result.Invalid, result.Hooks
 	o.unselected = result.Unselected
 	return nil
@@ -71,13 +71,13 @@ func (o *Options) ReadAsIs(ctx context.Context, c *connection.Connection, stream
 	if err != nil {
 		return nil, err
 	}
-	sayLeftOut(result, streams)
+	SayLeftOut(result, streams)
 	o.invalid = result.Invalid
 	return result.Objects, nil
 }
 
-// sayLeftOut names the files that hold no object.
-func sayLeftOut(result manifest.Result, streams genericiooptions.IOStreams) {
+// SayLeftOut names the files that hold no object.
+func SayLeftOut(result manifest.Result, streams genericiooptions.IOStreams) {
 	for _, skipped := range result.Skipped {
 		fmt.Fprintf(streams.ErrOut, "skipped %s\n", format.Plain(skipped.Source.String()+": "+skipped.Reason))
 	}
