@@ -37,7 +37,7 @@ func (c Conflict) IsStill(now Conflict) bool {
 // ChangeKind is what happens to a path.
 type ChangeKind string
 
-// What an apply does to a path.
+// The kinds of change.
 const (
 	Added     ChangeKind = "added"
 	Removed   ChangeKind = "removed"
