@@ -62,7 +62,23 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"eventually": eventually,
 		"like":       like,
 		"outage":     outage,
+		"cleanup":    cleanup,
 	}
+}
+
+// cleanup runs a command when the script ends, also if it fails: a broken API or webhook that stays
+// behind would fail the scripts after it.
+//
+//	cleanup kubectl delete apiservice v1.broken.example.com --ignore-not-found
+func cleanup(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: cleanup COMMAND [ARG…]")
+	}
+	ts.Defer(func() {
+		if err := ts.Exec(args[0], args[1:]...); err != nil {
+			ts.Logf("cleanup: %v", err)
+		}
+	})
 }
 
 // condition is what a script may check before it continues, since servers differ:
