@@ -146,7 +146,8 @@ shown with both values, its owners, and the flags that settle it.`,
 	_ = cmd.Flags().MarkHidden("concurrency") // For a server behind a proxy that counts connections.
 	verb.OutputFlag(cmd, &flags.output, "; or, of the objects themselves, "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" or "+
 		output.JSONPath+"=TEMPLATE; with --dry-run=client, "+output.Manifests+
-		": those of the input, in order, without a server")
+		": those of the input, in order, without a server",
+		output.Objects, output.ObjectsJSON, output.ObjectsKYAML, output.Manifests)
 	addServerSide(cmd.Flags(), &flags.serverSide)
 	return cmd
 }

@@ -79,7 +79,7 @@ Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 	flags.set.Add(cmd.Flags(), false)
 	flags.strict.Add(cmd.Flags())
 	addServerSide(cmd.Flags(), &flags.serverSide)
-	verb.OutputFlag(cmd, &flags.output, "; or "+output.Markdown+", for a pull request")
+	verb.OutputFlag(cmd, &flags.output, "; or "+output.Markdown+", for a pull request", output.Markdown)
 	return cmd
 }
 

@@ -74,7 +74,7 @@ Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 		"Delete objects of this KIND, too: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.causes.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", stuck.Lastings())
-	verb.OutputFlag(cmd, &flags.output)
+	verb.OutputFlag(cmd, &flags.output, "")
 	return cmd
 }
 

@@ -112,7 +112,7 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	f.causes.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", stuck.Lastings())
 	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the objects named, which are terminating, instead of deleting any")
 	flags.BoolVar(&f.yes, "yes", false, "Remove the finalizer without asking")
-	verb.OutputFlag(cmd, &f.output)
+	verb.OutputFlag(cmd, &f.output, "")
 	help.Words(cmd, "cascade", "background", "foreground", "orphan")
 	for _, name := range []string{"grace-period", "timeout-for", "stuck-after", "remove-finalizer"} {
 		help.Words(cmd, name)

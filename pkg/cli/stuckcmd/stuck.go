@@ -66,7 +66,7 @@ Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "In all namespaces, and objects without one")
 	cmd.Flags().StringVarP(&flags.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
 	flags.set.AddSet(cmd)
-	verb.OutputFlag(cmd, &flags.output)
+	verb.OutputFlag(cmd, &flags.output, "")
 	return cmd
 }
 

@@ -59,13 +59,14 @@ func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStre
 	}
 }
 
-// OutputFlag adds -o to a verb whose results a printer prints. more completes its usage.
-func OutputFlag(cmd *cobra.Command, format *string, more ...string) {
+// OutputFlag adds -o to a verb whose results a printer prints. more completes its usage, and has the
+// words that are completed beside those of all verbs.
+func OutputFlag(cmd *cobra.Command, format *string, more string, words ...string) {
 	formats := []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}
 	last := len(formats) - 1
 	cmd.Flags().StringVarP(format, "output", "o", output.Table,
-		"Form of the results: "+strings.Join(formats[:last], ", ")+" or "+formats[last]+strings.Join(more, ""))
-	help.Words(cmd, "output", formats...)
+		"Form of the results: "+strings.Join(formats[:last], ", ")+" or "+formats[last]+more)
+	help.Words(cmd, "output", append(formats, words...)...)
 }
 
 // Unmet reports whether an engine ended because a condition was not met.
