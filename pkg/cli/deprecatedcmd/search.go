@@ -165,9 +165,11 @@ func (s *search) manifests(ctx context.Context) (whole bool) {
 			s.question.Custom.Set(d)
 		}
 	}
+	files := usage.New(s.question) // What is known of a version so far may be older than these definitions.
 	for _, m := range read.Objects {
-		s.tally.Manifest(s.ref(m, s.own), m, manifest.Locate)
+		files.Manifest(s.ref(m, s.own), m, manifest.Locate)
 	}
+	s.tally.Merge(files)
 	return faults == nil
 }
 
