@@ -137,6 +137,7 @@ func (l *lookahead) see(e event.Event) {
 }
 
 func (l *lookahead) judge(p *predict.Prediction) {
+	l.plan.Learn(p.Item.Object, p.Live)
 	j := judgement{at: time.Now()}
 	if p.Live != nil {
 		j.version = p.Live.GetResourceVersion()

@@ -88,7 +88,7 @@ func becoming(found []review.Difference) string {
 func hidden(outcomes map[object.Key]review.Outcome) string {
 	var secrets []string
 	for _, o := range outcomes {
-		if redact.IsSecret(o.Ref) {
+		if o.Secret {
 			secrets = append(secrets, o.Ref.String())
 		}
 	}

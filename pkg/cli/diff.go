@@ -24,6 +24,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
 )
 
@@ -171,6 +172,7 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connec
 		o.plan = &review.Plan{}
 	}
 	o.engine.Server, o.engine.Emit, o.engine.Unmasked = client, o.emit, o.plan.SeeSecret
+	o.engine.Judged = func(p *predict.Prediction) { o.plan.Learn(p.Item.Object, p.Live) }
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
 	leavers := sets.LeavingMembers{Leave: o.set.Leave}
 	o.engine.Seen = foresight.see

@@ -18,7 +18,7 @@ import (
 // It is 96 bits of a SHA-256, written as 24 digits. 32 bits would suffice against accidents, but an
 // author could vary a label until a manifest has the digest of another one.
 //
-// If Secrets change, a dot and a salt of 64 bits follow, and the values of all of them enter as one
+// If values of Secrets enter, a dot and a salt of 64 bits follow, and the values of all of them enter as one
 // key that takes 600,000 rounds of PBKDF2 to derive: the figure of OWASP's Password Storage Cheat
 // Sheet for HMAC-SHA256. Digests end up in logs and pull requests; a fast hash, or an HMAC with a
 // public key, would let a reader try a billion values a second.
@@ -29,11 +29,17 @@ func (p *Plan) Digest(like string, of ...string) string {
 	for i, line := range lines {
 		lines[i] = asText(line)
 	}
-	lines = append(lines, textsOf(p.outcomes)...)
+	secrets := textsOf(p.secrets)
+	for _, text := range textsOf(p.outcomes) {
+		masked := p.known.Text(text)
+		if lines = append(lines, masked); masked != text {
+			secrets = append(secrets, text)
+		}
+	}
 	salt := ""
-	if len(p.secrets) > 0 {
+	if len(secrets) > 0 {
 		salt = saltOf(like)
-		lines = append(lines, "values "+derived(textsOf(p.secrets), salt))
+		lines = append(lines, "values "+derived(secrets, salt))
 	}
 	const size = 12
 	digest := digestOf(lines, size)
@@ -53,8 +59,12 @@ func (o Outcome) Digest() string {
 	if o.digest != "" {
 		return o.digest
 	}
+	return objectDigest(o.text())
+}
+
+func objectDigest(text string) string {
 	const size = 8
-	return digestOf([]string{o.text()}, size)
+	return digestOf([]string{text}, size)
 }
 
 func digestOf(lines []string, size int) string {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -113,5 +114,42 @@ func TestValuesOfSecrets(t *testing.T) {
 	}
 	if got := planOf(update(time.Time{})).Digest(first); strings.Contains(got, ".") {
 		t.Errorf("without Secrets: %s", got)
+	}
+}
+
+// A value of a Secret may stand in another object. There, too, no digest lets it be guessed, and
+// another value has another one.
+func TestValuesOfSecretsElsewhere(t *testing.T) {
+	const value = "hunter2-hunter2"
+	configured := func(to string) *Plan {
+		u := update(time.Time{})
+		u.Changes[0].To = to
+		p := planOf(u)
+		p.Learn(&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "token", "namespace": "shop"},
+			"stringData": map[string]any{"a": value, "b": "another-word-8"},
+		}}, nil)
+		return p
+	}
+	ofObject := func(p *Plan) string { return p.Outcomes()[refTo("Pod", "web").Key()].Digest() }
+	p := configured(value)
+	digest := p.Digest("")
+	if !strings.Contains(digest, ".") || p.Digest("") == digest {
+		t.Errorf("the digest has no salt of its own: %s", digest)
+	}
+	if got := configured(value).Digest(digest); got != digest {
+		t.Errorf("the same value: %s, was %s", got, digest)
+	}
+	if got := configured("another-word-8").Digest(digest); got == digest {
+		t.Errorf("another value of a Secret has the same digest: %s", got)
+	}
+	if ofObject(p) != ofObject(configured("another-word-8")) {
+		t.Error("the digest of the object depends on the value of the Secret")
+	}
+	if !p.Outcomes()[refTo("Pod", "web").Key()].Secret {
+		t.Error("the outcome does not say that it has values of Secrets")
+	}
+	if got := configured("plain").Digest(digest); strings.Contains(got, ".") {
+		t.Errorf("without a value of a Secret: %s", got)
 	}
 }

@@ -24,7 +24,10 @@ type Outcome struct {
 	After   map[string]any         `json:"after,omitempty"`
 	Adopted []string               `json:"adopted,omitempty"`
 	Sharing *managedfields.Sharing `json:"sharing,omitempty"`
-	// digest is that of an outcome that was read from a document, which has not all of it.
+	// Secret: values of Secrets are in it, and count only for the digest of the plan.
+	Secret bool `json:"-"`
+	// digest is that of an outcome that was read from a document, which has not all of it, or in which
+	// values of Secrets are masked.
 	digest string
 }
 

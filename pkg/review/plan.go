@@ -8,9 +8,12 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
 // Plan is the outcome of a run, object by object. The zero Plan changes nothing. It is safe for
@@ -20,8 +23,24 @@ type Plan struct {
 	outcomes map[object.Key]Outcome
 	// secrets are the outcomes of Secrets with their values, which leave the Plan only as a part of
 	// its digest.
-	secrets   map[object.Key]Outcome
+	secrets map[object.Key]Outcome
+	// known has the values of all Secrets of the run, which may stand in other objects, too.
+	known     *redact.Vault
 	contested bool
+}
+
+// Learn learns the names of an object, and the values if it is a Secret, whether that changes or not.
+func (p *Plan) Learn(objects ...*unstructured.Unstructured) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.known == nil {
+		p.known = redact.NewVault()
+	}
+	for _, u := range objects {
+		if u != nil {
+			p.known.Learn(u.Object)
+		}
+	}
 }
 
 // See adds an event. Remarks about an object and paths that are left to others are no part of the
@@ -64,5 +83,14 @@ func (p *Plan) Contested() bool {
 func (p *Plan) Outcomes() map[object.Key]Outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return maps.Clone(p.outcomes)
+	out := maps.Clone(p.outcomes)
+	for key, o := range out {
+		text := o.text()
+		masked := p.known.Text(text)
+		_, o.Secret = p.secrets[key]
+		o.Secret = o.Secret || masked != text
+		o.digest = objectDigest(masked)
+		out[key] = o
+	}
+	return out
 }
