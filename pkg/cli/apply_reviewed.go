@@ -50,16 +50,20 @@ func confirmationOf(given string) (*confirmation, error) {
 // allows returns nil if the plan is the one that was reviewed.
 func (c *confirmation) allows(p *review.Plan, of []string, now time.Time) error {
 	outcomes := p.Outcomes()
+	same := p.Digest(c.digest, of...) == c.digest
 	switch {
-	case p.Digest(c.digest, of...) == c.digest:
+	case same && c.reviewed == nil:
 		return nil
 	case c.reviewed == nil && len(outcomes) == 0:
 		return unreviewed("--confirm="+c.digest+" is for something else: nothing would change now, perhaps because it was applied already", nil)
 	case c.reviewed == nil:
 		return unreviewed("--confirm="+c.digest+" is for something else than what would change now", wouldBe(outcomes))
 	}
-	found := review.Differences(c.reviewed.Outcomes, outcomes)
-	if len(found) == 0 {
+	found := review.Differences(c.reviewed.Outcomes, outcomes) // Even if the digest says otherwise: a file may be edited.
+	switch {
+	case same && len(found) == 0:
+		return nil
+	case len(found) == 0:
 		return unreviewed(hidden(outcomes), nil)
 	}
 	return unreviewed(becoming(found), named(found, now))

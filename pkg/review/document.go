@@ -1,6 +1,7 @@
 package review
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -40,10 +41,13 @@ func Read(text []byte) (Document, error) {
 			} `json:"changes"`
 		} `json:"objects"`
 	}
-	if err := yaml.Unmarshal(text, &in); err != nil {
-		return Document{}, err
+	err := yaml.Unmarshal(text, &in)
+	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
+		err = errors.New("it is no DiffResult")
 	}
 	switch {
+	case err != nil:
+		return Document{}, err
 	case in.Kind != "DiffResult":
 		return Document{}, fmt.Errorf("it is no DiffResult, but %q", in.Kind)
 	case !IsDigest(in.Digest):
