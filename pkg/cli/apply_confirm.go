@@ -86,7 +86,7 @@ func (o *applyOptions) confirm(given string, changed bool) error {
 	case !changed:
 		return nil
 	case given == "": // Perhaps a variable that is not set.
-		return errors.New("--confirm names no digest and no file")
+		return errors.New("--confirm needs a digest or a file")
 	case o.dryRun == object.DryRunClient:
 		return errors.New("--confirm and --dry-run=client cannot be combined: only the server says what would change")
 	}

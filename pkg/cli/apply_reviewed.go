@@ -121,7 +121,11 @@ func saidOf(found []review.Difference, now time.Time) []string {
 			out = append(out, whole(d))
 			continue
 		}
-		said := "reviewed " + sideOf(d.Was, d.Now) + ", now " + sideOf(d.Now, d.Was)
+		was, is := sideOf(d.Was, d.Now), sideOf(d.Now, d.Was)
+		if d.Was != nil && d.Now != nil && arrow(*d.Was) == arrow(*d.Now) && redact.IsSecret(d.Ref) {
+			is += " with another value"
+		}
+		said := "reviewed " + was + ", now " + is
 		if by := d.By(); by != nil {
 			said += " (" + by.Manager + ageOf(*by, now) + ")"
 		}
@@ -142,6 +146,8 @@ func ageOf(by managedfields.Owner, now time.Time) string {
 func whole(d review.Difference) string {
 	was, now := actionOf(d.WasAction), actionOf(d.NowAction)
 	switch {
+	case was != now && d.WasAction == event.Delete:
+		now = "it stays, or is gone already"
 	case was != now:
 	case redact.IsSecret(d.Ref):
 		now = "with another value, or other fields or owners"

@@ -20,7 +20,7 @@ func ParseRelease(s string) (Release, error) {
 	major, rest, ok := strings.Cut(strings.TrimPrefix(s, "v"), ".")
 	r := Release{Major: number(major), Minor: number(digits(rest))}
 	if !ok || r.Major <= 0 || r.Minor < 0 {
-		return Release{}, fmt.Errorf("no version of Kubernetes: %q", s)
+		return Release{}, fmt.Errorf("%q is no version of Kubernetes such as 1.38", s)
 	}
 	return r, nil
 }

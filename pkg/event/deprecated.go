@@ -13,6 +13,8 @@ type Deprecations struct {
 	// Release is the one to upgrade to, Server the present one; Server is empty if no server
 	// was asked.
 	Release, Server string
+	// Namespace is the only one whose live objects were looked at; empty for all, or for none.
+	Namespace string
 	// Uses are sorted: those of what the release no longer has come first.
 	Uses []DeprecatedUse
 	// Left counts entries of managed fields at such versions that their managers no longer write,

@@ -43,13 +43,15 @@ func Read(text []byte) (Document, error) {
 	}
 	err := yaml.Unmarshal(text, &in)
 	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
-		err = errors.New("it is no DiffResult")
+		err = errors.New("it is not the output of diff -o json")
 	}
 	switch {
 	case err != nil:
 		return Document{}, err
+	case in.Kind == "":
+		return Document{}, errors.New("it is not the output of diff -o json")
 	case in.Kind != "DiffResult":
-		return Document{}, fmt.Errorf("it is no DiffResult, but %q", in.Kind)
+		return Document{}, fmt.Errorf("it is not the output of diff -o json, but of kind %q", in.Kind)
 	case !IsDigest(in.Digest):
 		return Document{}, errors.New("it has no digest: the result of some objects was unknown")
 	}

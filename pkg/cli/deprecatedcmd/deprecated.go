@@ -61,8 +61,8 @@ another version by now is only counted. Nothing is changed.
 Live objects are those of the namespace, or with -A all; with files alone, none.
 Files alone, with --release, ask no server.
 
-Exit status: 0 nothing goes by the release, 1 something does, 2 could not tell.`,
-		Example: `  # All that is in the way of the next minor release
+Exit status: 0 nothing in use goes by the release, 1 something does, 2 could not tell.`,
+		Example: `  # Everything that is in the way of the next minor release
   kubectl k8sconnect deprecated -A --helm-releases
 
   # Manifests that 1.38 would refuse; no cluster is asked
@@ -121,7 +121,7 @@ func known(r deprecation.Release) error {
 	}
 	return &object.HintedError{
 		Err:    fmt.Errorf("what Kubernetes %s removes is not known", r),
-		Advice: fmt.Sprintf("this version of the plugin knows the releases from %s to %s, the last ones as far as they are announced", oldest, last),
+		Advice: fmt.Sprintf("this version of the plugin knows the releases from %s to %s; of the last ones, removals that are announced", oldest, last),
 	}
 }
 
@@ -146,6 +146,9 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	found := s.tally.Result()
 	found.Stored, found.Unread = s.stored, s.unread
 	slices.SortFunc(found.Stored, func(a, b event.StoredVersions) int { return strings.Compare(a.Definition, b.Definition) })
+	if o.live {
+		found.Namespace = s.namespace
+	}
 	o.out.Print(found)
 	unread := ownerscmd.Unread(s.unread, "reading them needs the verb list; see: "+command.Kubectl("auth", "can-i")+" --list")
 	goes := slices.ContainsFunc(found.Uses, func(u event.DeprecatedUse) bool { return u.Goes })

@@ -87,6 +87,9 @@ func (s *search) releases(ctx context.Context, server *client.Client) error {
 	if s.release.IsZero() {
 		s.question.Release = s.question.Server.Next()
 	}
+	if s.question.Release.Compare(s.question.Server) <= 0 {
+		s.out.Print(event.Warned{Text: "the server is at " + s.question.Server.String() + " already: to look ahead, give --release a later one, or none"})
+	}
 	return known(s.question.Release)
 }
 
@@ -165,7 +168,7 @@ func (s *search) manifests(ctx context.Context) (whole bool) {
 			s.question.Custom.Set(d)
 		}
 	}
-	files := usage.New(s.question) // What is known of a version so far may be older than these definitions.
+	files := usage.New(s.question) // The tally may have judged versions before these definitions.
 	for _, m := range read.Objects {
 		files.Manifest(s.ref(m, s.own), m, manifest.Locate)
 	}

@@ -236,7 +236,7 @@ func (t *Tally) Result() event.Deprecations {
 		out.Uses = append(out.Uses, *found)
 	}
 	if t.left > 0 {
-		out.Hint = "they do no harm; once the server no longer serves their version, this rewrites them: " +
+		out.Hint = "they do no harm; after the upgrade, rewrite them with: " +
 			command.Kubectl("k8sconnect", "owners") + " -A --migrate-versions"
 	}
 	slices.SortFunc(out.Uses, func(a, b event.DeprecatedUse) int {
@@ -257,7 +257,7 @@ func Stored(d deprecation.Definition) (event.StoredVersions, bool) {
 	old, now := d.Stored()
 	return event.StoredVersions{
 		Definition: d.Name, Versions: old, Storage: now,
-		Why: "objects may be stored at " + strings.Join(old, ", ") + ": the API server refuses a definition without it",
+		Why: "objects may still be stored at " + strings.Join(old, ", ") + ", so the API server refuses a CRD that drops it",
 		Next: []string{
 			"rewrite them: " + command.Kubectl("get") + " " + d.Name + " -A -o json | " + command.Kubectl("replace") + " -f -",
 			"then: " + command.Kubectl("patch") + " crd " + d.Name + ` --subresource=status --type=merge -p '{"status":{"storedVersions":["` + now + `"]}}'`,

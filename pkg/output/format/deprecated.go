@@ -54,9 +54,12 @@ func Deprecations(d event.Deprecations) string {
 			inTheWay = append(inTheWay, text.Count(one.n, one.noun))
 		}
 	}
-	said := "nothing that goes in " + d.Release + " is used"
+	said := "nothing uses an API that " + d.Release + " removes"
 	if len(inTheWay) > 0 {
 		said = strings.Join(inTheWay, ", ") + " in the way of " + d.Release
+	}
+	if d.Namespace != "" {
+		said = "in namespace " + text.Printable(d.Namespace) + ": " + said
 	}
 	if stay > 0 {
 		said += fmt.Sprintf("; %d deprecated and still there", stay)

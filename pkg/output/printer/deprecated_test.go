@@ -54,7 +54,7 @@ they do no harm
 	if got := run(t, printer.ForDeprecated, output.Options{Now: noon}, []event.Event{usesOfDeprecated()}).out; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := run(t, printer.ForDeprecated, output.Options{}, []event.Event{event.Deprecations{Release: "1.38"}}).out; got != "nothing that goes in 1.38 is used\n" {
+	if got := run(t, printer.ForDeprecated, output.Options{}, []event.Event{event.Deprecations{Release: "1.38"}}).out; got != "nothing uses an API that 1.38 removes\n" {
 		t.Error(got)
 	}
 	many := usesOfDeprecated()
