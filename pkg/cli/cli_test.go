@@ -191,6 +191,10 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"apply", "-f", "x.yaml", "-o", "table2"},
 			"error: -o: unknown output format \"table2\": use table, json, yaml, kyaml, name, stream or junit\n  hint: did you mean -o table?\n",
 		},
+		"output of diff": {
+			[]string{"diff", "-f", "x.yaml", "-o", "wide"},
+			"error: -o: unknown output format \"wide\": use table, json, yaml, kyaml, name, stream, junit or markdown\n" + strings.ReplaceAll(help, "%s", "diff "),
+		},
 		"output of version with a slip": {
 			[]string{"version", "-o", "jsno"},
 			"error: -o must be json, yaml or kyaml, not \"jsno\"\n  hint: did you mean -o json?\n",

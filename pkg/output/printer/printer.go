@@ -34,8 +34,8 @@ type Printer struct {
 }
 
 // newPrinter returns a printer for the results that choose returns for a format, or nil if there is
-// no such format.
-func newPrinter(o output.Options, s *output.State, choose func(output.Base, *progress.Reporter) (output.Results, error)) (*Printer, error) {
+// no such format. more are formats that not all verbs have.
+func newPrinter(o output.Options, s *output.State, choose func(output.Base, *progress.Reporter) (output.Results, error), more ...string) (*Printer, error) {
 	if o.Format == "" {
 		o.Format = output.Table
 	}
@@ -49,8 +49,9 @@ func newPrinter(o output.Options, s *output.State, choose func(output.Base, *pro
 		return nil, err
 	}
 	if chosen == nil {
-		err := fmt.Errorf("unknown output format %q: use %s, %s, %s, %s, %s, %s or %s",
-			o.Format, output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit)
+		formats := append([]string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}, more...)
+		last := len(formats) - 1
+		err := fmt.Errorf("unknown output format %q: use %s or %s", o.Format, strings.Join(formats[:last], ", "), formats[last])
 		if strings.HasPrefix(o.Format, "go-template") || strings.HasPrefix(o.Format, "custom-columns") { // of kubectl
 			return nil, &object.HintedError{Err: err, Advice: "-o jsonpath=TEMPLATE, or -o json with jq"}
 		}

@@ -51,7 +51,7 @@ func ForDiff(o output.Options) (*Printer, error) {
 			return table.NewDiffMarkdown(b), nil
 		}
 		return report(b, table.NewDiff, document.NewDiff, output.DiffActions()), nil
-	})
+	}, output.Markdown)
 }
 
 // ForWait returns a printer for a wait. Its formats yaml, kyaml and those of objects print the
