@@ -95,9 +95,10 @@ type Engine struct {
 	// ready. It is called before each phase with what that phase needs, and at the end with the
 	// rest. Nil does not wait.
 	Wait func(ctx context.Context, applied []plan.Item) error
-	// Remove deletes the item's object with that UID and returns once it is gone, or an error if
-	// that is unknown. The engine needs it if the Predictor recreates objects.
-	Remove func(ctx context.Context, item plan.Item, uid types.UID) error
+	// Remove deletes the object with that UID and returns once it is gone, or an error if that is
+	// unknown. stays returns why the object is to be left alone as it is by then, or is nil. The
+	// engine needs it if the Predictor recreates objects.
+	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
 	// Journal records the writes; nil if they are not to be rolled back.
 	Journal Journal
 	// Seen receives each object that was evaluated: as it is (nil if it does not exist), as it was

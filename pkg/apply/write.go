@@ -59,14 +59,20 @@ func (e *Engine) write(ctx context.Context, t *target) {
 		case mayBeWritten(err) && ctx.Err() == nil:
 			e.lost(ctx, t, err)
 			return
-		case e.mustRecreate(ctx, t, err):
-			e.recreate(ctx, t)
-			return
 		default:
-			e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
+			e.refused(ctx, t, err)
 			return
 		}
 	}
+}
+
+// refused ends a target that the server refuses: it is recreated if the user asked for that.
+func (e *Engine) refused(ctx context.Context, t *target, err error) {
+	if e.mustRecreate(ctx, t, err) {
+		e.recreate(ctx, t)
+		return
+	}
+	e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 }
 
 // next prepares another attempt at a target that another client has written, and reports whether
@@ -86,7 +92,7 @@ func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool)
 		return e.appeared(ctx, t, refusal)
 	}
 	if err := e.again(ctx, t); err != nil {
-		e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
+		e.refused(ctx, t, err)
 		return true
 	}
 	if len(t.Conflicts) > 0 {
@@ -260,14 +266,19 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 	}
 	e.emit(event.Waiting{Ref: t.Item.Ref, For: "it to be deleted, as " + t.anew.Reason})
 	e.removed(t)
-	if err := e.Remove(ctx, t.Item, t.anew.UID); err != nil {
+	kept := false
+	err := e.Remove(ctx, t.Item.Kind, t.Item.Ref, t.anew.UID, e.staying(ctx, t, &kept))
+	switch {
+	case kept:
+		return
+	case err != nil:
 		e.fail(ctx, t.Item, &recreateError{err: err, advice: "it was not created anew; once it is gone, apply again"})
 		return
 	}
 	// Finish even if interrupted: the object is gone and has to come back.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), creationTime)
 	defer cancel()
-	err := e.predictorOf(t).Refresh(ctx, e.Server, &t.Prediction)
+	err = e.predictorOf(t).Refresh(ctx, e.Server, &t.Prediction)
 	switch {
 	case err != nil:
 		e.fail(ctx, t.Item, goneError(err))
@@ -286,6 +297,28 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 		e.lost(ctx, t, err)
 	default:
 		e.fail(ctx, t.Item, goneError(e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err)))
+	}
+}
+
+// staying binds the deletion of a reviewed object to its version, and judges another version again. An
+// object that stays is reported, and kept is set. Without a review, the UID alone decides.
+func (e *Engine) staying(ctx context.Context, t *target, kept *bool) func(*unstructured.Unstructured) string {
+	if !t.bound {
+		return nil
+	}
+	return func(live *unstructured.Unstructured) string {
+		if live.GetResourceVersion() == t.Live.GetResourceVersion() {
+			return ""
+		}
+		t.anew = nil
+		switch err := e.again(ctx, t); {
+		case err != nil && !e.mustRecreate(ctx, t, err):
+			e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
+		case e.confirmed(ctx, t):
+			return ""
+		}
+		*kept = true
+		return "it would not become what was confirmed"
 	}
 }
 

@@ -107,7 +107,7 @@ func (o *applyOptions) newEngine(client *client.Client, p *plan.Plan, until time
 	engine := &apply.Engine{
 		Server: client, Predictor: o.predictor, Scope: o.input.Scope, Prefetched: o.input.Prefetched(),
 		DryRun: o.dryRun, AwaitKinds: o.awaitKinds, ContinueOnConflict: o.continueOnConflict, Objects: o.objects,
-		Decide: o.live.Asks(len(p.Phases)), Remove: remover{client, o.out.Print}.ofItem,
+		Decide: o.live.Asks(len(p.Phases)), Remove: remover{client, o.out.Print}.remove,
 		Emit: forecasting(until, o.out.Print),
 	}
 	if o.journal != nil {

@@ -16,18 +16,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
 // remover deletes single objects for another verb, as delete does.
 type remover struct {
 	client *client.Client
 	emit   func(event.Event)
-}
-
-// ofItem deletes the item's object with that UID and returns once it is gone.
-func (r remover) ofItem(ctx context.Context, item plan.Item, uid types.UID) error {
-	return r.remove(ctx, item.Kind, item.Ref, uid, nil)
 }
 
 // remove deletes the object with that UID and returns once it is gone. It explains an object that

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -213,6 +214,102 @@ func (r *run) matches(t *testing.T, pattern string) *run {
 		t.Fatalf("does not say %q: %s", pattern, r)
 	}
 	return r
+}
+
+// An object that was reviewed to be recreated is deleted only in a version of which the run makes the
+// same, whenever it changes: before the run, before its apply, which the server refuses, or before its
+// deletion. What others lose by it is part of that.
+func TestConfirmRecreate(t *testing.T) {
+	c := shared.Cluster(t)
+	const gone = "a deletion"
+	all := map[string]mutation{
+		"nothing": {},
+		"status":  {kubectl: []string{`patch job/j --subresource=status -p {"status":{"conditions":[{"type":"Seen","status":"True"}]}}`}},
+		"a label that goes with it": {
+			kubectl: []string{"label job/j team=shop"}, named: `job\.batch/j -n \S+  \.metadata\.labels\.team\n.*reviewed unchanged, now shop → nothing`,
+			raced: `job\.batch/j .*\n.*it would not become what was confirmed: reviewed unchanged, now shop → nothing`,
+		},
+		gone: {
+			kubectl: []string{"delete job/j"}, named: `job\.batch/j -n \S+\n.*reviewed to recreate, now to create`,
+			raced: `job\.batch/j .*\n.*it would not become what was confirmed: reviewed to recreate, now to create`,
+		},
+		"recreated by hand": {
+			kubectl: []string{"delete job/j", "apply --server-side --field-manager=k8sconnect -f APPLIED"}, applied: job("2"),
+			named: `job\.batch/j -n \S+\n.*reviewed to recreate, now unchanged`,
+			raced: `1 unchanged|another object has its name now, which was left alone`,
+		},
+	}
+	for _, moment := range []string{"", " before the apply", " before the deletion"} {
+		for name, m := range all {
+			if name == gone && moment == " before the deletion" {
+				continue // It would be deleted anyway.
+			}
+			t.Run(name+moment, func(t *testing.T) {
+				p, kubeconfig := proxied(t, c)
+				ns := namespace(t, c)
+				k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, job("1"))).ends(t, 0)
+				uid := func() string {
+					return kubectl(t, c, "get", "job/j", "-n", ns, "--ignore-not-found", "-o", "jsonpath={.metadata.uid}")
+				}
+				set := []string{"-n", ns, "--recreate=job/j", "-f", file(t, job("2"))}
+				plan := confirmable(t, c, set...)
+				theirs := uid()
+				do := func() { m.do(t, c, ns, ""); theirs = uid() }
+				path := "/apis/batch/v1/namespaces/" + ns + "/jobs/j"
+				switch moment {
+				case "":
+					do()
+				case " before the apply":
+					before(p, writes(path), do)
+				default:
+					before(p, func(r *http.Request) bool { return r.Method == http.MethodDelete && r.URL.Path == path }, do)
+				}
+				r := k8sconnect(t, kubeconfig, append([]string{"apply", "--confirm=" + plan}, set...)...)
+				if m.named == "" {
+					r.ends(t, 0).says(t, "1 recreated")
+					return
+				}
+				r.matches(t, map[bool]string{true: m.named, false: m.raced}[moment == ""])
+				if now := uid(); now != theirs {
+					t.Errorf("the UID was %s, and is %s: %s", theirs, now, r)
+				}
+			})
+		}
+	}
+}
+
+func job(image string) string { return strings.ReplaceAll(recreatedJob, "IMAGE", image) }
+
+// With --atomic, a confirmed run that may not write an object takes back what it wrote until then, and
+// what it recreated. It goes through if an object changes in a way that alters no outcome.
+func TestConfirmAtomic(t *testing.T) {
+	c := shared.Cluster(t)
+	const frozen = "\n---\n" + `{apiVersion: v1, kind: ConfigMap, metadata: {name: frozen}, immutable: true, data: {k: "1"}}`
+	for name, status := range map[string]int{"status": 0, "an image": 1} {
+		t.Run(name, func(t *testing.T) {
+			p, kubeconfig := proxied(t, c)
+			ns := namespace(t, c)
+			last := strings.NewReplacer("annotations: {", "annotations: {config.kubernetes.io/depends-on: /namespaces/"+ns+"/ConfigMap/frozen, ")
+			k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, last.Replace(stated)+leaving+frozen), "--apply-set=shop").ends(t, 0)
+			values := func() string {
+				return kubectl(t, c, "get", "configmap/a", "configmap/old", "configmap/new", "secret/s", "configmap/frozen", "deployment/web", "-n", ns, "--ignore-not-found",
+					"-o", `jsonpath={range .items[*]}{.kind}/{.metadata.name} {.data}{.spec.template.spec.containers[0].image}{"\n"}{end}`)
+			}
+			set := []string{"-n", ns, "--apply-set=shop", "--prune", "--recreate=configmap/frozen", "-f", file(t, last.Replace(wanted())+strings.Replace(frozen, `"1"`, `"2"`, 1))}
+			plan := confirmable(t, c, set...)
+			was := values()
+			before(p, writes("/apis/apps/v1/namespaces/"+ns+"/deployments/web"), func() { mutations()[name].do(t, c, ns, "") })
+			r := k8sconnect(t, kubeconfig, append([]string{"apply", "--atomic", "--confirm=" + plan}, set...)...).ends(t, status)
+			if status == 0 {
+				r.says(t, "1 recreated").says(t, "1 pruned")
+				return
+			}
+			r.says(t, "restored    configmap/frozen").says(t, "restored    configmap/a").says(t, "deleted     configmap/new")
+			if now := values(); now != strings.Replace(was, "web app:1", "web app:hot", 1) {
+				t.Errorf("it is\n%s\nand was\n%s\n%s", now, was, r)
+			}
+		})
+	}
 }
 
 // sizedWidgets is the CRD of a group.
