@@ -27,10 +27,13 @@ func (r *reader) check(fields map[string]any, path []any) {
 		r.notText(path, fields["metadata"], "a mapping")
 		return
 	}
-	if metadata["name"] == nil && metadata["generateName"] != nil {
+	switch unnamed := metadata["name"] == nil && metadata["generateName"] != nil; {
+	case unnamed && r.unnamed:
+		r.segment(metadata, path, "generateName")
+	case unnamed:
 		r.fault(under(path, "generateName"), "generateName without a name: apply needs to know which object is meant",
 			"set metadata.name, or create a new object each time with kubectl create")
-	} else {
+	default:
 		r.segment(metadata, path, "name")
 	}
 	if metadata["namespace"] != nil && metadata["namespace"] != "" {

@@ -37,6 +37,8 @@ type Options struct {
 	// AsIs keeps what a server has written into objects, such as their status: they are for
 	// reading, not for writing.
 	AsIs bool
+	// Unnamed accepts objects with a generateName alone, as kubectl create does.
+	Unnamed bool
 	// Hooks says what to do with Helm hooks.
 	Hooks Hooks
 	// In is standard input.

@@ -21,6 +21,8 @@ type reading struct {
 	selector labels.Selector
 	// asIs: keep what a server wrote.
 	asIs bool
+	// unnamed: a generateName is name enough.
+	unnamed bool
 }
 
 // found is an object with its warning, and how filters see it.
@@ -116,7 +118,7 @@ func Read(ctx context.Context, o Options) (Result, error) {
 		o.Secrets = noSecrets{}
 	}
 	inputs, expandErr := expand(o)
-	files, decodeErr := decode(ctx, inputs, &reading{secrets: o.Secrets, selector: selector, asIs: o.AsIs})
+	files, decodeErr := decode(ctx, inputs, &reading{secrets: o.Secrets, selector: selector, asIs: o.AsIs, unnamed: o.Unnamed})
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}

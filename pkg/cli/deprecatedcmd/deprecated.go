@@ -99,7 +99,7 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 		var read input.Options
 		read, filesErr = f.input.ToOptions(in.Streams)
 		o.files = &read.Files
-		o.files.Hooks, o.files.SkipInvalid, o.files.AsIs, o.files.Secrets = manifest.HooksApply, true, true, in.Vault
+		o.files.Hooks, o.files.SkipInvalid, o.files.AsIs, o.files.Unnamed, o.files.Secrets = manifest.HooksApply, true, true, true, in.Vault
 	} else if f.input.Recursive {
 		filesErr = errors.New("-R goes with -f")
 	}

@@ -1,6 +1,7 @@
 package deprecatedcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -141,7 +142,7 @@ func (s *search) helmRelease(ctx context.Context, secret *unstructured.Unstructu
 		return err
 	}
 	read, err := manifest.Read(ctx, manifest.Options{
-		Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), Secrets: s.in.Vault, Hooks: manifest.HooksApply, Selector: s.labels, Empty: true,
+		Filenames: []string{"-"}, In: strings.NewReader(release.Manifest), Secrets: s.in.Vault, Hooks: manifest.HooksApply, Selector: s.labels, Empty: true, Unnamed: true,
 	})
 	for _, m := range read.Objects {
 		s.tally.Rendered(s.ref(m, release.Namespace), m.Object, event.HelmRevision{Namespace: release.Namespace, Name: release.Name, Revision: release.Version})
@@ -179,6 +180,7 @@ func (s *search) manifests(ctx context.Context) (whole bool) {
 // ref names an object of a manifest, in the namespace in which it ends up.
 func (s *search) ref(m object.Manifest, namespace string) object.Ref {
 	ref := m.Ref()
+	ref.Name = cmp.Or(ref.Name, m.Object.GetGenerateName())
 	if ref.Namespace == "" && s.namespaced[ref.GVK.GroupKind()] {
 		ref.Namespace = namespace
 	}
