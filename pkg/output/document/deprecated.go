@@ -128,7 +128,7 @@ func deprecatedMarkdown(base output.Base, d event.Deprecations) string {
 	if b.Len() > 0 {
 		b.WriteString("\n")
 	}
-	b.WriteString(inMarkdown(format.Deprecations(d)) + "\n")
+	b.WriteString(inMarkdown(format.Deprecations(d, len(base.State.LeftOut))) + "\n")
 	for _, f := range base.State.LeftOut {
 		b.WriteString("\n" + inMarkdown("not read: "+f.Error()) + "\n")
 	}

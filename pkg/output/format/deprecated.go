@@ -26,8 +26,9 @@ func DeprecatedPlaces(u event.DeprecatedUse, now time.Time) []string {
 	return lines
 }
 
-// Deprecations says in a line what is in the way of the upgrade, and what is not.
-func Deprecations(d event.Deprecations) string {
+// Deprecations says in a line what is in the way of the upgrade, and what is not. leftOut is how many
+// faults the input has.
+func Deprecations(d event.Deprecations, leftOut int) string {
 	writers, files, releases := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	stay := 0
 	for _, u := range d.Uses {
@@ -71,8 +72,8 @@ func Deprecations(d event.Deprecations) string {
 		}
 		said += fmt.Sprintf("; %d old %s", d.Left, noun)
 	}
-	if len(d.Unread) > 0 {
-		said += fmt.Sprintf("; %d not read", len(d.Unread))
+	if unread := len(d.Unread) + leftOut; unread > 0 {
+		said += fmt.Sprintf("; %d not read", unread)
 	}
 	return said
 }

@@ -44,7 +44,7 @@ func deprecations(base output.Base, d event.Deprecations) string {
 			b.WriteString(format.Fit("    ", line, base.Width) + "\n")
 		}
 	}
-	b.WriteString(format.Fit("", format.Deprecations(d), base.Width) + "\n")
+	b.WriteString(format.Fit("", format.Deprecations(d, len(base.State.LeftOut)), base.Width) + "\n")
 	if d.Hint != "" {
 		b.WriteString(format.Fit("", d.Hint, base.Width) + "\n")
 	}
