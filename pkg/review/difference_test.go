@@ -132,6 +132,13 @@ func TestRead(t *testing.T) {
 	if got := namesOfDifferences(Differences(read.Outcomes, planOf(u).Outcomes())); got != `web .spec.replicas: 1>2, 1>3` {
 		t.Errorf("another value: %s", got)
 	}
+	read, err = Read([]byte(strings.Replace(text, `"to": 2}`, `"to": 9007199254740993}`, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := namesOfDifferences(Differences(read.Outcomes, planOf(u).Outcomes())); got != `web .spec.replicas: 1>9007199254740993, 1>3` {
+		t.Errorf("a number that no float holds: %s", got)
+	}
 	for action, want := range map[event.Action]event.Action{
 		event.Created: event.Create, event.Recreated: event.Recreate, event.Pruned: event.Delete, event.Shared: event.Share,
 	} {

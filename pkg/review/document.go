@@ -41,7 +41,10 @@ func Read(text []byte) (Document, error) {
 			} `json:"changes"`
 		} `json:"objects"`
 	}
-	err := yaml.Unmarshal(text, &in)
+	err := yaml.Unmarshal(text, &in, func(d *json.Decoder) *json.Decoder {
+		d.UseNumber() // As it is written: a float would hold another integer.
+		return d
+	})
 	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
 		err = errors.New("it is not the output of diff -o json")
 	}
