@@ -218,7 +218,7 @@ func (r *run) matches(t *testing.T, pattern string) *run {
 
 // An object that was reviewed to be recreated is deleted only in a version of which the run makes the
 // same, whenever it changes: before the run, before its apply, which the server refuses, or before its
-// deletion. What others lose by it is part of that.
+// deletion. That includes what others lose by it.
 func TestConfirmRecreate(t *testing.T) {
 	c := shared.Cluster(t)
 	const gone = "a deletion"
