@@ -150,7 +150,8 @@ func (c *Cluster) apiServerArgs() []string {
 	if c.auditLog != "" {
 		args = append(args,
 			"--audit-policy-file="+filepath.Join(c.Dir, "audit-policy.yaml"),
-			"--audit-log-path="+c.auditLog)
+			"--audit-log-path="+c.auditLog,
+			"--audit-log-maxsize=4000") // MB; the default of 100 starts a new file, and readers miss it
 	}
 	return append(args, c.options.APIServerArgs...)
 }
