@@ -61,7 +61,7 @@ another version by now is only counted. Nothing is changed.
 Live objects are those of the namespace, or with -A all; with files alone, none.
 Files alone, with --release, ask no server.
 
-Exit status: 0 nothing in use goes by the release, 1 something does, 2 could not tell.`,
+Exit status: 0 nothing in use goes by then, 1 something does, 2 could not tell.`,
 		Example: `  # Everything that is in the way of the next minor release
   kubectl k8sconnect deprecated -A --helm-releases
 
