@@ -1,0 +1,395 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
+)
+
+// between is what comes between the diff of a set and the apply that confirms it. Its object is the
+// one that the reviewed manifests change; it returns whether that is possible with this object.
+type between struct {
+	name string
+	// first is done before the diff; nil does nothing.
+	first func(r *reviewOfSet) bool
+	do    func(r *reviewOfSet) bool
+}
+
+var betweens = []between{
+	{name: "nothing", do: func(*reviewOfSet) bool { return true }},
+	{name: "the manifests in another order", do: func(r *reviewOfSet) bool { slices.Reverse(r.wanted); return true }},
+	{name: "the manifests edited once more", do: func(r *reviewOfSet) bool { return r.edit(r.other()) }},
+	{name: "a value of the changed object", do: func(r *reviewOfSet) bool { return r.hotfix(r.at) }},
+	{name: "a value of another object", do: func(r *reviewOfSet) bool { return r.hotfix(r.other()) }},
+	{name: "a status", do: func(r *reviewOfSet) bool {
+		return r.patch(r.at, `{"status":{"conditions":[{"type":"Seen","status":"True","reason":"Seen","message":"","lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`, "status")
+	}},
+	{name: "a label that no one states", do: func(r *reviewOfSet) bool {
+		return r.patch(r.at, fmt.Sprintf(`{"metadata":{"labels":{"seen":"v%d"}}}`, r.random.Uint32()))
+	}},
+	{name: "an owner of the changed object", do: func(r *reviewOfSet) bool { return r.share(r.at) }},
+	{name: "an owner of another object", do: func(r *reviewOfSet) bool { return r.share(r.other()) }},
+	{name: "a deletion", do: func(r *reviewOfSet) bool { return r.remove(r.at) }},
+	{name: "a creation", first: func(r *reviewOfSet) bool { return r.remove(r.at) }, do: func(r *reviewOfSet) bool {
+		_, err := r.apply(r.t.Context(), r.base[r.at], "creator", false, false)
+		return err == nil
+	}},
+}
+
+// Real sets: each is applied, one of its manifests is edited and the change is reviewed. Then something
+// happens, and the change is confirmed. The API server alone judges: if its dry runs come to something
+// else for an object than before, the run is refused, names exactly that object and writes nothing;
+// otherwise it goes through, and leaves nothing to change. SEED draws other objects and edits.
+func TestConfirmSets(t *testing.T) {
+	circle.Full(t)
+	t.Parallel() // It has a cluster of its own.
+	if corpus() == "" {
+		t.Skip("no corpus of real manifests here; CORPUS names its folder. TestConfirm has a set of our own")
+	}
+	c := cluster.ForTest(t, cluster.Options{})
+	api, err := newServer(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api.seedFromEnv(t)
+	count := map[string]*[2]int{}
+	for _, b := range betweens {
+		count[b.name] = &[2]int{}
+	}
+	for n, set := range readCorpus(t) {
+		t.Run(set.name, func(t *testing.T) {
+			s := newReviewedObjects(t, c, api, set)
+			for i := range circle.Of(3, 3, len(betweens)) { // In turn: each comes to several sets.
+				b := betweens[(3*n+i)%len(betweens)]
+				t.Run(b.name, func(t *testing.T) { s.confirm(t, b, count[b.name]) })
+			}
+		})
+	}
+	for name, n := range count {
+		t.Logf("%s: %d confirmed, %d refused", name, n[0], n[1])
+		if n[0]+n[1] == 0 {
+			t.Errorf("%s: never happened", name)
+		}
+	}
+}
+
+// reviewedObjects are some objects of a set, one of each kind first. A definition is among them only if
+// there is nothing else: it would change how others are read.
+type reviewedObjects struct {
+	*server
+	cluster *cluster.Cluster
+	random  *rand.Rand
+	base    []*unstructured.Unstructured
+}
+
+func newReviewedObjects(t *testing.T, c *cluster.Cluster, api *server, set manifests) *reviewedObjects {
+	t.Helper()
+	const most = 8
+	s := &reviewedObjects{server: api, cluster: c, random: rand.New(rand.NewPCG(api.seed, uint64(len(set.objects))))}
+	var first, rest, definitions []*unstructured.Unstructured
+	kinds := map[string]bool{}
+	installed := api.install(t, set)
+	s.random.Shuffle(len(installed), func(i, j int) { installed[i], installed[j] = installed[j], installed[i] })
+	for _, o := range installed {
+		u := o.manifest
+		switch {
+		case rank(u) < 2:
+			definitions = append(definitions, u)
+		case kinds[u.GetKind()]:
+			rest = append(rest, u)
+		default:
+			kinds[u.GetKind()] = true
+			first = append(first, u)
+		}
+	}
+	all := append(first, rest...)
+	if len(all) < 2 {
+		all = append(all, definitions...)
+	}
+	all = all[:min(most, len(all))]
+	failed := failures(t, k8sconnect(t, c.KubeconfigPath, "apply", "-f", listOf(t, all), "--take=all", "-o", "json"))
+	s.base = slices.DeleteFunc(all, func(u *unstructured.Unstructured) bool { return failed[u.GetKind()+"/"+u.GetName()] > 0 })
+	if len(s.base) == 0 {
+		t.Fatalf("nothing of %d objects was applied", len(installed))
+	}
+	t.Logf("%d of %d objects", len(s.base), len(installed))
+	return s
+}
+
+// listOf writes objects into a file.
+func listOf(t *testing.T, objects []*unstructured.Unstructured) string {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file(t, string(text))
+}
+
+// reviewOfSet is one change of a set that is reviewed.
+type reviewOfSet struct {
+	*reviewedObjects
+	t *testing.T
+	// wanted are the manifests, of which that of base[at] was edited.
+	wanted  []*unstructured.Unstructured
+	at      int
+	touched map[int]bool
+}
+
+func (s *reviewedObjects) confirm(t *testing.T, b between, count *[2]int) {
+	const tries = 8
+	for range tries {
+		r := &reviewOfSet{reviewedObjects: s, t: t, at: s.random.IntN(len(s.base)), touched: map[int]bool{}}
+		r.wanted = slices.Clone(s.base)
+		ok := (b.first == nil || b.first(r)) && r.edit(r.at)
+		if ok {
+			reviewed := r.outcomes()
+			plan := confirmable(t, s.cluster, "-f", listOf(t, r.wanted))
+			if ok = b.do(r); ok {
+				r.judge(reviewed, plan, count)
+			}
+		}
+		r.reset()
+		if ok || t.Failed() {
+			return
+		}
+	}
+	t.Logf("not possible with %d objects", tries)
+}
+
+// judge applies what was confirmed.
+func (r *reviewOfSet) judge(reviewed map[string]wouldBecome, plan string, count *[2]int) {
+	t := r.t
+	now := r.outcomes()
+	altered := map[string]bool{}
+	for name, is := range now {
+		altered[name] = is.changes != reviewed[name].changes
+	}
+	run := k8sconnect(t, r.cluster.KubeconfigPath, "apply", "-f", listOf(t, r.wanted), "--confirm="+plan)
+	after := r.outcomes()
+	refused := false
+	_, refusal, _ := strings.Cut(run.stderr.String(), "nothing was written")
+	for name, differs := range altered {
+		refused = refused || differs
+		if named := regexp.MustCompile(`(?m)\b` + regexp.QuoteMeta(name) + `( |$)`).MatchString(refusal); named != differs {
+			t.Errorf("%s: named is %v, reviewed\n%s\nnow\n%s", name, named, reviewed[name].changes, now[name].changes)
+		}
+	}
+	if !refused {
+		count[0]++
+		run.ends(t, 0)
+		for name, is := range after {
+			if is.changes != "" {
+				t.Errorf("%s: it is not as confirmed: %s", name, is.changes)
+			}
+		}
+		return
+	}
+	count[1]++
+	run.ends(t, 1).says(t, "nothing was written")
+	for name, is := range after {
+		if is.version != now[name].version {
+			t.Errorf("%s was written", name)
+		}
+	}
+	if t.Failed() {
+		t.Log(run)
+	}
+}
+
+// wouldBecome is what an apply would make of one object, and the version of that.
+type wouldBecome struct{ changes, version string }
+
+// outcomes asks the API server what an apply of the manifests would change.
+func (r *reviewOfSet) outcomes() map[string]wouldBecome {
+	out := map[string]wouldBecome{}
+	for _, u := range r.wanted {
+		group := u.GroupVersionKind().Group
+		name := strings.TrimSuffix(strings.ToLower(u.GetKind())+"."+group, ".") + "/" + u.GetName()
+		if u.GetNamespace() != "" {
+			name += " -n " + u.GetNamespace()
+		}
+		out[name] = r.ask(u)
+	}
+	return out
+}
+
+func (r *reviewOfSet) ask(u *unstructured.Unstructured) wouldBecome {
+	live, err := r.get(r.t.Context(), object.RefOf(u))
+	if apierrors.IsNotFound(err) {
+		text, _ := u.MarshalJSON()
+		return wouldBecome{changes: "created: " + string(text)}
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	conflict := ""
+	after, err := r.apply(r.t.Context(), u, manager, false, true)
+	if apierrors.IsConflict(err) {
+		conflict = err.Error() + "\n"
+		after, err = r.apply(r.t.Context(), u, manager, true, true)
+	}
+	if err != nil {
+		r.t.Fatalf("%s %s: %v", u.GetKind(), u.GetName(), err)
+	}
+	return wouldBecome{changes: conflict + differencesBetween(live.Object, after.Object), version: live.GetResourceVersion()}
+}
+
+// differencesBetween are the leaves that differ, without what the server notes of each write.
+func differencesBetween(before, after map[string]any) string {
+	sides := map[string][2]any{}
+	for side, content := range []map[string]any{before, after} {
+		for _, p := range leaves(nil, "", content, nil) {
+			both := sides[p.path]
+			both[side] = p.value
+			sides[p.path] = both
+		}
+	}
+	var lines []string
+	for path, both := range sides {
+		noted := regexp.MustCompile(`^\.(status|metadata\.(managedFields|resourceVersion|generation))\b`).MatchString(path)
+		if !noted && !reflect.DeepEqual(both[0], both[1]) {
+			lines = append(lines, fmt.Sprintf("%s: %v, %v", path, both[0], both[1]))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// edit edits a wanted manifest so that an apply has something to change that the server accepts.
+func (r *reviewOfSet) edit(i int) bool {
+	const tries = 10
+	r.touched[i] = true
+	for try := range tries {
+		at := slices.IndexFunc(r.wanted, func(u *unstructured.Unstructured) bool {
+			return u.GetName() == r.base[i].GetName() && u.GetKind() == r.base[i].GetKind() && u.GetNamespace() == r.base[i].GetNamespace()
+		})
+		u := r.wanted[at].DeepCopy()
+		if try == tries-1 || rank(u) < 2 {
+			_ = unstructured.SetNestedField(u.Object, fmt.Sprint(r.random.Uint32()), "metadata", "annotations", "example.com/edited")
+		} else {
+			change(r.random, u.Object)
+		}
+		if r.changes(u) {
+			r.wanted[at] = u
+			return true
+		}
+	}
+	return false
+}
+
+// changes reports whether the server accepts the manifest, field by field, and would change something.
+func (r *reviewOfSet) changes(u *unstructured.Unstructured) bool {
+	client, err := r.resource(object.RefOf(u))
+	if err != nil {
+		return false
+	}
+	text, err := u.MarshalJSON()
+	if err != nil {
+		return false
+	}
+	force := true
+	after, err := client.Patch(r.t.Context(), u.GetName(), types.ApplyPatchType, text, metav1.PatchOptions{
+		FieldManager: manager, Force: &force, DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict,
+	})
+	if err != nil {
+		return false
+	}
+	live, err := r.get(r.t.Context(), object.RefOf(u))
+	return apierrors.IsNotFound(err) || err == nil && differencesBetween(live.Object, after.Object) != ""
+}
+
+// other is another object than the changed one, if there is any.
+func (r *reviewOfSet) other() int {
+	i := (r.at + 1 + r.random.IntN(max(1, len(r.base)-1))) % len(r.base)
+	r.touched[i] = true
+	return i
+}
+
+// hotfix changes a value that the manifest states.
+func (r *reviewOfSet) hotfix(i int) bool {
+	r.touched[i] = true
+	u := r.base[i]
+	if data, _, _ := unstructured.NestedStringMap(u.Object, "data"); u.GetKind() == "Secret" && len(data) > 0 {
+		return r.patch(i, fmt.Sprintf(`{"data":{%q:"b3RoZXI="}}`, slices.Min(slices.Collect(maps.Keys(data)))))
+	}
+	_, ok := (&story{api: r.server}).editOne(r.t, u)
+	return ok
+}
+
+// patch writes a part of an object as another client, and reports whether that changed something.
+func (r *reviewOfSet) patch(i int, text string, subresource ...string) bool {
+	r.touched[i] = true
+	ref := object.RefOf(r.base[i])
+	client, err := r.resource(ref)
+	if err != nil {
+		return false
+	}
+	before, err := r.get(r.t.Context(), ref)
+	if err != nil {
+		return false
+	}
+	after, err := client.Patch(r.t.Context(), ref.Name, types.MergePatchType, []byte(text), metav1.PatchOptions{FieldManager: "patcher"}, subresource...)
+	return err == nil && after.GetResourceVersion() != before.GetResourceVersion()
+}
+
+// share makes another manager own what the manifest stated before, at its values.
+func (r *reviewOfSet) share(i int) bool {
+	r.touched[i] = true
+	_, err := r.apply(r.t.Context(), r.base[i], "other", false, false)
+	return err == nil
+}
+
+// remove deletes an object that goes at once, and takes nothing with it.
+func (r *reviewOfSet) remove(i int) bool {
+	r.touched[i] = true
+	u := r.base[i]
+	live, err := r.get(r.t.Context(), object.RefOf(u))
+	if err != nil || rank(u) < 2 || len(live.GetFinalizers()) > 0 {
+		return false
+	}
+	client, err := r.resource(object.RefOf(u))
+	now := int64(0)
+	if err == nil {
+		err = client.Delete(r.t.Context(), u.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &now})
+	}
+	if err != nil {
+		return false
+	}
+	_, err = r.get(r.t.Context(), object.RefOf(u))
+	return apierrors.IsNotFound(err)
+}
+
+// reset gives what was touched its values and its one owner back.
+func (r *reviewOfSet) reset() {
+	r.t.Helper()
+	for i := range r.touched {
+		u := r.base[i]
+		applied, err := r.apply(r.t.Context(), u, manager, true, false)
+		if err != nil {
+			r.t.Errorf("%s %s is not as before: %v", u.GetKind(), u.GetName(), err)
+			continue
+		}
+		ours := slices.DeleteFunc(applied.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Manager != manager })
+		text, err := json.Marshal(map[string]any{"metadata": map[string]any{"managedFields": ours}})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		r.patch(i, string(text))
+	}
+}
