@@ -48,6 +48,36 @@ const (
 	Share Action = "share"
 )
 
+// Applied returns apply's word for an action of diff, so that documents have one vocabulary. Other
+// actions stay.
+func (a Action) Applied() Action {
+	switch a { //nolint:exhaustive // all others are the same word
+	case Create:
+		return Created
+	case Update:
+		return Configured
+	case Recreate:
+		return Recreated
+	case Share:
+		return Shared
+	case Delete:
+		return Pruned
+	case None:
+		return Unchanged
+	}
+	return a
+}
+
+// Compared is the reverse of Applied.
+func (a Action) Compared() Action {
+	for _, diff := range []Action{Create, Update, Recreate, Share, Delete, None} {
+		if diff.Applied() == a {
+			return diff
+		}
+	}
+	return a
+}
+
 // Preparing says what the run does before it has a plan, such as asking the API server for kinds.
 type Preparing struct {
 	Text string

@@ -142,7 +142,7 @@ func TestRead(t *testing.T) {
 	for action, want := range map[event.Action]event.Action{
 		event.Created: event.Create, event.Recreated: event.Recreate, event.Pruned: event.Delete, event.Shared: event.Share,
 	} {
-		if got := asCompared(action); got != want {
+		if got := action.Compared(); got != want {
 			t.Errorf("%s is %s, want %s", action, got, want)
 		}
 	}

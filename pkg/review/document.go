@@ -64,28 +64,11 @@ func Read(text []byte) (Document, error) {
 			continue // It would not change.
 		}
 		ref := object.Ref{GVK: schema.FromAPIVersionAndKind(o.APIVersion, o.Kind), Namespace: o.Namespace, Name: o.Name}
-		outcome := Outcome{Ref: ref, Action: asCompared(o.Action), digest: o.Digest}
+		outcome := Outcome{Ref: ref, Action: o.Action.Compared(), digest: o.Digest}
 		for _, c := range o.Changes {
 			outcome.Changes = append(outcome.Changes, Change{Path: c.Path, Kind: c.Change, From: c.From, To: c.To, Owners: namesOf(c.Owners)})
 		}
 		out.Outcomes[ref.Key()] = outcome
 	}
 	return out, nil
-}
-
-// asCompared is the action of a comparison by the word that its document has, which is apply's. Only
-// objects that would change have a digest.
-func asCompared(a event.Action) event.Action {
-	switch a {
-	case event.Created:
-		return event.Create
-	case event.Configured:
-		return event.Update
-	case event.Recreated:
-		return event.Recreate
-	case event.Pruned:
-		return event.Delete
-	default:
-		return event.Share
-	}
 }

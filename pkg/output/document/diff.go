@@ -51,7 +51,7 @@ type comparedObject struct {
 func comparedOf(c event.Compared) comparedObject {
 	return comparedObject{
 		objectName: nameOf(c.Ref),
-		Action:     asApplied(c.Action),
+		Action:     c.Action.Applied(),
 		Reason:     c.Reason,
 		Source:     sourceOf(c.Source),
 		Error:      faultOf(c.Err),
@@ -61,25 +61,6 @@ func comparedOf(c event.Compared) comparedObject {
 		Yielded:    textsOf(c.Yielded),
 		Left:       contestedOf(c.Left),
 	}
-}
-
-// asApplied translates an action of diff to apply's word, so that programs need one vocabulary.
-func asApplied(a event.Action) event.Action {
-	switch a { //nolint:exhaustive // all others are the same word
-	case event.Create:
-		return event.Created
-	case event.Update:
-		return event.Configured
-	case event.Recreate:
-		return event.Recreated
-	case event.Share:
-		return event.Shared
-	case event.Delete:
-		return event.Pruned
-	case event.None:
-		return event.Unchanged
-	}
-	return a
 }
 
 // diffSuite makes each object of a diff a test, which failed if the object would change, and is an

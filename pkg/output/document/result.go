@@ -154,7 +154,7 @@ type summary struct {
 func (s summary) MarshalJSON() ([]byte, error) {
 	parts := make([]string, len(s.actions))
 	for i, action := range s.actions {
-		parts[i] = fmt.Sprintf("%q:%d", asApplied(action), s.tally[action])
+		parts[i] = fmt.Sprintf("%q:%d", action.Applied(), s.tally[action])
 	}
 	return []byte("{" + strings.Join(parts, ",") + "}"), nil
 }
