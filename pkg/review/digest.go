@@ -18,10 +18,10 @@ import (
 // It is 96 bits of a SHA-256, written as 24 digits. 32 bits would suffice against accidents, but an
 // author could vary a label until a manifest has the digest of another one.
 //
-// If values of Secrets enter, a dot and a salt of 64 bits follow, and the values of all of them enter as one
-// key that takes 600,000 rounds of PBKDF2 to derive: the figure of OWASP's Password Storage Cheat
-// Sheet for HMAC-SHA256. Digests end up in logs and pull requests; a fast hash, or an HMAC with a
-// public key, would let a reader try a billion values a second.
+// If values of Secrets enter, a dot and a salt of 64 bits follow, and all of them enter as one key that
+// takes 600,000 rounds of PBKDF2 to derive: the figure of OWASP's Password Storage Cheat Sheet for
+// HMAC-SHA256. Digests end up in logs and pull requests; a fast hash, or an HMAC with a public key,
+// would let a reader try a billion values a second.
 func (p *Plan) Digest(like string, of ...string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -31,7 +31,7 @@ func (p *Plan) Digest(like string, of ...string) string {
 	}
 	secrets := textsOf(p.secrets)
 	for _, text := range textsOf(p.outcomes) {
-		masked := p.known.Text(text)
+		masked := p.masked(text)
 		if lines = append(lines, masked); masked != text {
 			secrets = append(secrets, text)
 		}
