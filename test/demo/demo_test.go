@@ -244,15 +244,7 @@ func (d *demo) wait() error {
 
 func (d *demo) checkNothingLeft() {
 	d.t.Helper()
-	left := d.processes()
-	for range 100 { // The keeper of the cluster says that it is down, and ends a moment later.
-		if len(left) == 0 {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-		left = d.processes()
-	}
-	if len(left) > 0 {
+	if left := d.processes(); len(left) > 0 {
 		d.t.Errorf("still running: %v\n%s", left, d.said())
 	}
 	if left, err := os.ReadDir(d.tmp); err != nil || len(left) > 0 {

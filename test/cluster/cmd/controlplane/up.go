@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -112,7 +113,8 @@ func (h home) hold(ctx context.Context, options cluster.Options) error {
 	if err != nil {
 		return fmt.Errorf("another process is starting this cluster: %w", err)
 	}
-	defer func() { _ = lock.Close() }()
+	// It is not closed: the lock ends with this process, so `down` returns when the process has ended.
+	defer runtime.KeepAlive(lock)
 	if err := lock.Truncate(0); err != nil {
 		return err
 	}
