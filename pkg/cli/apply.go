@@ -140,7 +140,7 @@ type manifests struct {
 
 // print orders the manifests without a server and prints them, so that the same input gives the
 // same output everywhere. closed ends the printing.
-// It bypasses the masking of Secrets, because these manifests are meant to be applied.
+// It bypasses the masking of Secrets: these manifests will be applied.
 func (o manifests) print(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) (err, closed error) {
 	p, err := o.input.Arrange(c, o.out.Print, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		return plan.BuiltinKinds(o.input.Manifests), nil

@@ -13,6 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/inventory"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/ownerscmd"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
@@ -53,6 +54,11 @@ func (s *search) ask(ctx context.Context) error {
 	}
 	if !s.everywhere {
 		s.namespace = s.own
+	}
+	if s.namespace != "" && (s.live || s.helm) {
+		if missing := target.MissingNamespace(ctx, server, s.namespace); missing != "" { // Perhaps a slip.
+			s.out.Print(event.Warned{Text: missing})
+		}
 	}
 	if s.question.Served, err = server.Serves(ctx); err != nil {
 		return err

@@ -170,12 +170,11 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 
 // warnOfMissing warns if nothing was found because a namespace does not exist, which may be a slip.
 func warnOfMissing(ctx context.Context, client *client.Client, scopes []stuck.Scope, emit func(event.Event)) {
-	why := target.WhyAbsent(client)
 	for _, scope := range scopes {
 		if scope.Selection.Namespace == "" {
 			continue
 		}
-		if missing := why(ctx, object.Kind{Namespaced: true}, object.Ref{Namespace: scope.Selection.Namespace}); missing != "" {
+		if missing := target.MissingNamespace(ctx, client, scope.Selection.Namespace); missing != "" {
 			emit(event.Warned{Text: missing})
 			return
 		}

@@ -111,7 +111,7 @@ func WhyAbsent(client *client.Client) func(context.Context, object.Kind, object.
 		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 		defer cancel()
 		if kind.Namespaced && ref.Namespace != "" {
-			if missing := missingNamespace(ctx, client, ref.Namespace); missing != "" {
+			if missing := MissingNamespace(ctx, client, ref.Namespace); missing != "" {
 				return missing
 			}
 		}
@@ -130,9 +130,9 @@ func WhyAbsent(client *client.Client) func(context.Context, object.Kind, object.
 	}
 }
 
-// missingNamespace says that a namespace does not exist, and suggests a similar one; empty if it
+// MissingNamespace says that a namespace does not exist, and suggests a similar one; empty if it
 // exists or cannot be read.
-func missingNamespace(ctx context.Context, client *client.Client, name string) string {
+func MissingNamespace(ctx context.Context, client *client.Client, name string) string {
 	namespace := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: name}
 	if there, err := client.Exists(ctx, namespace); err != nil || there {
 		return ""

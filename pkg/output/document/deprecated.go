@@ -32,6 +32,7 @@ type deprecatedResult struct {
 	Run        string                 `json:"run,omitempty"`
 	Release    string                 `json:"release"`
 	Server     string                 `json:"server,omitempty"`
+	Namespace  string                 `json:"namespace,omitempty"`
 	Objects    []deprecatedUse        `json:"objects"`
 	OldEntries int                    `json:"oldEntries"`
 	Stored     []event.StoredVersions `json:"storedVersions,omitempty"`
@@ -51,7 +52,7 @@ func NewDeprecated(b output.Base) output.Results {
 
 func deprecatedOf(b output.Base, d event.Deprecations) deprecatedResult {
 	out := deprecatedResult{
-		APIVersion: apiVersion, Kind: "DeprecatedResult", Run: b.Run, Release: d.Release, Server: d.Server,
+		APIVersion: apiVersion, Kind: "DeprecatedResult", Run: b.Run, Release: d.Release, Server: d.Server, Namespace: d.Namespace,
 		Objects: []deprecatedUse{}, OldEntries: d.Left, Stored: d.Stored, LeftOut: faultsOf(b.State.LeftOut),
 	}
 	for _, u := range d.Uses {
