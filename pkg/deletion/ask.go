@@ -119,7 +119,7 @@ func (e *Engine) begin(t *target) bool {
 	return true
 }
 
-// still returns the object if it is the one that is meant. If not, it reports the target.
+// still returns the object if it has the UID of the target. If not, it reports the target.
 func (e *Engine) still(ctx context.Context, t *target) *unstructured.Unstructured {
 	live, err := e.Server.Get(ctx, *t.kind, t.Ref)
 	switch {

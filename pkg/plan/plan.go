@@ -100,7 +100,7 @@ type Warning struct {
 // an empty Kind.
 //
 // An object that is in the set twice with the same content counts once, with a warning. With other
-// content (or at another version) it is a fault, because nothing shows which one is meant.
+// content (or at another version) it is a fault, because nothing says which of them counts.
 //
 // The error joins all faults: namespaces that contradict -n, objects that are in the set twice,
 // malformed depends-on annotations, and, if there are none of these, a *[CycleError] for each cycle

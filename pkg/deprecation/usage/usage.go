@@ -22,7 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Question says which upgrade is meant.
+// Question is the upgrade that a [Tally] judges.
 type Question struct {
 	// Server is the present release, zero if no server was asked. Release is the one to upgrade to.
 	Server, Release deprecation.Release
