@@ -123,7 +123,7 @@ func saidOf(found []review.Difference, now time.Time) []string {
 		}
 		was, is := sideOf(d.Was, d.Now), sideOf(d.Now, d.Was)
 		if d.Was != nil && d.Now != nil && arrow(*d.Was) == arrow(*d.Now) && redact.IsSecret(d.Ref) {
-			is += " with another value"
+			is += ", with another value"
 		}
 		said := "reviewed " + was + ", now " + is
 		if by := d.By(); by != nil {
