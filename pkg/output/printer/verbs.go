@@ -43,7 +43,8 @@ func ForDiff(o output.Options) (*Printer, error) {
 		return nil, fmt.Errorf("external diff program %q: no means to run it", o.External.Name)
 	}
 	compared := output.Word{Text: "compared", Good: []event.Action{event.Create, event.Update, event.Recreate, event.Share, event.Delete, event.None}}
-	return newPrinter(o, output.NewState(compared, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+	return newPrinter(o, output.NewState(compared, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
+		told.HidePhases()
 		switch b.Format {
 		case output.Name:
 			return table.NewDiffNames(b), nil

@@ -82,6 +82,9 @@ func New(b output.Base) *Reporter {
 	return c
 }
 
+// HidePhases makes the reporter print no headings of phases, for a run that writes nothing.
+func (c *Reporter) HidePhases() { c.headings = false }
+
 // Explain makes the reporter explain stuck objects during the run.
 func (c *Reporter) Explain() { c.explains = true }
 
