@@ -79,11 +79,11 @@ func deprecatedSuite(b output.Base, d event.Deprecations) junitSuite {
 	suite := junitSuite{Name: "deprecated"}
 	for _, u := range d.Uses {
 		places := format.DeprecatedPlaces(u, b.Now())
-		file := ""
+		source := ""
 		if len(u.Sources) > 0 {
-			file = u.Sources[0].File
+			source = sourceOf(u.Sources[0])
 		}
-		c := newCase("deprecated", nameOf(u.Ref), file, nil)
+		c := newCase("deprecated", nameOf(u.Ref), source, nil)
 		if u.Goes {
 			c.Failure = &junitProblem{Type: "removed", Message: text.Printable(u.Text), Text: xmlText(places)}
 		} else {

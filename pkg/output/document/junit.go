@@ -3,6 +3,7 @@ package document
 import (
 	"encoding/xml"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -30,6 +31,7 @@ type (
 		Class   string        `xml:"classname,attr"`
 		Name    string        `xml:"name,attr"`
 		File    string        `xml:"file,attr,omitempty"`
+		Line    string        `xml:"line,attr,omitempty"`
 		Failure *junitProblem `xml:"failure"`
 		Error   *junitProblem `xml:"error"`
 		Skipped *junitProblem `xml:"skipped"`
@@ -55,11 +57,19 @@ func (s *junitSuite) add(c junitCase) {
 	s.Cases = append(s.Cases, c)
 }
 
-func newCase(verb string, o objectName, file string, warnings []string) junitCase {
+// newCase returns a case. source is file:line, a file, or empty.
+func newCase(verb string, o objectName, source string, warnings []string) junitCase {
+	file, line := source, ""
+	if colon := strings.LastIndexByte(source, ':'); colon > 0 {
+		if _, err := strconv.Atoi(source[colon+1:]); err == nil {
+			file, line = source[:colon], source[colon+1:]
+		}
+	}
 	return junitCase{
 		Class: text.Printable(verb + "." + o.APIVersion),
 		Name:  format.Name(o.ref()),
 		File:  text.Printable(file),
+		Line:  line,
 		Log:   xmlText(warnings),
 	}
 }
