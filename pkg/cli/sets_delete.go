@@ -92,12 +92,14 @@ func (f *setsDeleteFlags) toOptions(in verb.Invocation) (*setsDeleteOptions, err
 		name: in.Args[0], allow: allow, confirm: f.confirm, within: within, dryRun: dryRun, endsFor: endsFor,
 		ask: sets.Asking(in.Streams, out.Pause), run: print.Run, out: out,
 	}
-	return o, errors.Join(nameErr, allowErr, lockErr, dryRunErr, causesErr, printErr, verb.FlagError("-o", outErr), in.Check())
+	return o, errors.Join(nameErr, allowErr, f.confirm.Check(), lockErr, dryRunErr, causesErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
 func (o *setsDeleteOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	err := o.work(ctx, in.Connection)
-	return verb.Finish(err, o.out.Close(ctx))
+	err = verb.Finish(err, o.out.Close(ctx))
+	fmt.Fprint(in.Streams.ErrOut, o.confirm.Offer())
+	return err
 }
 
 // work deletes the set and reports to the printer.

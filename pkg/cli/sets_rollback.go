@@ -113,7 +113,7 @@ func (f *rollbackFlags) toOptions(in verb.Invocation) (*rollbackOptions, error) 
 	if f.to == "" && in.Cmd.Flags().Changed("to") { // a variable of a script that is not set
 		toErr = errors.New("--to names no run")
 	}
-	return o, errors.Join(nameErr, toErr, dryRunErr, predictorErr, awaitedErr, lockErr, in.Check())
+	return o, errors.Join(nameErr, toErr, sets.CheckDigest(f.confirm), dryRunErr, predictorErr, awaitedErr, lockErr, in.Check())
 }
 
 func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error {
@@ -135,7 +135,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	}
 	digest := shown.Digest(o.confirm, of...)
 	if o.dryRun {
-		fmt.Fprintln(in.Streams.ErrOut, "dry run: nothing was changed; --confirm="+digest+" does what is shown")
+		fmt.Fprintln(in.Streams.ErrOut, "dry run: nothing was changed; confirm this with --confirm="+digest)
 		if shown.Contested() {
 			return verb.ErrNo
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -43,9 +44,9 @@ func AddName(flags *pflag.FlagSet, name *string, usage string) {
 
 // Add adds the flags. writes: the verb prunes, and does not only preview it.
 func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
-	AddName(flags, &f.name, "[KIND[.GROUP]/]NAME of the set that the input is: its parent, a Secret by default")
+	AddName(flags, &f.name, "[KIND[.GROUP]/]NAME of the set that the input is; a Secret by default")
 	flags.BoolVar(&f.leave, LeaveFlag, false, "Without --apply-set: take the objects out of the sets that they are members of")
-	flags.BoolVar(&f.prune, "prune", false, "Delete members of the set that are not in the input any more, once all of it is applied")
+	flags.BoolVar(&f.prune, "prune", false, "Delete members of the set that left the input, once all is applied")
 	flags.StringSliceVar(&f.allow, "prune-allow", nil,
 		"Prune objects of this KIND, too: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
 	flags.BoolVar(&f.adopt, "adopt", false, "Deprecated: --allow-join")
@@ -60,6 +61,8 @@ func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
 type ConfirmFlags struct {
 	yes    bool
 	digest string
+	// shown is the digest of what a dry run has shown.
+	shown string
 }
 
 // Add adds the flags.
@@ -68,7 +71,30 @@ func (f *ConfirmFlags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.digest, "confirm", "", "The same, but only what a run without it showed with this DIGEST; for CI")
 }
 
-// Confirm returns nil if the whole set may be deleted. A dry run needs no confirmation.
+// Check returns an error if what was given to --confirm has not the form of a digest.
+func (f *ConfirmFlags) Check() error { return CheckDigest(f.digest) }
+
+// Offer says how to confirm what a dry run has shown; empty if that was nothing.
+func (f *ConfirmFlags) Offer() string {
+	if f.shown == "" {
+		return ""
+	}
+	return "confirm this with --confirm=" + f.shown + "\n"
+}
+
+// CheckDigest returns an error if what was given to --confirm has not the form of a digest.
+func CheckDigest(given string) error {
+	if given == "" || review.IsDigest(given) {
+		return nil
+	}
+	return &object.HintedError{
+		Err:    fmt.Errorf("--confirm: %q is no digest", given),
+		Advice: "--dry-run ends with the digest",
+	}
+}
+
+// Confirm returns nil if the whole set may be deleted. A dry run needs no confirmation; [ConfirmFlags.Offer]
+// then has the digest.
 func (f *ConfirmFlags) Confirm(
 	ctx context.Context, set object.Ref, d applyset.Decision, dryRun object.DryRun, ask func(context.Context, applyset.Decision, string) (bool, error),
 ) error {
@@ -81,7 +107,10 @@ func (f *ConfirmFlags) Confirm(
 	doubt := text.Count(len(d.Doomed), "object") + " of the set would be deleted"
 	refusal := &UnconfirmedError{Set: set, Doubt: doubt + ": " + text.List(names, shown), Digest: digest, all: true, kept: Protected(d)}
 	switch {
-	case len(d.Doomed) == 0, dryRun != object.DryRunNone, f.digest == digest:
+	case len(d.Doomed) > 0 && dryRun != object.DryRunNone:
+		f.shown = digest
+		return nil
+	case len(d.Doomed) == 0, f.digest == digest:
 		return nil
 	case f.digest != "":
 		refusal.Doubt = fmt.Sprintf("--confirm=%s is for something else: what would be deleted has changed since", f.digest)
