@@ -131,9 +131,9 @@ shown with both values, its owners, and the flags that settle it.`,
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun,
 		"none, server (ask the server what would happen) or client (only report what would be sent)")
 	cmd.Flags().StringVar(&flags.confirm, "confirm", "",
-		"Apply only if it does what was reviewed: the DIGEST that diff ends with, or a file with the output of diff -o json")
+		"Apply only if it does what was reviewed: the DIGEST that diff ends with, or a file of diff -o json")
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false,
-		"If not everything is applied, and ready with --wait, take back what this run wrote")
+		"If not all is applied, and ready with --wait, take back what it wrote")
 	cmd.Flags().IntVar(&flags.history, "history", sets.Usual, "How many runs of a set to keep beside its parent, to go back to; 0 keeps none")
 	cmd.Flags().BoolVar(&flags.continueOnConflict, "continue-on-conflict", false,
 		"Leave out objects in conflict and what needs them, apply the rest, and exit with 1")

@@ -54,7 +54,7 @@ func groups() []group {
 	return []group{
 		{
 			"Input",
-			[]string{"filename", "kustomize", "selector", "all-namespaces", "helm-release", "helm-releases", "inventory-of", "deprecated release"},
+			[]string{"filename", "apply recursive", "diff recursive", "kustomize", "selector", "all-namespaces", "helm-release", "helm-releases", "inventory-of", "deprecated release"},
 			[]string{"recursive", "all", "field-selector", "skip-non-objects", "skip-invalid", "duplicates", "helm-hooks", "config", "local"},
 		},
 		{
@@ -67,7 +67,7 @@ func groups() []group {
 		},
 		{
 			"Preview and safety",
-			[]string{"dry-run", "atomic", "cascade"},
+			[]string{"dry-run", "apply confirm", "atomic", "cascade"},
 			[]string{
 				"yes", "confirm", "no-input", "warnings-as-errors", "ignore-not-found", "grace-period", "now", "force", "remove-finalizer",
 				connection.ExpectContext, connection.ExpectCluster,

@@ -78,7 +78,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 func (f *Flags) AddFiles(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.Filenames, "filename", "f", nil, "File, folder or URL with manifests; - is standard input. Repeatable")
-	flags.BoolVarP(&f.Recursive, "recursive", "R", false, "Look into folders below the folders named with -f")
+	flags.BoolVarP(&f.Recursive, "recursive", "R", false, "Look into folders below those named with -f")
 	flags.StringVarP(&f.Kustomize, "kustomize", "k", "", "Folder of a kustomization")
 	flags.StringVarP(&f.Selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
 	flags.BoolVar(&f.skipNonObjects, "skip-non-objects", false,
@@ -171,8 +171,8 @@ type ChoiceFlags struct {
 // Add adds the flags to a command's.
 func (f *ChoiceFlags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.manager, "field-manager", "k8sconnect", "Field manager that will own the applied fields")
-	flags.StringArrayVar(&f.take, "take", nil, "Contested [KIND[/NAME]:][manager=OWNER:]PATH to become the owner of; [*] for any item, all for every path. Repeatable")
-	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND[/NAME]:][manager=OWNER:]PATH to leave to its owner, or at its live value. Repeatable")
+	flags.StringArrayVar(&f.take, "take", nil, "Contested [KIND[/NAME]:][manager=OWNER:]PATH to own; [*] for any item, all for every path. Repeatable")
+	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND[/NAME]:][manager=OWNER:]PATH to leave to its owner, or as it is. Repeatable")
 	flags.StringSliceVar(&f.adoptFrom, adoptFromFlag, []string{managedfields.ClientSideApply},
 		"Managers whose fields become ours in this run, so that what leaves the manifest leaves the cluster. "+
 			"Those of kubectl apply become ours automatically, once: with our first apply of the object. Empty for none")

@@ -56,7 +56,7 @@ type ownGoal struct {
 // Add adds the flags to a command's.
 func (f *Flags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.wait, "wait", false, "Wait until everything applied is ready, and before each phase until its prerequisites are")
+	flags.BoolVar(&f.wait, "wait", false, "Wait until all is ready, before each phase for its prerequisites")
 	flags.StringArrayVar(&f.waitFor, "wait-for", nil,
 		"KIND[/NAME]:CONDITION, as --for of wait takes it, to wait for instead of readiness. Repeatable")
 	f.times.Add(cmd)
