@@ -76,8 +76,8 @@ type Engine struct {
 	// with those that changed since. An object is applied once all its conflicts are decided. Nil
 	// leaves all conflicts open. Dry runs do not call it.
 	Decide func(ctx context.Context, all []Contested) [][]Decision
-	// Review is what each write is held to: it is sent only to the version that was reviewed, or
-	// if it comes to the same. Nil reviews nothing.
+	// Review binds each write: it is sent only to the reviewed version, or if its outcome is the
+	// same. Nil reviews nothing.
 	Review Review
 	// Admit is asked about each object that exists, before anything is written of its
 	// phase: an error refuses the object, and holds back its phase and those after it as

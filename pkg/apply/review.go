@@ -22,9 +22,9 @@ func (e *Engine) prediction(item plan.Item, live *unstructured.Unstructured) (p 
 	return p, false, err
 }
 
-// confirmed reports whether the target may be written: in the version that was reviewed, or in one
-// of which the apply makes the same. Otherwise the target is done, and reported. A CRD that this run
-// has changed may make another outcome of the same version.
+// confirmed reports whether the target may be written: in the version that was reviewed, or in
+// another one if the apply has the same outcome. Otherwise the target is done, and reported. If
+// this run has changed the CRD, the outcome may be another even for the same version.
 func (e *Engine) confirmed(ctx context.Context, t *target) bool {
 	switch {
 	case e.Review == nil, !e.defines(t.Item) && e.Review.Judged(t.Item, t.Live) != nil:

@@ -53,13 +53,13 @@ type Options struct {
 	// time for retries, 0 if that depends on the server. The Ref has no name if the request
 	// concerns a kind; the zero Ref stands for the server as a whole.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
-	// OnStall is called, repeatedly, for a request that has been silent since then while the server
-	// answers others; within is how long it may take. The Ref is as in OnRetry.
+	// OnStall is called repeatedly for a request without any sign of life since that time, while
+	// the server answers others; within is how long it may take. The Ref is as in OnRetry.
 	//
 	// These functions are never called concurrently.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
 	// Credentials is a credential program that does not ask the user; empty for none. OnCredentials
-	// is called, repeatedly, while it has given none since then.
+	// is called repeatedly while the program has been running since that time.
 	Credentials   string
 	OnCredentials func(since time.Time)
 	// OnPolling is called, once for each kind and namespace, if objects are polled instead of

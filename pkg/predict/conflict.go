@@ -168,7 +168,8 @@ func (in *Prediction) asked(body *unstructured.Unstructured) *unstructured.Unstr
 }
 
 // Stays reports whether a change is a path that the manager released and that keeps its value:
-// others own it, or it is yielded. Without either, it has the server's default, which is no news.
+// others own it, or it is yielded. Without either, it has the server's default, and is not
+// reported.
 func (in *Prediction) Stays(c managedfields.Change) bool {
 	return c.Kind == managedfields.Released && (len(c.Owners) > 0 || fieldpath.Holds(in.Adoption.Released(), c.Path))
 }

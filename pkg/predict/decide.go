@@ -56,8 +56,8 @@ func (p Predictor) report(item plan.Item, path fieldpath.Path, outcome Outcome, 
 }
 
 // yields returns the paths of the item that flags, its annotation and standing choices yield, the
-// strongest first. live is nil if there is no object; then nothing in it is held. adopted are
-// owners that hold nothing any more.
+// strongest first. live is nil if there is no object; then others hold nothing. adopted are owners
+// that hold nothing any more.
 func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopted []managedfields.Owner) ([]fieldpath.Path, error) {
 	annotated, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
 	if err != nil {
@@ -161,11 +161,11 @@ const (
 	OfObjects
 )
 
-// Idle returns the standing choices that speak of nothing in a run: of no object, of no path that
-// those state, or of a manager that holds none of what they state; and the flags that name a manager
-// which none of the objects has. Only the names of what is beside
-// the items are known: a choice that names such an object is not idle. matched reports whether a
-// choice that is written there was told of as one that matched or decided.
+// Idle returns the standing choices without any effect in a run, and the flags that name a manager
+// that none of the objects has. Such a choice names no object of the run, no path that those state,
+// or a manager that holds none of what they state. Only the names of objects beside the items are
+// known: a choice that names such an object is not idle. matched reports whether a choice at that
+// place matched or decided.
 func (p Predictor) Idle(items, beside []plan.Item, read Extent, matched func(from string) bool) []Miss {
 	var idle []Miss
 	group := func(verb string, choices []Choice) {

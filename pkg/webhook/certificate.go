@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// errNoCertificate says that no replica has made a certificate yet.
+// errNoCertificate says that no replica has made a certificate so far.
 var errNoCertificate = errors.New("there is no certificate yet")
 
 // SelfSigned lets cert-controller make and renew the certificate, in a Secret, and make the webhook

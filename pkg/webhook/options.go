@@ -58,7 +58,7 @@ type Options struct {
 
 // Parts are the parts besides admission. Each may be nil.
 type Parts struct {
-	// Hints go to the watcher, which learns the fate of a write.
+	// Hints go to the tracker, which sees whether a write succeeded.
 	Hints admission.HintSink
 	// Live knows the kind and the owners of an object.
 	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
@@ -76,7 +76,7 @@ type Parts struct {
 	// Ready are called for readiness: all must return true.
 	Ready []func() bool
 	// Lead is called once this replica leads. It leads until it ends: a replica that loses the
-	// Lease ends, and finishes its remaining work as the leader.
+	// Lease ends, and finishes its remaining work first.
 	Lead func()
 }
 

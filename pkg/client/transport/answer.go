@@ -106,7 +106,7 @@ func unserved(s metav1.Status) bool {
 	return s.Reason == metav1.StatusReasonNotFound && (s.Details == nil || s.Details.Name == "" || foreign(s))
 }
 
-// foreign reports whether the answer was no Status, which client-go records.
+// foreign reports whether the answer was no Status; client-go records that.
 func foreign(s metav1.Status) bool {
 	return hasCause(s, metav1.CauseTypeUnexpectedServerResponse)
 }

@@ -285,11 +285,11 @@ func newRetryBudget(limit time.Duration) *retryBudget {
 	return &retryBudget{limit: limit, open: map[failure]span{}}
 }
 
-// spent returns how long a failure has lasted, over all requests that met it. One that no request
-// met for as long as the limit has passed.
+// spent returns how long a failure has lasted, over all requests that met it. A failure counts as
+// over once no request has met it for as long as the limit.
 func (t *retryBudget) spent(what failure) time.Duration { return t.spentSince(what, time.Now()) }
 
-// spentSince is spent for a failure that has lasted at least since then.
+// spentSince is spent for a failure that began at that time or earlier.
 func (t *retryBudget) spentSince(what failure, since time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

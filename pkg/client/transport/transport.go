@@ -181,7 +181,7 @@ type Options struct {
 	// OnRetry is called before a request is retried.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
 	// Credentials is a credential program that does not ask the user; empty for none. OnCredentials
-	// is called, repeatedly, while it has given none since then.
+	// is called repeatedly while the program has been running since that time.
 	Credentials   string
 	OnCredentials func(since time.Time)
 	// OnStall is called for silent requests; why says what is wrong with the server, nil if it is

@@ -23,9 +23,9 @@ const (
 
 // Options of admission. Registry is required.
 type Options struct {
-	// Hints go to the watcher, which learns the fate of a write; nil sends none.
+	// Hints go to the tracker, which sees whether a write succeeded; nil sends none.
 	Hints HintSink
-	// Live returns the kind and the owners of an object, and at which version; may be nil.
+	// Live returns the kind, the owners and the version of an object; may be nil.
 	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
 	// Deprecations are warned of; may be nil.
 	Deprecations Deprecations

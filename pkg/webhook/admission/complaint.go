@@ -19,7 +19,7 @@ type complaints struct {
 }
 
 // Strays returns a writer that logs lines at a limited rate: those of Go's HTTP server, which
-// writes one for each connection that does not begin like ours.
+// writes one for each connection that does not speak TLS.
 func Strays(log logr.Logger) io.Writer { return newComplaints(log) }
 
 // Write logs a line.

@@ -20,7 +20,7 @@ const (
 	maxLines = 5
 	// lineLength is how many characters a line should have.
 	lineLength = 120
-	// pathLength is how many characters paths always get, however long the names around them.
+	// pathLength is the least number of characters for paths, however long the names around them.
 	pathLength = 24
 	// nameLength is how many characters of a manager's name are shown.
 	nameLength = 48

@@ -9,37 +9,37 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// watched is a resource.
+// watched is a resource that is watched.
 type watched struct {
 	kind
 	memory
 	changelog
-	// missed is set when a list shows a change that was not seen.
+	// missed is set when a list shows a change of which no event came.
 	missed bool
-	// refused is set while it may not be watched.
+	// refused is set while the API server forbids to watch it.
 	refused bool
 }
 
-// changelog is, for one resource, the position up to which it was seen, and the part that may not
-// be recorded yet.
+// changelog is the position up to which the changes of one resource were seen, and those of them
+// that may not be recorded yet.
 type changelog struct {
-	// promised is where a checkpoint says that history was kept up to.
+	// promised is the position of the checkpoint that was read: history is complete up to there.
 	promised position
-	// seen is up to where it was seen; nothing until a first list is read.
+	// seen is the position up to which changes were seen; zero until a first list is read.
 	seen position
-	// newest is where the server was when it was asked last.
+	// newest is the server's position at the last request for it.
 	newest position
-	// began is when the list that is read, or was read last, was asked for.
+	// began is when the current or the last list was requested.
 	began time.Time
-	// left is what was left to the leader, as one change; nil if its checkpoint has passed
-	// all of it.
+	// left combines the changes that were left to the leader; nil once its checkpoint has passed
+	// all of them.
 	left *pendingChange
 }
 
-// pendingChange is what one version of an object, or one list after a gap, leaves to be
-// written. A tracker that starts at before sees it again.
+// pendingChange is the unwritten part of one version of an object, or of one list after a gap. A
+// tracker that starts at before sees it again.
 type pendingChange struct {
-	// watched is nil for what was noted beside the checkpoint.
+	// watched is nil for a note read from beside the checkpoint.
 	*watched
 	before  position
 	version string // of the resource, from which on it is in the past
@@ -59,7 +59,7 @@ type pendingChange struct {
 	lost     bool   // at least one of its occurrences
 	noted    bool   // to the leader, by a note
 	settled  bool
-	// span is from when it happened to when it was seen.
+	// span begins when it happened and ends when it was seen.
 	span Span
 	due  time.Time
 }
@@ -74,19 +74,19 @@ func (m *pendingChange) unsettled() (out []unrecorded) {
 	return out
 }
 
-// gap is a time of which not every transition is known.
+// gap is a span in which transitions may be unknown.
 type gap struct {
-	// Span is the time; none where it is not known that history was kept.
+	// Span is the time; zero if history was not kept at all.
 	Span
-	// blind is set if not even the total change is known: the sink has to compare what it
-	// wrote.
+	// blind is set if even the net change is unknown: the sink has to compare the owners it wrote
+	// last with the current ones.
 	blind bool
-	// declared is set once the time is to be stored.
+	// declared is set once the gap is to be stored.
 	declared bool
 	why      string
 }
 
-// Why a time is declared as a gap.
+// Reasons to declare a gap.
 const (
 	noHistory       = "the API server does not tell any more what happened since"
 	notLed          = "it was left to a leader, and none recorded it"
@@ -94,8 +94,8 @@ const (
 	unreadableNotes = "what was noted beside the checkpoint is not readable"
 )
 
-// advance notes that all up to a version was seen, and when that happened, at the
-// earliest; no time where that is not known.
+// advance records that all changes up to a version were seen, and the earliest time at which that
+// version was written; zero if unknown.
 func (l *changelog) advance(version string, happened time.Time) {
 	if l.seen.Version != "" && !newer(version, l.seen.Version) {
 		return
@@ -106,7 +106,7 @@ func (l *changelog) advance(version string, happened time.Time) {
 	l.seen = position{version, latest(happened, l.at().Time)}
 }
 
-// at is up to where history is known.
+// at is the position up to which history is known.
 func (l *changelog) at() position {
 	if l.seen.Version == "" {
 		return l.promised
@@ -114,7 +114,7 @@ func (l *changelog) at() position {
 	return l.seen
 }
 
-// passed forgets what another replica's checkpoint has left behind: it is recorded, or
+// passed forgets the changes that another replica's checkpoint has passed: they are recorded, or
 // noted beside that checkpoint.
 func (l *changelog) passed(version string) {
 	if l.left != nil && !newer(l.left.version, version) {
@@ -122,8 +122,8 @@ func (l *changelog) passed(version string) {
 	}
 }
 
-// leave keeps one change for all that were left to the leader: until its checkpoint has
-// passed the newest of them, they may not be written.
+// leave keeps one change in place of all that were left to the leader. They may be unwritten until
+// its checkpoint has passed the newest of them.
 func (l *changelog) leave(m *pendingChange) {
 	if l.left != nil {
 		if newer(m.version, l.left.version) {
@@ -136,7 +136,7 @@ func (l *changelog) leave(m *pendingChange) {
 
 func isSettled(m *pendingChange) bool { return m.settled }
 
-// without returns the pending changes of which drop does not hold.
+// without returns the pending changes for which drop is false.
 func without(changes []*pendingChange, drop func(*pendingChange) bool) []*pendingChange {
 	return slices.DeleteFunc(changes, drop)
 }

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// maxGaps is how many gaps are kept. When there are more, the two closest to each other
-// become one: then more is declared than is missing, never less.
+// maxGaps bounds the kept gaps. Beyond it, the two closest ones are joined: that declares more than
+// is missing, never less.
 const maxGaps = 32
 
-// Checkpoint says from where a start loses nothing.
+// Checkpoint is the position from which a start misses nothing.
 type Checkpoint struct {
-	// Of is the UID of the object that the checkpoint is kept in. A copy of it, in
-	// another cluster, is not a checkpoint.
+	// Of is the UID of the object that holds the checkpoint. A copy in another cluster is not a
+	// checkpoint.
 	Of string `json:"of"`
-	// Heard is when anything was heard of any resource last, by which readers see whether
-	// the webhook runs: the API server sends a bookmark a minute. The times of the positions
-	// are older, where little happens.
+	// Heard is when the API server last sent something about any resource, so that readers see
+	// whether the webhook runs: a bookmark comes every minute. The times of the positions are older
+	// if little happens.
 	Heard time.Time `json:"heard,omitzero"`
-	// Seen is when the first change happened that is noted beside the checkpoint and not
-	// recorded; no time if there is none.
+	// Seen is the time of the first change that is noted beside the checkpoint and not recorded;
+	// zero if there is none.
 	Seen time.Time `json:"seen,omitzero"`
-	// Compare is set if records have to be compared with what is there, after a gap.
+	// Compare is set if the records have to be compared with the live owners, after a gap.
 	Compare bool `json:"compare,omitempty"`
 	// Resources has the position of each, by "deployments.apps".
 	Resources map[string]position `json:"resources"`
@@ -30,27 +30,25 @@ type Checkpoint struct {
 // position is a place in the history of a resource.
 type position struct {
 	Version string `json:"version"`
-	// Time before which nothing happened of what comes after the version. It is not when
-	// the version was seen, which may be long after: a gap that begins here must not begin
-	// too late.
+	// Time precedes every change after the version. It is not when the version was seen, which may
+	// be long after: a gap that begins here must not begin too late.
 	Time time.Time `json:"time"`
 }
 
-// Coverage says of what time the history is known.
+// Coverage says for which time the history is known.
 type Coverage struct {
 	Since time.Time `json:"since"`
-	// Gaps are spans of which not every transition is known, oldest first, none
-	// touching another.
+	// Gaps are spans with unknown transitions, the oldest first, none touching another.
 	Gaps []Span `json:"gaps,omitempty"`
-	// Behind, if set, is what was seen and is not recorded yet.
+	// Behind, if set, describes changes that were seen and are not recorded yet.
 	Behind *Backlog `json:"behind,omitempty"`
 }
 
-// Backlog is what was seen a while ago and is not recorded yet.
+// Backlog counts changes that were seen a while ago and are not recorded yet.
 type Backlog struct {
-	// Changes of objects that wait.
+	// Changes is the number of them.
 	Changes int `json:"changes"`
-	// Since when the oldest of them waits.
+	// Since is when the oldest of them began to wait.
 	Since time.Time `json:"since"`
 }
 
@@ -94,7 +92,7 @@ func (c *Coverage) Add(gaps ...Span) {
 // end was read from a clock that had been set back: by an unknown amount, but by more
 // than the difference. The result extends equally far to both sides of that end.
 func (s Span) onOneClock() Span {
-	// Compare as it will be read back: without the monotonic clock of this process.
+	// Drop the monotonic clock of this process, as reading it back will.
 	s.From, s.To = s.From.Round(0), s.To.Round(0)
 	if s.From.After(s.To) {
 		return Span{s.To.Add(-s.From.Sub(s.To)), s.From}
@@ -102,7 +100,7 @@ func (s Span) onOneClock() Span {
 	return s
 }
 
-// LastGap is when the last gap ended; no time if there is none.
+// LastGap is when the last gap ended; zero if there is none.
 func (c *Coverage) LastGap() (end time.Time) {
 	for _, g := range c.Gaps {
 		end = latest(end, g.To)
@@ -110,7 +108,7 @@ func (c *Coverage) LastGap() (end time.Time) {
 	return end
 }
 
-// between is how long all was known between a gap and the one before it.
+// between is the time without gaps between a gap and the one before it.
 func (c *Coverage) between(i int) time.Duration { return c.Gaps[i].From.Sub(c.Gaps[i-1].To) }
 
 func latest(a, b time.Time) time.Time {

@@ -14,16 +14,15 @@ import (
 const (
 	// lastStore is how long the last checkpoint may take to be stored.
 	lastStore = 5 * time.Second
-	// noteEvery is how soon after the last time what was seen is noted: a kill loses the
-	// users of so long.
+	// noteEvery is the pause between two notes of changes that were seen: a kill loses the users of
+	// that long.
 	noteEvery = 500 * time.Millisecond
-	// storeRate is how many bytes of notes are stored a second, at the most, so that a storm
-	// of changes is no storm of writes.
+	// storeRate bounds the bytes of notes that are stored per second, so that a storm of changes
+	// causes no storm of writes.
 	storeRate = 200 << 10
 )
 
-// load reads the checkpoint, as often as it takes. The error is that of the
-// context.
+// load reads the checkpoint and retries until it succeeds. The error is that of the context.
 func (t *Tracker) load(ctx context.Context) error {
 	pauses := newPauses()
 	for {
@@ -40,7 +39,7 @@ func (t *Tracker) load(ctx context.Context) error {
 	}
 }
 
-// recall hands what was noted beside a checkpoint to the sink.
+// recall passes the changes that were noted beside a checkpoint to the sink.
 func (t *Tracker) recall(k kept) {
 	for _, o := range [][]unrecorded{k.seen, k.noted} {
 		t.do(func(s *state) []*pendingChange { return s.noted(o, time.Now()) })
@@ -52,8 +51,8 @@ func (t *Tracker) recall(k kept) {
 	}
 }
 
-// keepCheckpoint stores the checkpoint while it leads, and else reads what the leader has
-// stored, and tells it the users that only this replica knows.
+// keepCheckpoint stores the checkpoint while this replica leads. Otherwise it reads the leader's,
+// and tells the leader the users that only this replica knows.
 func (t *Tracker) keepCheckpoint(ctx context.Context) {
 	var next, notes time.Time // The first is stored as soon as there is all to store: until then, a kill is a gap.
 	for retry.For(ctx, min(t.opts.StoreEvery, noteEvery/2)) == nil {
@@ -67,7 +66,7 @@ func (t *Tracker) keepCheckpoint(ctx context.Context) {
 	}
 }
 
-// compare deals with gaps while it leads.
+// compare handles gaps while this replica leads.
 func (t *Tracker) compare(ctx context.Context) {
 	pauses := newComparisons()
 	for in := time.Second; retry.For(ctx, in) == nil; {
@@ -79,8 +78,8 @@ func (t *Tracker) compare(ctx context.Context) {
 	}
 }
 
-// gaps reports losses to the sink, once everything needed for the comparison is there. An
-// error was logged.
+// gaps reports losses to the sink, once everything that a comparison needs is there. Errors were
+// logged.
 func (t *Tracker) gaps(ctx context.Context) error {
 	if !t.Ready() {
 		return nil
@@ -107,7 +106,7 @@ func (t *Tracker) gaps(ctx context.Context) error {
 	return nil
 }
 
-// last stores what the next start begins with.
+// last stores the checkpoint with which the next start begins.
 func (t *Tracker) last(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastStore)
 	defer cancel()
@@ -120,7 +119,7 @@ func (t *Tracker) dirty() bool {
 	return t.state.dirty || t.asked && !t.state.leading
 }
 
-// storeOrSay stores what this replica has to store, and returns the size of its notes. If
+// storeOrSay stores this replica's part, logs a failure, and returns the size of its notes. If
 // another replica has written meanwhile, it tries again.
 func (t *Tracker) storeOrSay(ctx context.Context) (size int) {
 	var err error
@@ -147,7 +146,7 @@ func (t *Tracker) store(ctx context.Context) (size int, err error) {
 	case leading:
 		t.recall(kept{noted: k.noted})
 	case asked:
-		// The notes of the former leader are this one's to record and to note.
+		// This replica now records and notes what the former leader noted.
 		t.recall(kept{seen: k.seen, noted: k.noted, unread: k.unread, checkpoint: Checkpoint{Compare: k.checkpoint.Compare}})
 		t.mu.Lock()
 		t.state.passed(k.checkpoint)
@@ -179,7 +178,7 @@ func (t *Tracker) store(ctx context.Context) (size int, err error) {
 	}
 }
 
-// again keeps what was not stored for the next time.
+// again keeps the unstored rest for the next time.
 func (t *Tracker) again(out stored) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,21 +17,20 @@ import (
 )
 
 const (
-	// discoverEvery is how often kinds are looked for, whatever happens; and
-	// discoverAgain, where a group could not be read.
+	// discoverEvery is the usual pause between two discoveries of kinds, discoverAgain the pause if
+	// a group could not be read.
 	discoverEvery = 10 * time.Minute
 	discoverAgain = 30 * time.Second
 )
 
-// errNotAll says that Kubernetes' own kinds are missing in the answer.
+// errNotAll says that the answer lacks Kubernetes' own kinds.
 var errNotAll = errors.New("the answer lacks Kubernetes' own kinds")
 
-// settling is when to look for kinds after a definition changed: it takes the API
-// server a little to serve it.
+// settling is the pause between a change of a CRD and the discovery of kinds: the API server takes
+// a moment to serve it.
 func settling() []time.Duration { return []time.Duration{2 * time.Second, 5 * time.Second} }
 
-// discover finds the kinds that there are, now and whenever they may have changed,
-// and watches them.
+// discover finds the kinds now and after each possible change, and watches them.
 func (t *Tracker) discover(ctx context.Context) {
 	var known kinds
 	var soon []time.Duration // when to look again after a change
@@ -81,8 +80,8 @@ func (t *Tracker) discover(ctx context.Context) {
 	}
 }
 
-// awaitChange returns when it is time to look again, and whether that is because
-// something changed.
+// awaitChange waits until kinds have to be discovered again, and reports whether a change is the
+// reason.
 func (t *Tracker) awaitChange(ctx context.Context, after time.Duration) (changed bool, err error) {
 	timer := time.NewTimer(after)
 	defer timer.Stop()
@@ -96,7 +95,7 @@ func (t *Tracker) awaitChange(ctx context.Context, after time.Duration) (changed
 	}
 }
 
-// forgetPromises drops what the checkpoint says of kinds that are no more.
+// forgetPromises drops the positions of kinds that no longer exist.
 func (t *Tracker) forgetPromises(ctx context.Context, absent *absent, now time.Time) {
 	t.mu.Lock()
 	names := slices.Sorted(maps.Keys(t.loaded.Resources))
@@ -112,9 +111,8 @@ func (t *Tracker) forgetPromises(ctx context.Context, absent *absent, now time.T
 	}
 }
 
-// isServed asks for the objects of a kind that an answer lacks. The kind counts as not
-// served only if the server says so; a kind that we may not list is left to its
-// definition.
+// isServed requests the objects of a kind that an answer lacks. The kind is not served only if the
+// server says so; for a kind that we may not list, its CRD decides.
 func (t *Tracker) isServed(ctx context.Context, k kind) bool {
 	_, err := t.opts.Metadata.Resource(k.resource).List(ctx, metav1.ListOptions{Limit: 1})
 	if apierrors.IsForbidden(err) {
@@ -123,8 +121,8 @@ func (t *Tracker) isServed(ctx context.Context, k kind) bool {
 	return !apierrors.IsNotFound(err)
 }
 
-// isDefined asks whether there is a definition of a kind, whether it is served or not. A
-// kind that only the checkpoint knows has no version to ask for.
+// isDefined reports whether a kind has a CRD, served or not. A kind that only the checkpoint knows
+// has no version to request.
 func (t *Tracker) isDefined(ctx context.Context, name schema.GroupResource) bool {
 	if !strings.Contains(name.Group, ".") {
 		return false // It is Kubernetes' own, and not defined by an object.
@@ -171,7 +169,7 @@ func (t *Tracker) start(ctx context.Context, k kind, first bool) {
 	l.done.Go(func() { f.run(ctx) })
 }
 
-// stop ends a watch, and returns what it watched; nil if there is none.
+// stop ends a watch and returns its resource; nil if there was none.
 func (t *Tracker) stop(name schema.GroupResource) *watched {
 	t.mu.Lock()
 	l := t.loops[name]

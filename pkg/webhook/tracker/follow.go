@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// refusedLong is a wait after which a refusal is taken for one that lasts.
+	// refusedLong is the pause from which a refusal counts as lasting.
 	refusedLong = 8 * time.Second
-	// steady is how long a watch has to last to be one that works.
+	// steady is how long a watch has to last to prove that watching works.
 	steady = 5 * time.Second
 )
 
@@ -46,8 +46,8 @@ func (f *follower) run(ctx context.Context) {
 			}
 			continue
 		default:
-			// While the server is away, time is lost. It costs nothing to ask, and is no reason
-			// to list later once it is back.
+			// While the server is unreachable, the pauses grow. Asking costs nothing, and says
+			// nothing about the list.
 			if apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
 				in = away.Step()
 			} else {
@@ -61,7 +61,7 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// pass continues where history was left, or lists, until the watch ends.
+// pass resumes the history, or lists, and then watches until the watch ends.
 func (f *follower) pass(ctx context.Context) error {
 	if err := f.begin(ctx); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (f *follower) pass(ctx context.Context) error {
 	return err
 }
 
-// watch follows what happens after the version that was seen.
+// watch follows the changes after the version that was seen.
 func (f *follower) watch(ctx context.Context) error {
 	from := f.position().Version
 	switch undone, err := f.undone(ctx, from); {

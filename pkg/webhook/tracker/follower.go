@@ -8,18 +8,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// follower sees all that happens to the objects of one kind.
+// follower sees all changes of the objects of one kind.
 type follower struct {
 	*Tracker
 	*watched
-	// first is set until the first list was read or refused, for the kinds that
-	// were there at the start.
+	// first is set until the first list was read or refused, for kinds that were there at the
+	// start.
 	first bool
-	// lost is set when history cannot be taken up, until all is listed.
+	// lost is set if history cannot be resumed, until everything is listed.
 	lost bool
-	// noted is set once the log says that the kind may not be watched.
+	// noted is set once a refusal to watch the kind was logged.
 	noted bool
-	// A feature that the server has shown not to understand.
+	// Features that the server does not have.
 	unstreamed, unselected bool
 	// worked is set once a watch has lasted.
 	worked bool
@@ -31,7 +31,7 @@ func (f *follower) position() position {
 	return f.seen
 }
 
-// listedOnce notes that nothing waits for this kind any more.
+// listedOnce records that nothing waits for this kind any more.
 func (f *follower) listedOnce() {
 	if !f.first {
 		return
@@ -43,7 +43,7 @@ func (f *follower) listedOnce() {
 	f.ready.Store(f.pending <= 0)
 }
 
-// refuse notes that a kind cannot be watched, and says it once if that lasts.
+// refuse records that a kind may not be watched, and logs a lasting refusal once.
 func (f *follower) refuse(err error, lasts bool) {
 	f.setRefused(true)
 	if lasts && !f.noted {
@@ -58,7 +58,7 @@ func (f *follower) setRefused(refused bool) {
 	f.refused = refused
 }
 
-// kindsMayChange asks for another look at the kinds, if this one is about kinds.
+// kindsMayChange triggers a discovery of kinds, if this kind is about kinds.
 func (f *follower) kindsMayChange() {
 	if !affects(f.resource.GroupResource()) {
 		return
@@ -78,7 +78,7 @@ func (f *follower) permissionsMayChange(o *metav1.PartialObjectMetadata) {
 	}
 }
 
-// selector leaves namespaces out at the server, if it can.
+// selector excludes namespaces at the server, if that is possible.
 func (f *follower) selector() string {
 	if !f.namespaced || f.unselected {
 		return ""

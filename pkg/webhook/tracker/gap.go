@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// lost returns the gaps that the leader has to handle now, and whether the sink has to
-// compare what it wrote.
+// lost returns the gaps that the leader has to handle now, and whether the sink has to compare its
+// records.
 func (s *state) lost() (gaps []*pendingChange, blind bool) {
 	if !s.leading {
 		return nil, false
@@ -17,7 +17,7 @@ func (s *state) lost() (gaps []*pendingChange, blind bool) {
 	return gaps, slices.ContainsFunc(gaps, func(m *pendingChange) bool { return m.gap.blind })
 }
 
-// dealt notes that gaps were dealt with: the next checkpoint declares them, if none has.
+// dealt records that gaps were handled: the next checkpoint declares those that none has declared.
 func (s *state) dealt(gaps []*pendingChange) {
 	var news Coverage
 	for _, m := range gaps {

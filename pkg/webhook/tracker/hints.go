@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// hintLife is how long a hint waits for its write to be seen: longer than a
-	// request may take, and a watch that is interrupted meanwhile.
+	// hintLife is how long a hint waits for the event of its write: longer than a request may take
+	// together with an interrupted watch.
 	hintLife = 2 * time.Minute
-	// maxHints are kept at once; the oldest goes for the next one.
+	// maxHints bounds the hints; the oldest is dropped for the next one.
 	maxHints = 20_000
-	// maxHintBytes is how much all of them may take. A write that fails after admission
-	// leaves a hint, and an object may have megabytes of field sets.
+	// maxHintBytes bounds their memory. A write that fails after admission leaves a hint, and an
+	// object may have megabytes of managed fields.
 	maxHintBytes = 64 << 20
 )
 
@@ -42,7 +42,7 @@ type held struct {
 	bytes   int
 }
 
-// add keeps a hint, and reports whether another one had to go for it.
+// add keeps a hint, and reports whether another one was dropped for it.
 func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	if h.of == nil {
 		h.of = map[types.UID][]ownership.Hint{}
@@ -58,9 +58,9 @@ func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	return dropped
 }
 
-// match returns the hint for a change of an object, and whether there is one. If two users sent the same change at the same time, only one was
-// committed, and it is unknown which: the hint then has no user, and no verdicts if
-// theirs differ.
+// match returns the hint for a change of an object, and whether there is one. If two users sent the
+// same change at the same time, only one of them succeeded, and it is unknown which: the hint then
+// has no user, and no verdicts if theirs differ.
 func (h *hints) match(uid types.UID, from string, to ownership.Owners, transitions []ownership.Transition) (found ownership.Hint, ok bool) {
 	for _, hint := range h.of[uid] {
 		if hint.ResourceVersion != from || !hint.Fits(to, transitions) {
@@ -83,7 +83,7 @@ func (h *hints) match(uid types.UID, from string, to ownership.Owners, transitio
 	return found, ok
 }
 
-// expire drops what came too long ago, and returns how many never joined.
+// expire drops old hints, and returns how many of them matched no change.
 func (h *hints) expire(now time.Time) (expired int) {
 	for len(h.order) > 0 && now.Sub(h.order[0].came) >= hintLife {
 		if h.oldest() {
@@ -93,7 +93,7 @@ func (h *hints) expire(now time.Time) (expired int) {
 	return expired
 }
 
-// oldest drops the oldest hint, and reports whether it was still there.
+// oldest drops the oldest hint, and reports whether there was one.
 func (h *hints) oldest() bool {
 	oldest, before := h.order[0], h.count
 	h.order = h.order[1:]

@@ -19,8 +19,8 @@ type kind struct {
 	namespaced bool
 }
 
-// leftOut are kinds whose owners are of no interest: those that machines write all the
-// time, and those that we write.
+// leftOut are kinds that are not tracked: those that controllers write all the time, and those that
+// we write.
 func leftOut() []schema.GroupKind {
 	return []schema.GroupKind{
 		{Group: "", Kind: "Event"},
@@ -33,7 +33,7 @@ func leftOut() []schema.GroupKind {
 	}
 }
 
-// kinds are those to watch.
+// kinds are the kinds to watch.
 type kinds map[schema.GroupResource]kind
 
 // selectKinds returns the kinds that discovery has found and that can be watched, without
@@ -82,8 +82,8 @@ func watchable(r metav1.APIResource) bool {
 	return slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch")
 }
 
-// hasOwn reports whether discovery has found Kubernetes' own kinds: those of the group
-// without a name, and those of any other. They come from two requests.
+// hasOwn reports whether discovery has found Kubernetes' own kinds: those of the core group, and
+// those of any other. They come from two requests.
 func hasOwn(found []*metav1.APIResourceList) bool {
 	core, others := false, false
 	for _, list := range found {
@@ -96,20 +96,20 @@ func hasOwn(found []*metav1.APIResourceList) bool {
 	return core && others
 }
 
-// goneAfter is how long all answers have to lack a kind until it counts as gone. An
-// answer may be wrong, and forgetting a kind loses what is taken in the meantime.
+// goneAfter is how long all answers have to lack a kind until it counts as gone. An answer may be
+// wrong, and forgetting a kind loses its changes meanwhile.
 const goneAfter = 5 * time.Second
 
-// absent has the kinds that were there, or that a checkpoint knows of, and that answers
-// lack; since when.
+// absent are the kinds that existed, or that a checkpoint names, and that answers lack, with the
+// time of the first such answer.
 type absent struct {
 	since map[schema.GroupResource]time.Time
-	// contradicted are those that are served all the same.
+	// contradicted are those of them that are served nevertheless.
 	contradicted []string
 }
 
-// gone notes that an answer lacks a kind, and reports whether it is gone: all answers have
-// lacked it for a while, and it is not served either, which is asked only then.
+// gone records that an answer lacks a kind, and reports whether the kind is gone: all answers have
+// lacked it for a while, and then a request shows that it is not served.
 func (a *absent) gone(name schema.GroupResource, now time.Time, served func() bool) bool {
 	if a.since == nil {
 		a.since = map[schema.GroupResource]time.Time{}
@@ -131,8 +131,7 @@ func (a *absent) gone(name schema.GroupResource, now time.Time, served func() bo
 	return true
 }
 
-// takeContradicted returns the kinds that answers lack although they are served, and
-// forgets them.
+// takeContradicted returns the contradicted kinds, and forgets them.
 func (a *absent) takeContradicted() []string {
 	names := a.contradicted
 	a.contradicted = nil
@@ -140,8 +139,7 @@ func (a *absent) takeContradicted() []string {
 	return names
 }
 
-// keep returns the kinds of an answer, with those that were there before and are not
-// known to be gone.
+// keep returns the kinds of an answer, and the former ones that are not known to be gone.
 func (a *absent) keep(found, before kinds, now time.Time, served func(kind) bool) kinds {
 	for name := range found {
 		delete(a.since, name)
@@ -169,8 +167,7 @@ func (k kinds) differ(before kinds) (come, gone []kind) {
 	return come, gone
 }
 
-// affects reports whether a change of an object of a resource may change which kinds
-// there are.
+// affects reports whether a change of an object of a resource may change the set of kinds.
 func affects(r schema.GroupResource) bool {
 	return r.Group == "apiextensions.k8s.io" && r.Resource == "customresourcedefinitions" ||
 		r.Group == "apiregistration.k8s.io" && r.Resource == "apiservices"

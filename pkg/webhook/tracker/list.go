@@ -2,11 +2,10 @@ package tracker
 
 import "time"
 
-// There are two kinds of list: one of what was there at the checkpoint, from which
-// changes follow one by one, and one of what is there now, where everything in between is
-// a gap.
+// There are two kinds of list: the state at the checkpoint, after which changes follow one by one,
+// and the present state, before which everything is a gap.
 
-// resume begins the list of what was there at a position, with nothing remembered.
+// resume begins the list of the state at a position, with nothing remembered.
 func (s *state) resume(w *watched) {
 	w.memory = memory{}
 	w.list()
@@ -18,17 +17,16 @@ func (s *state) resumed(w *watched) {
 	w.seen, w.fresh = w.promised, 0
 }
 
-// afresh begins a list of what is there now. Remembered objects are compared.
+// afresh begins a list of the present state. Remembered objects are compared.
 func (s *state) afresh(w *watched, now time.Time) {
 	w.list()
 	w.began = now
 }
 
-// listed ends it, at a version. If it shows only objects and versions that are
-// remembered, nothing happened in between; what has happened to a new object since it was
-// created is unknown. Nothing is missing either if no watch came before and there are no
-// objects. If the memory is as old as a checkpoint, the records may know more, so they
-// are compared.
+// listed ends it, at a version. If it shows only remembered objects and versions, nothing happened
+// in between; the history of a new object since its creation is unknown. Nothing is missing either
+// if there was no watch before and there are no objects. If the memory is as old as a checkpoint,
+// the records may know more, so they are compared.
 func (s *state) listed(w *watched, version string, now time.Time) {
 	w.forgetUnlisted()
 	from := w.at()

@@ -10,11 +10,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// memory is what is remembered of the objects of one resource.
+// memory holds the remembered objects of one resource.
 type memory struct {
 	objects map[types.UID]remembered
-	// round is the list that is read, or was read last, and fresh is how many objects
-	// lists had that were not remembered, since the last one that was read to its end.
+	// round is the current or the last list. fresh counts the objects in lists that were not
+	// remembered, since the last complete list.
 	round uint32
 	fresh int
 }
@@ -37,10 +37,9 @@ func remember(o *metav1.PartialObjectMetadata) remembered {
 	}
 }
 
-// see remembers an object as it is now, and returns its former state if that was
-// remembered at another version. It ignores a change that is not newer than what is
-// remembered; but a list is always right, because the remembered history may have been
-// undone (a restored etcd).
+// see remembers an object as it is now, and returns its former state if that was remembered at
+// another version. It ignores a change that is older than the memory; but a list is always right,
+// because the remembered history may have been undone (a restored etcd).
 func (m *memory) see(uid types.UID, now remembered, list bool) (was remembered, changed bool) {
 	if m.objects == nil {
 		m.objects = map[types.UID]remembered{}
@@ -65,7 +64,7 @@ func (m *memory) see(uid types.UID, now remembered, list bool) (was remembered, 
 
 func (m *memory) forget(uid types.UID) { delete(m.objects, uid) }
 
-// list begins a list of all objects that there are.
+// list begins a list of all objects.
 func (m *memory) list() { m.round++ }
 
 // forgetUnlisted forgets, at the end of a list, the objects that were not on it.
@@ -77,6 +76,6 @@ func (m *memory) forgetUnlisted() {
 	}
 }
 
-// newer reports whether a version of a resource comes after another one. A version that
-// differs and cannot be compared counts as newer, for it came later.
+// newer reports whether a version of a resource is later than another one. A version that differs
+// and cannot be compared counts as later, because it arrived later.
 func newer(version, than string) bool { return version != than && !object.Newer(than, version) }

@@ -4,7 +4,7 @@ import "github.com/prometheus/client_golang/prometheus"
 
 var _ prometheus.Collector = (*Tracker)(nil)
 
-// metric is one of the tracker's metrics, and how it is read.
+// metric is one of the tracker's metrics, and the function that reads it.
 type metric struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType

@@ -23,10 +23,10 @@ func (w *watched) occurrence(uid types.UID, o remembered, t ownership.Transition
 	}
 }
 
-// timeOf is when a transition happened: when the owner that gained the path last changed
-// what it holds, by the API server's clock, so that all replicas agree, even after a
-// restart. A write through /scale has no time, and an owner that lets go need not leave
-// one; timeOf is then the time at which the transition was seen, and known is false.
+// timeOf returns when a transition happened: the time at which the new owner's entry last changed,
+// by the API server's clock, so that all replicas agree, even after a restart. A write through
+// /scale has no time, nor does an owner that only loses a field; the time at which the transition
+// was seen then takes its place, and known is false.
 func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	gained := t.Gained()
 	if len(gained) == 0 {
@@ -39,8 +39,8 @@ func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	return last, true
 }
 
-// writtenAt is when an object was written, at the earliest, as its managed fields say; no
-// time where they do not.
+// writtenAt returns the earliest time at which an object may have been written, by its managed
+// fields; zero if they do not say.
 func writtenAt(o *metav1.PartialObjectMetadata, seen time.Time) (at time.Time) {
 	for _, e := range o.ManagedFields {
 		if e.Time != nil && !e.Time.After(seen) {

@@ -12,22 +12,22 @@ func newPauses() wait.Backoff {
 	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 30 * time.Second}
 }
 
-// newAbsences are the pauses while the server does not answer.
+// newAbsences returns the pauses while the server does not answer.
 func newAbsences() wait.Backoff {
 	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: time.Second}
 }
 
-// newComparisons are the pauses between attempts to compare all that was recorded,
-// for which all of it is read.
+// newComparisons returns the pauses between attempts to compare all records, each of which reads
+// all of them.
 func newComparisons() wait.Backoff {
 	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 5 * time.Minute}
 }
 
 const (
-	// refusedFor is how long to wait at most where a kind may not be watched.
+	// refusedFor is the longest pause for a kind that may not be watched.
 	refusedFor = 5 * time.Minute
-	// refusedFirst is how long to wait at first: an API server that has just started
-	// forbids everything until it has read the RBAC rules.
+	// refusedFirst is the first pause: an API server that has just started forbids everything until
+	// it has read the RBAC rules.
 	refusedFirst = time.Second
 )
 
@@ -49,11 +49,11 @@ func sleepUnless(ctx context.Context, d time.Duration, wake <-chan struct{}) (wo
 	}
 }
 
-// permissionsLabel is on the roles that say what may be tracked: the chart's, and those
-// that are aggregated to it.
+// permissionsLabel is on the roles that decide what may be tracked: the chart's, and those that are
+// aggregated to it.
 const permissionsLabel = "k8sconnect.io/aggregate-to-webhook"
 
-// permissions wakes the followers that wait because they were refused.
+// permissions wakes the followers that wait because of a refusal.
 type permissions struct {
 	mu      sync.Mutex
 	changed chan struct{}

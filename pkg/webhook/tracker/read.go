@@ -14,23 +14,22 @@ import (
 )
 
 const (
-	// watchFor is how long a watch is asked to last.
+	// watchFor is the requested duration of a watch.
 	watchFor = 5 * time.Minute
-	// pageOf is how many objects are asked for at once, where they do not stream.
+	// pageOf is the size of a page, for servers that do not stream.
 	pageOf = 500
 	// streamSilence is how long a stream of all objects may pause before it counts
 	// as one that never ends.
 	streamSilence = 30 * time.Second
 )
 
-// errTooOld: the server does not know any more what came after the version that
-// we have seen.
+// errTooOld: the server no longer has the changes after the version that was seen.
 var errTooOld = errors.New("the version to watch from is too old")
 
 // errUndone: the server's history ends before that version.
 var errUndone = errors.New("the server's history ends before this version")
 
-// begin lists the current state, if nothing is known or the changes since are lost. A
+// begin lists the current state, if nothing is known or the changes since then are lost. A
 // checkpoint is a better starting point, because all changes after it follow.
 func (f *follower) begin(ctx context.Context) error {
 	f.mu.Lock()
@@ -83,8 +82,7 @@ func (f *follower) resume(ctx context.Context, version string) (bool, error) {
 	return false, err
 }
 
-// lose says why history cannot be resumed at a version: a reader of a declared gap asks for
-// the reason, and only this program has it.
+// lose logs why history cannot be resumed at a version, for readers of a declared gap.
 func (f *follower) lose(what, version string, err error) {
 	f.opts.Log.Info("history cannot be taken up, what happened since is compared instead",
 		"resource", f.resource.GroupResource().String(), "at", what, "version", version, "error", err.Error())
@@ -111,8 +109,8 @@ func (f *follower) afresh(ctx context.Context) (version string, err error) {
 	return version, err
 }
 
-// pages lists page by page. begin is called when the list begins, and when it begins
-// anew; match says of which version the first page is to be.
+// pages lists page by page. begin is called at the beginning, and again if the list starts over;
+// match selects the version of the first page.
 func (f *follower) pages(ctx context.Context, begin func(), match metav1.ListOptions) (version string, err error) {
 	match.FieldSelector = f.selector()
 	pages := listwatch.Pages{Size: pageOf, Begin: begin}
@@ -170,7 +168,7 @@ func (f *follower) stream(ctx context.Context) (version string, err error) {
 	}
 }
 
-// streamed takes one event of a stream, and returns the version at its end.
+// streamed handles one event of a stream, and returns the version at its end.
 func (f *follower) streamed(e watch.Event) (version string, err error) {
 	if e.Type == watch.Error {
 		return "", apierrors.FromObject(e.Object)
@@ -193,9 +191,8 @@ func misunderstood(err error) bool {
 	return apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)
 }
 
-// undone reports whether the server's history ends before a version that was seen: a
-// watch from there would wait for ever, or take up another history (etcd was
-// restored from a backup).
+// undone reports whether the server's history ends before a version that was seen, because etcd was
+// restored from a backup: a watch from there would wait for ever, or follow another history.
 func (f *follower) undone(ctx context.Context, seen string) (bool, error) {
 	at := time.Now()
 	page, err := f.opts.Metadata.Resource(f.resource).List(ctx, metav1.ListOptions{Limit: 1, FieldSelector: f.selector()})

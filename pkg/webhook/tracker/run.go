@@ -26,10 +26,10 @@ func (t *Tracker) Run(ctx context.Context) error {
 	return nil
 }
 
-// tick is how often to check whether something has waited long enough.
+// tick is the pause between checks whether something has waited long enough.
 const tick = 200 * time.Millisecond
 
-// attend handles hints as they come, and changes that have waited for one.
+// attend handles hints as they arrive, and changes that have waited for one.
 func (t *Tracker) attend(ctx context.Context) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()

@@ -16,25 +16,25 @@ import (
 )
 
 const (
-	// maxSeen and maxTold are how many bytes the leader's and another replica's notes may
-	// take. A ConfigMap has a megabyte, and for a moment those of an earlier leader and of
-	// replicas that ended, too.
+	// maxSeen and maxTold bound the bytes of the leader's and of another replica's notes. A
+	// ConfigMap has a megabyte, and for a moment also holds notes of an earlier leader and of
+	// replicas that have ended.
 	maxSeen, maxTold = 400 << 10, 100 << 10
-	// maxNotes is how many notes the leader begins to encode.
+	// maxNotes bounds the notes that the leader encodes.
 	maxNotes = 10_000
-	// maxDecoded bounds what is read of them.
+	// maxDecoded bounds the decoded bytes of notes.
 	maxDecoded = 64 << 20
 )
 
 // unrecorded is an occurrence that is not recorded yet.
 type unrecorded struct {
 	ownership.Occurrence
-	// since is when it may have happened, at the earliest.
+	// since is the earliest time at which it may have happened.
 	since time.Time
 }
 
-// note is what was seen of one object and is not recorded yet. Notes are kept beside the
-// checkpoint, so that it need not wait for the records.
+// note holds the changes of one object that were seen and are not recorded yet. Notes are kept
+// beside the checkpoint, so that it need not wait for the records.
 type note struct {
 	Object  ownership.Object `json:"object"`
 	Changes []noted          `json:"changes"`
@@ -55,7 +55,7 @@ type noted struct {
 	Since           time.Time          `json:"since"`
 }
 
-// encodeSeen encodes occurrences, each once, with its user if it is known.
+// encodeSeen encodes occurrences, each once, with its user if known.
 func encodeSeen(occurrences []unrecorded) ([]byte, error) {
 	type key struct {
 		uid           types.UID
@@ -92,7 +92,7 @@ func encodeSeen(occurrences []unrecorded) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// decodeSeen decodes them, object by object.
+// decodeSeen decodes notes, object by object.
 func decodeSeen(content []byte) ([]unrecorded, error) {
 	if len(content) == 0 {
 		return nil, nil

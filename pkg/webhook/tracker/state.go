@@ -11,39 +11,39 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// state is everything that a tracker knows. It is pure: events and their times go in, and
-// what has to be recorded now comes out.
+// state is all knowledge of a tracker. It is pure: events with their times go in, and changes to
+// record now come out.
 type state struct {
 	grace     time.Duration
 	resources map[schema.GroupResource]*watched
 	hints     hints
 	leading   bool
-	// heard is when anything was heard of any resource last.
+	// heard is when the API server last sent something about any resource.
 	heard time.Time
 
-	// waiting pending changes have a little time yet for their hint, or come after one of the
-	// same object that has; oldest first. waitingOf counts them by object.
+	// waiting are pending changes, the oldest first, that may still get their hint, or that follow
+	// one of the same object that may. waitingOf counts them by object.
 	waiting   []*pendingChange
 	waitingOf map[types.UID]int
-	// given are those that the sink has, and that are not settled; oldest first. Settled ones
-	// may stay for a while, and are removed when there are many.
+	// given are those that the sink has and has not settled, the oldest first. Settled ones may
+	// stay for a while, and are removed when there are many.
 	given   []*pendingChange
 	clearAt int
-	// gaps are those that no leader has dealt with yet.
+	// gaps are those that no leader has handled yet.
 	gaps []*pendingChange
-	// undeclared has the gaps that were dealt with, until they are stored.
+	// undeclared are the handled gaps, until they are stored.
 	undeclared Coverage
 
-	// dirty is set if there is something to note.
+	// dirty is set if there are changes to note.
 	dirty bool
 
 	counts counts
 }
 
-// soon is how long a change may take to be recorded while all is well.
+// soon is how long a change usually takes to be recorded.
 const soon = 10 * time.Second
 
-// counts are what happened, for the metrics.
+// counts are for the metrics.
 type counts struct {
 	expired, dropped int
 	gaps, unreadable int
@@ -64,7 +64,7 @@ func (s *state) add(k kind, promised position) *watched {
 	return w
 }
 
-// remove forgets a resource that is not there any more.
+// remove forgets a resource that no longer exists.
 func (s *state) remove(w *watched) {
 	for _, m := range s.waiting {
 		m.settled = m.settled || m.watched == w
@@ -73,8 +73,8 @@ func (s *state) remove(w *watched) {
 	delete(s.resources, w.resource.GroupResource())
 }
 
-// see takes in an object that was created or changed, or that is on a list. gap is set
-// where versions in between may have been missed.
+// see handles an object that was created or changed, or that is on a list. gap is set if versions
+// in between may have been missed.
 func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now time.Time) []*pendingChange {
 	if o.UID == "" {
 		return nil
@@ -116,10 +116,9 @@ func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now t
 	return s.hinted(m, now)
 }
 
-// hinted returns the pending change joined with a hint, if there is one, or as it is if
-// none is expected; otherwise the change waits for a hint. Changes of an object are
-// recorded in their order: the recorder assumes that anything older than what it has
-// written is known.
+// hinted returns the pending change with its hint, or as it is if no hint is expected; otherwise
+// the change waits for one. Changes of an object are recorded in their order: the recorder assumes
+// that everything older than its last write is known.
 func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 	ready := s.join(m) || m.apart || !m.contested
 	if ready && s.waitingOf[m.uid] == 0 {
@@ -134,10 +133,10 @@ func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 	return nil
 }
 
-// join adds to the pending change the user, and the verdicts of the replica that saw the
-// values, if there is a hint. No hint fits a change over unwatched time, even one from
-// the same version to the same owners: a write that was refused there, and sent again
-// from a version in between, took from others.
+// join adds the user to the pending change, and the verdicts of the replica that saw the values, if
+// there is a hint. No hint fits a change over unwatched time, even one from the same version to the
+// same owners: a write that was refused there, and sent again from a version in between, took from
+// others.
 func (s *state) join(m *pendingChange) bool {
 	if m.apart {
 		return false
@@ -158,32 +157,32 @@ func (s *state) join(m *pendingChange) bool {
 	return true
 }
 
-// gone takes in that an object was deleted.
+// gone handles the deletion of an object.
 func (s *state) gone(w *watched, uid types.UID, version string, now time.Time) {
 	s.heard = now
 	w.forget(uid)
 	w.advance(version, time.Time{})
 }
 
-// bookmark notes that everything up to a version was seen.
+// bookmark records that all changes up to a version were seen.
 func (s *state) bookmark(w *watched, version string, now time.Time) {
 	s.heard = now
 	w.advance(version, time.Time{})
 }
 
-// asked notes where the server is, as it said at a time.
+// asked records the server's position at a time.
 func (s *state) asked(w *watched, version string, at time.Time) { w.newest = position{version, at} }
 
-// wrote notes the version of a write that began at a time: versions are those of the whole
-// store, so that all later ones of each resource were made after it. A resource of another
-// store has versions of its own; its watch was heard at most a write ago, too.
+// wrote records the version of a write that began at a time: versions are those of the whole store,
+// so that all later ones of each resource were made after it. A resource of another store has
+// versions of its own; its watch was heard at most one write ago, too.
 func (s *state) wrote(version string, at time.Time) {
 	for _, w := range s.resources {
 		s.asked(w, version, at)
 	}
 }
 
-// hint receives what admission saw. Changes that waited for it are due.
+// hint handles a hint of admission. Changes that waited for it are due.
 func (s *state) hint(h ownership.Hint, now time.Time) {
 	if s.hints.add(h, now) {
 		s.counts.dropped++
@@ -198,7 +197,7 @@ func (s *state) hint(h ownership.Hint, now time.Time) {
 	}
 }
 
-// due returns what need not wait any longer.
+// due returns the changes that need not wait any longer.
 func (s *state) due(now time.Time) (out []*pendingChange) {
 	s.counts.expired += s.hints.expire(now)
 	blocked := map[types.UID]bool{}
@@ -231,8 +230,8 @@ func (s *state) lead(leading bool, now time.Time) {
 	}
 }
 
-// give returns a pending change to be recorded, if it is still pending. It is settled when
-// everything in it that has to be recorded is.
+// give returns a pending change to be recorded, if it is still pending. It is settled once all its
+// parts that have to be recorded are.
 func (s *state) give(m *pendingChange) []*pendingChange {
 	if m.settled {
 		return nil
@@ -254,7 +253,7 @@ func (s *state) give(m *pendingChange) []*pendingChange {
 	return []*pendingChange{m}
 }
 
-// noted returns what was seen earlier, by this replica or by another one, to be recorded.
+// noted returns changes that this replica or another one has noted, to be recorded.
 func (s *state) noted(occurrences []unrecorded, now time.Time) (out []*pendingChange) {
 	for _, o := range occurrences {
 		out = append(out, s.give(&pendingChange{uid: o.Object.UID, occurrences: []ownership.Occurrence{o.Occurrence}, span: Span{o.since, now}})...)
@@ -262,8 +261,8 @@ func (s *state) noted(occurrences []unrecorded, now time.Time) (out []*pendingCh
 	return out
 }
 
-// settle records the outcome of one occurrence of a pending change. A loss is a gap: not
-// every change is known from when it happened until it was seen.
+// settle records the outcome of one occurrence of a pending change. A loss is a gap from when it
+// happened until it was seen.
 func (s *state) settle(m *pendingChange, i int, end ownership.Outcome) {
 	m.deferred = m.deferred || end == ownership.OutcomeLeft
 	m.lost = m.lost || end == ownership.OutcomeLost
@@ -280,7 +279,7 @@ func (s *state) settle(m *pendingChange, i int, end ownership.Outcome) {
 	}
 }
 
-// passed receives a leader's checkpoint: everything before it is written.
+// passed handles a leader's checkpoint: everything before it is written.
 func (s *state) passed(c Checkpoint) {
 	for name, position := range c.Resources {
 		if w := s.resources[schema.ParseGroupResource(name)]; w != nil {
@@ -292,13 +291,13 @@ func (s *state) passed(c Checkpoint) {
 		if m.watched != nil {
 			at, ok = c.Resources[m.resource.GroupResource().String()]
 		}
-		// The position that this replica itself could not begin at says nothing of its gap:
-		// of an etcd that was restored, it is ahead of everything.
+		// The position at which this replica could not begin says nothing about its gap: with a
+		// restored etcd, it is ahead of everything.
 		return ok && at.Version != m.promised.Version && !newer(m.version, at.Version)
 	})
 }
 
-// stored is what a leader stores. A start that reads it loses nothing.
+// stored is the content that a leader stores. A start that reads it loses nothing.
 type stored struct {
 	checkpoint Checkpoint
 	// seen are noted beside it: they are before its positions, and not recorded.
@@ -307,8 +306,8 @@ type stored struct {
 	news Coverage
 }
 
-// store returns what to store, with at most so many notes: a position is behind all that
-// was seen, but before the first change that waits for a hint or that is not noted.
+// store returns the content to store, with at most so many notes: a position is behind everything
+// that was seen, but before the first change that waits for a hint or is not noted.
 func (s *state) store(most int, now time.Time) stored {
 	s.dirty = false
 	out := stored{checkpoint: Checkpoint{Heard: s.heard.UTC().Truncate(time.Second), Resources: map[string]position{}}, news: s.undeclared}
@@ -353,7 +352,7 @@ func (s *state) store(most int, now time.Time) stored {
 	return out
 }
 
-// unnoted returns what only this replica knows of changes that are not recorded: their users.
+// unnoted returns the users of unrecorded changes that only this replica knows.
 func (s *state) unnoted() (out []unrecorded) {
 	s.dirty = false
 	for _, m := range s.given {
@@ -369,8 +368,7 @@ func (s *state) unnoted() (out []unrecorded) {
 	return out
 }
 
-// backlog is what has waited to be recorded for longer than it takes while all is well;
-// nil for nothing.
+// backlog returns the changes that have waited unusually long to be recorded; nil for none.
 func (s *state) backlog(now time.Time) *Backlog {
 	var out Backlog
 	for _, m := range s.given {
