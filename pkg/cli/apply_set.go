@@ -60,6 +60,9 @@ func (o *applyOptions) applySet(
 		defer o.lock.Release(ctx)
 	}
 	if err := o.set.Begin(ctx, run, p); err != nil {
+		if verb.IsRefused(err) {
+			o.lock.ReleaseUnused(ctx, client, run.Set().Exists)
+		}
 		return err
 	}
 	return o.lock.Announce(held, run.Set().Live, members(p), &told, func(ctx context.Context) error {

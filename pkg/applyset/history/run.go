@@ -29,6 +29,8 @@ const (
 	Failed Result = "failed"
 	// RolledBack: the run was rolled back.
 	RolledBack Result = "rolledBack"
+	// Refused: nothing was written, because a user has to confirm it. Only the lock records it.
+	Refused Result = "refused"
 )
 
 // Run is one run of a set.

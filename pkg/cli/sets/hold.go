@@ -135,6 +135,19 @@ func (l *Locking) Ended(result history.Result) {
 	}
 }
 
+// ReleaseUnused releases the lock of a run that was refused and wrote nothing. It deletes the Lease of a
+// set that does not exist, if it may. A nil Locking does nothing.
+func (l *Locking) ReleaseUnused(ctx context.Context, server LeaseServer, exists bool) {
+	if l == nil || !l.Held() {
+		return
+	}
+	l.Ended(history.Refused)
+	l.Release(ctx)
+	if !exists {
+		_ = l.Remove(ctx, server) // It is small and harmless.
+	}
+}
+
 // Remove deletes the released Lease of a deleted set, unless another run has taken it. Requests of
 // a lock are not retried; those of server are.
 func (l *Locking) Remove(ctx context.Context, server LeaseServer) error {

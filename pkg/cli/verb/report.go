@@ -73,7 +73,7 @@ func Status(streams genericiooptions.IOStreams, say func(string) string, err err
 		return code
 	case errors.Is(err, ErrNo):
 		return ExitNo
-	case isLate(err), isRefused(err):
+	case isLate(err), IsRefused(err):
 		reportErrors(streams, say, err)
 		return ExitNo
 	case errors.Is(err, ErrUnknown):
@@ -91,7 +91,7 @@ func Status(streams genericiooptions.IOStreams, say func(string) string, err err
 // server's audit log identifies the run by it. A run that has yet to be confirmed changed nothing.
 func TellRun(c *connection.Connection, w io.Writer, err error) {
 	reported := errors.Is(err, ErrNo) || errors.Is(err, ErrUnknown)
-	if c.Run == "" || c.RunTold || err == nil || isRefused(err) || reported && !errors.As(err, new(*warningsError)) {
+	if c.Run == "" || c.RunTold || err == nil || IsRefused(err) || reported && !errors.As(err, new(*warningsError)) {
 		return
 	}
 	fmt.Fprintf(w, "run: %s\n", c.Run)
@@ -108,8 +108,8 @@ func isLate(err error) bool {
 	return ok && nothing.Late
 }
 
-// isRefused reports whether the run did nothing because a user has to confirm it: that is a no.
-func isRefused(err error) bool {
+// IsRefused reports whether the run did nothing because a user has to confirm it: that is a no.
+func IsRefused(err error) bool {
 	var refused interface{ Unconfirmed() bool }
 	return errors.As(err, &refused) && refused.Unconfirmed()
 }
