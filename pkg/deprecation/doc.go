@@ -4,4 +4,4 @@
 // (overlay.txt). It talks to no cluster and never quotes a user's value.
 package deprecation
 
-//go:generate go run ./internal/cmd/generate -root ../..
+//go:generate go run ../../test/lifecycles -root ../..

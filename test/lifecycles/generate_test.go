@@ -66,20 +66,6 @@ func TestRead(t *testing.T) {
 			},
 			[]string{"example.com Widget v1beta1 1.20 1.23 1.26 example.com/v1/Widget"},
 		},
-		"tags, where no methods are": {
-			map[string]string{
-				"example/v1beta1/register.go": register,
-				"example/v1beta1/types.go": "package v1beta1\n\n" +
-					"// +genclient\n// +k8s:prerelease-lifecycle-gen:introduced=1.26\n\n// Widget is apart from its tags.\ntype Widget struct{}\n\n" +
-					"// +k8s:prerelease-lifecycle-gen:introduced=1.20\n// +k8s:prerelease-lifecycle-gen:deprecated=1.21\n" +
-					"// +k8s:prerelease-lifecycle-gen:removed=1.30\n// +k8s:prerelease-lifecycle-gen:replacement=example.com,v1,Gadget\n\n" +
-					"// Gadget has all of them.\ntype Gadget struct{}\n\n// Part has none.\ntype Part struct{}\n",
-			},
-			[]string{
-				"example.com Gadget v1beta1 1.20 1.21 1.30 example.com/v1/Gadget",
-				"example.com Widget v1beta1 1.26 1.29 1.32 -",
-			},
-		},
 		"no group, no API": {map[string]string{"example/v1beta1/types.go": "package v1beta1\n"}, nil},
 	} {
 		got, err := read(source(t, "1.30", tt.files).dir)
