@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
 // Edge case 1: keys with dots; edge case 2: set items; edge case 4: list items

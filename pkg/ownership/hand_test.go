@@ -3,8 +3,8 @@ package ownership_test
 import (
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 

@@ -10,11 +10,11 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
 // With arbitrary objects and managed fields, nothing panics, the arguments stay as they

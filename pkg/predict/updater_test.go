@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
 // histories is the number of objects, each with a random history, that a test checks. Some

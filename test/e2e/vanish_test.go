@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
 // spelt are objects with values that the server drops, completes, or copies itself: nulls,

@@ -9,8 +9,8 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
 // entries reads "manager operation version[/subresource] {fields}", one a line.

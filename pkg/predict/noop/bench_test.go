@@ -5,8 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
 // BenchmarkJudge evaluates Deployments, settled and not: a typical one with a container

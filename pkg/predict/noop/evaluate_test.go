@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
 // edits maps paths to values.

@@ -3,8 +3,8 @@ package noop_test
 import (
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
 // A list that is not empty is settled as a leaf of our entry only if it is known to be

@@ -7,10 +7,10 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
 // A schema settles what the sets leave open. TestManagedFields in test/e2e checks the same

@@ -3,8 +3,8 @@ package noop_test
 import (
 	"testing"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
 // small stories: an object of a kind that only sets tell about.

@@ -17,10 +17,10 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
 var shared = site{Shared: cluster.Shared{Options: cluster.Options{Controllers: true, Nodes: 1}}}

@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/fieldstest"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
 // stolen is a label that one manager sets and another one takes.
