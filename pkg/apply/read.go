@@ -81,7 +81,7 @@ func (e *Engine) cannotExist(item *plan.Item) bool {
 }
 
 // errTerminating: a namespace that is being deleted accepts no new objects (edge case 19).
-var errTerminating error = &predict.RefusedError{
+var errTerminating error = &object.HintedError{
 	Err:    errors.New("the namespace is being deleted"),
 	Advice: "wait until it is gone, then apply again",
 }

@@ -161,7 +161,8 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 	}
 	if len(item.OnlyIn) > 0 {
 		// The set says it. The server may serve the other version within moments.
-		return &otherVersionError{gvk: item.GVK, versions: item.OnlyIn}
+		return object.Hinted("change apiVersion to "+item.GVK.Group+"/"+item.OnlyIn[0],
+			"the CRD of %s in this set has no version %s, but %s", item.GVK.Kind, item.GVK.Version, strings.Join(item.OnlyIn, ", "))
 	}
 	err = e.Server.Unserved(ctx, item.GVK)
 	switch {
@@ -170,14 +171,16 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 	case object.IsBuiltIn(item.GVK.Group), e.DryRun != object.DryRunNone, meant(err) != "":
 		return err
 	}
-	out := &unservedError{err: err, kind: item.GVK.Kind}
-	if e.AwaitKinds > 0 {
-		out.waited = waited.Round(time.Second)
+	// The hint replaces that of the error below.
+	if waited = waited.Round(time.Second); e.AwaitKinds > 0 && waited > 0 {
+		return object.Hinted("is the program that installs "+item.GVK.Kind+" running? See: "+command.Kubectl("get")+" crd",
+			"%s, after %s of --await-kinds", err, waited)
 	}
 	if bringer, ok := e.bringer(item); ok {
-		out.bringer = describe(bringer)
+		return object.Hinted("--await-kinds=5m waits longer; apply again once it is there",
+			"%s: %s of this set may install it, and has not yet", err, describe(bringer))
 	}
-	return out
+	return err
 }
 
 // definition returns the CRD that this run applied for the item's kind, if the kind is not served
@@ -241,58 +244,4 @@ func meant(err error) string {
 		return near.Meant()
 	}
 	return ""
-}
-
-// unservedError says that the cluster does not serve a kind, which something may still install.
-type unservedError struct {
-	err     error
-	kind    string
-	bringer string        // what of the set was to bring it; may be empty
-	waited  time.Duration // for the kind, as the user asked; 0 if it was not
-}
-
-func (e *unservedError) Error() string {
-	switch {
-	case e.waited > 0:
-		return fmt.Sprintf("%v, after %s of --await-kinds", e.err, e.waited)
-	case e.bringer != "":
-		return fmt.Sprintf("%v: %s of this set may install it, and has not yet", e.err, e.bringer)
-	default:
-		return e.err.Error()
-	}
-}
-
-// Hint says how to wait for the kind. It replaces the hint of the error below, which is why that is
-// not unwrapped.
-func (e *unservedError) Hint() string {
-	switch {
-	case e.waited > 0:
-		return "is the program that installs " + e.kind + " running? See: " + command.Kubectl("get") + " crd"
-	case e.bringer != "":
-		return "--await-kinds=5m waits longer; apply again once it is there"
-	default:
-		if hinted, ok := errors.AsType[interface {
-			error
-			Hint() string
-		}](e.err); ok {
-			return hinted.Hint()
-		}
-		return ""
-	}
-}
-
-// otherVersionError says that the set defines the kind, but not in the version in
-// which the object is written.
-type otherVersionError struct {
-	gvk      schema.GroupVersionKind
-	versions []string
-}
-
-func (e *otherVersionError) Error() string {
-	return fmt.Sprintf("the CRD of %s in this set has no version %s, but %s",
-		e.gvk.Kind, e.gvk.Version, strings.Join(e.versions, ", "))
-}
-
-func (e *otherVersionError) Hint() string {
-	return "change apiVersion to " + e.gvk.Group + "/" + e.versions[0]
 }

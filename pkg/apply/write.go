@@ -272,7 +272,7 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 	case kept:
 		return
 	case err != nil:
-		e.fail(ctx, t.Item, &recreateError{err: err, advice: "it was not created anew; once it is gone, apply again"})
+		e.fail(ctx, t.Item, withAdvice(err, "it was not created anew; once it is gone, apply again"))
 		return
 	}
 	// Finish even if interrupted: the object is gone and has to come back.
@@ -331,28 +331,16 @@ var errNameTaken error = &object.HintedError{
 	Advice: "find out who creates it; to change that one, apply again",
 }
 
-type recreateError struct {
-	err    error
-	advice string
-}
-
 // goneError says that the object was deleted and not created, and why.
 func goneError(err error) error {
-	return &recreateError{
-		err:    fmt.Errorf("it was deleted to be recreated, and could not be created: %w", err),
-		advice: "it does not exist now; apply again",
-	}
+	return withAdvice(fmt.Errorf("it was deleted to be recreated, and could not be created: %w", err), "it does not exist now; apply again")
 }
 
-func (e *recreateError) Error() string { return e.err.Error() }
-
-func (e *recreateError) Unwrap() error { return e.err }
-
-// Hint says what exists now, and repeats the hint of the error below.
-func (e *recreateError) Hint() string {
+// withAdvice adds to an error what exists now, before the hint of the error below.
+func withAdvice(err error, advice string) error {
 	var hinted interface{ Hint() string }
-	if errors.As(e.err, &hinted) && hinted.Hint() != "" {
-		return e.advice + "; " + hinted.Hint()
+	if errors.As(err, &hinted) && hinted.Hint() != "" {
+		advice += "; " + hinted.Hint()
 	}
-	return e.advice
+	return &object.HintedError{Err: err, Advice: advice}
 }

@@ -117,7 +117,7 @@ func TestRead(t *testing.T) {
 		},
 		"another tool's": {
 			live: parent(label, map[string]string{ToolingAnnotation: "example.com/kubectl/v1", KindsAnnotation: "Secret"}),
-			want: Promise{kinds("Secret"), []string{"prod"}}, told: true, err: new(*ForeignSetError),
+			want: Promise{kinds("Secret"), []string{"prod"}}, told: true, err: new(*object.HintedError),
 		},
 		"none yet":      {live: parent(nil, nil), want: Promise{nil, []string{"prod"}}},
 		"copied":        {live: parent(map[string]string{IDLabel: ID(secretRef("prod", "old"))}, map[string]string{ToolingAnnotation: Tooling, KindsAnnotation: ""}), want: Promise{nil, []string{"prod"}}, told: true, err: new(*BrokenError)},

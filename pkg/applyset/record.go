@@ -100,7 +100,8 @@ func (r Record) Check() error {
 	case r.Tooling == "":
 		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no annotation %s", ToolingAnnotation)}
 	case tool != "kubectl":
-		return &ForeignSetError{Parent: r.Parent, Tool: r.Tooling}
+		return object.Hinted("apply it with that tool, or name another set",
+			"%s is a set of %s, and no other tool may write it", r.Parent, r.Tooling)
 	case !r.Told:
 		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no annotation %s, so its members cannot be found", KindsAnnotation)}
 	}
@@ -160,29 +161,6 @@ func (e *BrokenError) Unwrap() error { return e.Err }
 
 func (e *BrokenError) Hint() string {
 	return "name another set, or put its labels and annotations right: nothing was changed"
-}
-
-// ForeignSetError says that another tool manages the set: it keeps records that we would not.
-type ForeignSetError struct {
-	Parent object.Ref
-	Tool   string
-}
-
-func (e *ForeignSetError) Error() string {
-	return fmt.Sprintf("%s is a set of %s, and no other tool may write it", e.Parent, e.Tool)
-}
-
-func (e *ForeignSetError) Hint() string { return "apply it with that tool, or name another set" }
-
-// NotASetError says that an object with the set's name exists for something else.
-type NotASetError struct{ Parent object.Ref }
-
-func (e *NotASetError) Error() string {
-	return fmt.Sprintf("%s exists already and is not a set: it is used for something else", e.Parent)
-}
-
-func (e *NotASetError) Hint() string {
-	return "name the set differently; --allow-join makes a set of that object all the same"
 }
 
 const (

@@ -187,7 +187,7 @@ func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *p
 	}
 	o.out.Print(event.RollingBack{Err: failed, Objects: written, Within: most})
 	// The interrupt caused the rollback and must not end it: a second one ends the program.
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), most, &backError{most})
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), most, fmt.Errorf("the %s for taking it back are over", most))
 	defer cancel()
 	engine := restore.Engine{
 		Server: client, Manager: o.predictor.Manager,
@@ -199,8 +199,3 @@ func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *p
 	o.undone = true
 	return failed
 }
-
-// backError says that the time for the rollback is over.
-type backError struct{ most time.Duration }
-
-func (e *backError) Error() string { return "the " + e.most.String() + " for taking it back are over" }

@@ -95,9 +95,6 @@ type NoKindError = discovery.NoKindError
 // NoTypeError says that the server serves no type of that name.
 type NoTypeError = discovery.NoTypeError
 
-// UntoldError says that the server does not say what it serves.
-type UntoldError = discovery.UntoldError
-
 // UntoldKindError says that the server behind a kind's API does not answer.
 type UntoldKindError = discovery.UntoldKindError
 

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -101,6 +102,11 @@ type HintedError struct {
 	Err error
 	// Advice may be empty.
 	Advice string
+}
+
+// Hinted returns a [*HintedError] with the text of [fmt.Errorf].
+func Hinted(advice, format string, args ...any) error {
+	return &HintedError{Err: fmt.Errorf(format, args...), Advice: advice}
 }
 
 func (e *HintedError) Error() string { return e.Err.Error() }

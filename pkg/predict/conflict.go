@@ -190,20 +190,6 @@ func (in *Prediction) keepsYielded() error {
 	return nil
 }
 
-// RefusedError is the server's refusal of an object, with a remedy.
-type RefusedError struct {
-	Err error
-	// Advice is the remedy.
-	Advice string
-}
-
-func (e *RefusedError) Error() string { return e.Err.Error() }
-
-func (e *RefusedError) Unwrap() error { return e.Err }
-
-// Hint returns the advice.
-func (e *RefusedError) Hint() string { return e.Advice }
-
 // ConflictsFromStatus returns the conflicts in the server's answer to an apply, sorted by path:
 // each path once, with all its owners in the live object. Owners come from the object's managed
 // fields, never from the wording of a message; a path that has no owner there, because the object

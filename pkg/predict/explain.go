@@ -28,7 +28,7 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 		err = misfit
 	}
 	if p.lenient() && unexplained(err) {
-		return &RefusedError{Err: err, Advice: "--validate does not cover everything: a field that the schema does not declare " +
+		return &object.HintedError{Err: err, Advice: "--validate does not cover everything: a field that the schema does not declare " +
 			"is refused by server-side apply itself"}
 	}
 	if in.Live == nil || !apierrors.IsInvalid(err) {
@@ -47,7 +47,7 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 	if advice == "" {
 		return err
 	}
-	return &RefusedError{Err: err, Advice: advice}
+	return &object.HintedError{Err: err, Advice: advice}
 }
 
 // lenient reports whether the user allows unknown fields.

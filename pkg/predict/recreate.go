@@ -13,6 +13,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
@@ -96,7 +97,7 @@ func (p Predictor) checkRecreate(item plan.Item) error {
 	case !HoldsMore(item.GVK.GroupKind()) || !p.recreates(item):
 		return nil
 	}
-	return &RefusedError{
+	return &object.HintedError{
 		Err:    fmt.Errorf("%s: %s is never recreated: %w", item.Source, item.Ref, errHoldsMore),
 		Advice: "leave it out of --recreate, and remove the annotation " + RecreateAnnotation + " from it; if what it holds may go, delete it yourself",
 	}

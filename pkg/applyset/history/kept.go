@@ -29,7 +29,7 @@ func (k Kept) To(id string) (Run, error) {
 		return k.called(id, all)
 	}
 	if err := k.blind(); err != nil {
-		return Run{}, &gapError{why: err.Error(), known: usableOf(all)}
+		return Run{}, object.Hinted(naming(usableOf(all)), "it is unknown which run to go back to: %s", err.Error())
 	}
 	last, ok := newest(all)
 	if !ok {
@@ -38,13 +38,13 @@ func (k Kept) To(id string) (Run, error) {
 	before, known := before(last, all)
 	switch {
 	case !known:
-		return Run{}, &gapError{why: "it was not noted which run came before run " + last.ID, known: usableOf(all)}
+		return Run{}, object.Hinted(naming(usableOf(all)), "it is unknown which run to go back to: %s", "it was not noted which run came before run "+last.ID)
 	case before == Name{}:
 		return Run{}, errNoneBefore
 	}
 	at := slices.IndexFunc(all, func(r Run) bool { return r.Name() == before })
 	if at < 0 {
-		return Run{}, &unusableError{id: before.ID, why: errNotKept.Error(), known: usableOf(all)}
+		return Run{}, unusable(before.ID, errNotKept.Error(), usableOf(all))
 	}
 	return readable(all[at], all)
 }
@@ -54,16 +54,17 @@ func (k Kept) called(id string, all []Run) (Run, error) {
 	known, named := usableOf(all), named(all, id)
 	switch {
 	case len(named) > 1:
-		return Run{}, &ambiguousError{id: id, runs: names(named)}
+		return Run{}, object.Hinted("name one of them:"+listed(names(named)),
+			"the history has %d runs with the id %s, which stated different things", len(named), id)
 	case len(named) == 0:
 		for _, err := range k.Faults {
 			if fault, ok := errors.AsType[*FaultError](err); ok && fault.blind && fault.Run == id {
-				return Run{}, &unusableError{id: id, why: fault.Err.Error(), known: known}
+				return Run{}, unusable(id, fault.Err.Error(), known)
 			}
 		}
-		return Run{}, &UnknownRunError{ID: id, Known: known}
+		return Run{}, object.Hinted(others(known), "the history has no run %s", id)
 	case named[0].damage == nil && !named[0].TooLarge && !named[0].Usable():
-		return Run{}, &unusableError{id: id, why: "it did not end well (" + string(named[0].Result) + ")", known: known}
+		return Run{}, unusable(id, "it did not end well ("+string(named[0].Result)+")", known)
 	}
 	return readable(named[0], all)
 }
@@ -199,7 +200,7 @@ func readable(run Run, all []Run) (Run, error) {
 	default:
 		return run, nil
 	}
-	return Run{}, &unusableError{id: run.ID, why: why, known: usableOf(all)}
+	return Run{}, unusable(run.ID, why, usableOf(all))
 }
 
 // Listed is a run for a list: the name that a rollback accepts, and a line with its time and user.
@@ -225,19 +226,6 @@ var errNoneBefore error = &object.HintedError{
 	Advice: "apply the manifests that you want to go back to",
 }
 
-// UnknownRunError says that the history has no run with that id.
-type UnknownRunError struct {
-	ID string
-	// Known are the runs that a rollback can use, each with its start and user, the newest first.
-	Known []string
-}
-
-func (e *UnknownRunError) Error() string { return "the history has no run " + e.ID }
-
-func (e *UnknownRunError) Hint() string {
-	return others(e.Known)
-}
-
 // others returns a hint that names the usable runs, or says what to do without any.
 func others(known []string) string {
 	if len(known) == 0 {
@@ -257,50 +245,12 @@ func naming(known []string) string {
 	return "name one with --to; " + others(known)
 }
 
-// ambiguousError says that several runs have the id.
-type ambiguousError struct {
-	id   string
-	runs []string
+func unusable(id, why string, known []string) error {
+	return object.Hinted(others(known), "there is no way back to run %s: %s", id, why)
 }
-
-func (e *ambiguousError) Error() string {
-	return fmt.Sprintf("the history has %d runs with the id %s, which stated different things", len(e.runs), e.id)
-}
-
-func (e *ambiguousError) Hint() string { return "name one of them:" + listed(e.runs) }
-
-type unusableError struct {
-	id, why string
-	known   []string
-}
-
-func (e *unusableError) Error() string {
-	return fmt.Sprintf("there is no way back to run %s: %s", e.id, e.why)
-}
-
-func (e *unusableError) Hint() string { return others(e.known) }
 
 // errNotKept is why a known run cannot be rolled back to: the history does not have it.
 var errNotKept = errors.New("it is not in the history: its Secrets were deleted, or never written")
-
-// gapError says that the run before the last one is unknown.
-type gapError struct {
-	why   string
-	known []string
-}
-
-func (e *gapError) Error() string {
-	return "it is unknown which run to go back to: " + e.why
-}
-
-func (e *gapError) Hint() string { return naming(e.known) }
-
-// laterError says that a later version of this program wrote the run.
-type laterError struct{ format string }
-
-func (e *laterError) Error() string {
-	return fmt.Sprintf("a later version has written it (format %s, and this version knows %d)", e.format, format)
-}
 
 // FaultError says that a run in the history cannot be read. The others are not affected.
 type FaultError struct {

@@ -232,5 +232,5 @@ func later(written string) error {
 	if written == fmt.Sprint(format) {
 		return nil
 	}
-	return &laterError{format: written}
+	return fmt.Errorf("a later version has written it (format %s, and this version knows %d)", written, format)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -161,21 +160,6 @@ func (n *names) of(id string, member object.Ref) object.Ref {
 		n.known[id] = parent
 	}
 	return parent
-}
-
-// ClaimedError says that an object belongs to another owner.
-type ClaimedError struct{ Claims []applyset.Claim }
-
-func (e *ClaimedError) Error() string {
-	names := make([]string, len(e.Claims))
-	for i, c := range e.Claims {
-		names[i] = c.String()
-	}
-	return "it belongs to " + strings.Join(names, " and ") + " (" + e.Claims[0].Mark + ")"
-}
-
-func (e *ClaimedError) Hint() string {
-	return "--allow-join lets it join this set; stop the other one from applying it first, or both will go on changing it"
 }
 
 // find finds the parent of the set with this id; zero if there is none or it is unknown. If it may

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -175,7 +176,8 @@ func (r *Run) check(p *plan.Plan) error {
 			Advice: "create it first: what its spec has to say, only you know",
 		}
 	case r.set.Exists && builtin && r.set.Record.IsNew() && !r.options.adopt:
-		return &applyset.NotASetError{Parent: parent}
+		return object.Hinted("name the set differently; --allow-join makes a set of that object all the same",
+			"%s exists already and is not a set: it is used for something else", parent)
 	}
 	if err := r.set.Record.Check(); err != nil {
 		return err
@@ -247,7 +249,8 @@ func (r *Run) Admit(item plan.Item, live *unstructured.Unstructured) error {
 		joined.From = append(joined.From, c.String())
 	}
 	if len(claims) > 0 && !r.options.adopt {
-		return &ClaimedError{Claims: claims}
+		return object.Hinted("--allow-join lets it join this set; stop the other one from applying it first, or both will go on changing it",
+			"it belongs to %s (%s)", strings.Join(joined.From, " and "), claims[0].Mark)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

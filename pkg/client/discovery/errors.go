@@ -70,22 +70,6 @@ func (e *NoKindError) Hint() string {
 	return "install its CRD, or add the CRD to the set; apply --await-kinds waits for an operator that installs it"
 }
 
-// UntoldError says that the server answers, but not what it serves.
-type UntoldError struct{ Err error }
-
-func (e *UntoldError) Error() string {
-	return fmt.Sprintf("the server does not say which kinds it serves: %v", e.Err)
-}
-
-func (e *UntoldError) Unwrap() error { return e.Err }
-
-// Unreachable marks errors that say nothing about the object.
-func (e *UntoldError) Unreachable() bool { return true }
-
-func (e *UntoldError) Hint() string {
-	return "see: " + command.Kubectl("get", "--raw", "/apis") + "; --server-timeout=5m keeps trying longer"
-}
-
 // UntoldKindError says that the server cannot say whether it serves a kind, because the server
 // behind the kind's API does not answer. Only objects of that API are affected.
 type UntoldKindError struct {
@@ -110,29 +94,6 @@ func (e *UntoldKindError) Hint() string { return apiHint(e.GVK) }
 // apiHint returns how to inspect the server behind an API.
 func apiHint(gvk schema.GroupVersionKind) string {
 	return fmt.Sprintf("see: %s apiservice %s.%s", command.Kubectl("get"), gvk.Version, gvk.Group)
-}
-
-// UntoldSchemaError says that the server answers, but not with the schema of a kind.
-type UntoldSchemaError struct {
-	Kind string
-	Err  error
-}
-
-func (e *UntoldSchemaError) Error() string {
-	why := e.Err.Error()
-	if code := transport.StatusOf(e.Err).Code; code != 0 {
-		why = fmt.Sprintf("it answers %d: %s", code, why)
-	}
-	return fmt.Sprintf("the server does not say of what schema a %s is: %s", e.Kind, why)
-}
-
-func (e *UntoldSchemaError) Unwrap() error { return e.Err }
-
-// Unreachable marks errors that say nothing about the object.
-func (e *UntoldSchemaError) Unreachable() bool { return true }
-
-func (e *UntoldSchemaError) Hint() string {
-	return "see: " + command.Kubectl("get", "--raw", "/openapi/v3") + "; --server-timeout=5m keeps trying longer"
 }
 
 // NoTypeError says that the server serves no type of that name.
@@ -202,7 +163,8 @@ func ofKind(gvk schema.GroupVersionKind, err error) error {
 // ofServer does the same for an error about everything that the server serves.
 func ofServer(err error) error {
 	if untold(err) {
-		return &UntoldError{Err: err}
+		return transport.Unanswered("see: "+command.Kubectl("get", "--raw", "/apis")+"; --server-timeout=5m keeps trying longer",
+			"the server does not say which kinds it serves: %w", err)
 	}
 	return err
 }

@@ -23,7 +23,7 @@ import (
 // expires, so it asks the server about them. It requests only the kind's group version, so that an
 // API whose server is down affects no other kind (edge case 21). The error is a *NoKindError if the
 // server does not serve the kind, an *UntoldKindError if only the server behind the kind does not
-// answer (edge case 20), and an *UntoldError if the server does not say what it serves.
+// answer (edge case 20), and an error with Unreachable if the server does not say what it serves.
 func (d *Discovery) Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	return d.kind(ctx, gvk, d.listedNow)
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -48,7 +49,12 @@ func schemaError(kind object.Kind, err error) error {
 		return nil
 	}
 	if untold(err) {
-		return &UntoldSchemaError{Kind: kind.GVK.Kind, Err: err}
+		answer := ""
+		if code := transport.StatusOf(err).Code; code != 0 {
+			answer = fmt.Sprintf("it answers %d: ", code)
+		}
+		return transport.Unanswered("see: "+command.Kubectl("get", "--raw", "/openapi/v3")+"; --server-timeout=5m keeps trying longer",
+			"the server does not say of what schema a %s is: %s%w", kind.GVK.Kind, answer, err)
 	}
 	return fmt.Errorf("schema of %s: %w", kind.GVK.Kind, err)
 }

@@ -127,22 +127,21 @@ func failingChecks(err error) []string {
 // Starting distinguishes a server that is not ready from one that does not answer.
 func (e *startingError) Starting() bool { return true }
 
-// noAnswerError says that the server is reachable, but never answered a request.
-type noAnswerError struct{ err error }
+// unansweredError is an error with a hint that says nothing about the object.
+type unansweredError struct{ object.HintedError }
 
-// NoAnswer returns the error for a request that a reachable server never answered.
-func NoAnswer(err error) error { return &noAnswerError{err} }
+func (*unansweredError) Unreachable() bool { return true }
 
-func (e *noAnswerError) Error() string {
-	return fmt.Sprintf("the API server is reachable, but does not answer this request: %v", e.err)
+// Unanswered returns an error with a hint that says nothing about the object, with the text of
+// [fmt.Errorf].
+func Unanswered(advice, format string, args ...any) error {
+	return &unansweredError{object.HintedError{Err: fmt.Errorf(format, args...), Advice: advice}}
 }
 
-func (e *noAnswerError) Unwrap() error { return e.err }
-
-// Unreachable marks errors that say nothing about the object.
-func (e *noAnswerError) Unreachable() bool { return true }
-
-func (e *noAnswerError) Hint() string { return Hint }
+// NoAnswer returns the error for a request that a reachable server never answered.
+func NoAnswer(err error) error {
+	return Unanswered(Hint, "the API server is reachable, but does not answer this request: %w", err)
+}
 
 // busyError says that the server was too busy for a request for as long as we tried. It has refused
 // nothing (edge case 90).

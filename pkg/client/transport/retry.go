@@ -228,7 +228,7 @@ func unanswered(err error) bool {
 func (s *Sender) gaveUp(err error, class Class) error {
 	switch status := StatusOf(err); {
 	case class == Lost:
-		return &noAnswerError{err}
+		return NoAnswer(err)
 	case OfWebhook(err):
 		return explain(err)
 	case status.Code == http.StatusTooManyRequests, status.Code >= http.StatusInternalServerError:
@@ -255,7 +255,7 @@ func (s *Sender) Once(ctx context.Context, r Request, send func(context.Context)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case Classify(err, r) == Lost:
-		return &noAnswerError{CauseOf(err)}
+		return NoAnswer(CauseOf(err))
 	default:
 		return explain(err)
 	}

@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // Mode says what the givers keep.
@@ -237,7 +239,11 @@ func (w Wish) one(p fieldpath.Path, entries, meant []managedfields.Entry, to man
 	slices.SortFunc(from, managedfields.Owner.Compare)
 	switch {
 	case len(from) > 1 && len(w.From) == 0 && w.Mode != Share && !oneManager(from):
-		return &SharedError{Path: p, Owners: from, Released: w.Mode == Release}
+		advice := "name those that are to lose it with --from, or add an owner with --share"
+		if w.Mode == Release {
+			advice = "name those that are to lose it with --from"
+		}
+		return object.Hinted(advice, "%s has several owners: %s", p, list(from))
 	case len(from) > 0:
 		return nil
 	}
@@ -246,7 +252,7 @@ func (w Wish) one(p fieldpath.Path, entries, meant []managedfields.Entry, to man
 		return nil // The receiver has it.
 	}
 	if whole, by := around(entries, p); len(by) > 0 && len(owners) == 0 {
-		return &WholeError{Path: p, Whole: whole, Owners: by}
+		return object.Hinted(fmt.Sprintf("give %s", whole), "%s is owned as one value by %s, and %s is only a part of it", whole, list(by), p)
 	}
 	if w.Mode == Release && len(owners) == 0 {
 		return nil // It is released.

@@ -1,11 +1,14 @@
 package transfer
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 const (
@@ -55,7 +58,9 @@ func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, erro
 	case has(other): // It writes only a subresource, as a controller does.
 		return managedfields.Owner{Manager: w.To, Operation: managedfields.Update}, nil
 	}
-	return to, &StrangerError{Manager: w.To, Managers: managers(entries)}
+	return to, object.Hinted("--as-operation=apply if it uses server-side apply: its next apply removes what it does not state; "+
+		"--as-operation=update if not. Known to this object: "+strings.Join(managers(entries), ", "),
+		"%q owns nothing of it yet, so it is unknown how it writes", w.To)
 }
 
 // isScale reports whether the wish is only about the number of replicas.
@@ -70,23 +75,23 @@ func (w Wish) check(entries []managedfields.Entry) error {
 	switch {
 	case w.Mode == Release:
 	case w.To == managedfields.BeforeFirstApply, w.To == ancientChanges:
-		return &ReceiverError{Manager: w.To, Why: "is the API server's own bookkeeping"}
+		return fmt.Errorf("the receiving manager %s is the API server's own bookkeeping", w.To)
 	case w.To == managedfields.Giver:
-		return &ReceiverError{Manager: w.To, Why: "is this verb's own name, and owns nothing"}
+		return fmt.Errorf("the receiving manager %s is this verb's own name, and owns nothing", w.To)
 	case w.To == "":
-		return &ReceiverError{Why: "has no name"}
+		return errors.New("the receiving manager has no name")
 	case len(w.To) > longest:
-		return &ReceiverError{Manager: w.To, Why: "has a name of more than 128 characters"}
+		return fmt.Errorf("the receiving manager %s has a name of more than 128 characters", w.To)
 	}
 	if len(entries) == 0 {
 		return ErrUnmanaged
 	}
 	for _, p := range w.Paths {
 		if len(p) > 0 && p.HasPrefix(fieldpath.Field(statusSubresource)) {
-			return &StatusError{Path: p}
+			return fmt.Errorf("%s belongs to the status, which its controller writes through a subresource", p)
 		}
 		if fieldpath.IsIdentity(p) {
-			return &IdentityError{Path: p}
+			return fmt.Errorf("%s is part of the object's identity, which has no owner", p)
 		}
 	}
 	return nil
