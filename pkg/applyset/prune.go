@@ -275,10 +275,8 @@ func ParseAllow(text string) (schema.GroupKind, error) {
 			return gk, nil
 		}
 	}
-	return schema.GroupKind{}, &object.HintedError{
-		Err:    fmt.Errorf("%q is no kind that has to be allowed", text),
-		Advice: "those are CustomResourceDefinition, Namespace and PersistentVolumeClaim; all others are pruned anyway",
-	}
+	return schema.GroupKind{}, object.Hinted("those are CustomResourceDefinition, Namespace and PersistentVolumeClaim; all others are pruned anyway",
+		"%q is no kind that has to be allowed", text)
 }
 
 // Doubt returns why a prune looks like a mistake and needs confirmation; empty if it does not.

@@ -225,10 +225,8 @@ func ParseName(text string) (kind, name string, err error) {
 	case name == "", typed && kind == "":
 		return "", "", fmt.Errorf("%q names no set: it is NAME, or KIND[.GROUP]/NAME", text)
 	case strings.Contains(name, "/"):
-		return "", "", &object.HintedError{
-			Err:    fmt.Errorf("%q names no set: it is NAME, or KIND[.GROUP]/NAME", text),
-			Advice: "the namespace is named with -n",
-		}
+		return "", "", object.Hinted("the namespace is named with -n",
+			"%q names no set: it is NAME, or KIND[.GROUP]/NAME", text)
 	}
 	return kind, name, nil
 }

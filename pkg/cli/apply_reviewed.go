@@ -32,10 +32,8 @@ func confirmationOf(given string) (*confirmation, error) {
 	}
 	text, err := os.ReadFile(given)
 	if errors.Is(err, os.ErrNotExist) && !strings.HasSuffix(given, ".json") && !strings.HasSuffix(given, ".yaml") {
-		return nil, &object.HintedError{
-			Err:    fmt.Errorf("--confirm: %q is neither a digest nor a file", given),
-			Advice: "diff ends with the digest; with -o json, its output is the file",
-		}
+		return nil, object.Hinted("diff ends with the digest; with -o json, its output is the file",
+			"--confirm: %q is neither a digest nor a file", given)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--confirm: %w", err)

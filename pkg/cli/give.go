@@ -157,10 +157,8 @@ func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string
 	case f.helmRelease != "":
 		namespace, name, ok := strings.Cut(f.helmRelease, "/")
 		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
-			return giveScope{}, "", &object.HintedError{
-				Err:    fmt.Errorf("--helm-release=%s: not NAMESPACE/NAME", f.helmRelease),
-				Advice: "helm list -A shows both",
-			}
+			return giveScope{}, "", object.Hinted("helm list -A shows both",
+				"--helm-release=%s: not NAMESPACE/NAME", f.helmRelease)
 		}
 		files, err := next()
 		return giveScope{targets: files, release: &inventory.Release{Namespace: namespace, Name: name}}, inventory.Manager, err
@@ -205,10 +203,8 @@ func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (transfer.Wish
 	case slices.Contains(f.from, ""):
 		return w, errors.New("--from is empty")
 	case len(w.Paths) == 0 && len(w.From) == 0:
-		return w, &object.HintedError{
-			Err:    errors.New("no fields named"),
-			Advice: "name paths such as .spec.replicas, or with --from=MANAGER all that it owns; owners shows both",
-		}
+		return w, object.Hinted("name paths such as .spec.replicas, or with --from=MANAGER all that it owns; owners shows both",
+			"no fields named")
 	}
 	return w, nil
 }

@@ -164,10 +164,8 @@ func released(
 	}
 	newest := inventory.Newest(all)
 	if newest == nil {
-		return nil, &object.HintedError{
-			Err:    fmt.Errorf("there is no Helm release %s/%s", named.Namespace, named.Name),
-			Advice: "helm list -A shows those that there are. Releases that Helm keeps elsewhere than in Secrets cannot be read: give their manifest with -f and --to=helm",
-		}
+		return nil, object.Hinted("helm list -A shows those that there are. Releases that Helm keeps elsewhere than in Secrets cannot be read: give their manifest with -f and --to=helm",
+			"there is no Helm release %s/%s", named.Namespace, named.Name)
 	}
 	release, err := inventory.Decode(newest)
 	if err != nil {
@@ -231,10 +229,8 @@ func (n nextRun) stated(
 		emit(event.Warned{Text: fmt.Sprintf("%s of the manifests left out: %s does not list it yet", text.Count(met.Beyond, "object"), of)})
 	}
 	if len(met.Targets) == 0 {
-		return nil, &object.HintedError{
-			Err:    fmt.Errorf("the manifests have no object of %s", of),
-			Advice: "give those that it applies, with their namespaces",
-		}
+		return nil, object.Hinted("give those that it applies, with their namespaces",
+			"the manifests have no object of %s", of)
 	}
 	return met.Targets, nil
 }

@@ -97,10 +97,8 @@ func (p Predictor) checkRecreate(item plan.Item) error {
 	case !HoldsMore(item.GVK.GroupKind()) || !p.recreates(item):
 		return nil
 	}
-	return &object.HintedError{
-		Err:    fmt.Errorf("%s: %s is never recreated: %w", item.Source, item.Ref, errHoldsMore),
-		Advice: "leave it out of --recreate, and remove the annotation " + RecreateAnnotation + " from it; if what it holds may go, delete it yourself",
-	}
+	return object.Hinted("leave it out of --recreate, and remove the annotation "+RecreateAnnotation+" from it; if what it holds may go, delete it yourself",
+		"%s: %s is never recreated: %w", item.Source, item.Ref, errHoldsMore)
 }
 
 var errHoldsMore = errors.New("deleting it would delete what it holds")

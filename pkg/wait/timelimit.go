@@ -90,10 +90,8 @@ var kindThen = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9.-]*)(?::(.+))?$`)
 func parse(text string) (TimeLimit, error) {
 	what, most, err := split(text)
 	if err != nil || most < 0 || what == "" {
-		return TimeLimit{}, &object.HintedError{
-			Err:    fmt.Errorf("--timeout-for must be KIND=DURATION, CONDITION=DURATION or KIND:CONDITION=DURATION, not %q", text),
-			Advice: "such as namespace=30m, create=1m or job:condition=Complete=20m",
-		}
+		return TimeLimit{}, object.Hinted("such as namespace=30m, create=1m or job:condition=Complete=20m",
+			"--timeout-for must be KIND=DURATION, CONDITION=DURATION or KIND:CONDITION=DURATION, not %q", text)
 	}
 	l := TimeLimit{text: what, Most: most}
 	rest := what

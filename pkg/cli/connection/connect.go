@@ -174,10 +174,8 @@ func checkAddress(config *rest.Config) error {
 	if err == nil && (url.Scheme == "https" || url.Scheme == "http") {
 		return nil
 	}
-	return &object.HintedError{
-		Err:    fmt.Errorf("kubeconfig: the server's address %q is not an https URL", config.Host),
-		Advice: "see: " + command.Kubectl("config", "view") + " --minify; correct it with kubectl config set-cluster NAME --server=https://HOST:PORT",
-	}
+	return object.Hinted("see: "+command.Kubectl("config", "view")+" --minify; correct it with kubectl config set-cluster NAME --server=https://HOST:PORT",
+		"kubeconfig: the server's address %q is not an https URL", config.Host)
 }
 
 // Transport learns the values of Secrets from the server's answers before other code reads them,

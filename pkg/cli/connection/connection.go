@@ -192,10 +192,8 @@ func (c *Connection) explain(err error) error {
 		{"--user", *c.config.AuthInfoName, slices.Sorted(maps.Keys(raw.AuthInfos))},
 	} {
 		if given.value != "" && !slices.Contains(given.known, given.value) {
-			return &object.HintedError{
-				Err:    fmt.Errorf("kubeconfig: %w", err),
-				Advice: given.flag + " can be: " + orNone(given.known),
-			}
+			return object.Hinted(given.flag+" can be: "+orNone(given.known),
+				"kubeconfig: %w", err)
 		}
 	}
 	return fmt.Errorf("kubeconfig: %w", err)

@@ -108,23 +108,17 @@ func (c *Connection) ExpectedContext() error {
 	for _, want := range wanted {
 		switch {
 		case name == "":
-			return &object.HintedError{
-				Err:    fmt.Errorf("no context is in use, but %s expects one", want),
-				Advice: "choose one with --context; where there is no kubeconfig, as in a pod, guard with --" + ExpectCluster,
-			}
+			return object.Hinted("choose one with --context; where there is no kubeconfig, as in a pod, guard with --"+ExpectCluster,
+				"no context is in use, but %s expects one", want)
 		case !text.Glob(want.value, name):
-			return &object.HintedError{
-				Err:    fmt.Errorf("wrong context: %q is not what %s expects; nothing was sent to it", name, want),
-				Advice: contextHint(raw, want),
-			}
+			return object.Hinted(contextHint(raw, want),
+				"wrong context: %q is not what %s expects; nothing was sent to it", name, want)
 		}
 	}
 	for _, f := range []string{"server", "cluster"} {
 		if c.flags.Lookup(f).Changed {
-			return &object.HintedError{
-				Err:    fmt.Errorf("--%s overrides the cluster of context %q, so its name does not say which cluster is meant, as %s expects", f, name, wanted[0]),
-				Advice: "leave out --" + f + ", or guard with --" + ExpectCluster + " alone",
-			}
+			return object.Hinted("leave out --"+f+", or guard with --"+ExpectCluster+" alone",
+				"--%s overrides the cluster of context %q, so its name does not say which cluster is meant, as %s expects", f, name, wanted[0])
 		}
 	}
 	return nil
@@ -155,24 +149,18 @@ func (c *Connection) expectedCluster(ctx context.Context, client *client.Client)
 	live, err := client.Get(ctx, kind, object.Ref{GVK: kind.GVK, Name: name})
 	switch {
 	case apierrors.IsForbidden(err):
-		return &object.HintedError{
-			Err:    fmt.Errorf("cannot tell whether this is the cluster that %s expects: %w", wanted[0], err),
-			Advice: "the guard needs permission to get the namespace " + name + "; nothing else was sent",
-		}
+		return object.Hinted("the guard needs permission to get the namespace "+name+"; nothing else was sent",
+			"cannot tell whether this is the cluster that %s expects: %w", wanted[0], err)
 	case apierrors.IsNotFound(err):
-		return &object.HintedError{
-			Err:    fmt.Errorf("cannot tell whether this is the cluster that %s expects: it has no namespace %s", wanted[0], name),
-			Advice: "guard with --" + ExpectContext + " instead",
-		}
+		return object.Hinted("guard with --"+ExpectContext+" instead",
+			"cannot tell whether this is the cluster that %s expects: it has no namespace %s", wanted[0], name)
 	case err != nil:
 		return fmt.Errorf("cannot tell whether this is the cluster that %s expects: %w", wanted[0], err)
 	}
 	for _, want := range wanted {
 		if string(live.GetUID()) != want.value {
-			return &object.HintedError{
-				Err:    fmt.Errorf("wrong cluster: its UID is %s, not what %s expects; nothing else was asked of it", live.GetUID(), want),
-				Advice: "see which cluster this is: " + command.Kubectl("cluster-info"),
-			}
+			return object.Hinted("see which cluster this is: "+command.Kubectl("cluster-info"),
+				"wrong cluster: its UID is %s, not what %s expects; nothing else was asked of it", live.GetUID(), want)
 		}
 	}
 	c.recognised = true

@@ -214,17 +214,13 @@ func (f *deleteFlags) checkFinalizer(t target.Targets, streams genericiooptions.
 	case f.finalizer == "":
 		return nil
 	case len(t.Named) == 0:
-		return &object.HintedError{
-			Err:    errors.New("--remove-finalizer needs the names of the objects"),
-			Advice: "name each as TYPE/NAME; a finalizer is never removed by selector or file",
-		}
+		return object.Hinted("name each as TYPE/NAME; a finalizer is never removed by selector or file",
+			"--remove-finalizer needs the names of the objects")
 	case f.dryRun != "none":
 		return errors.New("--remove-finalizer and --dry-run cannot be combined")
 	case !f.yes && !verb.CanAsk(streams):
-		return &object.HintedError{
-			Err:    errors.New("--remove-finalizer needs confirmation, but there is no terminal"),
-			Advice: "give --yes if you know what the finalizer was there for",
-		}
+		return object.Hinted("give --yes if you know what the finalizer was there for",
+			"--remove-finalizer needs confirmation, but there is no terminal")
 	}
 	return nil
 }

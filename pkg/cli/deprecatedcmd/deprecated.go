@@ -119,10 +119,8 @@ func known(r deprecation.Release) error {
 	if r.Compare(oldest) >= 0 && r.Compare(last) <= 0 {
 		return nil
 	}
-	return &object.HintedError{
-		Err:    fmt.Errorf("what Kubernetes %s removes is not known", r),
-		Advice: fmt.Sprintf("this version of the plugin knows the releases from %s to %s; of the last ones, removals that are announced", oldest, last),
-	}
+	return object.Hinted(fmt.Sprintf("this version of the plugin knows the releases from %s to %s; of the last ones, removals that are announced", oldest, last),
+		"what Kubernetes %s removes is not known", r)
 }
 
 // Execute implements [verb.Options].

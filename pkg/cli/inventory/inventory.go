@@ -65,10 +65,8 @@ func Kinds() []string {
 func Parse(text string) (Of, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) != 3 || slices.Contains(parts, "") {
-		return Of{}, &object.HintedError{
-			Err:    fmt.Errorf("%q: not KIND/NAMESPACE/NAME", text),
-			Advice: "such as kustomization/flux-system/apps, helmrelease/shop/web or application/argocd/shop",
-		}
+		return Of{}, object.Hinted("such as kustomization/flux-system/apps, helmrelease/shop/web or application/argocd/shop",
+			"%q: not KIND/NAMESPACE/NAME", text)
 	}
 	word, group, _ := strings.Cut(strings.ToLower(parts[0]), ".")
 	for _, t := range tools() {

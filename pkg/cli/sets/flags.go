@@ -187,10 +187,8 @@ func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, erro
 	errs = append(errs, allowErr)
 	switch {
 	case f.name == "" && f.prune:
-		errs = append(errs, &object.HintedError{
-			Err:    errors.New("--prune needs a set: without one, it is unknown what left the input"),
-			Advice: "name one with --apply-set=NAME, from the first apply on",
-		})
+		errs = append(errs, object.Hinted("name one with --apply-set=NAME, from the first apply on",
+			"--prune needs a set: without one, it is unknown what left the input"))
 	case f.name == "" && f.adopt:
 		errs = append(errs, errors.New("--allow-join goes with --apply-set"))
 	case f.name != "" && f.leave:

@@ -25,10 +25,8 @@ func Must(ctx context.Context, server Server, name, namespace string) (*Set, err
 	case !s.Exists:
 		return nil, &AbsentError{Parent: s.Record.Parent}
 	case s.Record.ID != s.ID():
-		return nil, &object.HintedError{
-			Err:    fmt.Errorf("%s is not a set", s.Record.Parent),
-			Advice: "see: " + command.Kubectl("k8sconnect", "sets") + " -A",
-		}
+		return nil, object.Hinted("see: "+command.Kubectl("k8sconnect", "sets")+" -A",
+			"%s is not a set", s.Record.Parent)
 	}
 	return s, nil
 }

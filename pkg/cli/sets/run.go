@@ -90,10 +90,8 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	case !early:
 		err = r.settle(ctx, p)
 	case r.set.Exists:
-		err = &object.HintedError{
-			Err:    fmt.Errorf("%s: nothing was written: another run has begun the set meanwhile", r.set.Record.Parent),
-			Advice: "compare again, and confirm that",
-		}
+		err = object.Hinted("compare again, and confirm that",
+			"%s: nothing was written: another run has begun the set meanwhile", r.set.Record.Parent)
 	}
 	if err != nil {
 		return err
@@ -171,10 +169,8 @@ func (r *Run) check(p *plan.Plan) error {
 	builtin := applyset.MayBeParent(parent.GVK.GroupKind())
 	switch {
 	case !r.set.Exists && !builtin:
-		return &object.HintedError{
-			Err:    fmt.Errorf("%s does not exist, and only a Secret or a ConfigMap is created as a parent", parent),
-			Advice: "create it first: what its spec has to say, only you know",
-		}
+		return object.Hinted("create it first: what its spec has to say, only you know",
+			"%s does not exist, and only a Secret or a ConfigMap is created as a parent", parent)
 	case r.set.Exists && builtin && r.set.Record.IsNew() && !r.options.adopt:
 		return object.Hinted("name the set differently; --allow-join makes a set of that object all the same",
 			"%s exists already and is not a set: it is used for something else", parent)
@@ -185,10 +181,8 @@ func (r *Run) check(p *plan.Plan) error {
 	for _, ph := range p.Phases {
 		for _, it := range ph.Items {
 			if it.Key() == parent.Key() {
-				return &object.HintedError{
-					Err:    fmt.Errorf("%s: %s is the parent of the set, and cannot be one of its members", it.Source, it.Ref),
-					Advice: "leave it out of the input, or name the set differently",
-				}
+				return object.Hinted("leave it out of the input, or name the set differently",
+					"%s: %s is the parent of the set, and cannot be one of its members", it.Source, it.Ref)
 			}
 		}
 	}
@@ -206,10 +200,8 @@ func (r *Run) label(p *plan.Plan) error {
 				continue // The server answers such an object and does not store it.
 			}
 			if other := it.Object.GetLabels()[applyset.PartOfLabel]; other != "" && other != id {
-				faults = append(faults, &object.HintedError{
-					Err:    fmt.Errorf("%s: %s: its label %s says that it is part of another set", it.Source, it.Ref, applyset.PartOfLabel),
-					Advice: "leave the label out: who applies a set, sets it",
-				})
+				faults = append(faults, object.Hinted("leave the label out: who applies a set, sets it",
+					"%s: %s: its label %s says that it is part of another set", it.Source, it.Ref, applyset.PartOfLabel))
 				continue
 			}
 			ph.Items[i].Object = object.WithLabel(it.Object, applyset.PartOfLabel, id)

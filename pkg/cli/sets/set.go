@@ -78,10 +78,8 @@ func Find(ctx context.Context, server Server, name, namespace string) (*Set, err
 	case apierrors.IsNotFound(err):
 		return s, nil
 	case apierrors.IsForbidden(err):
-		return nil, &object.HintedError{
-			Err:    fmt.Errorf("the set %s cannot be read: %w", ref, err),
-			Advice: "who works with a set needs get on its parent; see docs/rbac.md for all that it needs",
-		}
+		return nil, object.Hinted("who works with a set needs get on its parent; see docs/rbac.md for all that it needs",
+			"the set %s cannot be read: %w", ref, err)
 	case err != nil:
 		return nil, err
 	}
@@ -111,10 +109,8 @@ func (s *Set) mayBeParent(ctx context.Context) error {
 	if applyset.MayBeParent(s.Kind.GVK.GroupKind()) {
 		return nil
 	}
-	no := &object.HintedError{
-		Err:    fmt.Errorf("%s cannot be the parent of a set", s.Kind.GVK.GroupKind()),
-		Advice: "a Secret or a ConfigMap can, or a custom resource whose CRD has the label " + applyset.ParentTypeLabel,
-	}
+	no := object.Hinted("a Secret or a ConfigMap can, or a custom resource whose CRD has the label "+applyset.ParentTypeLabel,
+		"%s cannot be the parent of a set", s.Kind.GVK.GroupKind())
 	if s.Kind.GVK.Group == "" {
 		return no
 	}

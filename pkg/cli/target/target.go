@@ -91,10 +91,8 @@ func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Ta
 	case f.Recursive:
 		return t, errors.New("-R goes with -f")
 	case len(args) == 0:
-		return t, &object.HintedError{
-			Err:    errors.New("no object named"),
-			Advice: "name them as TYPE/NAME, or as TYPE with -l, --all or --field-selector, or give -f FILENAME or -k DIRECTORY",
-		}
+		return t, object.Hinted("name them as TYPE/NAME, or as TYPE with -l, --all or --field-selector, or give -f FILENAME or -k DIRECTORY",
+			"no object named")
 	case f.All && t.Labels != "":
 		return t, errors.New("--all and -l cannot be combined: all, or those that match?")
 	}
@@ -110,15 +108,11 @@ func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Ta
 	case len(t.Named) > 0 && t.Fields != "":
 		return t, fmt.Errorf("--%s goes with a TYPE alone, not with the name %q", fieldSelectorFlag, t.Named[0].Name)
 	case len(t.Named) > 0 && f.AllNamespaces:
-		return t, &object.HintedError{
-			Err:    fmt.Errorf("-A goes with -l, --all or --field-selector: %q may be the name of many objects", t.Named[0].Name),
-			Advice: "name the namespace with -n",
-		}
+		return t, object.Hinted("name the namespace with -n",
+			"-A goes with -l, --all or --field-selector: %q may be the name of many objects", t.Named[0].Name)
 	case len(t.Named) == 0 && !selecting:
-		return t, &object.HintedError{
-			Err:    fmt.Errorf("no %s named", strings.Join(t.Types, ", ")),
-			Advice: "give names, or -l SELECTOR, --field-selector SELECTOR or --all",
-		}
+		return t, object.Hinted("give names, or -l SELECTOR, --field-selector SELECTOR or --all",
+			"no %s named", strings.Join(t.Types, ", "))
 	}
 	return t, nil
 }
@@ -163,10 +157,8 @@ func (t *Targets) Read(args []string) error {
 	case looksLikeFile(args[0]):
 		return &object.HintedError{Err: fmt.Errorf("unexpected argument %q", args[0]), Advice: "manifests are named with -f or -k"}
 	case slashes > 0:
-		return &object.HintedError{
-			Err:    errors.New("TYPE/NAME and TYPE NAME do not mix"),
-			Advice: "write each object as TYPE/NAME, or one TYPE and then names",
-		}
+		return object.Hinted("write each object as TYPE/NAME, or one TYPE and then names",
+			"TYPE/NAME and TYPE NAME do not mix")
 	}
 	types, err := typesOf(args[0])
 	if err != nil {

@@ -132,10 +132,8 @@ func ParseConditions(flag string, texts []string) ([]condition.Spec, error) {
 func parseOwnGoal(text string) (ownGoal, error) {
 	parts := regexp.MustCompile(`^([A-Za-z][A-Za-z0-9.-]*)((?:/[^/:\s]+){0,2}):(.+)$`).FindStringSubmatch(text)
 	if parts == nil {
-		return ownGoal{}, &object.HintedError{
-			Err:    fmt.Errorf("%q: not KIND[/NAME]:CONDITION", text),
-			Advice: "such as Service/web:has(self.status.loadBalancer.ingress)",
-		}
+		return ownGoal{}, object.Hinted("such as Service/web:has(self.status.loadBalancer.ingress)",
+			"%q: not KIND[/NAME]:CONDITION", text)
 	}
 	own := ownGoal{which: predict.Choice{Kind: strings.ToLower(parts[1])}, text: strings.TrimSuffix(text, ":"+parts[3])}
 	if names := strings.Split(parts[2], "/"); len(names) > 1 {

@@ -84,10 +84,8 @@ func (f *TimesFlag) ToLimits(awaited []condition.Spec) (wait.TimeLimits, error) 
 		}
 	}
 	for _, l := range limits.Unknown(awaited) {
-		faults = append(faults, &object.HintedError{
-			Err:    fmt.Errorf("--timeout-for=%s: nothing waits for %q", l, l.Condition.Text),
-			Advice: "write the condition as it is waited for, or create for the time to exist",
-		})
+		faults = append(faults, object.Hinted("write the condition as it is waited for, or create for the time to exist",
+			"--timeout-for=%s: nothing waits for %q", l, l.Condition.Text))
 	}
 	limits, err = limits.With(f.Standing)
 	return limits, errors.Join(append(faults, err)...)

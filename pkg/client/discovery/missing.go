@@ -58,10 +58,8 @@ func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error
 	case err == nil && elsewhere.Empty() && d.NewlyServed(gvk):
 		err = transport.NoAnswer(errServedBefore)
 	case err == nil && !elsewhere.Empty():
-		err = &object.HintedError{
-			Err:    fmt.Errorf("it does in %s", elsewhere),
-			Advice: "its objects are still there, under that version",
-		}
+		err = object.Hinted("its objects are still there, under that version",
+			"it does in %s", elsewhere)
 	}
 	return &NoKindError{GVK: gvk, Err: err}
 }

@@ -173,18 +173,6 @@ func (e *busyError) Hint() string {
 	return "retry later; --server-timeout=5m keeps trying longer"
 }
 
-// wishError adds to a failure the delay that the server asks for.
-type wishError struct {
-	err  error
-	wait time.Duration
-}
-
-func (e *wishError) Error() string {
-	return fmt.Sprintf("%v; it asks to wait %s", e.err, e.wait.Round(time.Second))
-}
-
-func (e *wishError) Unwrap() error { return e.err }
-
 // underwayError says that it is unknown whether a write arrived: we stopped while it was in
 // progress, or got no answer.
 type underwayError struct{ err error }

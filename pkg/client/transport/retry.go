@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -98,7 +99,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		}
 		failed = &failure{kind: r.Ref.GVK, code: codeOf(err)}
 		if asked > 0 {
-			err = &wishError{err: err, wait: asked}
+			err = fmt.Errorf("%w; it asks to wait %s", err, asked.Round(time.Second))
 		}
 		if class != Lost {
 			said = err
