@@ -54,6 +54,7 @@ func run() error {
 	pflag.StringVar(&setup.PathSecret, "path-secret", "k8sconnect-path", "Secret with the token that the paths of the webhook configuration end in")
 	pflag.StringVar(&opts.Release, "release", "", "Helm release that these objects are created again for when they were deleted")
 	pflag.StringSliceVar(&setup.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces whose objects are not tracked")
+	pflag.BoolVar(&setup.PublicScope, "public-scope", false, "publish what is tracked since when, in the ConfigMap k8sconnect-history of kube-public")
 	pflag.Float64Var(&setup.RecordsPerSecond, "records-per-second", 10, "how many ownership records all replicas together write at most, after a first burst of 500")
 	pflag.TextVar(&level, "log-level", &level, "debug, info, warn or error")
 	version := pflag.Bool("version", false, "print the version and end")

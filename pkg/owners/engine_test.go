@@ -1,13 +1,14 @@
 package owners_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,7 +26,7 @@ import (
 // fakeReader has objects, and kinds that fail.
 type fakeReader struct {
 	objects []string
-	errs    map[string]error // by kind
+	errs    map[string]error // by kind, or "list KIND"
 }
 
 func (f fakeReader) each(visit func(*unstructured.Unstructured)) {
@@ -55,7 +56,7 @@ func (f fakeReader) Read(_ context.Context, ref object.Ref) (*unstructured.Unstr
 }
 
 func (f fakeReader) Select(_ context.Context, gvk schema.GroupVersionKind, which object.Selection, _ string, visit func(*unstructured.Unstructured)) error {
-	if err := f.errs[gvk.Kind]; err != nil {
+	if err := cmp.Or(f.errs[gvk.Kind], f.errs["list "+gvk.Kind]); err != nil {
 		return err
 	}
 	f.each(func(u *unstructured.Unstructured) {
@@ -109,6 +110,21 @@ kind: ConfigMap
 metadata: {name: tracker, namespace: webhook-system, labels: {k8sconnect.io/tracker: "true"}}
 data: {coverage: '{"since":"2026-01-01T00:00:00Z","gaps":[{"from":"2026-01-02T00:00:00Z","to":"2026-01-02T01:00:00Z"}],"behind":{"changes":3,"since":"2026-01-04T00:00:00Z"}}', checkpoint: '{"resources":{"pods":{"version":"7","time":"2026-01-05T00:00:30Z"},"nodes":{"version":"7","time":"2026-01-05T00:00:00Z"}}}', scope: '{"kinds":{"ConfigMap":"2026-01-01T00:00:00Z","Node":"2026-01-01T00:00:00Z"},"never":["Event"],"excludedKinds":["Pod","Secret"],"excludedNamespaces":["kube-system","loud","webhook-system"],"refused":["Bird.example.com"]}'}`
 )
+
+// public is what the webhook of tracker publishes, and unfilled what the chart made for it.
+var (
+	public = strings.NewReplacer(
+		`{name: tracker, namespace: webhook-system, labels: {k8sconnect.io/tracker: "true"}}`, "{name: k8sconnect-history, namespace: kube-public}",
+		"\ndata: {", "\ndata: {namespace: webhook-system, ",
+	).Replace(tracker)
+	unfilled = "{apiVersion: v1, kind: ConfigMap, metadata: {name: k8sconnect-history, namespace: kube-public}}"
+)
+
+// viewer may read objects, and list the ConfigMaps of no other namespace.
+func viewer(objects ...string) fakeReader {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("no"))
+	return fakeReader{objects: objects, errs: map[string]error{"list ConfigMap": forbidden}}
+}
 
 // noted is a time at which the webhook of tracker has just written its note.
 func noted() time.Time { return time.Date(2026, 1, 5, 0, 1, 0, 0, time.UTC) }
@@ -184,10 +200,10 @@ func TestPath(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.fields, paths(got[0].Fields)); diff != "" {
+			if diff := gocmp.Diff(test.fields, paths(got[0].Fields)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(test.absent, paths(got[0].Absent)); diff != "" {
+			if diff := gocmp.Diff(test.absent, paths(got[0].Absent)); diff != "" {
 				t.Errorf("absent (-want +got):\n%s", diff)
 			}
 		})
@@ -239,6 +255,14 @@ func TestHistory(t *testing.T) {
 		"and there is a record": {
 			reader: fakeReader{objects: []string{node, nodeRecord}, errs: map[string]error{"ConfigMap": forbidden}}, ref: n1, want: []string{".spec.unschedulable"},
 			unknown: "no permission to list the configmaps of all namespaces, in one of which the webhook notes down what it watches",
+		},
+		"the webhook publishes what it watches":  {reader: viewer(configMap, public), ref: web},
+		"and leaves out the object":              {reader: viewer(other("v1", "ConfigMap", "webhook-system"), public), ref: ref("ConfigMap", "webhook-system", "x"), err: "the webhook never tracks its own namespace, webhook-system"},
+		"it has published nothing yet":           {reader: fakeReader{objects: []string{configMap, unfilled, tracker}}, ref: web},
+		"nothing yet, for who may list no other": {reader: viewer(configMap, unfilled), ref: web, err: "no permission to list the configmaps of all namespaces"},
+		"it has published nothing for an hour": {
+			reader: viewer(configMap, public), ref: web, later: time.Hour,
+			err: "nothing is recorded, and the webhook has noted nothing down since 2026-01-05T00:00:30Z; does it run?",
 		},
 		"coverage that is no JSON": {
 			reader: fakeReader{objects: []string{configMap, strings.Replace(tracker, `{"since"`, `x{"since"`, 1)}}, ref: web,
@@ -311,7 +335,7 @@ func TestHistory(t *testing.T) {
 			for _, tr := range h.Transitions {
 				about = append(about, tr.Path)
 			}
-			if diff := cmp.Diff(test.want, about); diff != "" {
+			if diff := gocmp.Diff(test.want, about); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if h.Coverage.Unknown != test.unknown || h.Coverage.Since.IsZero() != (test.unknown != "") {
@@ -350,7 +374,7 @@ func TestHistoryWhole(t *testing.T) {
 			Since: day(1, 0), Until: day(5, 0).Add(30 * time.Second), Gaps: []event.Gap{{From: day(2, 0), To: day(2, 1)}}, Behind: 3, BehindSince: day(4, 0),
 		},
 	}
-	if diff := cmp.Diff(want, got[0].History); diff != "" {
+	if diff := gocmp.Diff(want, got[0].History); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

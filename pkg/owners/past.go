@@ -131,12 +131,14 @@ func ownersOf(holders []ownership.Holder) []managedfields.Owner {
 	return out
 }
 
-// The webhook records what it watches in a ConfigMap of its namespace.
+// The webhook records what it watches in a ConfigMap of its namespace, and publishes a copy in
+// [ownership.ScopeName].
 const (
 	trackerLabels = "k8sconnect.io/tracker=true"
 	coverageKey   = "coverage"
 	checkpointKey = "checkpoint"
 	scopeKey      = "scope"
+	namespaceKey  = "namespace"
 )
 
 // stale is the age of the last note beyond which the webhook counts as not running. It writes one
@@ -156,11 +158,18 @@ type notes struct {
 	err error
 }
 
-// readNotes reads the notes of webhooks. Not all users may read their namespaces.
+// readNotes reads the notes of webhooks: the published copy, which all users may read, or else what
+// the user may list, since an older webhook publishes nothing.
 func readNotes(ctx context.Context, reader Reader) notes {
 	var out notes
 	configMaps := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
-	err := reader.Select(ctx, configMaps, object.Selection{Labels: trackerLabels}, "", func(u *unstructured.Unstructured) {
+	public, err := reader.Read(ctx, object.Ref{GVK: configMaps, Namespace: ownership.ScopeNamespace, Name: ownership.ScopeName})
+	if err == nil {
+		if n, noted, err := parseNote(public); err == nil && noted {
+			return notes{all: []note{n}}
+		}
+	}
+	err = reader.Select(ctx, configMaps, object.Selection{Labels: trackerLabels}, "", func(u *unstructured.Unstructured) {
 		switch n, noted, err := parseNote(u); {
 		case err != nil:
 			out.err = &UnknownError{Reason: "what the webhook noted down in " + object.RefOf(u).String() + " cannot be read: " + err.Error()}
@@ -172,6 +181,7 @@ func readNotes(ctx context.Context, reader Reader) notes {
 	case apierrors.IsForbidden(err):
 		out.err = &UnknownError{
 			Reason: "no permission to list the configmaps of all namespaces, in one of which the webhook notes down what it watches",
+			hint:   "its chart's value tracking.publicScope publishes that",
 		}
 	case err != nil:
 		out.err = &UnknownError{Reason: err.Error()}
@@ -214,7 +224,7 @@ func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 	if data[coverageKey] == "" {
 		return n, false, nil
 	}
-	n.namespace = u.GetNamespace()
+	n.namespace = cmp.Or(data[namespaceKey], u.GetNamespace())
 	if n.coverage, err = parseCoverage(data[coverageKey]); err != nil {
 		return n, false, err
 	}

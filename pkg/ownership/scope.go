@@ -5,7 +5,15 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// The ConfigMap in which the webhook publishes its scope and coverage. Every user may read it: a role
+// that is bound in one namespace grants nothing outside of it.
+const (
+	ScopeNamespace = metav1.NamespacePublic
+	ScopeName      = "k8sconnect-history"
 )
 
 // Scope says for which objects the history is known. The webhook stores it for readers of a

@@ -23,6 +23,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
@@ -47,6 +48,8 @@ type Setup struct {
 	// ExcludeNamespaces and ExcludeKinds are not tracked.
 	ExcludeNamespaces []string
 	ExcludeKinds      []schema.GroupKind
+	// PublicScope publishes what is tracked, for readers of a history.
+	PublicScope bool
 	// RecordsPerSecond bounds the writes of records in the whole cluster; 0 is 10.
 	RecordsPerSecond float64
 	// Transitions, if set, receives each transition as a line of JSON.
@@ -185,7 +188,12 @@ func newHistory(config *rest.Config, registry prometheus.Registerer, opts Option
 		Transitions: setup.Transitions, Log: slogOf(opts.Log), Metrics: metrics, WritesPerSecond: setup.RecordsPerSecond,
 	})
 	of := release{opts.Release, opts.Namespace}
+	var public tracker.Public
+	if setup.PublicScope {
+		public = client.CoreV1().ConfigMaps(ownership.ScopeNamespace)
+	}
 	h.tracker, err = tracker.New(tracker.Options{
+		Public: public, Namespace: opts.Namespace,
 		Metadata: objects, Discovery: client.Discovery(), ConfigMaps: client.CoreV1().ConfigMaps(opts.Namespace),
 		Sink: h.recorder, Finish: func() { h.finish() }, Log: opts.Log, Name: setup.Service,
 		Labels: of.labels(), Annotations: of.annotations(),

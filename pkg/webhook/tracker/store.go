@@ -17,12 +17,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Names in the ConfigMap of the checkpoint, and the label by which it is found.
+// Names in the ConfigMap of the checkpoint, and the label by which it is found. The published copy
+// has NamespaceKey, too.
 const (
 	CheckpointKey = "checkpoint"
 	CoverageKey   = "coverage"
 	ScopeKey      = "scope"
 	SeenKey       = "seen"
+	NamespaceKey  = "namespace"
 	Label         = "k8sconnect.io/tracker"
 )
 
@@ -35,8 +37,8 @@ type kept struct {
 	checkpoint Checkpoint
 	coverage   Coverage
 	scope      ownership.Scope
-	// seen is what the leader noted beside the checkpoint; unread is its time if it is not
-	// readable. told is what other replicas noted.
+	// seen are the leader's notes beside the checkpoint, noted those of other replicas. unread is
+	// the time of the leader's notes if they are not readable.
 	seen, noted []unrecorded
 	unread      Span
 }
@@ -140,10 +142,38 @@ func (t *Tracker) write(ctx context.Context, k kept, out stored, seen []byte, sc
 		return err
 	}
 	t.keptGaps(k.coverage)
+	t.publish(ctx, k.coverage, c.Data, out.checkpoint.Heard)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state.wrote(written.ResourceVersion, now)
 	return nil
+}
+
+// publishEvery is how often the published copy is written while only its time changes.
+const publishEvery = time.Minute
+
+// publish copies what readers of a history need to [ownership.ScopeName]. The rest of the checkpoint
+// names objects and users. A copy that could not be written goes stale, which readers notice.
+func (t *Tracker) publish(ctx context.Context, c Coverage, stored map[string]string, heard time.Time) {
+	if t.opts.Public == nil {
+		return
+	}
+	now, behind := time.Now(), c.Behind != nil
+	content := fmt.Sprint(stored[ScopeKey], c.Since, c.Gaps, behind)
+	if content == t.published.content && now.Sub(t.published.at) < publishEvery {
+		return
+	}
+	t.published.content, t.published.at = content, now
+	checkpoint, err := json.Marshal(map[string]time.Time{"heard": heard})
+	if err == nil {
+		copied := applycorev1.ConfigMap(ownership.ScopeName, ownership.ScopeNamespace).WithLabels(t.opts.Labels).WithAnnotations(t.opts.Annotations).WithData(map[string]string{
+			CheckpointKey: string(checkpoint), CoverageKey: stored[CoverageKey], ScopeKey: stored[ScopeKey], NamespaceKey: t.opts.Namespace,
+		})
+		_, err = t.opts.Public.Apply(ctx, copied, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	}
+	if err != nil {
+		t.opts.Log.Error(err, "publish what is tracked")
+	}
 }
 
 // writeTold stores what another replica than the leader noted.

@@ -45,9 +45,14 @@ type Discovery interface {
 
 // ConfigMaps are those of the namespace that the checkpoint is kept in.
 type ConfigMaps interface {
+	Public
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (*corev1.ConfigMap, error)
-	Apply(ctx context.Context, c *applycorev1.ConfigMapApplyConfiguration, opts metav1.ApplyOptions) (*corev1.ConfigMap, error)
 	Update(ctx context.Context, c *corev1.ConfigMap, opts metav1.UpdateOptions) (*corev1.ConfigMap, error)
+}
+
+// Public are the ConfigMaps that all users may read.
+type Public interface {
+	Apply(ctx context.Context, c *applycorev1.ConfigMapApplyConfiguration, opts metav1.ApplyOptions) (*corev1.ConfigMap, error)
 }
 
 // Options of a tracker. Its clients and its sink have to be there.
@@ -57,6 +62,11 @@ type Options struct {
 	ConfigMaps ConfigMaps
 	Sink       Sink
 	Log        logr.Logger
+
+	// Public are the ConfigMaps of [ownership.ScopeNamespace], in which the leader publishes what is
+	// tracked; nil publishes nothing. Namespace is that of ConfigMaps, for readers.
+	Public    Public
+	Namespace string
 
 	// Name of the ConfigMap; "k8sconnect-tracker" by default.
 	Name string
@@ -96,10 +106,15 @@ type Tracker struct {
 
 	permissions permissions
 
-	// id tells the notes of this replica from those of others; told is what is in them, and
-	// untold what is to be added.
+	// id distinguishes the notes of this replica from those of others; noted is their content, and
+	// untold is to be added.
 	id            string
 	noted, untold []unrecorded
+	// published is what was published last, without its times.
+	published struct {
+		content string
+		at      time.Time
+	}
 
 	mu      sync.Mutex
 	state   *state

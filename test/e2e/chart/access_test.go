@@ -88,6 +88,8 @@ func TestAccess(t *testing.T) {
 				"make leases":                  {own("create", coordination, "leases", ""), never},
 				"renew another lease":          {own("update", coordination, "leases", "other"), never},
 				"write its checkpoint":         {own("update", "", "configmaps", "access"), always},
+				"publish what it tracks":       {attributes{Namespace: "kube-public", Verb: "patch", Resource: "configmaps", Name: "k8sconnect-history"}, always},
+				"write beside it":              {attributes{Namespace: "kube-public", Verb: "patch", Resource: "configmaps", Name: "cluster-info"}, never},
 				"write another ConfigMap":      {own("update", "", "configmaps", "other"), never},
 				"write its certificate":        {own("update", "", "secrets", "access-self-signed"), selfSigned},
 				"read its certificate":         {own("get", "", "secrets", "access-self-signed"), selfSigned},

@@ -205,10 +205,35 @@ func (c *client) history(t *testing.T, o *unstructured.Unstructured, path string
 	t.Helper()
 	gvk := o.GroupVersionKind()
 	kind := gvk.Kind + "." + gvk.Version + "." + gvk.Group
+	return c.owners(t, kind, o.GetName(), "-n", o.GetNamespace(), "--path", path, "--history")
+}
+
+// owners runs the verb of the plugin.
+func (c *client) owners(t *testing.T, args ...string) (said string, status int) {
+	t.Helper()
 	var out, errs bytes.Buffer
-	status = cli.Main(t.Context(), []string{
-		"kubectl-k8sconnect", "owners", kind, o.GetName(), "-n", o.GetNamespace(), "--path", path, "--history",
-		"--kubeconfig", c.KubeconfigPath, "--cache-dir", c.Dir + "/plugin-cache",
-	}, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errs})
+	args = append([]string{"kubectl-k8sconnect", "owners", "--kubeconfig", c.KubeconfigPath, "--cache-dir", c.Dir + "/plugin-cache"}, args...)
+	status = cli.Main(t.Context(), args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errs})
 	return out.String() + errs.String(), status
+}
+
+// A user with the role view in one namespace, and with nothing else, may believe that nothing was
+// taken there.
+func TestViewerBelievesNone(t *testing.T) {
+	c := newClient(t, "")
+	c.namespace(t, "viewed")
+	c.apply(t, configMaps, "{apiVersion: v1, kind: ConfigMap, metadata: {name: quiet, namespace: viewed}, data: {a: '1'}}", "flux")
+	c.kubectl(t, "create", "rolebinding", "view", "-n", "viewed", "--clusterrole=view", "--user=ada")
+	var said string
+	eventually(t, "the role view and what is published are in force", func() bool {
+		var status int
+		said, status = c.owners(t, "cm/quiet", "-n", "viewed", "--history", "--as=ada")
+		return status == 0
+	})
+	if !strings.Contains(said, "no takeover is recorded") || !strings.Contains(said, "watched since 2") {
+		t.Errorf("she reads:\n%s", said)
+	}
+	if said, status := c.owners(t, "cm", "-n", companion.Namespace, "--as=ada"); status != 2 {
+		t.Errorf("she may read other namespaces: status %d\n%s", status, said)
+	}
 }
