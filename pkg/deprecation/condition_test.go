@@ -23,7 +23,7 @@ const chartsCondition = "../../charts/k8sconnect/files/deprecated-fields.cel"
 // tree is rules by their paths, as an expression looks for them.
 type tree struct {
 	below map[string]*tree // by the step of a path, which ends in [] for a list
-	finds []string         // conditions on the value here; %s is where it is
+	finds []string         // conditions on the value here; %[1]s is where it is
 }
 
 func (t *tree) at(path string) *tree {
@@ -41,8 +41,12 @@ func (t *tree) at(path string) *tree {
 
 // expression is true if any of the rules may apply to the optional value that root is.
 // It does not ask for releases, nor for what takes the place of an annotation: the webhook
-// does, and is asked once too often then.
-func (t *tree) expression(root string, depth int) []string {
+// does, and is asked once too often then. The API server's time for a list grows with the square
+// of its length, so that 10,000 volumes would hold up a write for seconds: no list is looked
+// through that has more items than most of its depth, but counts as one that may have it.
+func (t *tree) expression(root string, depth int) []string { return t.bounded(root, depth, "> %d ||") }
+
+func (t *tree) bounded(root string, depth int, bound string) []string {
 	var all []string
 	for _, find := range t.finds {
 		all = append(all, fmt.Sprintf(find, root))
@@ -51,12 +55,13 @@ func (t *tree) expression(root string, depth int) []string {
 		name, list := strings.CutSuffix(step, "[]")
 		at := root + ".?" + name
 		if !list {
-			all = append(all, t.below[step].expression(at, depth)...)
+			all = append(all, t.below[step].bounded(at, depth, bound)...)
 			continue
 		}
 		item := fmt.Sprint("item", depth)
-		inside := t.below[step].expression(item, depth+1)
-		all = append(all, fmt.Sprintf("%s.orValue([]).exists(%s, %s)", at, item, strings.Join(inside, " || ")))
+		inside := t.below[step].bounded(item, depth+1, bound)
+		most := fmt.Sprintf(bound, [...]int{100, 10, 10}[depth])
+		all = append(all, fmt.Sprintf("(size(%[1]s.orValue([])) %[2]s %[1]s.orValue([]).exists(%[3]s, %[4]s))", at, most, item, strings.Join(inside, " || ")))
 	}
 	return all
 }
@@ -87,25 +92,27 @@ func treeOf(rules []rule) *tree {
 			keys[r.path] = labels
 		case r.labels:
 			at := t.at(r.path)
-			at.finds = append(at.finds, "%s.orValue('') in "+quoted(labels))
+			at.finds = append(at.finds, "%[1]s.orValue('') in "+quoted(labels))
 		case r.value != "":
 			at := t.at(r.path)
-			at.finds = append(at.finds, "%s.orValue('') == '"+r.value+"'")
+			at.finds = append(at.finds, "%[1]s.orValue('') == '"+r.value+"'")
 		case len(r.unless) > 0: // The API server fills in each from the other.
 			at, other := t.at(r.path), r.unless[0]
-			at.finds = append(at.finds, "%s.hasValue() && !base.?"+strings.ReplaceAll(other, ".", ".?")+".hasValue()")
+			at.finds = append(at.finds, "%[1]s.hasValue() && !base.?"+strings.ReplaceAll(other, ".", ".?")+".hasValue()")
 		default:
 			at := t.at(r.path)
-			at.finds = append(at.finds, "%s.hasValue()")
+			at.finds = append(at.finds, "%[1]s.hasValue()")
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(keys)) {
-		find := "key in " + quoted(keys[path])
-		for _, prefix := range prefixes[path] {
-			find += " || key.startsWith('" + prefix + "')"
-		}
 		at := t.at(path)
-		at.finds = append(at.finds, "%s.orValue({}).exists(key, "+find+")")
+		at.finds = append(at.finds, quoted(keys[path])+".exists(key, key in %[1]s.orValue({}))")
+	}
+	for _, path := range slices.Sorted(maps.Keys(prefixes)) {
+		at := t.at(path)
+		for _, prefix := range prefixes[path] {
+			at.finds = append(at.finds, "(size(%[1]s.orValue({})) > 100 || %[1]s.orValue({}).exists(key, key.startsWith('"+prefix+"')))")
+		}
 	}
 	return t
 }
@@ -138,8 +145,11 @@ func condition() string {
 	return "[request.requestKind.group + '/' + request.requestKind.kind].exists(kind,\nkind in " + quoted(chartsKinds()) + " && (\n" + b.String() + "))\n"
 }
 
-func chartsKinds() []string {
-	text, err := os.ReadFile("../../charts/k8sconnect/files/deprecated-fields.yaml")
+func chartsKinds() []string { return chartsList("deprecated-fields.yaml") }
+
+// chartsList reads one of the chart's lists.
+func chartsList(file string) []string {
+	text, err := os.ReadFile("../../charts/k8sconnect/files/" + file)
 	if err != nil {
 		panic(err)
 	}
@@ -165,8 +175,9 @@ func TestTheChartsConditionIsThatOfTheRules(t *testing.T) {
 	}
 }
 
-// asked evaluates the chart's condition as an API server does: on an object without a type.
-func asked(t testing.TB) func(kind schema.GroupKind, object map[string]any) bool {
+// asked evaluates the chart's condition as an API server does, on an object without a type, and
+// says what that costs.
+func asked(t testing.TB) func(kind schema.GroupKind, object map[string]any) (asked bool, cost uint64) {
 	t.Helper()
 	text, err := os.ReadFile(chartsCondition)
 	if err != nil {
@@ -180,19 +191,19 @@ func asked(t testing.TB) func(kind schema.GroupKind, object map[string]any) bool
 	if issues.Err() != nil {
 		t.Fatal(issues.Err())
 	}
-	program, err := env.Program(parsed)
+	program, err := env.Program(parsed, cel.EvalOptions(cel.OptTrackCost))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(kind schema.GroupKind, object map[string]any) bool {
+	return func(kind schema.GroupKind, object map[string]any) (bool, uint64) {
 		t.Helper()
-		out, _, err := program.Eval(map[string]any{"object": object, "request": map[string]any{
+		out, details, err := program.Eval(map[string]any{"object": object, "request": map[string]any{
 			"requestKind": map[string]any{"group": kind.Group, "kind": kind.Kind},
 		}})
 		if err != nil {
 			t.Fatalf("%s: %v: %v", kind, err, object)
 		}
-		return out.Value() == true
+		return out.Value() == true, *details.ActualCost()
 	}
 }
 
@@ -229,7 +240,11 @@ func values(r rule) (deprecated, fine any) {
 // The API server asks about a create exactly where the rules find something. So a create
 // without a deprecated field costs no call, and no such field goes by unseen.
 func TestWhatIsAskedAtCreate(t *testing.T) {
-	ask, rules := asked(t), 0
+	costs, rules := asked(t), 0
+	ask := func(kind schema.GroupKind, object map[string]any) bool {
+		yes, _ := costs(kind, object)
+		return yes
+	}
 	for _, text := range chartsKinds() {
 		group, name, _ := strings.Cut(text, "/")
 		kind := schema.GroupKind{Group: group, Kind: name}
@@ -264,5 +279,37 @@ func TestWhatIsAskedAtCreate(t *testing.T) {
 	pod := map[string]any{"spec": map[string]any{"serviceAccount": "a", "serviceAccountName": "a"}}
 	if ask(schema.GroupKind{Kind: "Pod"}, pod) {
 		t.Error("asked about what the API server filled in")
+	}
+}
+
+// A write waits for the condition, whose time grows with the square of a list: a list or a map
+// that is too long to be looked through is asked about.
+func TestTheConditionIsBounded(t *testing.T) {
+	ask := asked(t)
+	items, keys := make([]any, 10_000), map[string]any{}
+	for i := range items {
+		items[i], keys[fmt.Sprint("key-", i)] = map[string]any{"name": fmt.Sprint("item-", i)}, "x"
+	}
+	for _, text := range chartsKinds() {
+		group, name, _ := strings.Cut(text, "/")
+		kind := schema.GroupKind{Group: group, Kind: name}
+		for _, set := range rulesFor(kind) {
+			for _, r := range set.rules {
+				path, long := strings.Trim(set.base+"."+r.path, "."), any(items)
+				switch before, _, list := strings.Cut(path, "[]"); {
+				case list:
+					path = before
+				case r.key != "":
+					long = keys
+				default:
+					continue
+				}
+				object := with(path, long).(map[string]any)
+				yes, cost := ask(kind, object)
+				if prefix := strings.HasSuffix(r.key, "*"); !yes && (r.key == "" || prefix) || cost > 5_000 {
+					t.Errorf("%s, %s: asked about %t, at a cost of %d", text, path, yes, cost)
+				}
+			}
+		}
 	}
 }

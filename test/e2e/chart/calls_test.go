@@ -2,6 +2,7 @@ package chart_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -81,6 +82,16 @@ func TestCalls(t *testing.T) {
 			write: func(t *testing.T, _, name string) {
 				text := strings.Replace(deployment(name, ""), "containers:", "nodeSelector: {beta.kubernetes.io/os: linux}, containers:", 1)
 				s.apply(t, deployments, text, "one")
+			},
+			deprecation: 1,
+		},
+		"create-with-many-volumes": { // more than the API server searches itself
+			write: func(t *testing.T, _, name string) {
+				volumes := strings.Repeat("{name: v%d, emptyDir: {}}, ", 101)
+				for i := range 101 {
+					volumes = strings.Replace(volumes, "%d", strconv.Itoa(i), 1)
+				}
+				s.apply(t, deployments, strings.Replace(deployment(name, ""), "containers:", "volumes: ["+volumes+"], containers:", 1), "one")
 			},
 			deprecation: 1,
 		},
