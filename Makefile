@@ -192,12 +192,14 @@ lint: $(BIN)/golangci-lint $(BIN)/actionlint ## linters, formatting, tidy module
 .PHONY: generate
 generate: ## write the tables of deprecated APIs and fields from pinned releases of Kubernetes, and the list of imports
 	test/docs/imports.sh >docs/design/imports.md
-	$(GO) run ./test/lifecycles
+	$(GO) run ./pkg/deprecation/internal/cmd/generate
+	$(GO) test ./pkg/deprecation -run TestTheCharts -update
 
 .PHONY: generate-check
 generate-check: ## fail if these are stale
 	test/docs/imports.sh | diff docs/design/imports.md -
-	$(GO) run ./test/lifecycles -check
+	$(GO) run ./pkg/deprecation/internal/cmd/generate -check
+	$(GO) test ./pkg/deprecation -run TestTheCharts
 
 .PHONY: tidy
 tidy: ## tidy go.mod, and those of test/library and test/bench/peers, which follow it

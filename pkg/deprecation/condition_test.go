@@ -46,6 +46,11 @@ func (t *tree) at(path string) *tree {
 // through that has more items than most of its depth, but counts as one that may have it.
 func (t *tree) expression(root string, depth int) []string { return t.bounded(root, depth, "> %d ||") }
 
+// certain is true only if a list that is not too long has it.
+func (t *tree) certain(root string) string {
+	return strings.Join(t.bounded(root, 0, "<= %d &&"), " || ")
+}
+
 func (t *tree) bounded(root string, depth int, bound string) []string {
 	var all []string
 	for _, find := range t.finds {

@@ -20,7 +20,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// valueSets are the flags for each set of values in ci, and for none.
+// valueSets are the flags for each set of values in ci, and for none; but for mode "policy", in
+// which there is no webhook: TestModePolicy.
 func valueSets(t *testing.T) map[string][]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(Dir(t), "ci", "*.yaml"))
@@ -29,6 +30,9 @@ func valueSets(t *testing.T) map[string][]string {
 	}
 	sets := map[string][]string{"default": nil}
 	for _, file := range files {
+		if filepath.Base(file) == "policy.yaml" {
+			continue
+		}
 		sets[filepath.Base(file)] = []string{"--values", file}
 	}
 	return sets
@@ -351,5 +355,58 @@ func TestClientCA(t *testing.T) {
 	})
 	if !mounted || !there {
 		t.Errorf("mounted %t, a volume %t", mounted, there)
+	}
+}
+
+// Whatever the values are, mode "policy" has nothing but two policies that warn and cannot deny,
+// and that look at no Secret, no subresource and no custom kind.
+func TestModePolicy(t *testing.T) {
+	dir := filepath.Join(Dir(t), "ci")
+	for _, test := range []struct{ values, server string }{
+		{"policy.yaml", "1.37"}, {"policy.yaml", "1.30"}, {"everything.yaml", "1.36.2-eks-1"}, {"cert-manager.yaml", "1.35"},
+	} {
+		flags := []string{"--values", filepath.Join(dir, test.values), "--set", "mode=policy", "--kube-version", test.server}
+		kinds := map[string]int{}
+		for _, o := range rendered(t, flags...) {
+			kinds[o.GetKind()]++
+			one := []*unstructured.Unstructured{o}
+			if binding, ok := find[admissionv1.ValidatingAdmissionPolicyBinding](t, one, "ValidatingAdmissionPolicyBinding"); ok {
+				if diff := cmp.Diff(admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: o.GetName(), ValidationActions: []admissionv1.ValidationAction{admissionv1.Warn}}, binding.Spec); diff != "" {
+					t.Error(diff)
+				}
+				continue
+			}
+			policy, _ := find[admissionv1.ValidatingAdmissionPolicy](t, one, "ValidatingAdmissionPolicy")
+			spec := policy.Spec
+			if *spec.FailurePolicy != admissionv1.Ignore || spec.ParamKind != nil || len(spec.AuditAnnotations) > 0 {
+				t.Errorf("%s: %+v", o.GetName(), spec)
+			}
+			left := spec.MatchConstraints.NamespaceSelector.MatchExpressions[0].Values
+			for _, namespace := range []string{"kube-system", "kube-node-lease", "home"} {
+				if !slices.Contains(left, namespace) {
+					t.Errorf("%s: namespace %s is matched", o.GetName(), namespace)
+				}
+			}
+			for _, rule := range spec.MatchConstraints.ResourceRules {
+				group := rule.APIGroups[0]
+				builtin := !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+				all := slices.Contains(rule.Resources, "*") && group == ""
+				if !builtin || all || slices.ContainsFunc(rule.Resources, func(r string) bool { return r == "secrets" || strings.Contains(r, "/") }) {
+					t.Errorf("%s matches %v", o.GetName(), rule)
+				}
+				if test.values == "policy.yaml" && (slices.Contains(rule.Resources, "configmaps") || strings.HasSuffix(o.GetName(), "-taken") && slices.Contains(rule.Resources, "daemonsets")) {
+					t.Errorf("%s matches %v, which is left out", o.GetName(), rule)
+				}
+			}
+			if text := fmt.Sprint(spec.Variables); strings.HasSuffix(o.GetName(), "-deprecated") && strings.Contains(text, "since 1.36") != (test.server > "1.36") {
+				t.Errorf("for %s, what is deprecated since 1.36 is found %t", test.server, test.server <= "1.36")
+			}
+		}
+		if diff := cmp.Diff(map[string]int{"ValidatingAdmissionPolicy": 2, "ValidatingAdmissionPolicyBinding": 2}, kinds); diff != "" {
+			t.Errorf("%s: %s", test.values, diff)
+		}
+	}
+	if left := rendered(t, "--set", "mode=policy,admission.ownership=false,admission.deprecation=false"); len(left) > 0 {
+		t.Errorf("%d objects with neither policy", len(left))
 	}
 }

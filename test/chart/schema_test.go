@@ -54,6 +54,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"an argument that is none":            {"extraArgs={rm}", "extraArgs"},
 		"a level that the log does not have":  {"logLevel=loud", "logLevel"},
 		"no replicas":                         {"replicas=0", "replicas"},
+		"a mode that there is not":            {"mode=pod", "mode"},
 		"an unknown key":                      {"replica=2", "replica"},
 		"an unknown key further down":         {"image.repo=x", "repo"},
 		"a digest that is none":               {"image.digest=latest", "digest"},

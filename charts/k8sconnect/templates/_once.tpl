@@ -1,9 +1,9 @@
 {{/* One release a cluster: two would warn of each write twice, keep a checkpoint each, and
      take the records' CRD from each other. Helm itself refuses only the CRD,
-     and not with --take-ownership or crds.install=false. Without a cluster (helm template),
-     lookup finds nothing. */}}
+     and not with --take-ownership or crds.install=false. Each has a policy, in either mode. Without
+     a cluster (helm template), lookup finds nothing. */}}
 {{- define "k8sconnect.once" -}}
-{{- range (lookup "admissionregistration.k8s.io/v1" "ValidatingWebhookConfiguration" "" "").items -}}
+{{- range (lookup "admissionregistration.k8s.io/v1" "ValidatingAdmissionPolicy" "" "").items -}}
 {{- $annotations := .metadata.annotations | default dict -}}
 {{- $name := dig "app.kubernetes.io/instance" .metadata.name (.metadata.labels | default dict) -}}
 {{- $namespace := dig "meta.helm.sh/release-namespace" $.Release.Namespace $annotations -}}

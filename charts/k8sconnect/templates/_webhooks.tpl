@@ -35,23 +35,7 @@
   # evaluated: kinds with deprecated fields, when they are created, and versions that are
   # deprecated. (Those of the core group are of excluded kinds, or cannot be written.)
   rules:
-    {{- range list
-      (list "" (list "persistentvolumeclaims" "persistentvolumes" "pods" "podtemplates" "replicationcontrollers" "serviceaccounts" "services"))
-      (list "apps" (list "daemonsets" "deployments" "replicasets" "statefulsets"))
-      (list "batch" (list "cronjobs" "jobs"))
-      (list "networking.k8s.io" (list "ingresses"))
-      (list "node.k8s.io" (list "runtimeclasses"))
-      (list "storage.k8s.io" (list "storageclasses")) }}
-    - {apiGroups: [{{ first . | quote }}], apiVersions: ["*"], resources: {{ last . | toJson }}, scope: "*", operations: [CREATE]}
-    {{- end }}
-    {{- $versions := dict }}
-    {{- range .Files.Get "files/deprecated.yaml" | fromYamlArray }}
-    {{- $kind := splitList "/" . }}
-    {{- $_ := set $versions (first $kind) (append (get $versions (first $kind) | default list) (index $kind 1) | uniq) }}
-    {{- end }}
-    {{- range $group, $deprecated := omit $versions "" }}
-    - {apiGroups: [{{ $group | quote }}], apiVersions: {{ $deprecated | toJson }}, resources: ["*"], scope: "*", operations: [CREATE, UPDATE]}
-    {{- end }}
+    {{- include "k8sconnect.deprecatedRules" . | trim | nindent 4 }}
   matchConditions:
     {{- include "k8sconnect.conditions" . | nindent 4 }}
     # Of built-in kinds: writes by a deprecated version, and what is created with a
@@ -59,11 +43,7 @@
     # told. The API server itself looks for the fields, so that other creates cost no call.
     - name: maybe-deprecated
       expression: >-
-        request.operation == 'CREATE' &&
-        !object.?metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false)) &&
-        ({{ .Files.Get "files/deprecated-fields.cel" | trim | nindent 8 | trim }}) ||
-        request.requestKind.group + '/' + request.requestKind.version + '/' + request.requestKind.kind
-        in {{ .Files.Get "files/deprecated.yaml" | fromYamlArray | toJson }}
+        {{- include "k8sconnect.maybeDeprecated" . | nindent 8 }}
 # Of custom kinds, only their CRDs know what is deprecated. The webhook writes
 # the rules, one for each version that is; the chart states none, so that an upgrade
 # leaves them as they are.
@@ -94,4 +74,33 @@
       expression: >-
         request.?dryRun.orValue(false) && request.name == '{{ include "k8sconnect.name" . }}' &&
         object.?metadata.?annotations[?'k8sconnect.io/reach'].hasValue()
+{{- end -}}
+
+{{/* Where a field or a version of a built-in kind can be deprecated. */}}
+{{- define "k8sconnect.deprecatedRules" -}}
+{{- range list
+  (list "" (list "persistentvolumeclaims" "persistentvolumes" "pods" "podtemplates" "replicationcontrollers" "serviceaccounts" "services"))
+  (list "apps" (list "daemonsets" "deployments" "replicasets" "statefulsets"))
+  (list "batch" (list "cronjobs" "jobs"))
+  (list "networking.k8s.io" (list "ingresses"))
+  (list "node.k8s.io" (list "runtimeclasses"))
+  (list "storage.k8s.io" (list "storageclasses")) }}
+- {apiGroups: [{{ first . | quote }}], apiVersions: ["*"], resources: {{ last . | toJson }}, scope: "*", operations: [CREATE]}
+{{- end }}
+{{- $versions := dict }}
+{{- range .Files.Get "files/deprecated.yaml" | fromYamlArray }}
+{{- $kind := splitList "/" . }}
+{{- $_ := set $versions (first $kind) (append (get $versions (first $kind) | default list) (index $kind 1) | uniq) }}
+{{- end }}
+{{- range $group, $deprecated := omit $versions "" }}
+- {apiGroups: [{{ $group | quote }}], apiVersions: {{ $deprecated | toJson }}, resources: ["*"], scope: "*", operations: [CREATE, UPDATE]}
+{{- end }}
+{{- end -}}
+
+{{- define "k8sconnect.maybeDeprecated" -}}
+request.operation == 'CREATE' &&
+!object.?metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false)) &&
+({{ .Files.Get "files/deprecated-fields.cel" | trim }}) ||
+request.requestKind.group + '/' + request.requestKind.version + '/' + request.requestKind.kind
+in {{ .Files.Get "files/deprecated.yaml" | fromYamlArray | toJson }}
 {{- end -}}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
 // A release's life. Pods are admitted to a namespace that enforces restricted, and run on
@@ -64,6 +66,52 @@ func TestLife(t *testing.T) {
 	s.helm.Run(t, "uninstall", "other", "--namespace", home)
 	s.helm.Run(t, "install", "other", chart.Dir(t), "--namespace", home)
 	s.helm.Run(t, "uninstall", "other", "--namespace", home)
+}
+
+// A release changes its mode and back by an upgrade. Each mode leaves nothing of the other behind
+// but the records and their definition.
+func TestModes(t *testing.T) {
+	s := newSite(t)
+	const release, home, definition = "modes", "modes-home", "CustomResourceDefinition ownershiprecords.ownership.k8sconnect.io"
+	s.install(t, release, home)
+	full := s.lasting(t, release)
+	records := schema.GroupVersionResource{Group: "ownership.k8sconnect.io", Version: "v1alpha1", Resource: "ownershiprecords"}
+	record := `{apiVersion: ownership.k8sconnect.io/v1alpha1, kind: OwnershipRecord, metadata: {name: kept, namespace: modes-home},
+		object: {apiVersion: v1, kind: ConfigMap, name: a, namespace: x, uid: a}}`
+	s.apply(t, records, record, "test")
+	policy := []string{
+		definition, "ValidatingAdmissionPolicy modes-deprecated", "ValidatingAdmissionPolicy modes-taken",
+		"ValidatingAdmissionPolicyBinding modes-deprecated", "ValidatingAdmissionPolicyBinding modes-taken",
+	}
+	for _, step := range []struct {
+		mode string
+		want []string
+	}{{"policy", policy}, {"full", full}, {"policy", policy}} {
+		s.helm.Run(t, "upgrade", release, chart.Dir(t), "--namespace", home, "--set", "mode="+step.mode)
+		var left []string
+		if !cluster.Until(time.Minute, func() bool { left = s.lasting(t, release); return cmp.Equal(step.want, left) }) {
+			t.Errorf("after the upgrade to %s: %s", step.mode, cmp.Diff(step.want, left))
+		}
+		s.get(t, records, home, "kept")
+	}
+	if _, err := s.helm.Try(t.Context(), "install", "second", chart.Dir(t), "--namespace", home, "--take-ownership"); err == nil || !strings.Contains(err.Error(), "upgrade that release") {
+		t.Errorf("a second release: %v", err)
+	}
+	s.helm.Run(t, "uninstall", release, "--namespace", home, "--wait")
+	if diff := cmp.Diff([]string{definition}, s.left(t, release)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// lasting is what of a release is there, except for what controllers make and name.
+func (s site) lasting(t *testing.T, release string) []string {
+	t.Helper()
+	made := []string{"Pod ", "ReplicaSet ", "EndpointSlice ", "Endpoints "}
+	left := slices.DeleteFunc(s.left(t, release), func(o string) bool {
+		return slices.ContainsFunc(made, func(kind string) bool { return strings.HasPrefix(o, kind) })
+	})
+	slices.Sort(left)
+	return slices.Compact(left)
 }
 
 // fill writes what the webhook writes into the objects that the chart makes for it.
@@ -155,6 +203,7 @@ func TestObjectsAreAccepted(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"default": nil, "everything": {"--values", dir + "/ci/everything.yaml"},
 		"cert-manager": {"--values", dir + "/ci/cert-manager.yaml"}, "least": {"--values", dir + "/ci/least.yaml"},
+		"policy": {"--values", dir + "/ci/policy.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tried := 0
@@ -173,7 +222,7 @@ func TestObjectsAreAccepted(t *testing.T) {
 					t.Errorf("%s %s: %v", o.GetKind(), o.GetName(), err)
 				}
 			}
-			if tried < 8 {
+			if least := map[bool]int{true: 4, false: 8}[name == "policy"]; tried < least {
 				t.Errorf("only %d objects were tried", tried)
 			}
 		})
