@@ -42,30 +42,38 @@ func (b Base) Beside() Base {
 	return b
 }
 
-// AtEnd returns Results that write each event of one kind at the end of the run, in order.
-func AtEnd[E event.Event](write func(E) error) Results { return &atEnd[E]{write: write} }
+// Flush is that of formats which write at the end.
+func (Base) Flush() {}
 
-type atEnd[E event.Event] struct {
-	write  func(E) error
+// AtEnd returns Results that write each event of one kind at the end of the run, in order.
+func AtEnd[E event.Event](write func(E) error) Results {
+	return Together(func(events []E) error {
+		for _, e := range events {
+			if err := write(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Together returns Results that write all events of one kind at once, at the end of the run.
+func Together[E event.Event](write func([]E) error) Results { return &together[E]{write: write} }
+
+type together[E event.Event] struct {
+	write  func([]E) error
 	events []E
 }
 
-func (r *atEnd[E]) Handle(e event.Event) {
+func (r *together[E]) Handle(e event.Event) {
 	if one, ok := e.(E); ok {
 		r.events = append(r.events, one)
 	}
 }
 
-func (*atEnd[E]) Flush() {}
+func (*together[E]) Flush() {}
 
-func (r *atEnd[E]) Finish(context.Context) error {
-	for _, e := range r.events {
-		if err := r.write(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (r *together[E]) Finish(context.Context) error { return r.write(r.events) }
 
 // PlanOrdered collects values and returns them in the order of the plan. Values of one object keep
 // their order.

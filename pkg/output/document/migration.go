@@ -50,8 +50,6 @@ func (d *migrationDocument) Handle(e event.Event) {
 	}
 }
 
-func (d *migrationDocument) Flush() {}
-
 func (d *migrationDocument) Finish(context.Context) error {
 	slices.SortFunc(d.migrated, func(a, b event.Migrated) int { return a.Ref.Compare(b.Ref) })
 	out := migrationResult{APIVersion: apiVersion, Kind: "MigrationResult", Run: d.Run, DryRun: d.DryRun, Objects: []migratedObject{}}

@@ -106,8 +106,6 @@ func (d *ownersDocument) Handle(e event.Event) {
 	}
 }
 
-func (d *ownersDocument) Flush() {}
-
 func (d *ownersDocument) Finish(context.Context) error {
 	return writeDocument(d.Base, ownersResult{
 		APIVersion: apiVersion, Kind: "OwnersResult", Run: d.Run, Objects: orEmpty(d.objects),

@@ -100,8 +100,6 @@ func (d *gathered[T]) Handle(e event.Event) {
 	}
 }
 
-func (d *gathered[T]) Flush() {}
-
 func (d *gathered[T]) Finish(context.Context) error {
 	r := d.result
 	r.Summary = summary{actions: d.actions, tally: d.State.Tally}

@@ -1,8 +1,6 @@
 package document
 
 import (
-	"context"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
@@ -38,19 +36,18 @@ type memberEntry struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-type setsDocument struct {
-	output.Base
-	sets []setEntry
+// NewSets returns the document of sets.
+func NewSets(b output.Base) output.Results {
+	return output.Together(func(sets []event.Set) error {
+		out := setsResult{APIVersion: apiVersion, Kind: "SetsResult", Run: b.Run, Sets: []setEntry{}}
+		for _, s := range sets {
+			out.Sets = append(out.Sets, setOf(s))
+		}
+		return writeDocument(b, out)
+	})
 }
 
-// NewSets returns the document of sets.
-func NewSets(b output.Base) output.Results { return &setsDocument{Base: b} }
-
-func (d *setsDocument) Handle(e event.Event) {
-	s, ok := e.(event.Set)
-	if !ok {
-		return
-	}
+func setOf(s event.Set) setEntry {
 	entry := setEntry{
 		Parent: nameOf(s.Ref), ID: s.ID, Tooling: s.Tooling,
 		Kinds: orEmpty(s.Kinds), Namespaces: orEmpty(s.Namespaces),
@@ -63,11 +60,5 @@ func (d *setsDocument) Handle(e event.Event) {
 		}
 		entry.Members = append(entry.Members, member)
 	}
-	d.sets = append(d.sets, entry)
-}
-
-func (d *setsDocument) Flush() {}
-
-func (d *setsDocument) Finish(context.Context) error {
-	return writeDocument(d.Base, setsResult{APIVersion: apiVersion, Kind: "SetsResult", Run: d.Run, Sets: orEmpty(d.sets)})
+	return entry
 }

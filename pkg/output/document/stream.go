@@ -135,8 +135,6 @@ func (s *stream) going(e event.Going) streamLine {
 	return line
 }
 
-func (s *stream) Flush() {}
-
 func (s *stream) Finish(context.Context) error {
 	s.write(streamLine{Type: "finished", Summary: &summary{actions: s.actions, tally: s.State.Tally}})
 	return s.failure

@@ -71,8 +71,6 @@ func (d *stuckDocument) Handle(e event.Event) {
 	}
 }
 
-func (d *stuckDocument) Flush() {}
-
 func (d *stuckDocument) Finish(context.Context) error {
 	result := d.result
 	counts := map[string]int{"stuck": len(result.Objects) - d.unread}

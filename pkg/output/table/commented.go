@@ -1,9 +1,9 @@
 package table
 
 import (
-	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
@@ -11,20 +11,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// ownersYAML writes objects as YAML documents with owners and history as comments.
-type ownersYAML struct {
-	output.Base
-	texts []string
+// NewCommented returns the objects of owners as YAML documents, with owners and history as comments.
+func NewCommented(b output.Base) output.Results {
+	return output.Together(func(objects []event.Owned) error {
+		texts := make([]string, len(objects))
+		for i, o := range objects {
+			texts[i] = commentedYAML(o, b.Now)
+		}
+		b.Screen.Result(strings.Join(texts, "---\n"))
+		return nil
+	})
 }
 
-// NewCommented returns the objects of owners as YAML with comments.
-func NewCommented(b output.Base) output.Results { return &ownersYAML{Base: b} }
-
-func (y *ownersYAML) Handle(e event.Event) {
-	o, ok := e.(event.Owned)
-	if !ok {
-		return
-	}
+func commentedYAML(o event.Owned, now func() time.Time) string {
 	var b strings.Builder
 	comment := func(lines ...string) {
 		for _, line := range lines {
@@ -35,33 +34,26 @@ func (y *ownersYAML) Handle(e event.Event) {
 	comment(format.Name(o.Ref))
 	comment(ownedRemarks(o)...)
 	for _, line := range (fieldTree{}).lines(o.Fields) {
-		b.WriteString(y.commented(line, version) + "\n")
+		b.WriteString(commented(line, version, now()) + "\n")
 	}
 	for _, n := range o.Absent {
-		comment(fmt.Sprintf("owned, but not there: %s  %s", text.Printable(n.Path.String()), format.OwnerList(atVersions(n.Owners, version), y.Now())))
+		comment(fmt.Sprintf("owned, but not there: %s  %s", text.Printable(n.Path.String()), format.OwnerList(atVersions(n.Owners, version), now())))
 	}
 	if o.History != nil {
-		plain := &ownersTable{Base: output.Base{Options: output.Options{Now: y.Now}, Paint: output.NewPalette(false)}}
+		plain := &ownersTable{Base: output.Base{Options: output.Options{Now: now}, Paint: output.NewPalette(false)}}
 		comment(format.Lines(plain.history(*o.History))...)
 	}
-	y.texts = append(y.texts, b.String())
+	return b.String()
 }
 
 // commented returns a line with its owners behind it.
-func (y *ownersYAML) commented(line yamlLine, version string) string {
+func commented(line yamlLine, version string, now time.Time) string {
 	switch {
 	case line.part, line.unownable:
 		return line.text
 	case len(line.owners) == 0:
 		return line.text + "  # " + noOwner
 	default:
-		return line.text + "  # " + format.OwnerList(atVersions(line.owners, version), y.Now())
+		return line.text + "  # " + format.OwnerList(atVersions(line.owners, version), now)
 	}
-}
-
-func (y *ownersYAML) Flush() {}
-
-func (y *ownersYAML) Finish(context.Context) error {
-	y.Screen.Result(strings.Join(y.texts, "---\n"))
-	return nil
 }

@@ -30,8 +30,6 @@ func (t *givenTable) Handle(e event.Event) {
 	}
 }
 
-func (t *givenTable) Flush() {}
-
 func (t *givenTable) Finish(context.Context) error {
 	var b strings.Builder
 	counts := map[event.Action]int{}
@@ -49,13 +47,7 @@ func (t *givenTable) Finish(context.Context) error {
 		fmt.Fprintf(&b, "%s  %s\n", t.Paint.Action(g.Action, word), format.Name(g.Ref))
 		format.Below(&b, t.details(g), "    ", t.Width)
 	}
-	var parts []string
-	for _, a := range output.GiveActions() {
-		if counts[a] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[a], a))
-		}
-	}
-	if len(parts) > 0 {
+	if parts := counted(output.GiveActions(), counts, nil); len(parts) > 0 {
 		b.WriteString(strings.Join(parts, ", "))
 		if owners > 0 {
 			fmt.Fprintf(&b, "; %s changed owners", text.Count(owners, "field"))

@@ -34,8 +34,6 @@ func (t *migrationTable) Handle(e event.Event) {
 	}
 }
 
-func (t *migrationTable) Flush() {}
-
 func (t *migrationTable) Finish(context.Context) error {
 	slices.SortFunc(t.migrated, func(a, b event.Migrated) int { return a.Ref.Compare(b.Ref) })
 	var b strings.Builder

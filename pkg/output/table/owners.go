@@ -52,8 +52,6 @@ func (t *ownersTable) Handle(e event.Event) {
 	}
 }
 
-func (t *ownersTable) Flush() {}
-
 func (t *ownersTable) Finish(context.Context) error {
 	t.Screen.Result(strings.Join(t.texts, "\n"))
 	return nil

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -59,12 +58,7 @@ func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 
 // summary counts the results, to follow the summary of the apply.
 func (r *rollback) summary() string {
-	var parts []string
-	for _, action := range []event.Action{event.Restored, event.Gone, event.Kept, event.Failed} {
-		if n := r.tally[action]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, action))
-		}
-	}
+	parts := counted([]event.Action{event.Restored, event.Gone, event.Kept, event.Failed}, r.tally, nil)
 	if len(parts) == 0 {
 		return ""
 	}

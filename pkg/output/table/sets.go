@@ -43,8 +43,6 @@ func (t *setsTable) Handle(e event.Event) {
 	}
 }
 
-func (t *setsTable) Flush() {}
-
 func (t *setsTable) Finish(context.Context) error {
 	if len(t.sets) == 0 {
 		if t.none != "" {
@@ -179,7 +177,5 @@ func (t *setNames) Handle(e event.Event) {
 		}
 	}
 }
-
-func (t *setNames) Flush() {}
 
 func (t *setNames) Finish(context.Context) error { return nil }

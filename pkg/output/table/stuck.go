@@ -38,8 +38,6 @@ func (t *stuckTable) Handle(e event.Event) {
 	}
 }
 
-func (t *stuckTable) Flush() {}
-
 func (t *stuckTable) Finish(context.Context) error {
 	if t.unread > 0 && len(t.stuck) == 0 {
 		return nil
@@ -105,24 +103,14 @@ func (t *stuckTable) root(b *strings.Builder, r event.Rooted) {
 	b.WriteString("\n")
 }
 
-// stuckNames writes the names of stuck objects.
-type stuckNames struct {
-	output.Base
-	names []string
-}
-
 // NewStuckNames returns the names of stuck objects.
-func NewStuckNames(b output.Base) output.Results { return &stuckNames{Base: b} }
-
-func (n *stuckNames) Handle(e event.Event) {
-	if s, ok := e.(event.Stuck); ok && !s.Unread() {
-		n.names = append(n.names, text.Printable(s.Ref.Resource())+"\n")
-	}
-}
-
-func (n *stuckNames) Flush() {}
-
-func (n *stuckNames) Finish(context.Context) error {
-	n.Screen.Result(strings.Join(n.names, ""))
-	return nil
+func NewStuckNames(b output.Base) output.Results {
+	return output.Together(func(stuck []event.Stuck) error {
+		for _, s := range stuck {
+			if !s.Unread() {
+				b.Screen.Result(text.Printable(s.Ref.Resource()) + "\n")
+			}
+		}
+		return nil
+	})
 }

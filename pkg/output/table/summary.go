@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -26,10 +27,7 @@ func applySummary(c *output.State, o output.Options) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, action))
 		}
 	}
-	if missing := c.Total - c.Done; missing > 0 {
-		parts = append(parts, fmt.Sprintf("%d not reached", missing))
-	}
-	parts = append(parts, unmade(c)...)
+	parts = append(parts, undone(c)...)
 	if len(parts) == 0 {
 		parts = []string{"nothing to apply"}
 	}
@@ -57,16 +55,7 @@ func diffSummary(c *output.State) string {
 		event.None:     "unchanged",
 		event.Unknown:  "unknown",
 	}
-	var parts []string
-	for _, action := range output.DiffActions() {
-		if n := c.Tally[action]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, words[action]))
-		}
-	}
-	if missing := c.Total - c.Done; missing > 0 {
-		parts = append(parts, fmt.Sprintf("%d not reached", missing))
-	}
-	parts = append(parts, unmade(c)...)
+	parts := append(counted(output.DiffActions(), c.Tally, words), undone(c)...)
 	if len(parts) == 0 {
 		return "nothing to compare"
 	}
@@ -79,6 +68,25 @@ func shared(c *output.State) string {
 		return ""
 	}
 	return "; " + text.Printable(c.Sharing.String()) + " (" + text.Count(c.Sharers, "object") + ")"
+}
+
+// counted counts results in the order of the actions, by the words for them if these differ.
+func counted(actions []event.Action, tally map[event.Action]int, words map[event.Action]string) []string {
+	var parts []string
+	for _, action := range actions {
+		if n := tally[action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, cmp.Or(words[action], string(action))))
+		}
+	}
+	return parts
+}
+
+// undone counts what was not reached, and what was left out.
+func undone(c *output.State) []string {
+	if missing := c.Total - c.Done; missing > 0 {
+		return append([]string{fmt.Sprintf("%d not reached", missing)}, unmade(c)...)
+	}
+	return unmade(c)
 }
 
 // unmade counts the parts of the input that were left out, for the last line.
@@ -111,27 +119,12 @@ func tallyOf(tally map[event.Action]int) string {
 		event.Met: "met", event.Failed: "failed", event.TimedOut: "not met in time", event.Unmet: "not met",
 		event.Gone: "deleted meanwhile", event.Unselected: "no longer selected", event.Unknown: "unknown",
 	}
-	var parts []string
-	for _, action := range output.WaitActions() {
-		if n := tally[action]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, words[action]))
-		}
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(counted(output.WaitActions(), tally, words), ", ")
 }
 
 // deleteSummary returns the last line of a delete: "3 deleted, 1 terminating".
 func deleteSummary(c *output.State, dryRun bool) string {
-	var parts []string
-	for _, action := range output.DeleteActions() {
-		if n := c.Tally[action]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, action))
-		}
-	}
-	if missing := c.Total - c.Done; missing > 0 {
-		parts = append(parts, fmt.Sprintf("%d not reached", missing))
-	}
-	parts = append(parts, unmade(c)...)
+	parts := append(counted(output.DeleteActions(), c.Tally, nil), undone(c)...)
 	if len(parts) == 0 {
 		parts = []string{"nothing to delete"}
 	}

@@ -47,8 +47,6 @@ func (t *waitTable) Handle(e event.Event) {
 // listed reports whether objects that met their conditions get a line.
 func (t *waitTable) listed() bool { return t.Verbose || t.State.Total <= oneScreen }
 
-func (t *waitTable) Flush() {}
-
 func (t *waitTable) Finish(context.Context) error {
 	var b strings.Builder
 	var bad []event.Waited
