@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -27,6 +28,7 @@ type ownersFlags struct {
 	managers []string
 	status   bool
 	history  bool
+	since    time.Duration
 	output   string
 	target   target.Flags
 	many     ownerscmd.Flags
@@ -35,6 +37,7 @@ type ownersFlags struct {
 type ownersOptions struct {
 	targets target.Targets
 	engine  owners.Engine
+	since   time.Duration
 	run     string
 	out     *printer.Printer
 }
@@ -48,7 +51,9 @@ func newOwners(c *connection.Connection, streams genericiooptions.IOStreams) *co
 it wrote (Apply, Update, or a subresource), and when it last wrote anything of
 the object. On top stands how many fields each of them has.
 
---history tells who owned a path before, as the webhook recorded it.
+--history tells who owned a path before, as the webhook recorded it. Without a
+name, it lists what changed hands, the newest first: in the namespace, of one
+TYPE, or with -A everywhere.
 
 Without a name, who owns what is counted, by managers and kinds: in the
 namespace, of one TYPE, of what -l selects or -f names, or with -A everywhere.
@@ -62,6 +67,9 @@ something, or an owner was not rewritten, 2 could not tell.`,
 
   # Who sets the number of replicas, and who did before?
   kubectl k8sconnect owners deploy/web --path=.spec.replicas --history
+
+  # Who changed replicas in the last day, and where?
+  kubectl k8sconnect owners -n shop --history --since=24h --path=.spec.replicas
 
   # What of it is kubectl edit's?
   kubectl k8sconnect owners deploy/web --manager=kubectl-edit
@@ -83,6 +91,7 @@ something, or an owner was not rewritten, 2 could not tell.`,
 	cmd.Flags().StringSliceVar(&flags.managers, "manager", nil, "Only what this field manager owns, including the status. Repeatable")
 	cmd.Flags().BoolVar(&flags.status, "status", false, "The status, too; -o yaml and -o json always have it")
 	cmd.Flags().BoolVar(&flags.history, "history", false, "Which paths changed owners; needs the webhook")
+	cmd.Flags().DurationVar(&flags.since, "since", 0, "With --history, only changes of this last time, such as 24h")
 	flags.target.AddSet(cmd)
 	flags.target.Add(cmd)
 	flags.many.Add(cmd)
@@ -99,12 +108,14 @@ something, or an owner was not rewritten, 2 could not tell.`,
 // choose decides whether to show the owners of objects or to count them.
 func (f *ownersFlags) choose(in verb.Invocation) (verb.Options, error) {
 	asked := ownerscmd.Asked{Target: f.target, Managers: f.managers, Output: f.output, Named: ownerscmd.Named(in.Args)}
+	asked.History, asked.Path, asked.Since = f.history, f.path, f.since
 	for _, flag := range []string{"path", "history", "status"} {
-		if in.Cmd.Flags().Changed(flag) {
+		ofMany := asked.History && !asked.Named && flag != "status"
+		if in.Cmd.Flags().Changed(flag) && !ofMany {
 			asked.Shown = append(asked.Shown, "--"+flag)
 		}
 	}
-	if err := f.many.Check(in.Cmd); err != nil {
+	if err := errors.Join(f.many.Check(in.Cmd), f.checkSince(in.Cmd)); err != nil {
 		return nil, err
 	}
 	if f.many.Means(asked) {
@@ -113,8 +124,20 @@ func (f *ownersFlags) choose(in verb.Invocation) (verb.Options, error) {
 	return f.toOptions(in)
 }
 
+func (f *ownersFlags) checkSince(cmd *cobra.Command) error {
+	switch {
+	case !cmd.Flags().Changed("since"):
+		return nil
+	case !f.history:
+		return errors.New("--since requires --history")
+	case f.since <= 0:
+		return errors.New("--since is a time that has passed, such as 24h")
+	}
+	return nil
+}
+
 func (f *ownersFlags) toOptions(in verb.Invocation) (*ownersOptions, error) {
-	o := &ownersOptions{engine: owners.Engine{
+	o := &ownersOptions{since: f.since, engine: owners.Engine{
 		Managers: f.managers, Status: f.status || f.output != output.Table, History: f.history,
 	}}
 	var targetsErr error
@@ -154,6 +177,9 @@ func (o *ownersOptions) work(ctx context.Context, c *connection.Connection) erro
 	refs := make([]object.Ref, len(found))
 	for i, t := range found {
 		refs[i] = object.Ref{GVK: t.Kind.GVK, Namespace: t.Namespace, Name: t.Name}
+	}
+	if o.since > 0 {
+		o.engine.From = client.Now().Add(-o.since)
 	}
 	o.engine.Reader, o.engine.Now = target.ExplainingReader{Client: client}, client.Now
 	workloads := waitcmd.CollectWorkloads(o.out.Print)

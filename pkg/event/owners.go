@@ -38,8 +38,9 @@ type Holding struct {
 
 // History lists the paths of an object that changed owners, as recorded by the webhook.
 type History struct {
-	// Transitions are sorted by when each last happened.
+	// Transitions are sorted by when each last happened. None is older than From, if that is set.
 	Transitions []Transition
+	From        time.Time
 	// Dropped is how many older ones were not kept.
 	Dropped int
 	// Lost is how many the webhook could not write.
@@ -107,6 +108,31 @@ type Transition struct {
 }
 
 func (Owned) event() {}
+
+// PastChanges are the recorded changes of owners in many objects: the result of owners --history if
+// no object is named.
+type PastChanges struct {
+	// Where describes the selection, as a part of a sentence.
+	Where string
+	// From is where the period begins that was asked for; zero for all time.
+	From time.Time
+	// Changes begin with the newest.
+	Changes  []ObjectTransition
+	Coverage Coverage
+	// Limits says which of the objects are not watched, or not for all of the period.
+	Limits []string
+	// Dropped is how many older ones of the period may not have been kept, Lost how many the webhook
+	// could not write.
+	Dropped, Lost int
+}
+
+// ObjectTransition is a transition of one of many objects.
+type ObjectTransition struct {
+	Ref object.Ref
+	Transition
+}
+
+func (PastChanges) event() {}
 
 // Surveyed counts who owns what in many objects: the result of owners if no object is named.
 //

@@ -3,6 +3,8 @@ package fieldpath
 import (
 	"maps"
 	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 // Pattern names fields as a [Path] does, and may leave elements open: [*] stands for any
@@ -62,6 +64,30 @@ func (p Pattern) Matches(path Path) bool {
 		}
 	}
 	return true
+}
+
+// Touches reports whether the pattern names the path, one above it, or one below it. A key of the
+// pattern may be a part of the path's.
+func (p Pattern) Touches(path Path) bool {
+	for i := range min(len(p), len(path)) {
+		if !standsFor(p[i], path[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func standsFor(pe, of Element) bool {
+	switch {
+	case isOpen(pe):
+		return true
+	case pe.Key == nil || of.Key == nil:
+		return pe.Equals(of)
+	}
+	return !slices.ContainsFunc(*pe.Key, func(f value.Field) bool {
+		is, ok := KeyField(of, f.Name)
+		return !ok || !Equal(is, f.Value.Unstructured())
+	})
 }
 
 // Means is [Pattern.Matches] for a path of an object, where either may leave out a part of

@@ -35,8 +35,9 @@ type Engine struct {
 	Managers []string
 	// Status includes the status.
 	Status bool
-	// History includes the history.
+	// History includes the history, since From.
 	History bool
+	From    time.Time
 	// Now returns the time; nil means the clock.
 	Now func() time.Time
 }
@@ -45,7 +46,7 @@ type Engine struct {
 // not be shown: they do not exist, cannot be read, or lack the path, which is a
 // *[fieldpath.NotFoundError]. It is [ErrHistoryUnknown] if only the history is missing.
 func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Event)) error {
-	past := &past{reader: e.Reader, now: e.Now}
+	past := &past{reader: e.Reader, now: e.Now, from: e.From}
 	if past.now == nil {
 		past.now = time.Now
 	}
@@ -216,11 +217,11 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 	}
 }
 
-// unvouched returns why an empty record does not prove that none of the selected fields was taken;
-// nil if it does.
-func unvouched(c event.Coverage, owned event.Owned) error {
+// unvouched returns why an empty record does not prove that none of the selected fields was taken,
+// which may all be in the status; nil if it does.
+func unvouched(c event.Coverage, onlyStatus bool) error {
 	switch {
-	case onlyStatus(owned):
+	case onlyStatus:
 		return &UnknownError{"the webhook does not record what is written by way of the subresource status", ""}
 	case c.Stale:
 		return &UnknownError{

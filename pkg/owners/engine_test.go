@@ -61,7 +61,8 @@ func (f fakeReader) Select(_ context.Context, gvk schema.GroupVersionKind, which
 	}
 	f.each(func(u *unstructured.Unstructured) {
 		labelled := which.Labels == "" || u.GetLabels()["k8sconnect.io/tracker"] == "true"
-		if u.GroupVersionKind() == gvk && labelled && (which.Name == "" || which.Name == u.GetName()) {
+		inside := which.Namespace == "" || which.Namespace == u.GetNamespace()
+		if u.GroupVersionKind() == gvk && labelled && inside && (which.Name == "" || which.Name == u.GetName()) {
 			visit(u)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,6 +37,7 @@ func (e *NoWebhookError) Hint() string {
 type past struct {
 	reader Reader
 	now    func() time.Time
+	from   time.Time
 	notes  *notes
 }
 
@@ -53,10 +55,10 @@ func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event
 	if unknown != nil {
 		coverage.Unknown = unknown.Error()
 	}
-	coverage = coverage.For(u.GetCreationTimestamp().Time)
-	h := &event.History{Dropped: record.Dropped, Lost: record.Lost, Coverage: coverage}
+	coverage = coverage.For(u.GetCreationTimestamp().Time).For(p.from)
+	h := &event.History{Dropped: record.Dropped, Lost: record.Lost, Coverage: coverage, From: p.from}
 	for _, entry := range record.Entries {
-		if about(entry.Path, owned) {
+		if about(entry.Path, owned) && !entry.Last.Time.Before(p.from) {
 			h.Transitions = append(h.Transitions, transitionOf(entry))
 		}
 	}
@@ -64,7 +66,7 @@ func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event
 		return h
 	}
 	// An empty record proves that nothing was taken only if the webhook watches the object.
-	if err := cmp.Or(unknown, unvouched(coverage, owned)); err != nil {
+	if err := cmp.Or(unknown, unvouched(coverage, onlyStatus(owned))); err != nil {
 		return &event.History{Err: err}
 	}
 	return h
@@ -189,6 +191,14 @@ func readNotes(ctx context.Context, reader Reader) notes {
 		out.err = &UnknownError{Reason: "the webhook has not noted down what it watches; does it run?"}
 	}
 	return out
+}
+
+// longest returns the note of the webhook that has watched longest, and whether there is one.
+func (n notes) longest() (note, bool) {
+	if len(n.all) == 0 {
+		return note{}, false
+	}
+	return slices.MinFunc(n.all, func(a, b note) int { return a.coverage.Since.Compare(b.coverage.Since) }), true
 }
 
 // of returns when the webhook watched objects of a kind in a namespace, or why that is unknown. Of

@@ -52,6 +52,14 @@ const (
 	OmissionUnseen
 )
 
+// All returns all kinds that are tracked, or that the configuration or a missing permission leaves
+// out.
+func (s Scope) All() []string {
+	all := slices.Concat(slices.Collect(maps.Keys(s.Kinds)), s.Refused, s.ExcludedKinds)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // After returns the scope with what is still true of the previous one: a kind that was tracked
 // keeps its start, and a namespace that is no longer excluded has no history before now.
 func (s Scope) After(before Scope, now time.Time) Scope {

@@ -62,7 +62,7 @@ func groups() []group {
 			[]string{"take", "yield", "to", "from", "path", "manager", "expect"},
 			[]string{
 				"adopt-from", "field-manager", "continue-on-conflict", "recreate", "validate",
-				"as-operation", "share", "release", "status", "owners history", "migrate-versions",
+				"as-operation", "share", "release", "status", "owners history", "since", "migrate-versions",
 			},
 		},
 		{

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -71,6 +72,10 @@ type Asked struct {
 	Shown []string
 	// Named: the arguments name objects, and not a TYPE alone or nothing.
 	Named bool
+	// History asks for what changed hands, at the Path and in the time Since; all time if that is 0.
+	History bool
+	Path    string
+	Since   time.Duration
 }
 
 // Named reports whether arguments name objects, and not a TYPE alone or nothing.
@@ -88,7 +93,10 @@ func (f *Flags) Means(a Asked) bool {
 
 // ToOptions implements verb.Flags.
 func (f *Flags) ToOptions(in verb.Invocation, a Asked) (verb.Options, error) {
-	if f.migrate {
+	switch {
+	case a.History && !a.Named && a.Target.Set == "":
+		return f.toHistory(in, a)
+	case f.migrate:
 		return f.toMigration(in, a)
 	}
 	return f.toSurvey(in, a)

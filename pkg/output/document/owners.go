@@ -137,6 +137,39 @@ func ownedOf(o event.Owned) ownedObject {
 	return out
 }
 
+// historyResult is the document of recorded changes of many objects.
+type historyResult struct {
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Run        string         `json:"run,omitempty"`
+	From       time.Time      `json:"from,omitzero"`
+	Changes    []changeEntry  `json:"changes"`
+	Dropped    int            `json:"dropped,omitempty"`
+	Lost       int            `json:"lost,omitempty"`
+	Coverage   *coverageEntry `json:"coverage"`
+	Limits     []string       `json:"limits,omitempty"`
+}
+
+// changeEntry is a transition of an object.
+type changeEntry struct {
+	objectName
+	transitionEntry
+}
+
+// NewPastChanges returns the document of recorded changes of many objects.
+func NewPastChanges(b output.Base) output.Results {
+	return output.AtEnd(func(c event.PastChanges) error {
+		out := historyResult{
+			APIVersion: apiVersion, Kind: "HistoryResult", Run: b.Run, Changes: make([]changeEntry, len(c.Changes)), From: c.From.UTC(),
+			Dropped: c.Dropped, Lost: c.Lost, Coverage: coverageEntryOf(c.Coverage), Limits: c.Limits,
+		}
+		for i, change := range c.Changes {
+			out.Changes[i] = changeEntry{nameOf(change.Ref), transitionEntryOf(change.Transition)}
+		}
+		return writeDocument(b, out)
+	})
+}
+
 func transitionEntryOf(tr event.Transition) transitionEntry {
 	return transitionEntry{
 		Path: tr.Path, Change: tr.Kind, From: orEmpty(tr.From), To: orEmpty(tr.To), Cut: tr.Cut,

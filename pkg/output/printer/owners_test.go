@@ -75,6 +75,26 @@ spec:
 status: {}
 `
 
+// Recorded changes of many objects are a line each, the newest first, and below them stands what may
+// be missing.
+func TestPastChangesGolden(t *testing.T) {
+	o := ownedStory(t)[0].(event.Owned)
+	web := o.Ref
+	web.Namespace = "shop"
+	of := event.PastChanges{
+		Where: " in the cluster", From: ago(24 * time.Hour), Coverage: o.History.Coverage, Dropped: 1,
+		Limits: []string{"left out by the chart's values: Secret", "the webhook may not list and watch Bird.example.com"},
+	}
+	for _, tr := range o.History.Transitions {
+		of.Changes = append(of.Changes, event.ObjectTransition{Ref: web, Transition: tr})
+	}
+	for name, options := range map[string]output.Options{"table": {}, "table-80": {Width: columns(80)}, "json": {Format: output.JSON, Run: "01J"}} {
+		t.Run(name, func(t *testing.T) {
+			golden(t, "history-"+name, run(t, printer.ForHistory, options, []event.Event{of}))
+		})
+	}
+}
+
 // ownedStory is an object with all sorts of owners, and its history.
 func ownedStory(t *testing.T) []event.Event {
 	t.Helper()

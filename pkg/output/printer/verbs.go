@@ -165,6 +165,11 @@ func ForSurvey(o output.Options) (*Printer, error) {
 	})
 }
 
+// ForHistory returns a printer for recorded changes of many objects. The error is about the format.
+func ForHistory(o output.Options) (*Printer, error) {
+	return forReport(o, table.NewPastChanges, document.NewPastChanges)
+}
+
 // ForDeprecated returns a printer for what an upgrade removes. The error names a format that there
 // is not.
 func ForDeprecated(o output.Options) (*Printer, error) {
@@ -182,11 +187,16 @@ func ForDeprecated(o output.Options) (*Printer, error) {
 // ForMigration returns a printer for owners that move to a version that is served. The error
 // names a format that there is not.
 func ForMigration(o output.Options) (*Printer, error) {
+	return forReport(o, table.NewMigration, document.NewMigration)
+}
+
+// forReport returns a printer for one result, as a table or as a document.
+func forReport(o output.Options, asTable, asDocument func(output.Base) output.Results) (*Printer, error) {
 	if !slices.Contains([]string{"", output.Table, output.JSON, output.YAML, output.KYAML}, o.Format) {
 		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s or %s", o.Format, output.Table, output.JSON, output.YAML, output.KYAML)
 	}
 	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
-		return report(b, table.NewMigration, document.NewMigration, nil), nil
+		return report(b, asTable, asDocument, nil), nil
 	})
 }
 

@@ -1,13 +1,16 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
@@ -26,19 +29,104 @@ func (t *ownersTable) history(h event.History) string {
 	b.WriteString("history\n")
 	format.Below(&b, coverageLines(h.Coverage, t.Now()), "    ", t.Width)
 	if len(h.Transitions) == 0 {
-		b.WriteString("  no takeover is recorded\n")
+		b.WriteString("  no takeover is recorded" + sinceFrom(h.From, t.Now()) + "\n")
 	}
 	for _, tr := range h.Transitions {
 		b.WriteString("  " + text.Printable(tr.Path) + "\n")
 		format.Below(&b, transitionLines(tr, t.Now()), "    ", t.Width)
 	}
-	if h.Dropped > 0 {
-		b.WriteString("  " + text.Count(h.Dropped, "older transition") + " did not fit into the record\n")
-	}
-	if h.Lost > 0 {
-		b.WriteString("  " + text.Count(h.Lost, "transition") + " the webhook could not record\n")
+	for _, line := range missingLines(h.Dropped, h.Lost) {
+		b.WriteString("  " + line + "\n")
 	}
 	return b.String()
+}
+
+// NewPastChanges returns the table of recorded changes of many objects: a line for each or, on a
+// narrow terminal, a paragraph.
+func NewPastChanges(b output.Base) output.Results {
+	return output.AtEnd(func(c event.PastChanges) error {
+		var out strings.Builder
+		if len(c.Changes) > 0 {
+			out.WriteString(changeRows(c.Changes, b.Width) + "\n")
+		}
+		said := text.Count(len(c.Changes), "change") + " of owners" + text.Printable(c.Where) + sinceFrom(c.From, b.Now())
+		lines := append([]string{said}, coverageLines(c.Coverage, b.Now())...)
+		for _, limit := range c.Limits {
+			lines = append(lines, text.Printable(limit))
+		}
+		format.Below(&out, append(lines, missingLines(c.Dropped, c.Lost)...), "", b.Width)
+		b.Screen.Result(out.String())
+		return nil
+	})
+}
+
+func changeRows(changes []event.ObjectTransition, width func() int) string {
+	rows := [][]string{{"TIME", "OBJECT", "PATH", "FROM", "TO", "USER", "CHANGE"}}
+	for _, c := range changes {
+		rows = append(rows, changeRow(c))
+	}
+	whole := format.Aligned(rows, nil)
+	tooWide := func(line string) bool { return format.Cells(strings.TrimSuffix(line, "\n")) > format.Columns(width) }
+	if width == nil || !slices.ContainsFunc(slices.Collect(strings.Lines(whole)), tooWide) {
+		return whole
+	}
+	var out strings.Builder
+	for _, row := range rows[1:] {
+		format.Below(&out, []string{strings.Join(row[:3], "  ")}, "", width)
+		format.Below(&out, []string{row[6], "from " + row[3] + " to " + row[4] + "; user: " + row[5]}, "    ", width)
+	}
+	return out.String()
+}
+
+// sinceFrom says when the period begins that was asked for; nothing for all time.
+func sinceFrom(from, now time.Time) string {
+	if from.IsZero() {
+		return ""
+	}
+	return " since " + moment(from, now)
+}
+
+func changeRow(c event.ObjectTransition) []string {
+	how := howLast(c.Transition)
+	if c.Count > 1 {
+		how += fmt.Sprintf(", %d times since %s", c.Count, format.Stamp(c.First))
+	}
+	if c.Gap {
+		how += ", found after a period that was not watched"
+	}
+	return []string{
+		format.Stamp(c.Last), format.Name(c.Ref), text.Printable(c.Path), cmp.Or(format.OwnerList(c.From, time.Time{}), noOwner),
+		ownersAfter(c.Transition, time.Time{}), cmp.Or(text.Printable(c.User), "unknown"), how,
+	}
+}
+
+// ownersAfter names the owners after a transition.
+func ownersAfter(tr event.Transition, now time.Time) string {
+	to := cmp.Or(format.OwnerList(tr.To, now), noOwner)
+	if tr.Cut {
+		to += ", and more owners"
+	}
+	return to
+}
+
+// howLast says how a path last changed owners.
+func howLast(tr event.Transition) string {
+	how := text.Printable(tr.Kind)
+	if tr.Forced {
+		how += " by force"
+	}
+	return how
+}
+
+// missingLines says how many transitions are not in the record.
+func missingLines(dropped, lost int) (said []string) {
+	if dropped > 0 {
+		said = append(said, text.Count(dropped, "older transition")+" did not fit into the record")
+	}
+	if lost > 0 {
+		said = append(said, text.Count(lost, "transition")+" the webhook could not record")
+	}
+	return said
 }
 
 // coverageLines says when the webhook was watching, since changes outside that time may be missing.
@@ -60,18 +148,7 @@ func coverageLines(c event.Coverage, now time.Time) []string {
 }
 
 func transitionLines(tr event.Transition, now time.Time) []string {
-	to := format.OwnerList(tr.To, now)
-	if len(tr.To) == 0 {
-		to = noOwner
-	}
-	if tr.Cut {
-		to += ", and more owners"
-	}
-	what := text.Printable(tr.Kind)
-	if tr.Forced {
-		what += " by force"
-	}
-	said := []string{fmt.Sprintf("%s  from %s to %s", what, format.OwnerList(tr.From, now), to)}
+	said := []string{fmt.Sprintf("%s  from %s to %s", howLast(tr), format.OwnerList(tr.From, now), ownersAfter(tr, now))}
 	when := moment(tr.Last, now)
 	switch {
 	case tr.Gap:

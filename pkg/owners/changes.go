@@ -1,0 +1,210 @@
+package owners
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// Query selects recorded changes of owners by place and time. The zero value selects all.
+type Query struct {
+	// Places are the kinds in question, each in a namespace; nil means all kinds in Namespace. An
+	// empty namespace stands for all of them, and for objects without one.
+	Places    []Place
+	Namespace string
+	// From is where the period begins; zero for all time.
+	From time.Time
+	// Managers are those of which one gained or lost a path; nil means any.
+	Managers []string
+	// Path names the fields in question, or one above or below them; nil means all.
+	Path fieldpath.Pattern
+}
+
+// Place is a kind in a namespace.
+type Place struct {
+	Kind      schema.GroupKind
+	Namespace string
+}
+
+// Changes reads what the webhook recorded, from the records alone. Besides what it found, it returns
+// an error if a record is unreadable, or if it found nothing and that proves nothing.
+func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event.PastChanges, error) {
+	out := event.PastChanges{From: q.From}
+	records := map[object.Ref]ownership.Record{} // A page may come twice.
+	var faults []error
+	err := reader.Select(ctx, ownership.RecordGVK(), object.Selection{Namespace: q.listed()}, "", func(u *unstructured.Unstructured) {
+		var r ownership.Record
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &r); err != nil {
+			faults = append(faults, fmt.Errorf("read %s: %w", object.RefOf(u), err))
+		} else if q.concerns(r.Object) {
+			records[object.RefOf(u)] = r
+		}
+	})
+	switch {
+	case meta.IsNoMatchError(err):
+		return out, &NoWebhookError{}
+	case err != nil:
+		return out, err
+	}
+	for _, r := range records {
+		q.add(&out, r)
+	}
+	slices.SortFunc(out.Changes, func(a, b event.ObjectTransition) int {
+		return cmp.Or(b.Last.Compare(a.Last), a.Ref.Compare(b.Ref), strings.Compare(a.Path, b.Path))
+	})
+	unknown := q.cover(&out, readNotes(ctx, reader), now)
+	if len(out.Changes) == 0 {
+		status := fieldpath.Field("status")
+		onlyStatus := len(q.Path) > 0 && q.Path[0].Equals(status[0])
+		faults = append(faults, cmp.Or(unknown, unvouched(out.Coverage, onlyStatus)))
+	}
+	return out, errors.Join(faults...)
+}
+
+// listed returns the namespace whose records are read; empty for all. Those of objects without a
+// namespace are in the webhook's, which is unknown here.
+func (q Query) listed() string {
+	if len(q.Places) == 0 {
+		return q.Namespace
+	}
+	for _, p := range q.Places[1:] {
+		if p.Namespace != q.Places[0].Namespace {
+			return ""
+		}
+	}
+	return q.Places[0].Namespace
+}
+
+func (q Query) concerns(o ownership.Object) bool {
+	if q.Places == nil {
+		return q.Namespace == "" || q.Namespace == o.Namespace
+	}
+	kind := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind()
+	return slices.ContainsFunc(q.Places, func(p Place) bool {
+		return p.Kind == kind && (p.Namespace == "" || p.Namespace == o.Namespace)
+	})
+}
+
+// add adds the selected changes of one record.
+func (q Query) add(out *event.PastChanges, r ownership.Record) {
+	ref := object.Ref{GVK: schema.FromAPIVersionAndKind(r.Object.APIVersion, r.Object.Kind), Namespace: r.Object.Namespace, Name: r.Object.Name}
+	for _, e := range r.Entries {
+		t := transitionOf(e)
+		if !t.Last.Before(q.From) && q.names(t) {
+			out.Changes = append(out.Changes, event.ObjectTransition{Ref: ref, Transition: t})
+		}
+	}
+	// What was dropped is older than everything that was kept.
+	if len(r.Entries) == 0 || !r.Entries[0].Last.Time.Before(q.From) {
+		out.Dropped += r.Dropped
+	}
+	out.Lost += r.Lost
+}
+
+// names reports whether a transition is of one of the managers and concerns the path.
+func (q Query) names(t event.Transition) bool {
+	isAsked := func(o managedfields.Owner) bool { return slices.Contains(q.Managers, o.Manager) }
+	if q.Managers != nil && !slices.ContainsFunc(t.From, isAsked) && !slices.ContainsFunc(t.To, isAsked) {
+		return false
+	}
+	path, err := fieldpath.ParsePath(t.Path)
+	return q.Path == nil || err != nil || q.Path.Touches(path) // A path that was cut is shown.
+}
+
+// atOnce is how long the first lists of all kinds may take: kinds that are watched since then are
+// watched since the beginning.
+const atOnce = time.Minute
+
+// cover sets when the places were watched, and what of them is not. It returns why an empty result
+// proves nothing of any of them.
+func (q Query) cover(out *event.PastChanges, n notes, now time.Time) error {
+	noted, ok := n.longest()
+	if !ok {
+		out.Coverage.Unknown = n.err.Error()
+		return n.err
+	}
+	places := q.Places
+	if places == nil {
+		for _, kind := range noted.scope.All() {
+			places = append(places, Place{schema.ParseGroupKind(kind), q.Namespace})
+		}
+	}
+	out.Coverage = noted.coverage.For(q.From)
+	out.Coverage.Stale = !out.Coverage.Until.IsZero() && now.Sub(out.Coverage.Until) > stale
+	omitted, later := map[ownership.Omission][]string{}, map[time.Time][]string{}
+	var first time.Time
+	var unknown error
+	for _, p := range places {
+		since, why := noted.scope.Of(p.Kind, p.Namespace)
+		if why != ownership.OmissionNone {
+			omitted[why] = append(omitted[why], p.Kind.String())
+			unknown = cmp.Or(unknown, newOmission(why, p.Kind, p.Namespace, noted.namespace))
+			continue
+		}
+		later[since] = append(later[since], p.Kind.String())
+		if first.IsZero() || since.Before(first) {
+			first = since
+		}
+	}
+	if first.IsZero() {
+		unknown = cmp.Or(unknown, error(&UnknownError{Reason: "the webhook does not track anything yet"}))
+		out.Coverage = event.Coverage{Unknown: unknown.Error()}
+		return unknown
+	}
+	out.Coverage = out.Coverage.From(first)
+	if everywhere := slices.ContainsFunc(places, func(p Place) bool { return p.Namespace == "" }); everywhere && len(noted.scope.ExcludedNamespaces) > 0 {
+		out.Limits = append(out.Limits, "the webhook leaves out the namespaces "+text.List(noted.scope.ExcludedNamespaces, maxNamed))
+	}
+	whole := first.Add(atOnce)
+	if q.From.After(whole) {
+		whole = q.From
+	}
+	out.Limits = append(out.Limits, limitsOf(omitted, later, whole)...)
+	return nil
+}
+
+// maxNamed is how many kinds or namespaces a limit names.
+const maxNamed = 5
+
+// limitsOf says which kinds are not watched, or only since a time after from.
+func limitsOf(omitted map[ownership.Omission][]string, later map[time.Time][]string, from time.Time) (limits []string) {
+	for _, o := range []struct {
+		why  ownership.Omission
+		text string
+	}{
+		{ownership.OmissionNever, "the webhook never tracks "},
+		{ownership.OmissionKind, "left out by the chart's values: "},
+		{ownership.OmissionNamespace, "in a namespace that the webhook leaves out: "},
+		{ownership.OmissionRefused, "the webhook may not list and watch "},
+		{ownership.OmissionUnseen, "not watched, or not yet: "},
+	} {
+		if kinds := omitted[o.why]; kinds != nil {
+			slices.Sort(kinds)
+			limits = append(limits, o.text+text.List(kinds, maxNamed))
+		}
+	}
+	for since, kinds := range later {
+		if since.After(from) {
+			slices.Sort(kinds)
+			limits = append(limits, "only since "+since.UTC().Format(time.RFC3339)+": "+text.List(kinds, maxNamed))
+		}
+	}
+	slices.Sort(limits)
+	return limits
+}
