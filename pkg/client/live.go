@@ -336,3 +336,12 @@ func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selecti
 	}
 	return err
 }
+
+// Follow is [listwatch.Source.Follow]. A kind that is no longer served has no changes.
+func (c *Client) Follow(ctx context.Context, changes listwatch.Changes) error {
+	err := c.lists.Follow(ctx, changes)
+	if ctx.Err() == nil && transport.Unserved(err) {
+		return c.Gone(ctx, changes.Kind.GVK)
+	}
+	return err
+}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/discovery"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/listwatch"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -49,6 +51,43 @@ func (n *NoRetry) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 		return nil, nil
 	}
 	return live, err
+}
+
+// GetAt reads one object as it was at a version of its kind; nil, nil if it did not exist. The server
+// keeps versions for some minutes.
+func (n *NoRetry) GetAt(ctx context.Context, kind object.Kind, ref object.Ref, version string, metadata bool) (*unstructured.Unstructured, error) {
+	var found *unstructured.Unstructured
+	l := &listwatch.List{
+		Kind: kind,
+		Build: func() *rest.Request {
+			r := listwatch.Collection(n.client.rest, kind, object.Selection{Namespace: ref.Namespace, Name: ref.Name}).
+				Param("resourceVersion", version).Param("resourceVersionMatch", string(metav1.ResourceVersionMatchExact))
+			if metadata {
+				return listwatch.MetadataOnly(r)
+			}
+			return r
+		},
+		Do: func(ctx context.Context, send func(context.Context) error) error { return n.do(ctx, ref, send) },
+		Item: func(text []byte) error {
+			var err error
+			found, err = transport.Item(text, kind, within(kind, object.Selection{Namespace: ref.Namespace}))
+			return err
+		},
+	}
+	_, err := l.Read(ctx)
+	return found, err
+}
+
+// Metrics returns a page of the API server's own metrics.
+func (n *NoRetry) Metrics(ctx context.Context, visit func(io.Reader) error) error {
+	return n.do(ctx, object.Ref{}, func(ctx context.Context) error {
+		body, err := n.client.rest.Get().AbsPath("/metrics").SetHeader("Accept", "text/plain").Stream(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = body.Close() }() // It was read, or failed before.
+		return visit(body)
+	})
 }
 
 // Exists reports whether an object exists, without its contents.

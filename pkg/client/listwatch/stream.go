@@ -155,6 +155,9 @@ func (w *watching) see(f frame) error {
 	if f.Type == "ERROR" {
 		return w.broken(f.Object)
 	}
+	if w.changes != nil {
+		return w.seeMetadata(f)
+	}
 	u, err := w.object(f)
 	if err != nil {
 		w.unreadable(err)

@@ -69,6 +69,8 @@ type watching struct {
 	version string
 	// blind: the last report was Unreadable.
 	blind bool
+	// changes: only metadata is watched, for [Source.Follow]; else nil.
+	changes *Changes
 }
 
 // run lists and watches.
@@ -199,7 +201,13 @@ func (w *watching) do(ctx context.Context, send func(context.Context) error) err
 }
 
 // collection returns a request for the selected objects.
-func (w *watching) collection() *rest.Request { return Collection(w.source.REST, w.kind, w.sel) }
+func (w *watching) collection() *rest.Request {
+	r := Collection(w.source.REST, w.kind, w.sel)
+	if w.changes != nil {
+		r.SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
+	}
+	return r
+}
 
 // sighting is an object as it was last reported.
 type sighting struct {

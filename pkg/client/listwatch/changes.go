@@ -1,0 +1,99 @@
+package listwatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
+)
+
+// Changes follows the changes of objects by their metadata alone. Objects that do not change cost
+// nothing: they are counted, and neither listed nor kept.
+type Changes struct {
+	Kind      object.Kind
+	Selection object.Selection
+	// Begun is called when a watch begins, with the number of objects. A second call means that
+	// changes in between were missed.
+	Begun func(objects int)
+	// Changed is called for each change, with the type of its event and the version of the kind
+	// before it. It may keep the object.
+	Changed func(event, before string, o *metav1.PartialObjectMetadata)
+	// Blind is called when changes cannot be read at present, and with nil when they can be again.
+	Blind func(error)
+}
+
+// Follow calls the functions of c, one at a time, until ctx is done or an error occurs that waiting
+// does not cure.
+func (s *Source) Follow(ctx context.Context, c Changes) error {
+	w := &watching{source: s, kind: c.Kind, sel: c.Selection, changes: &c}
+	w.tell = func(change object.Change) {
+		switch change := change.(type) {
+		case object.Unreadable:
+			c.Blind(change.Err)
+		case object.Synced:
+			c.Blind(nil)
+		}
+	}
+	pauses := pausesOfWatches()
+	for {
+		if err := w.count(ctx); err != nil {
+			return err
+		}
+		began := time.Now()
+		err := w.follow(ctx)
+		switch {
+		case !errors.Is(err, errTooOld):
+			return err
+		case time.Since(began) > quick:
+			pauses = pausesOfWatches()
+		default:
+			if err := retry.For(ctx, pauses.Step()); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// count reads one object, whose answer says how many more there are, and the version to watch from.
+func (w *watching) count(ctx context.Context) error {
+	n := 0
+	l := &List{
+		Kind: w.kind, Size: 1, Do: w.do,
+		Build: func() *rest.Request { return MetadataOnly(Collection(w.source.REST, w.kind, w.sel)) },
+		Turn:  func() { n = 0 },
+		Item:  func([]byte) error { n++; return nil },
+		More:  func(metav1.ListMeta) (int, bool) { return 0, false },
+	}
+	page, err := l.Read(ctx)
+	if err != nil {
+		return err
+	}
+	w.version = page.ResourceVersion
+	if page.RemainingItemCount != nil { // The server does not count with a selector.
+		n += int(*page.RemainingItemCount)
+	}
+	w.changes.Begun(n)
+	w.synced()
+	return nil
+}
+
+// seeMetadata handles one event of a watch of metadata.
+func (w *watching) seeMetadata(f frame) error {
+	var o metav1.PartialObjectMetadata
+	if err := json.Unmarshal(f.Object, &o); err != nil || o.ResourceVersion == "" {
+		w.unreadable(transport.Wrong("an event of a watch of %s cannot be read", w.kind.GVR().GroupResource()))
+		return errTooOld
+	}
+	if f.Type != "BOOKMARK" {
+		w.changes.Changed(f.Type, w.version, &o)
+	}
+	w.version = o.ResourceVersion
+	return nil
+}
