@@ -51,6 +51,7 @@ func TestHelp(t *testing.T) {
 		"wait":               {"wait", "--help"},
 		"stuck":              {"stuck", "--help"},
 		"deprecated":         {"deprecated", "--help"},
+		"fights":             {"fights", "--help"},
 		"owners":             {"owners", "--help"},
 		"give":               {"give", "--help"},
 		"config":             {"config"},
@@ -82,7 +83,7 @@ func TestHelp(t *testing.T) {
 // With --help-all, help has every flag of a verb, each in a group.
 func TestHelpAll(t *testing.T) {
 	r := newRoot(genericiooptions.NewTestIOStreamsDiscard(), nil)
-	for _, verb := range []string{"apply", "diff", "delete", "wait", "stuck", "owners", "give", "deprecated"} {
+	for _, verb := range []string{"apply", "diff", "delete", "wait", "stuck", "owners", "give", "deprecated", "fights"} {
 		code, out, stderr := call(t, verb, "--help-all")
 		if code != 0 || stderr != "" {
 			t.Errorf("%s: exit status %d, stderr %q", verb, code, stderr)
@@ -336,7 +337,7 @@ users:
 func TestTimeout(t *testing.T) {
 	noCluster(t)
 	for line, waits := range map[string]bool{
-		"apply -f x.yaml": false, "diff -f x.yaml": false, "owners deploy/web": false, "owners -A": false, "stuck": false, "deprecated": false,
+		"apply -f x.yaml": false, "diff -f x.yaml": false, "owners deploy/web": false, "owners -A": false, "stuck": false, "deprecated": false, "fights": false,
 		"give deploy/web .spec --to=a": false, "sets": false, "sets delete web": false, "sets rollback web": false, "version": false,
 		"wait deploy/web": true, "delete deploy/web": true,
 	} {

@@ -28,6 +28,7 @@ func callsOf(t *testing.T) map[string][]string {
 		"wait":       {"wait", "cm/app", "--for=create"},
 		"stuck":      {"stuck", "-A"},
 		"deprecated": {"deprecated", "-A"},
+		"fights":     {"fights", "-A"},
 		"owners":     {"owners", "cm/app"},
 		"give":       {"give", "cm/app", ".data.a", "--to=flux"},
 		"sets":       {"sets"},

@@ -21,6 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/deletecmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/deprecatedcmd"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/fightscmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/stuckcmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
@@ -112,6 +113,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 		newConfig(c, streams),
 		deletecmd.New(c, streams),
 		deprecatedcmd.New(c, streams),
+		fightscmd.New(c, streams),
 		newSets(c, streams),
 		stuckcmd.New(c, streams),
 		waitcmd.New(c, streams),

@@ -81,6 +81,11 @@ func (a Action) Compared() Action {
 // Preparing says what the run does before it has a plan, such as asking the API server for kinds.
 type Preparing struct {
 	Text string
+	// Since and Within are when it began and how long it takes; zero for now, and for unknown.
+	Since  time.Time
+	Within time.Duration
+	// Found are lines for people who watch.
+	Found []string
 }
 
 // Planned lists the objects of the run, once, before any result.

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
@@ -79,7 +78,7 @@ func (f *stuckFlags) toOptions(in verb.Invocation) (*stuckOptions, error) {
 		o.targets, targetsErr = f.set.ToTargets(in.Args, in.Streams)
 	case o.everything:
 		o.targets = target.Targets{Labels: f.selector, Everywhere: f.allNamespaces}
-		targetsErr = checkSelector(f.selector)
+		targetsErr = verb.Selector(f.selector)
 	default:
 		// A TYPE alone selects all of it: a look at more does no harm.
 		all := target.Flags{AllNamespaces: f.allNamespaces, All: f.selector == "" && !namesOne(in.Args)}
@@ -95,11 +94,6 @@ func (f *stuckFlags) toOptions(in verb.Invocation) (*stuckOptions, error) {
 
 // namesOne reports whether the arguments name objects, and not a TYPE alone.
 func namesOne(args []string) bool { return len(args) > 1 || strings.Contains(args[0], "/") }
-
-func checkSelector(selector string) error {
-	_, err := labels.Parse(selector)
-	return verb.FlagError("-l", err)
-}
 
 func (o *stuckOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	err := o.work(ctx, in.Connection)

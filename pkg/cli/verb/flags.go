@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/kubectl/pkg/util/term"
 
@@ -58,6 +59,12 @@ func FlagError(flag string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", flag, err)
+}
+
+// Selector checks a label selector.
+func Selector(text string) error {
+	_, err := labels.Parse(text)
+	return FlagError("-l", err)
 }
 
 // UsualTimeout is how long a verb waits for an object by default.

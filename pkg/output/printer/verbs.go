@@ -184,6 +184,17 @@ func ForDeprecated(o output.Options) (*Printer, error) {
 	})
 }
 
+// ForFights returns a printer for what is written in circles. The error names a format that there is
+// not.
+func ForFights(o output.Options) (*Printer, error) {
+	if !slices.Contains([]string{"", output.Table, output.JSON}, o.Format) {
+		return nil, fmt.Errorf("unknown output format %q: use %s or %s", o.Format, output.Table, output.JSON)
+	}
+	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+		return report(b, table.NewFights, document.NewFights, nil), nil
+	})
+}
+
 // ForMigration returns a printer for owners that move to a version that is served. The error
 // names a format that there is not.
 func ForMigration(o output.Options) (*Printer, error) {

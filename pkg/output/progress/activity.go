@@ -25,9 +25,9 @@ type activity struct {
 	explained []explanation
 	// waiting is since when, and how long at most, the run waits for them.
 	waiting pending
-	// step is the work before there is a plan, with its start.
-	step    string
-	stepped time.Time
+	// step is the work before there is a plan, and found what it has found.
+	step  pending
+	found []string
 }
 
 // task is an object in progress.
@@ -58,7 +58,11 @@ func newActivity(s *output.State) *activity {
 func (a *activity) handle(e event.Event, now time.Time) {
 	switch e := e.(type) {
 	case event.Preparing:
-		a.step, a.stepped = text.Printable(e.Text), now
+		a.step = pending{what: text.Printable(e.Text), since: now, limit: e.Within}
+		a.found = e.Found
+		if !e.Since.IsZero() {
+			a.step.since = e.Since
+		}
 	case event.Planned:
 		a.waiting = pending{since: now, limit: e.Within}
 	case event.Started:
@@ -139,8 +143,8 @@ func (a *activity) pending() (p pending, ok bool) {
 		p := a.waiting
 		p.what = "no news of " + unheard(s) + " yet"
 		return p, true
-	case !s.Begun && a.step != "":
-		return pending{what: a.step, since: a.stepped}, true
+	case !s.Begun && a.step.what != "":
+		return a.step, true
 	default:
 		return pending{}, false
 	}

@@ -47,8 +47,11 @@ func (l *statusLine) lines(a *activity, blocked *pending, now time.Time) (line s
 	line = l.line(a, blocked, now)
 	width := l.columns() - 1
 	shown := a.workloads()
+	for _, one := range a.found {
+		above = append(above, format.Cut("  "+text.Printable(one), width))
+	}
 	if blocked != nil || len(a.underway) > 0 || width < roomForBar || len(shown) == 0 {
-		return line, nil
+		return line, above
 	}
 	p, _ := a.pending()
 	if len(a.lacking) == 1 {

@@ -1,0 +1,162 @@
+// Package fightscmd is the verb fights: it watches the metadata of all objects for a while, and says
+// which are written in circles and by whom.
+package fightscmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/completion"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/ownerscmd"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fights"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+type flags struct {
+	everywhere bool
+	selector   string
+	duration   time.Duration
+	status     bool
+	output     string
+}
+
+type options struct {
+	targets target.Targets
+	// everything: objects of whatever type.
+	everything bool
+	duration   time.Duration
+	status     bool
+	run        string
+	out        *printer.Printer
+}
+
+const usualDuration = time.Minute
+
+// New returns the verb fights.
+func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "fights [TYPE/NAME… | TYPE [NAME…]]",
+		Short: "Find objects that are written in circles, and by whom",
+		Long: `Watch the metadata of all objects for a while, and find those that are written
+in circles: a field that goes from one owner to another and back, or that one
+writer sets to and fro, and writes that change nothing. Nothing is changed.
+
+Found is what goes to and fro at least once within --for: two writes a minute
+take 60s. A field that is set and removed has to be set or removed once more.
+A writer that managed fields do not prove is "unknown". Leases, Events,
+endpoints and the status are left out. Objects are those of the namespace, or
+with -A all.
+
+Exit status: 0 none, 1 some, 2 could not tell.`,
+		Example: `  # Who fights over what, in the whole cluster?
+  kubectl k8sconnect fights -A
+
+  # A slow loop of the Deployments in a namespace
+  kubectl k8sconnect fights deployments -n shop --for=10m`,
+		ValidArgsFunction: completion.Targets(c),
+		RunE:              verb.Runner(c, streams, f.toOptions),
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "In all namespaces, and objects without one")
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
+	cmd.Flags().DurationVar(&f.duration, "for", usualDuration, "How long to watch, such as 90s or 10m; ^C ends it with what was seen")
+	cmd.Flags().BoolVar(&f.status, "status", false, "Also the status, Leases, Events and endpoints")
+	cmd.Flags().StringVarP(&f.output, "output", "o", output.Table, "Form of the results: table or json")
+	help.Words(cmd, "output", output.Table, output.JSON)
+	return cmd
+}
+
+func (f *flags) toOptions(in verb.Invocation) (*options, error) {
+	o := &options{everything: len(in.Args) == 0, duration: f.duration, status: f.status}
+	all := target.Flags{AllNamespaces: f.everywhere, All: f.selector == "" && !ownerscmd.Named(in.Args)}
+	all.Selector = f.selector
+	var targetsErr, forErr error
+	if o.everything {
+		o.targets = target.Targets{Labels: f.selector, Everywhere: f.everywhere}
+		targetsErr = verb.Selector(f.selector)
+	} else {
+		o.targets, targetsErr = all.ToTargets(in.Args, in.Streams)
+	}
+	if f.duration < time.Second {
+		forErr = errors.New("--for must be 1s or longer")
+	}
+	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
+	o.run = print.Run
+	var outErr error
+	o.out, outErr = printer.ForFights(print)
+	return o, errors.Join(targetsErr, forErr, printErr, verb.FlagError("-o", outErr), in.Check())
+}
+
+// Execute implements [verb.Options].
+func (o *options) Execute(ctx context.Context, in verb.Invocation) error {
+	err := o.work(ctx, in)
+	return verb.Finish(err, o.out.Close(ctx))
+}
+
+func (o *options) work(ctx context.Context, in verb.Invocation) error {
+	const pace = 0 // as the server allows
+	server, err := in.Connect(ctx, o.run, pace, o.out.Print)
+	if err != nil {
+		return err
+	}
+	w := &watch{options: o, server: server, tally: fights.New(o.status)}
+	if err := w.places(ctx, in); err != nil {
+		return err
+	}
+	if err := w.follow(ctx); err != nil {
+		return err
+	}
+	interrupted := ctx.Err() != nil
+	if interrupted { // What was seen so far is worth a moment.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+	}
+	w.explain(ctx)
+	found := w.result()
+	o.out.Print(found)
+	unread := ownerscmd.Unread(found.Unread, "watching them needs the verbs list and watch; see: "+command.Kubectl("auth", "can-i")+" --list")
+	switch {
+	case len(found.Found) > 0 && unread != nil: // There may be more than was found.
+		o.out.Print(event.Warned{Text: unread.Error()})
+		return verb.ErrNo
+	case len(found.Found) > 0:
+		return verb.ErrNo
+	case unread != nil:
+		return unread
+	case interrupted:
+		return &shortError{found.For, o.duration}
+	}
+	return nil
+}
+
+// shortError says that a watch without a result was interrupted.
+type shortError struct{ after, of time.Duration }
+
+func (e *shortError) Error() string {
+	return fmt.Sprintf("interrupted after %s of %s", e.after.Round(time.Second), e.of)
+}
+
+func (e *shortError) Unwrap() error { return context.Canceled }
+
+// apart reports whether a kind is left out without --status: its objects are there to be written all
+// the time.
+func apart(group, resource string) bool {
+	return slices.Contains([]string{
+		"leases.coordination.k8s.io", "leasecandidates.coordination.k8s.io", "events.", "events.events.k8s.io", "endpoints.", "endpointslices.discovery.k8s.io",
+	}, resource+"."+group)
+}

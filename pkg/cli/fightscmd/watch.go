@@ -1,0 +1,325 @@
+package fightscmd
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/target"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/listwatch"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fights"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+const (
+	// patience is how long the watches may take to begin, and the reads to end.
+	patience = 15 * time.Second
+	// late is how late the last events may be.
+	late = time.Second
+	// readWhole is of how many objects values are read.
+	readWhole = 10
+	// readBefore is of how many objects the metadata before the first change are read.
+	readBefore = 100
+	sideBySide = 6
+	// shownLive is how many fights are listed during the watch.
+	shownLive = 10
+)
+
+// watch follows all kinds for a while.
+type watch struct {
+	*options
+	server *client.Client
+	// where: the only namespace.
+	where string
+	all   []target.Target
+	// took is how long it watched; written counts what the API server did meanwhile.
+	took      time.Duration
+	written   map[schema.GroupResource]int
+	uncounted error
+	unclear   int
+
+	mu    sync.Mutex
+	tally *fights.Tally
+	seen  []*seen
+}
+
+// seen is what is known of the watch of one kind.
+type seen struct {
+	target.Target
+	objects, begun int
+	err            error
+}
+
+// places decides what to watch.
+func (w *watch) places(ctx context.Context, in verb.Invocation) error {
+	own, _, err := in.Namespace()
+	if err != nil {
+		return err
+	}
+	if !w.targets.Everywhere {
+		w.where = own
+		if missing := target.MissingNamespace(ctx, w.server, own); missing != "" { // Perhaps a slip.
+			w.out.Print(event.Warned{Text: missing})
+		}
+	}
+	if !w.everything {
+		w.all, err = w.targets.Resolve(ctx, in.Connection, w.server)
+		return err
+	}
+	kinds, err := w.server.Listable(ctx)
+	if err != nil {
+		return err
+	}
+	for _, kind := range kinds {
+		// Objects that cannot be written are computed, as metrics are.
+		written := slices.ContainsFunc(kind.Verbs, func(v string) bool { return v == "update" || v == "patch" })
+		if written && (kind.Namespaced || w.where == "") && (w.status || !apart(kind.GVK.Group, kind.Resource)) {
+			w.all = append(w.all, target.Target{Kind: kind, Selection: object.Selection{Namespace: w.where, Labels: w.targets.Labels}})
+		}
+	}
+	return nil
+}
+
+// follow watches until the time is over or ctx is done.
+func (w *watch) follow(ctx context.Context) error {
+	watching, end := context.WithCancel(ctx)
+	var watches, beginning sync.WaitGroup
+	defer watches.Wait()
+	defer end()
+	w.out.Print(event.Preparing{Text: "beginning to watch " + text.Count(len(w.all), "kind")})
+	for _, t := range w.all {
+		s := &seen{Target: t}
+		w.seen = append(w.seen, s)
+		beginning.Add(1)
+		watches.Go(func() { w.kind(watching, s, sync.OnceFunc(beginning.Done)) })
+	}
+	begun := make(chan struct{})
+	go func() { beginning.Wait(); close(begun) }()
+	select {
+	case <-begun:
+	case <-time.After(patience):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	before, err := w.count(ctx)
+	start := time.Now()
+	w.wait(ctx, start)
+	w.took = time.Since(start)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err == nil && before != nil {
+		w.written, err = w.counted(ctx, before)
+	}
+	w.uncounted = err
+	w.pause(ctx, late)
+	return nil
+}
+
+// wait shows what was found so far until the time is over.
+func (w *watch) wait(ctx context.Context, start time.Time) {
+	const every = 2 * time.Second
+	for end := start.Add(w.duration); time.Now().Before(end) && ctx.Err() == nil; {
+		w.mu.Lock()
+		found := w.tally.Result()
+		objects := 0
+		for _, s := range w.seen {
+			objects += s.objects
+		}
+		w.mu.Unlock()
+		e := event.Preparing{Text: "watching " + text.Count(objects, "object"), Since: start, Within: w.duration}
+		for _, f := range found[:min(len(found), shownLive)] {
+			e.Found = append(e.Found, format.FightName(f)+"  "+format.FightRate(f, time.Since(start)))
+		}
+		w.out.Print(e)
+		w.pause(ctx, min(every, time.Until(end)))
+	}
+}
+
+func (w *watch) pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// errMissed says that changes were missed.
+var errMissed = errors.New("the watch was interrupted, and changes were missed")
+
+// kind follows one kind.
+func (w *watch) kind(ctx context.Context, s *seen, begun func()) {
+	defer begun()
+	note := func(change func()) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		change()
+	}
+	err := error(nil)
+	if !slices.Contains(s.Kind.Verbs, "watch") {
+		err = errors.New("the server offers no watch")
+	} else {
+		err = w.server.Follow(ctx, listwatch.Changes{
+			Kind: s.Kind, Selection: s.Selection,
+			Begun: func(objects int) {
+				note(func() { s.objects, s.begun = max(s.objects, objects), s.begun+1 })
+				begun()
+			},
+			Changed: func(typ, before string, o *metav1.PartialObjectMetadata) {
+				note(func() {
+					w.tally.See(fights.Change{Event: typ, Kind: s.Kind, Before: before, At: time.Now(), Object: o})
+				})
+			},
+			Blind: func(err error) { note(func() { s.err = err }) },
+		})
+	}
+	_, gone := errors.AsType[*client.NoKindError](err)
+	switch {
+	case ctx.Err() != nil, gone && w.everything: // A kind that was deleted has no objects.
+	default:
+		note(func() { s.err = err })
+	}
+}
+
+// explain reads what metadata do not tell: how objects were before their first change, and the
+// values of a few.
+func (w *watch) explain(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	reader := w.server.NoRetry()
+	w.mu.Lock()
+	baselines := w.tally.Baselines(readBefore)
+	w.mu.Unlock()
+	w.read(ctx, reader, baselines, true)
+	w.mu.Lock()
+	var whole []fights.Reading
+	whole, w.unclear = w.tally.Unexplained(readWhole)
+	w.mu.Unlock()
+	w.read(ctx, reader, whole, false)
+}
+
+func (w *watch) read(ctx context.Context, reader *client.NoRetry, readings []fights.Reading, metadata bool) {
+	var group errgroup.Group
+	group.SetLimit(sideBySide)
+	for _, r := range readings {
+		group.Go(func() error {
+			states := make([]*unstructured.Unstructured, len(r.Versions))
+			for i, version := range r.Versions {
+				// A version that is no longer kept is not known: it explains less.
+				states[i], _ = reader.GetAt(ctx, r.Kind, r.Ref, version, metadata)
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if !metadata {
+				w.tally.Learn(r, states)
+				return nil
+			}
+			var before metav1.PartialObjectMetadata
+			if states[0] == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(states[0].Object, &before) != nil {
+				return nil
+			}
+			w.tally.Baseline(r.UID, &before)
+			return nil
+		})
+	}
+	_ = group.Wait() // There are no errors.
+}
+
+// result returns what was found.
+func (w *watch) result() event.Fights {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := event.Fights{Found: w.tally.Result(), For: w.took, Namespace: w.where, Unclear: w.unclear, Uncounted: w.uncounted}
+	objects := map[schema.GroupResource]int{}
+	var kinds []object.Kind
+	for _, s := range w.seen {
+		out.Objects += s.objects
+		kinds = append(kinds, s.Kind)
+		objects[s.Kind.GVR().GroupResource()] += s.objects
+		if s.err == nil && s.begun > 1 {
+			s.err = errMissed
+		}
+		if s.err != nil {
+			out.Unread = append(out.Unread, event.Unread{Ref: object.Ref{GVK: s.Kind.GVK, Namespace: s.Namespace, Name: s.Name}, Err: s.err})
+		}
+	}
+	if w.written != nil {
+		var idle []event.Fight
+		idle, out.Unstored = w.tally.Unstored(kinds, objects, w.written, w.took)
+		out.Found = append(out.Found, idle...)
+	}
+	return out
+}
+
+// counters are the API server's, and when its process began.
+type counters struct {
+	process string
+	writes  map[schema.GroupResource]int
+}
+
+// count reads how often objects were written so far; nil if that tells nothing, since only some are
+// watched.
+func (w *watch) count(ctx context.Context) (*counters, error) {
+	if !w.everything || w.where != "" || w.targets.Labels != "" {
+		return nil, nil
+	}
+	c := &counters{writes: map[schema.GroupResource]int{}}
+	err := w.server.NoRetry().Metrics(ctx, c.read)
+	return c, err
+}
+
+// counter matches what counts successful writes of objects.
+var counter = regexp.MustCompile(`^apiserver_request_total\{code="200",component="apiserver",dry_run="",group="([^"]*)",resource="([^"]*)",scope="resource",` +
+	`subresource="(?:|status|scale|finalize|approval|resize|ephemeralcontainers)",verb="(?:PUT|PATCH|APPLY)",version="[^"]*"\} (\S+)`)
+
+func (c *counters) read(page io.Reader) error {
+	lines := bufio.NewReader(page)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if m := counter.FindSubmatch(line); bytes.HasPrefix(line, []byte("apiserver_request_total{")) && m != nil {
+			n, _ := strconv.ParseFloat(string(m[3]), 64)
+			c.writes[schema.GroupResource{Group: string(m[1]), Resource: string(m[2])}] += int(n)
+		}
+		if bytes.HasPrefix(line, []byte("process_start_time_seconds ")) {
+			c.process = string(line)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return err
+		}
+	}
+}
+
+// counted returns the writes since. Another process, behind a load balancer, has other counters.
+func (w *watch) counted(ctx context.Context, before *counters) (map[schema.GroupResource]int, error) {
+	after, err := w.count(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case after.process != before.process:
+		return nil, errors.New("another API server answered")
+	}
+	for resource, n := range before.writes {
+		after.writes[resource] -= n
+	}
+	return after.writes, nil
+}

@@ -1,0 +1,502 @@
+package fights
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
+
+// judge returns how an object is fought over, if it is.
+func (t *Tally) judge(w *watched) (event.Fight, bool) {
+	f := event.Fight{Ref: w.ref, Class: event.TwoOwners, Writes: w.writes}
+	f.Paths = w.handed()
+	f.Paths = inner(append(f.Paths, w.alternating(f.Paths)...))
+	owners := map[string]bool{}
+	for _, p := range f.Paths {
+		for _, o := range p.Writers {
+			owners[nameOf(o)] = true
+		}
+	}
+	switch {
+	case len(f.Paths) == 0 && w.unchanged():
+		f.Class, f.Writers = event.NoChange, writersOf(w.log)
+	case len(f.Paths) == 0:
+		return f, false
+	case len(owners) == 1:
+		f.Class = event.OneWriter
+	default:
+		f.Next = w.give(f.Paths)
+	}
+	return f, true
+}
+
+// handed returns the paths that went from hand to hand and back. A path that was set and removed
+// must be set or removed once more, unless another owner held it before: a client may set a mark
+// and remove it, once.
+func (w *watched) handed() []event.FoughtPath {
+	type story struct {
+		path  fieldpath.Path
+		hands []hand
+		by    []*managedfields.Owner
+	}
+	stories := map[string]*story{}
+	var order []string
+	for i := range w.log {
+		for _, m := range w.log[i].moves {
+			key := m.path.String()
+			s := stories[key]
+			if s == nil {
+				s = &story{path: m.path, hands: []hand{m.from}}
+				stories[key] = s
+				order = append(order, key)
+			}
+			by := w.log[i].writer
+			if m.to != (hand{}) {
+				by = m.to.owner()
+			}
+			if s.hands[len(s.hands)-1] != m.to {
+				s.hands, s.by = append(s.hands, m.to), append(s.by, by)
+			}
+		}
+	}
+	var out []event.FoughtPath
+	for _, key := range order {
+		s := stories[key]
+		if s.hands[0] == (hand{}) && !slices.Contains(s.hands[1:], hand{}) {
+			s.hands = s.hands[1:] // It was new.
+		}
+		least := 2
+		if slices.Contains(s.hands, hand{}) {
+			least = 3
+		} else {
+			s.by = append(s.by, s.hands[0].owner())
+		}
+		values := w.values(s.path)
+		if len(s.hands) <= least || !returns(s.hands) || least == 3 && len(values) > 2 && !returns(textsOf(values)) {
+			continue
+		}
+		out = append(out, event.FoughtPath{Path: s.path, Values: w.shown(s.path, values), Writers: distinctOwners(s.by)})
+	}
+	return out
+}
+
+// alternating returns the other paths whose value goes to and fro. One that is set and removed changes
+// hands.
+func (w *watched) alternating(handed []event.FoughtPath) []event.FoughtPath {
+	by, paths := map[string][]*managedfields.Owner{}, map[string]fieldpath.Path{}
+	for i := range w.log {
+		for _, s := range w.log[i].steps {
+			key := s.path.String()
+			paths[key] = s.path
+			by[key] = append(by[key], s.by)
+		}
+	}
+	var out []event.FoughtPath
+	for _, key := range slices.Sorted(maps.Keys(paths)) {
+		values := w.values(paths[key])
+		if values[0] == nil { // It was new.
+			values = values[1:]
+		}
+		known := slices.ContainsFunc(handed, func(p event.FoughtPath) bool { return p.Path.Equal(paths[key]) })
+		if known || len(values) < 3 || slices.Contains(values, nil) || !returns(textsOf(values)) || slices.ContainsFunc(by[key], w.follows) {
+			continue
+		}
+		out = append(out, event.FoughtPath{Path: paths[key], Values: w.shown(paths[key], values), Writers: distinctOwners(by[key])})
+	}
+	return out
+}
+
+// follows reports whether a writer changes values because others change: an autoscaler the replicas
+// by the load, and a controller of Kubernetes those of an object by its owner's.
+func (w *watched) follows(by *managedfields.Owner) bool {
+	return by != nil && (by.Subresource == "scale" || by.Manager == "kube-controller-manager" && metav1.GetControllerOf(w.now) != nil)
+}
+
+// values returns the values of a path in the order of the writes that changed it.
+func (w *watched) values(p fieldpath.Path) []*any {
+	var out []*any
+	for i := range w.log {
+		for _, s := range w.log[i].steps {
+			switch {
+			case !s.path.Equal(p):
+			case out == nil:
+				out = []*any{s.from, s.to}
+			default:
+				out = append(out, s.to)
+			}
+		}
+	}
+	return out
+}
+
+// returns reports whether something goes to and fro: at least every other change leads to a state
+// that there was before. A counter and a clock never return.
+func returns[T comparable](states []T) bool {
+	distinct := map[T]bool{}
+	for _, s := range states {
+		distinct[s] = true
+	}
+	return len(distinct) <= 1+(len(states)-1)/2
+}
+
+func textsOf(values []*any) []string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = textOf(v)
+	}
+	return texts
+}
+
+func textOf(v *any) string {
+	if v == nil {
+		return ""
+	}
+	text, err := json.Marshal(*v)
+	if err != nil {
+		return "?"
+	}
+	return string(text)
+}
+
+// shown returns the last two values, none of a Secret's.
+func (w *watched) shown(path fieldpath.Path, values []*any) []*any {
+	if len(values) < 2 || redact.IsSecret(w.ref) {
+		return nil
+	}
+	last := values[len(values)-2:]
+	if path.Equal(managedfields.LastAppliedPath()) { // Its text was replaced by a digest.
+		return nil
+	}
+	if textOf(last[0]) > textOf(last[1]) {
+		return []*any{last[1], last[0]}
+	}
+	return last
+}
+
+// unchanged reports whether writes were stored that change no value.
+func (w *watched) unchanged() bool {
+	n := 0
+	for i := range w.log {
+		if one := &w.log[i]; one.read && !one.unseen && len(one.moves)+len(one.steps) == 0 {
+			n++
+		}
+	}
+	return n >= 2
+}
+
+func writersOf(log []write) []*managedfields.Owner {
+	var all []*managedfields.Owner
+	for i := range log {
+		all = append(all, log[i].writer)
+	}
+	return distinctOwners(all)
+}
+
+// distinctOwners returns each owner once, without time and version, an unknown one last.
+func distinctOwners(all []*managedfields.Owner) []*managedfields.Owner {
+	var out []*managedfields.Owner
+	for _, o := range all {
+		if o != nil {
+			o = handOf(*o).owner()
+		}
+		if !slices.ContainsFunc(out, func(have *managedfields.Owner) bool { return nameOf(have) == nameOf(o) }) {
+			out = append(out, o)
+		}
+	}
+	slices.SortFunc(out, func(a, b *managedfields.Owner) int {
+		if a == nil || b == nil {
+			return cmp.Compare(btoi(a == nil), btoi(b == nil))
+		}
+		return a.Compare(*b)
+	})
+	return out
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func nameOf(o *managedfields.Owner) string {
+	if o == nil {
+		return ""
+	}
+	return strings.Join([]string{o.Manager, o.Operation, o.Subresource}, "\x00")
+}
+
+// inner leaves out paths that only contain others, sorted.
+func inner(all []event.FoughtPath) []event.FoughtPath {
+	out := slices.DeleteFunc(slices.Clone(all), func(p event.FoughtPath) bool {
+		return slices.ContainsFunc(all, func(o event.FoughtPath) bool { return len(o.Path) > len(p.Path) && o.Path.HasPrefix(p.Path) })
+	})
+	slices.SortFunc(out, func(a, b event.FoughtPath) int { return a.Path.Compare(b.Path) })
+	return out
+}
+
+// give returns the commands of which one ends a fight of two known owners.
+func (w *watched) give(paths []event.FoughtPath) []string {
+	writers := paths[0].Writers
+	var names []string
+	for _, p := range paths {
+		if slices.Contains(p.Writers, nil) || len(p.Writers) != 2 || isStatus(p.Path) || !slices.EqualFunc(p.Writers, writers, func(a, b *managedfields.Owner) bool { return nameOf(a) == nameOf(b) }) {
+			return nil
+		}
+		names = append(names, text.ShellQuote(p.Path.String()))
+	}
+	if writers[0].Manager == writers[1].Manager {
+		return nil
+	}
+	var next []string
+	for _, to := range receivers(writers, paths) {
+		words := []string{command.Kubectl("k8sconnect", "give"), text.ShellQuote(w.ref.Resource())}
+		if w.ref.Namespace != "" {
+			words = append(words, "-n", text.ShellQuote(w.ref.Namespace))
+		}
+		words = append(append(words, names...), text.ShellQuote("--to="+to.Manager))
+		if w.leaves(*to) {
+			words = append(words, "--as-operation="+strings.ToLower(to.Operation))
+		}
+		next = append(next, strings.Join(words, " "))
+	}
+	return next
+}
+
+// receivers returns who should get what two owners fight over: an autoscaler the replicas, a tool
+// rather than a person, a controller, which computes the value, rather than who applies a file;
+// both if nothing decides.
+func receivers(two []*managedfields.Owner, paths []event.FoughtPath) []*managedfields.Owner {
+	rank := func(o *managedfields.Owner) int {
+		scales := slices.ContainsFunc(paths, func(p event.FoughtPath) bool { return p.Path.String() == ".spec.replicas" })
+		switch {
+		case scales && isAutoscaler(o):
+			return 3
+		case managedfields.IsPerson(o.Manager) || o.Manager == managedfields.ClientSideApply:
+			return 0
+		case o.Operation == managedfields.Update:
+			return 2
+		}
+		return 1
+	}
+	switch a, b := rank(two[0]), rank(two[1]); {
+	case a > b:
+		return two[:1]
+	case a < b:
+		return two[1:]
+	}
+	return two
+}
+
+func isAutoscaler(o *managedfields.Owner) bool {
+	name := strings.ToLower(o.Manager)
+	return o.Subresource == "scale" || slices.ContainsFunc([]string{"autoscal", "keda"}, func(part string) bool { return strings.Contains(name, part) })
+}
+
+// leaves reports whether an owner held nothing of the object after one of the writes, so that give
+// has to know how it writes.
+func (w *watched) leaves(o managedfields.Owner) bool {
+	return slices.ContainsFunc(w.log, func(one write) bool {
+		return slices.ContainsFunc(one.moves, func(m move) bool { return m.leaves && m.from == handOf(o) })
+	})
+}
+
+// Reading is an object to be read as it was: at each version of its kind.
+type Reading struct {
+	UID      types.UID
+	Kind     object.Kind
+	Ref      object.Ref
+	Versions []string
+}
+
+// Baselines returns those whose metadata before the first change would tell more, at most that
+// many.
+func (t *Tally) Baselines(most int) []Reading {
+	var out []Reading
+	for _, w := range t.busiest(func(w *watched) bool { return len(w.log) > 1 && w.log[0].unseen }, most) {
+		out = append(out, Reading{w.now.UID, w.kind, w.ref, []string{w.log[0].before}})
+	}
+	return out
+}
+
+// Baseline takes the metadata of an object before its first change.
+func (t *Tally) Baseline(uid types.UID, before *metav1.PartialObjectMetadata) {
+	w := t.objects[uid]
+	if w == nil || len(w.log) == 0 || !w.log[0].unseen || before.UID != uid {
+		return
+	}
+	t.slim(before)
+	one, counts := t.compare(before, w.first, 0)
+	if !counts {
+		w.log = w.log[1:]
+		return
+	}
+	one.before, one.version = w.log[0].before, w.log[0].version
+	w.log[0] = one
+	w.writes++
+}
+
+// readWrites is how many writes of an object are read.
+const readWrites = 8
+
+// Unexplained returns the objects to read as a whole, at most that many of each sort: those with
+// two owners, whose values are not known, and those that one writer writes in a way that the
+// metadata do not explain. It counts those of the second sort beyond.
+func (t *Tally) Unexplained(most int) (read []Reading, beyond int) {
+	two := func(w *watched) bool {
+		f, found := t.judge(w)
+		return found && f.Class == event.TwoOwners
+	}
+	one := func(w *watched) bool {
+		return !two(w) && w.plainWrites() > 1
+	}
+	all := t.busiest(one, len(t.objects))
+	beyond = max(0, len(all)-most)
+	for _, w := range append(t.busiest(two, most), all[:min(most, len(all))]...) {
+		last := w.log[max(0, len(w.log)-readWrites):]
+		r := Reading{w.now.UID, w.kind, w.ref, []string{last[0].before}}
+		for i := range last {
+			r.Versions = append(r.Versions, last[i].version)
+		}
+		read = append(read, r)
+	}
+	return read, beyond
+}
+
+// plainWrites counts writes that the metadata do not explain. Kubernetes writes what it controls, such
+// as the ReplicaSets of a rollout, because of its owner.
+func (w *watched) plainWrites() int {
+	n := 0
+	if owner := metav1.GetControllerOf(w.now); owner != nil && object.IsBuiltIn(schema.FromAPIVersionAndKind(owner.APIVersion, "").Group) {
+		return 0
+	}
+	for i := range w.log {
+		if w.log[i].plain() && !w.follows(w.log[i].writer) {
+			n++
+		}
+	}
+	return n
+}
+
+func (t *Tally) busiest(of func(*watched) bool, most int) []*watched {
+	var all []*watched
+	for _, w := range t.objects {
+		if of(w) {
+			all = append(all, w)
+		}
+	}
+	slices.SortFunc(all, func(a, b *watched) int { return cmp.Or(b.writes-a.writes, a.ref.Compare(b.ref)) })
+	return all[:min(len(all), most)]
+}
+
+// Learn takes an object as it was at successive versions; nil where it is not known.
+func (t *Tally) Learn(r Reading, states []*unstructured.Unstructured) {
+	w := t.objects[r.UID]
+	if w == nil {
+		return
+	}
+	for i := 1; i < len(states); i++ {
+		at := slices.IndexFunc(w.log, func(one write) bool { return one.version == r.Versions[i] })
+		if at < 0 || states[i] == nil || states[i-1] == nil || states[i].GetUID() != r.UID || states[i-1].GetUID() != r.UID {
+			continue
+		}
+		one := &w.log[at]
+		steps, statusToo := t.steps(states[i-1], states[i], one.writer)
+		one.steps, one.read = steps, len(steps) > 0 || !statusToo
+		one.unseen = false
+	}
+}
+
+// steps returns what changed between two versions outside of the status, and whether that did.
+func (t *Tally) steps(before, after *unstructured.Unstructured, writer *managedfields.Owner) (steps []step, status bool) {
+	was, err := managedfields.Entries(before)
+	is, err2 := managedfields.Entries(after)
+	if err != nil || err2 != nil {
+		return nil, true
+	}
+	set := fieldpath.NewSet(fieldpath.Field("metadata", "uid"))
+	for _, e := range slices.Concat(was, is) {
+		set = set.Union(e.Fields)
+	}
+	for _, c := range managedfields.Compare(before.Object, after.Object, set) {
+		switch {
+		case len(c.Path) > 1 && *c.Path[0].FieldName == "metadata" &&
+			slices.Contains([]string{"managedFields", "resourceVersion", "generation"}, *c.Path[1].FieldName):
+			continue
+		case isStatus(c.Path) && !t.status:
+			status = true
+			continue
+		case len(steps) >= keptPaths:
+			continue
+		}
+		s := step{path: c.Path}
+		if c.Kind != managedfields.Added {
+			s.from = &c.From
+		}
+		if c.Kind != managedfields.Removed {
+			s.to = &c.To
+		}
+		steps = append(steps, s)
+	}
+	credit(steps, is, writer)
+	return steps, status
+}
+
+// Result returns the fights. An object that one writer writes to and fro because its own owner is
+// fought over is left out.
+func (t *Tally) Result() []event.Fight {
+	fights := map[types.UID]event.Fight{}
+	for uid, w := range t.objects {
+		if f, found := t.judge(w); found {
+			fights[uid] = f
+		}
+	}
+	var out []event.Fight
+	for uid, f := range fights {
+		if owner := metav1.GetControllerOf(t.objects[uid].now); owner != nil && f.Class != event.TwoOwners {
+			if _, fought := fights[owner.UID]; fought {
+				continue
+			}
+		}
+		out = append(out, f)
+	}
+	slices.SortFunc(out, func(a, b event.Fight) int { return cmp.Or(b.Writes-a.Writes, a.Ref.Compare(b.Ref)) })
+	return out
+}
+
+// Unstored judges the writes that the API server counted in that time, by kind. More writes than
+// changes change nothing. If there are more of them than objects, twice a minute, some object gets
+// several; they are found. Fewer may be one for each object, as of a tool that applies all of its
+// objects again.
+func (t *Tally) Unstored(kinds []object.Kind, objects, written map[schema.GroupResource]int, in time.Duration) (found, few []event.Fight) {
+	for _, kind := range kinds {
+		resource := kind.GVR().GroupResource()
+		idle := written[resource] - t.stored[resource]
+		perMinute := float64(idle) / in.Minutes()
+		f := event.Fight{Ref: object.Ref{GVK: kind.GVK}, Class: event.NotStored, Writes: idle}
+		switch all := objects[resource] + t.created[resource]; {
+		case idle < 2 || perMinute < 2:
+		case perMinute > float64(2*max(all, 1)):
+			found = append(found, f)
+		default:
+			few = append(few, f)
+		}
+	}
+	return found, few
+}

@@ -1,0 +1,86 @@
+package printer_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+)
+
+func fought() event.Fights {
+	var five, three any = int64(5), int64(3)
+	argo := &managedfields.Owner{Manager: "argocd-controller", Operation: managedfields.Apply}
+	keda := &managedfields.Owner{Manager: "keda-operator", Operation: managedfields.Update}
+	hpa := &managedfields.Owner{Manager: "kube-controller-manager", Operation: managedfields.Update, Subresource: "scale"}
+	kind := ref("apps/v1", "StatefulSet", "", "")
+	return event.Fights{
+		Objects: 41_300, For: time.Minute, Unclear: 1,
+		Found: []event.Fight{
+			{
+				Ref: ref("apps/v1", "Deployment", "shop", "web"), Class: event.TwoOwners, Writes: 84, Next: []string{"give a", "give b"},
+				Paths: []event.FoughtPath{{Path: fieldpath.Field("spec", "replicas"), Values: []*any{&five, &three}, Writers: []*managedfields.Owner{argo, keda}}},
+			},
+			{
+				Ref: ref("v1", "ConfigMap", "shop", "a"), Class: event.TwoOwners, Writes: 1,
+				Paths: []event.FoughtPath{{Path: fieldpath.Field("data", "x"), Values: []*any{nil, &five}, Writers: []*managedfields.Owner{hpa, nil}}},
+			},
+			{
+				Ref: ref("v1", "Secret", "shop", "b"), Class: event.OneWriter, Writes: 31,
+				Paths: []event.FoughtPath{{Path: fieldpath.Field("data", "x"), Writers: []*managedfields.Owner{keda}}},
+			},
+			{Ref: ref("v1", "ConfigMap", "shop", "c"), Class: event.NoChange, Writes: 31, Writers: []*managedfields.Owner{argo, nil}},
+			{Ref: kind, Class: event.NotStored, Writes: 31},
+		},
+		Unstored:  []event.Fight{{Ref: kind, Class: event.NotStored, Writes: 7}},
+		Uncounted: errors.New("no"),
+		Unread:    []event.Unread{{Ref: ref("v1", "Pod", "", ""), Err: errors.New("no")}},
+	}
+}
+
+func TestFightsTable(t *testing.T) {
+	const want = `deployment.apps/web -n shop   84 writes a minute
+    .spec.replicas  5 ↔ 3  argocd-controller (Apply) ↔ keda-operator (Update)
+    next  give a
+    or    give b
+configmap/a -n shop           1 write a minute
+    .data.x  none ↔ 5  kube-controller-manager (scale) ↔ unknown
+secret/b -n shop              31 writes a minute
+    .data.x  keda-operator (Update), to and fro
+configmap/c -n shop           31 writes a minute, and nothing changes
+    written by argocd-controller (Apply), unknown
+statefulset.apps              31 writes a minute, and nothing changes
+    object and writer: unknown; the API server stores no such write, so that only its audit log has them
+5 of 41300 objects; 60s; 1 not watched
+1 more object written again and again, and not read: name a TYPE to see them
+statefulset.apps: 7 writes a minute, and nothing changes: perhaps one for each object, as when a tool applies all of them again
+writes that change nothing are not counted: no
+`
+	if got := run(t, printer.ForFights, output.Options{Now: noon}, []event.Event{fought()}).out; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	none := event.Fights{Objects: 3, For: 90 * time.Second, Namespace: "shop"}
+	if got := run(t, printer.ForFights, output.Options{}, []event.Event{none}).out; got != "in namespace shop: none of 3 objects is fought over; 90s\n" {
+		t.Error(got)
+	}
+}
+
+func TestFightsDocument(t *testing.T) {
+	got := run(t, printer.ForFights, output.Options{Format: output.JSON}, []event.Event{fought()}).out
+	for _, want := range []string{
+		`"kind": "FightsResult"`, `"seconds": 60`, `"objects": 41300`, `"class": "two-owners"`, `"writesPerMinute": 84`, `"manager": "keda-operator"`,
+		`"unknown": true`, `"class": "not-stored"`, `"notStored": [`, `"uncounted": {`, `"unread": [`, `"unclear": 1`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+	if _, err := printer.ForFights(output.Options{Format: output.YAML}); err == nil {
+		t.Error("-o yaml")
+	}
+}
