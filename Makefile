@@ -192,13 +192,13 @@ lint: $(BIN)/golangci-lint $(BIN)/actionlint ## linters, formatting, tidy module
 .PHONY: generate
 generate: ## write the tables of deprecated APIs and fields from pinned releases of Kubernetes, and the list of imports
 	test/docs/imports.sh >docs/design/imports.md
-	$(GO) run ./pkg/deprecation/internal/cmd/generate
+	$(GO) run ./test/lifecycles
 	$(GO) test ./pkg/deprecation -run TestTheCharts -update
 
 .PHONY: generate-check
 generate-check: ## fail if these are stale
 	test/docs/imports.sh | diff docs/design/imports.md -
-	$(GO) run ./pkg/deprecation/internal/cmd/generate -check
+	$(GO) run ./test/lifecycles -check
 	$(GO) test ./pkg/deprecation -run TestTheCharts
 
 .PHONY: tidy

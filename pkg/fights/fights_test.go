@@ -209,7 +209,7 @@ func whole(t *testing.T, kind object.Kind, number int, text, replicas, status st
 	return u
 }
 
-// What only whole objects tell: values that one writer sets to and fro, and writes without a change.
+// Only whole objects show values that one writer sets to and fro, and writes without a change.
 func TestValues(t *testing.T) {
 	const entry = "a/Update@%d:.spec.replicas b/Update@1:.spec.paused"
 	scale := strings.ReplaceAll(entry, "a/Update", "a/Update/scale")

@@ -110,7 +110,7 @@ func (q Query) add(out *event.PastChanges, r ownership.Record) {
 			out.Changes = append(out.Changes, event.ObjectTransition{Ref: ref, Transition: t})
 		}
 	}
-	// What was dropped is older than everything that was kept.
+	// Dropped transitions are older than all that were kept.
 	if len(r.Entries) == 0 || !r.Entries[0].Last.Time.Before(q.From) {
 		out.Dropped += r.Dropped
 	}

@@ -131,7 +131,7 @@ func TestChanges(t *testing.T) {
 
 func kind(group, kind string) schema.GroupKind { return schema.GroupKind{Group: group, Kind: kind} }
 
-// What did not fit into a record is mentioned where it may be of the period.
+// Transitions that did not fit into a record are mentioned if they may be of the period.
 func TestChangesThatWereDropped(t *testing.T) {
 	for hour, want := range map[int]int{2: 1, 4: 0} {
 		q := owners.Query{Namespace: "prod", From: time.Date(2026, 1, 2, hour, 0, 0, 0, time.UTC)}

@@ -62,7 +62,7 @@ endpoints and the status are left out. Objects are those of the namespace, or
 with -A all.
 
 Exit status: 0 none, 1 some, 2 could not tell.`,
-		Example: `  # Who fights over what, in the whole cluster?
+		Example: `  # All kinds and namespaces
   kubectl k8sconnect fights -A
 
   # A slow loop of the Deployments in a namespace
@@ -121,7 +121,7 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 		return err
 	}
 	interrupted := ctx.Err() != nil
-	if interrupted { // What was seen so far is worth a moment.
+	if interrupted { // It takes a moment to explain the changes so far.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
