@@ -99,7 +99,8 @@
 
 {{- define "k8sconnect.maybeDeprecated" -}}
 request.operation == 'CREATE' &&
-!object.?metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false)) &&
+(size(object.?metadata.?ownerReferences.orValue([])) > 100 ||
+!object.?metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))) &&
 ({{ .Files.Get "files/deprecated-fields.cel" | trim }}) ||
 request.requestKind.group + '/' + request.requestKind.version + '/' + request.requestKind.kind
 in {{ .Files.Get "files/deprecated.yaml" | fromYamlArray | toJson }}
