@@ -2,7 +2,6 @@ package chart_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,16 +49,5 @@ func TestWritesPassWithoutTheWebhook(t *testing.T) {
 // ignored is how often the API server went on without the answer of "ownership".
 func (s site) ignored(t *testing.T) (times float64) {
 	t.Helper()
-	metrics, err := s.typed.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(metrics)) {
-		if strings.HasPrefix(line, `apiserver_admission_webhook_fail_open_count{name="ownership.k8sconnect.io"`) {
-			if _, err := fmt.Sscan(line[strings.LastIndexByte(line, ' '):], &times); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	return times
+	return s.counted(t, `apiserver_admission_webhook_fail_open_count{name="ownership.k8sconnect.io"`)
 }
