@@ -133,7 +133,7 @@ func (e *Engine) wrote(t *target, answer *unstructured.Unstructured, err error) 
 	case e.Journal == nil:
 	case err == nil:
 		e.Journal.Wrote(t.Item, t.Live, answer)
-	case mayBeWritten(err) && !apierrors.IsConflict(err): // Its conflicts are only inspected.
+	case object.MayBeWritten(err) && !apierrors.IsConflict(err): // Its conflicts are only inspected.
 		e.Journal.Wrote(t.Item, t.Live, nil)
 	}
 }

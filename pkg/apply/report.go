@@ -29,7 +29,7 @@ func (e *Engine) finish(a event.Applied) {
 func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		// The server did not refuse it: we stopped.
-		if mayBeWritten(err) {
+		if object.MayBeWritten(err) {
 			err = fmt.Errorf("it was in progress, and may have been written: %w", err)
 		}
 		e.skip(item, err)
@@ -53,9 +53,7 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 // couldNotTell reports whether the outcome is unknown: the server could not be asked, or we may not
 // ask it.
 func couldNotTell(ctx context.Context, err error) bool {
-	var unreachable interface{ Unreachable() bool }
-	var denied *predict.DeniedError
-	return errors.As(err, &unreachable) || errors.As(err, &denied) || apierrors.IsUnauthorized(err) || ctx.Err() != nil
+	return object.IsUnanswered(err) || errors.As(err, new(*predict.DeniedError)) || apierrors.IsUnauthorized(err) || ctx.Err() != nil
 }
 
 func (e *Engine) skip(item plan.Item, why error) {
@@ -220,12 +218,6 @@ var (
 	errRefusedBefore = errors.New("objects of an earlier phase are owned by others")
 	errRefusedBeside = errors.New("other objects of its phase are owned by others")
 )
-
-// mayBeWritten reports whether a write got no answer, so that it may have been accepted.
-func mayBeWritten(err error) bool {
-	var underway interface{ MayBeWritten() bool }
-	return errors.As(err, &underway) && underway.MayBeWritten()
-}
 
 // seen passes an evaluated object to Seen.
 func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, changes bool) {

@@ -56,7 +56,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 			if e.next(ctx, t, err) {
 				return
 			}
-		case mayBeWritten(err) && ctx.Err() == nil:
+		case object.MayBeWritten(err) && ctx.Err() == nil:
 			e.lost(ctx, t, err)
 			return
 		default:
@@ -105,7 +105,7 @@ func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool)
 // appeared handles a create that found an object: it treats that as an existing one of others,
 // unless an earlier attempt of ours created it. It reports whether the target is done.
 func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool) {
-	if mayBeWritten(err) && e.arrived(ctx, t) {
+	if object.MayBeWritten(err) && e.arrived(ctx, t) {
 		return true
 	}
 	if err := e.again(ctx, t); err != nil {
@@ -291,9 +291,9 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 	switch {
 	case err == nil:
 		e.accepted(ctx, t, answer)
-	case apierrors.IsConflict(err) && !mayBeWritten(err):
+	case apierrors.IsConflict(err) && !object.MayBeWritten(err):
 		e.fail(ctx, t.Item, errNameTaken)
-	case mayBeWritten(err) && ctx.Err() == nil:
+	case object.MayBeWritten(err) && ctx.Err() == nil:
 		e.lost(ctx, t, err)
 	default:
 		e.fail(ctx, t.Item, goneError(e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err)))
@@ -338,9 +338,8 @@ func goneError(err error) error {
 
 // withAdvice adds to an error what exists now, before the hint of the error below.
 func withAdvice(err error, advice string) error {
-	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) && hinted.Hint() != "" {
-		advice += "; " + hinted.Hint()
+	if hint := object.HintOf(err); hint != "" {
+		advice += "; " + hint
 	}
 	return &object.HintedError{Err: err, Advice: advice}
 }

@@ -28,64 +28,50 @@ func (c *Client) Apply(ctx context.Context, kind object.Kind, obj *unstructured.
 	if how.Create {
 		obj = object.AtVersion(obj, noVersion)
 	}
-	body, err := json.Marshal(obj.Object)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", object.RefOf(obj), err)
-	}
-	q := transport.Request{Ref: object.RefOf(obj), Guarded: obj.GetResourceVersion() != "", Creates: how.Create}
-	return c.object(ctx, kind, q, func() *rest.Request {
-		r := c.rest.Patch(types.ApplyPatchType).AbsPath(transport.ResourcePath(kind, obj.GetNamespace(), obj.GetName())...).Body(body)
+	return c.write(ctx, kind, obj, how, transport.Request{Creates: how.Create}, func() *rest.Request {
+		r := c.rest.Patch(types.ApplyPatchType)
 		if how.Force {
 			r = r.Param("force", "true")
 		}
-		return withOptions(r, how)
-	})
+		return r
+	}, obj.GetName())
 }
 
 // Create creates the object. It returns a conflict (already exists) if there is one of that name.
 func (c *Client) Create(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
-	body, err := json.Marshal(obj.Object)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", object.RefOf(obj), err)
-	}
-	q := transport.Request{Ref: object.RefOf(obj), Guarded: true}
-	return c.object(ctx, kind, q, func() *rest.Request {
-		r := c.rest.Post().AbsPath(transport.ResourcePath(kind, obj.GetNamespace())...).Body(body)
-		return withOptions(r, how)
-	})
+	return c.write(ctx, kind, obj, how, transport.Request{Guarded: true}, c.rest.Post)
 }
 
 // Merge changes the fields of the patch. A patch with a resource version is a conflict unless the
 // object has that version.
 func (c *Client) Merge(ctx context.Context, kind object.Kind, patch *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
-	body, err := json.Marshal(patch.Object)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", object.RefOf(patch), err)
-	}
-	q := transport.Request{Ref: object.RefOf(patch), Guarded: patch.GetResourceVersion() != ""}
-	return c.object(ctx, kind, q, func() *rest.Request {
-		r := c.rest.Patch(types.MergePatchType).AbsPath(transport.ResourcePath(kind, patch.GetNamespace(), patch.GetName())...).Body(body)
-		return withOptions(r, how)
-	})
+	patched := func() *rest.Request { return c.rest.Patch(types.MergePatchType) }
+	return c.write(ctx, kind, patch, how, transport.Request{}, patched, patch.GetName())
 }
 
 // Update replaces the object.
 func (c *Client) Update(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
-	body, err := json.Marshal(obj.Object)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", object.RefOf(obj), err)
-	}
-	q := transport.Request{Ref: object.RefOf(obj), Guarded: obj.GetResourceVersion() != ""}
-	return c.object(ctx, kind, q, func() *rest.Request {
-		r := c.rest.Put().AbsPath(transport.ResourcePath(kind, obj.GetNamespace(), obj.GetName())...).Body(body)
-		return withOptions(r, how)
-	})
+	return c.write(ctx, kind, obj, how, transport.Request{}, c.rest.Put, obj.GetName())
 }
 
 // Get reads one object.
 func (c *Client) Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error) {
 	return c.object(ctx, kind, transport.Request{Ref: ref}, func() *rest.Request {
 		return c.rest.Get().AbsPath(transport.ResourcePath(kind, ref.Namespace, ref.Name)...)
+	})
+}
+
+// write sends an object, or a patch of one, to the path of its kind or its own.
+func (c *Client) write(
+	ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write, q transport.Request, begin func() *rest.Request, path ...string,
+) (*unstructured.Unstructured, error) {
+	body, err := json.Marshal(obj.Object)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", object.RefOf(obj), err)
+	}
+	q.Ref, q.Guarded = object.RefOf(obj), q.Guarded || obj.GetResourceVersion() != ""
+	return c.object(ctx, kind, q, func() *rest.Request {
+		return withOptions(begin().AbsPath(transport.ResourcePath(kind, obj.GetNamespace(), path...)...).Body(body), how)
 	})
 }
 

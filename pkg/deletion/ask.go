@@ -48,7 +48,7 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 		case apierrors.IsNotFound(err), isUnserved(err):
 			e.end(t, event.Deleted{Action: event.Gone})
 			return
-		case mayBeWritten(err) && ctx.Err() == nil:
+		case object.MayBeWritten(err) && ctx.Err() == nil:
 			e.lost(ctx, t, err)
 			return
 		case !apierrors.IsConflict(err):
@@ -182,12 +182,6 @@ const otherNow = "it is gone; another object has its name now, and was left alon
 // API whose server does not answer, or for a kind served at another version.
 func isUnserved(err error) bool {
 	return meta.IsNoMatchError(err) && errors.Unwrap(err) == nil
-}
-
-// mayBeWritten reports whether a request got no answer.
-func mayBeWritten(err error) bool {
-	var underway interface{ MayBeWritten() bool }
-	return errors.As(err, &underway) && underway.MayBeWritten()
 }
 
 // inTrouble reports whether the server failed, which is no answer.

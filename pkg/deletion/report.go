@@ -78,7 +78,7 @@ func (e *Engine) unreadable(v *view) {
 func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		// The server did not refuse it: we stopped.
-		if mayBeWritten(err) {
+		if object.MayBeWritten(err) {
 			err = fmt.Errorf("it was in progress, and may have been accepted: %w", err)
 		}
 		e.end(t, event.Deleted{Action: event.Skipped, Err: err})
@@ -116,8 +116,7 @@ func denied(t *target, verb string, err error) error {
 
 // couldNotTell reports whether the server did not refuse: it could not be asked.
 func (e *Engine) couldNotTell(ctx context.Context, err error) bool {
-	var unreachable interface{ Unreachable() bool }
-	return errors.As(err, &unreachable) || apierrors.IsUnauthorized(err) || ctx.Err() != nil || inTrouble(err) || meta.IsNoMatchError(err)
+	return object.IsUnanswered(err) || apierrors.IsUnauthorized(err) || ctx.Err() != nil || inTrouble(err) || meta.IsNoMatchError(err)
 }
 
 // skipAll reports the objects of a phase that was not begun.

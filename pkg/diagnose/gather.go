@@ -227,8 +227,7 @@ func Denied(err error) bool {
 
 // Troubled reports whether an error is about the server rather than the question.
 func Troubled(err error) bool {
-	var unreachable interface{ Unreachable() bool }
-	return errors.As(err, &unreachable) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+	return object.IsUnanswered(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
 		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsTooManyRequests(err) ||
 		apierrors.IsUnexpectedServerError(err)
 }

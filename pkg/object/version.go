@@ -1,6 +1,7 @@
 package object
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -95,6 +96,27 @@ func (e *FaultError) Place() string {
 
 // Hint implements the interface that hints are looked up by.
 func (e *FaultError) Hint() string { return e.Advice }
+
+// HintOf returns the first hint in an error's chain; empty without one.
+func HintOf(err error) string {
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		return hinted.Hint()
+	}
+	return ""
+}
+
+// IsUnanswered reports whether an error says nothing about the object, since no answer came.
+func IsUnanswered(err error) bool {
+	var unreachable interface{ Unreachable() bool }
+	return errors.As(err, &unreachable)
+}
+
+// MayBeWritten reports whether a write got no answer, so that it may have been accepted.
+func MayBeWritten(err error) bool {
+	var underway interface{ MayBeWritten() bool }
+	return errors.As(err, &underway)
+}
 
 // HintedError is an error with a hint, for errors that no caller distinguishes by type. Others have
 // their own Hint.

@@ -1,6 +1,9 @@
 package object
 
-import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Selection selects objects of a kind: those that match all of it.
 type Selection struct {
@@ -45,3 +48,13 @@ func (Present) change()    {}
 func (Gone) change()       {}
 func (Synced) change()     {}
 func (Unreadable) change() {}
+
+// Stub returns what is still known of an object that is gone.
+func Stub(kind Kind, key types.NamespacedName, uid types.UID) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(kind.GVK)
+	u.SetNamespace(key.Namespace)
+	u.SetName(key.Name)
+	u.SetUID(uid)
+	return u
+}

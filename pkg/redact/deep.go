@@ -200,11 +200,7 @@ func (e *vaultError) Error() string { return e.walker.text(e.err.Error()) }
 
 // Hint returns the first hint in the chain.
 func (e *vaultError) Hint() string {
-	var hinted interface{ Hint() string }
-	if !errors.As(e.err, &hinted) {
-		return ""
-	}
-	return e.walker.text(hinted.Hint())
+	return e.walker.text(object.HintOf(e.err))
 }
 
 // Of returns the form for several objects of the first error in the chain that has one, masked as

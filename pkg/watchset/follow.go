@@ -2,7 +2,6 @@ package watchset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -35,7 +34,7 @@ func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 	for {
 		err := v.watch(ctx, giveUp, tell)
 		unserved := meta.IsNoMatchError(err)
-		lacks := unserved && (v.isFirst() || !isUntold(err))
+		lacks := unserved && (v.isFirst() || !object.IsUnanswered(err))
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -49,12 +48,6 @@ func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// isUntold reports whether the server did not say whether it serves the kind.
-func isUntold(err error) bool {
-	var unreachable interface{ Unreachable() bool }
-	return errors.As(err, &unreachable)
 }
 
 // MayPass reports whether another watch makes sense after an error: the server did not answer.

@@ -167,16 +167,6 @@ func (v *View) tellMissing(tell func(object.Change)) {
 	}
 	for key, uid := range missing {
 		delete(v.known, key)
-		tell(object.Gone{Object: v.stub(key, uid)})
+		tell(object.Gone{Object: object.Stub(v.Kind, key, uid)})
 	}
-}
-
-// stub is what is known of a missing object.
-func (v *View) stub(key types.NamespacedName, uid types.UID) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(v.Kind.GVK)
-	u.SetNamespace(key.Namespace)
-	u.SetName(key.Name)
-	u.SetUID(uid)
-	return u
 }

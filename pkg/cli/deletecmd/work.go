@@ -68,9 +68,8 @@ func perhapsGone(err error) error {
 		return err
 	}
 	advice := "if the cluster itself is gone, so is all that was in it, and nothing is left to delete"
-	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) && hinted.Hint() != "" {
-		advice = hinted.Hint() + "; " + advice
+	if hint := object.HintOf(err); hint != "" {
+		advice = hint + "; " + advice
 	}
 	return &object.HintedError{Err: err, Advice: advice}
 }

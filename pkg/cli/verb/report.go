@@ -54,11 +54,7 @@ func (e *usageError) Unwrap() error { return e.err }
 
 // Hint names the help, unless the error has its own hint.
 func (e *usageError) Hint() string {
-	var known interface{ Hint() string }
-	if errors.As(e.err, &known) && known.Hint() != "" {
-		return known.Hint()
-	}
-	return "see: " + e.command + " --help"
+	return cmp.Or(object.HintOf(e.err), "see: "+e.command+" --help")
 }
 
 // Status reports the error that ended a run and returns the exit status. say masks every message.
@@ -135,11 +131,7 @@ func reportErrors(streams genericiooptions.IOStreams, say func(string) string, e
 
 // HintOf returns an error's hint; empty if there is none.
 func HintOf(err error) string {
-	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) {
-		return hinted.Hint()
-	}
-	return ""
+	return object.HintOf(err)
 }
 
 // Flatten unpacks errors.Join, so that each error gets a line of its own.

@@ -225,7 +225,7 @@ func (w *watching) present(u *unstructured.Unstructured) {
 	switch {
 	case !known:
 	case before.uid != now.uid:
-		w.tell(object.Gone{Object: w.stub(key, before)})
+		w.tell(object.Gone{Object: object.Stub(w.kind, key, before.uid)})
 	case before.version == now.version && now.version != "":
 		return
 	}
@@ -245,20 +245,10 @@ func (w *watching) sweep() {
 	for key, seen := range w.known {
 		if seen.round != w.round {
 			delete(w.known, key)
-			w.tell(object.Gone{Object: w.stub(key, seen)})
+			w.tell(object.Gone{Object: object.Stub(w.kind, key, seen.uid)})
 		}
 	}
 	w.synced()
-}
-
-// stub is what we still know of an object that is gone.
-func (w *watching) stub(key types.NamespacedName, seen sighting) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(w.kind.GVK)
-	u.SetNamespace(key.Namespace)
-	u.SetName(key.Name)
-	u.SetUID(seen.uid)
-	return u
 }
 
 func (w *watching) synced() {

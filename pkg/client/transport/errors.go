@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -164,13 +165,7 @@ func (e *busyError) Unwrap() error { return e.err }
 func (e *busyError) Unreachable() bool { return true }
 
 func (e *busyError) Hint() string {
-	if hinted, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](e.err); ok {
-		return hinted.Hint()
-	}
-	return "retry later; --server-timeout=5m keeps trying longer"
+	return cmp.Or(object.HintOf(e.err), "retry later; --server-timeout=5m keeps trying longer")
 }
 
 // underwayError says that it is unknown whether a write arrived: we stopped while it was in

@@ -26,7 +26,7 @@ import (
 func (s *Sender) Do(ctx context.Context, r Request, send func(context.Context) error) error {
 	r.wrote = new(atomic.Bool)
 	err := s.repeat(ctx, r, send)
-	if err != nil && r.wrote.Load() && (unanswered(err) || ctx.Err() != nil && errors.Is(err, context.Cause(ctx))) {
+	if err != nil && r.wrote.Load() && (object.IsUnanswered(err) || ctx.Err() != nil && errors.Is(err, context.Cause(ctx))) {
 		return &underwayError{err}
 	}
 	return err
@@ -217,12 +217,6 @@ func backoff() wait.Backoff {
 		Steps:    100,
 		Cap:      5 * time.Second,
 	}
-}
-
-// unanswered reports whether an error says only that no answer came.
-func unanswered(err error) bool {
-	var unreachable interface{ Unreachable() bool }
-	return errors.As(err, &unreachable)
 }
 
 // gaveUp returns the error of a request that failed until its time was over.

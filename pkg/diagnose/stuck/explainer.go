@@ -3,7 +3,6 @@ package stuck
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -173,10 +172,9 @@ func (e *UnreadError) Hint() string {
 		return "reading them needs the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. " +
 			"With a TYPE or TYPE/NAME, only that is read"
 	}
-	var hinted interface{ Hint() string }
 	for _, err := range e.Errs {
-		if errors.As(err, &hinted) && hinted.Hint() != "" {
-			return hinted.Hint()
+		if hint := object.HintOf(err); hint != "" {
+			return hint
 		}
 	}
 	return ""

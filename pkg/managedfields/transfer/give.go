@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/version"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -97,7 +95,7 @@ func Give(entries []managedfields.Entry, w Wish) (Outcome, error) {
 		return Outcome{}, err
 	}
 	if to.Manager != "" && to.APIVersion == "" {
-		to.APIVersion = newest(meant)
+		to.APIVersion = managedfields.Newest(meant, func(e managedfields.Entry) bool { return !e.Fields.Empty() })
 	}
 	out := w.carryOut(entries, meant, to)
 	if len(out.Entries) == 0 {
@@ -339,20 +337,6 @@ func entryOf(entries []managedfields.Entry, owner managedfields.Owner) managedfi
 
 func has(entries []managedfields.Entry, owner managedfields.Owner) bool {
 	return slices.ContainsFunc(entries, func(e managedfields.Entry) bool { return e.Equal(owner) })
-}
-
-// newest returns the newest version of the selected fields.
-func newest(meant []managedfields.Entry) string {
-	best := ""
-	for _, e := range meant {
-		if e.Fields.Empty() {
-			continue
-		}
-		if best == "" || version.CompareKubeAwareVersionStrings(versionOf(e.APIVersion), versionOf(best)) > 0 {
-			best = e.APIVersion
-		}
-	}
-	return best
 }
 
 // Reversion returns entries with the given owners moved to another version. If one of them then

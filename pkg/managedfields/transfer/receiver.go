@@ -107,11 +107,6 @@ func managers(entries []managedfields.Entry) []string {
 	return slices.Compact(names)
 }
 
-// versionOf cuts the group off an apiVersion.
-func versionOf(apiVersion string) string {
-	return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
-}
-
 // At returns a path as its owners write it: a list item may be named by its position, or by a part
 // of its key. The error is a *[fieldpath.NotFoundError] if neither the object nor an owner has such
 // a path.

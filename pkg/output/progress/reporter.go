@@ -246,11 +246,8 @@ func heard(action event.Action, err error) bool {
 	if !slices.Contains([]event.Action{event.Failed, event.Skipped, event.Unknown, event.TimedOut, event.Unmet, event.Remains}, action) {
 		return true
 	}
-	var (
-		status      apierrors.APIStatus
-		unreachable interface{ Unreachable() bool }
-	)
-	return errors.As(err, &status) && !errors.As(err, &unreachable)
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && !object.IsUnanswered(err)
 }
 
 // resume records progress: the obstacle is gone.

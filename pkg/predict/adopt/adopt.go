@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -83,7 +82,7 @@ func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption,
 	a.untracked = slices.Contains(a.from, managedfields.ClientSideApply) ||
 		slices.Contains(from.Once, managedfields.ClientSideApply) && holdsLastApplied(entries, managedfields.BeforeFirstApply)
 	if !exists {
-		ours.APIVersion = a.newest(entries)
+		ours.APIVersion = managedfields.Newest(entries, func(e managedfields.Entry) bool { return !a.adopts(e).Empty() })
 	}
 	result := Adoption{adopter: a, ours: ours, entries: managedfields.Others(entries, manager), Earlier: marks.names()}
 	for _, e := range result.entries {
@@ -201,25 +200,6 @@ func (a adopter) migrates(manager string) bool {
 		manager = managedfields.ClientSideApply
 	}
 	return !slices.Contains(a.named, manager)
-}
-
-// newest returns the newest version at which there is something to take over.
-func (a adopter) newest(entries []managedfields.Entry) string {
-	var newest string
-	for _, e := range entries {
-		if a.adopts(e).Empty() {
-			continue
-		}
-		if newest == "" || version.CompareKubeAwareVersionStrings(versionOf(e.APIVersion), versionOf(newest)) > 0 {
-			newest = e.APIVersion
-		}
-	}
-	return newest
-}
-
-// versionOf returns an apiVersion without its group.
-func versionOf(apiVersion string) string {
-	return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
 }
 
 // Claim adds paths without an owner to an adoption, with everything that the live object has at
