@@ -44,6 +44,7 @@ func run() error {
 	pflag.StringVar(&opts.Health, "health-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	pflag.StringVar(&opts.Metrics, "metrics-address", ":8080", "address of /metrics; 0 for none")
 	pflag.StringVar(&opts.Namespace, "namespace", "", "namespace that the webhook runs in")
+	pflag.BoolVar(&opts.RecordValues, "record-values", false, "record numbers, images and booleans of a few paths, as docs/webhook.md lists them")
 	pflag.BoolVar(&opts.LeaderElect, "leader-elect", false, "agree with the other replicas on one that leads")
 	pflag.DurationVar(&opts.ShutdownDelay, "shutdown-delay", 10*time.Second, "how long to keep answering after the signal to end")
 	pflag.StringVar(&setup.Service, "service", "k8sconnect", "the webhook's Service; its lease and the ConfigMap of its checkpoint have the same name")

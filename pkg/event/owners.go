@@ -102,6 +102,8 @@ type Transition struct {
 	Forced, Gap bool
 	// User sent the request; empty if unknown.
 	User string
+	// FromValue and ToValue are the values when it last happened; empty if they are not recorded.
+	FromValue, ToValue string
 	// Count is how often it happened, the First time and the Last.
 	Count       int
 	First, Last time.Time

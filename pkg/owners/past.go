@@ -120,7 +120,7 @@ func about(text string, owned event.Owned) bool {
 func transitionOf(e ownership.Entry) event.Transition {
 	return event.Transition{
 		Path: e.Path, Kind: string(e.Kind), From: ownersOf(e.From), To: ownersOf(e.To), Cut: e.Cut,
-		Forced: e.Forced, Gap: e.Gap, User: e.User,
+		Forced: e.Forced, Gap: e.Gap, User: e.User, FromValue: e.FromValue, ToValue: e.ToValue,
 		Count: e.Count, First: e.First.Time, Last: e.Last.Time,
 	}
 }

@@ -60,7 +60,7 @@ func entryOf(t Transition, at Occasion) Entry {
 	when := metav1.NewTime(at.Time.UTC().Truncate(time.Second))
 	return Entry{
 		Path: pathText(t.Path), Kind: t.Kind, From: holders(t.Before), To: holders(t.After),
-		Forced: t.Forced, Gap: at.Gap, User: FitUser(at.User),
+		Forced: t.Forced, Gap: at.Gap, User: FitUser(at.User), FromValue: t.Values.From, ToValue: t.Values.To,
 		Cut:   tooMuch(t.Before) || tooMuch(t.After),
 		First: when, Last: when, Count: 1,
 		ResourceVersions: []string{at.ResourceVersion},
@@ -84,7 +84,11 @@ func (e *Entry) complete(again Entry) bool {
 	if named {
 		e.User = again.User
 	}
-	return judged || named
+	valued := e.ToValue == "" && again.ToValue != ""
+	if valued {
+		e.FromValue, e.ToValue = again.FromValue, again.ToValue
+	}
+	return judged || named || valued
 }
 
 // SameParties reports whether two entries would be one if their size were not bounded: they have

@@ -24,6 +24,8 @@ type Hint struct {
 	Manager string
 	// Verdicts are on the transitions to these owners, without owners that are not tracked.
 	Verdicts Verdicts
+	// Values are those that a record may keep, by path.
+	Values map[string]ValueChange
 	// User sent the request.
 	User string
 	// Request is the UID of the admission request.
@@ -33,7 +35,11 @@ type Hint struct {
 
 // Size returns the approximate number of bytes of the hint.
 func (h Hint) Size() int {
-	return hintSize + h.Owners.Size() + h.Verdicts.Size() + len(h.User) + len(h.UID) + len(h.Request)
+	size := hintSize + h.Owners.Size() + h.Verdicts.Size() + len(h.User) + len(h.UID) + len(h.Request)
+	for path, v := range h.Values {
+		size += len(path) + len(v.From) + len(v.To)
+	}
+	return size
 }
 
 // Fits reports whether a change from the hint's version to these owners may be its write.

@@ -25,6 +25,8 @@ const (
 	maxPath = 512
 	// maxUser is how many bytes of a user's name are kept.
 	maxUser = 256
+	// maxValue is how many bytes a value has that is kept.
+	maxValue = 256
 	// maxHolders is how many owners of a path are kept.
 	maxHolders = 16
 	// maxName is how many bytes of an object's name are kept. Names of RBAC's kinds may have any
@@ -37,7 +39,7 @@ const (
 )
 
 // Record is the OwnershipRecord of one object: which manager took which path from which.
-// It never holds a value of a field.
+// It holds values of a few paths, see [ValuesOf], and of no others.
 type Record struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -81,6 +83,10 @@ type Entry struct {
 	// User sent the request, if known: as the API server reported it to the webhook, unlike a
 	// manager's name, which any client chooses.
 	User string `json:"user,omitempty"`
+	// FromValue and ToValue are the values before and after it last happened, of the few paths of
+	// which they are kept, and if they were seen.
+	FromValue string `json:"fromValue,omitempty"`
+	ToValue   string `json:"toValue,omitempty"`
 	// Cut: there were more owners than From and To keep.
 	Cut bool `json:"cut,omitempty"`
 	// Count is how often the path changed hands between the two, in either direction and in any

@@ -153,6 +153,7 @@ func TestRecordBoundedBytes(t *testing.T) {
 			for n := range 100 {
 				tr := taken(strings.Repeat(letter, 600)+fmt.Sprint(n), "flux", "argo")
 				tr.Before, tr.After = long(n), long(n+1)
+				tr.Values = ownership.ValueChange{From: strings.Repeat("x", 256), To: strings.Repeat("y", 256)}
 				r.Add(tr, by(strings.Repeat(letter, 300), minute(n)))
 			}
 		}
@@ -200,7 +201,8 @@ func TestRecordTwoWriters(t *testing.T) {
 	}
 }
 
-func TestRecordNeverHoldsValues(t *testing.T) {
+// Values come with admission's hints alone.
+func TestRecordOfTheWatchHoldsNoValues(t *testing.T) {
 	old := thing(t, "v1", []string{applied("flux", `{f:password: {}}`)}, `{password: old-secret}`)
 	now := thing(t, "v1", []string{updated("edit", `{f:password: {}}`)}, `{password: new-secret}`)
 	transitions, err := ownershiptest.Transitions(old, now)

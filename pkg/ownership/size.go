@@ -27,11 +27,11 @@ func (r *Record) surplus() int {
 // size returns the largest number of bytes that an entry can take as JSON.
 func (e Entry) size() int {
 	const (
-		entry   = 320 // names of fields, punctuation, numbers, times
+		entry   = 360 // names of fields, punctuation, numbers, times
 		holder  = 80
 		version = 8
 	)
-	size := entry + quoted(e.Path) + quoted(e.User)
+	size := entry + quoted(e.Path) + quoted(e.User) + quoted(e.FromValue) + quoted(e.ToValue)
 	for _, holders := range [][]Holder{e.From, e.To} {
 		for _, h := range holders {
 			size += holder + quoted(h.Manager) + quoted(h.Operation) + quoted(h.Subresource) + quoted(h.APIVersion)

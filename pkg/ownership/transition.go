@@ -68,6 +68,8 @@ type Transition struct {
 	// Forced is set for a takeover by an apply, which needs force. It is inferred: neither the
 	// object nor the admission request states it.
 	Forced bool
+	// Values are set if admission saw them, and a record may keep them.
+	Values ValueChange
 }
 
 // Notable reports whether the transition is worth recording: an owner lost a path that another one

@@ -43,6 +43,8 @@ type Options struct {
 	// Release is the Helm release of these objects, which are recreated if they are deleted; empty
 	// means none.
 	Release string
+	// RecordValues records values of a few paths, see [ownership.ValuesOf].
+	RecordValues bool
 	// LeaderElect makes the replicas elect a leader. Without it, each leads.
 	LeaderElect bool
 	// Lease is the name of the Lease; empty means k8sconnect-webhook.

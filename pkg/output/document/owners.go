@@ -65,9 +65,13 @@ type transitionEntry struct {
 	Forced bool                  `json:"forced,omitempty"`
 	Gap    bool                  `json:"gap,omitempty"`
 	User   string                `json:"user,omitempty"`
-	Count  int                   `json:"count"`
-	First  time.Time             `json:"first"`
-	Last   time.Time             `json:"last"`
+	// FromValue and ToValue are left out if the record does not have them.
+	FromValue string `json:"fromValue,omitempty"`
+	ToValue   string `json:"toValue,omitempty"`
+
+	Count int       `json:"count"`
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
 }
 
 type coverageEntry struct {
@@ -173,7 +177,7 @@ func NewPastChanges(b output.Base) output.Results {
 func transitionEntryOf(tr event.Transition) transitionEntry {
 	return transitionEntry{
 		Path: tr.Path, Change: tr.Kind, From: orEmpty(tr.From), To: orEmpty(tr.To), Cut: tr.Cut,
-		Forced: tr.Forced, Gap: tr.Gap, User: tr.User,
+		Forced: tr.Forced, Gap: tr.Gap, User: tr.User, FromValue: tr.FromValue, ToValue: tr.ToValue,
 		Count: tr.Count, First: tr.First.UTC(), Last: tr.Last.UTC(),
 	}
 }

@@ -88,6 +88,7 @@ func TestPastChangesGolden(t *testing.T) {
 	for _, tr := range o.History.Transitions {
 		of.Changes = append(of.Changes, event.ObjectTransition{Ref: web, Transition: tr})
 	}
+	of.Changes[0].FromValue, of.Changes[0].ToValue = "3", "5\x1b[31m"
 	for name, options := range map[string]output.Options{"table": {}, "table-80": {Width: columns(80)}, "json": {Format: output.JSON, Run: "01J"}} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, "history-"+name, run(t, printer.ForHistory, options, []event.Event{of}))

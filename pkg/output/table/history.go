@@ -88,6 +88,9 @@ func sinceFrom(from, now time.Time) string {
 
 func changeRow(c event.ObjectTransition) []string {
 	how := howLast(c.Transition)
+	if values := valuesText(c.Transition); values != "" {
+		how += ", " + values
+	}
 	if c.Count > 1 {
 		how += fmt.Sprintf(", %d times since %s", c.Count, format.Stamp(c.First))
 	}
@@ -107,6 +110,14 @@ func ownersAfter(tr event.Transition, now time.Time) string {
 		to += ", and more owners"
 	}
 	return to
+}
+
+// valuesText says from what to what the value changed; empty if that is not recorded.
+func valuesText(tr event.Transition) string {
+	if tr.FromValue == "" {
+		return ""
+	}
+	return "from " + text.Printable(tr.FromValue) + " to " + text.Printable(tr.ToValue)
 }
 
 // howLast says how a path last changed owners.
@@ -149,6 +160,9 @@ func coverageLines(c event.Coverage, now time.Time) []string {
 
 func transitionLines(tr event.Transition, now time.Time) []string {
 	said := []string{fmt.Sprintf("%s  from %s to %s", howLast(tr), format.OwnerList(tr.From, now), ownersAfter(tr, now))}
+	if values := valuesText(tr); values != "" {
+		said = append(said, "the value went "+values)
+	}
 	when := moment(tr.Last, now)
 	switch {
 	case tr.Gap:

@@ -27,6 +27,8 @@ type Options struct {
 	Hints HintSink
 	// Live returns the kind, the owners and the version of an object; may be nil.
 	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
+	// Values sends values with hints, of the few paths of which a record keeps them.
+	Values bool
 	// Deprecations are warned of; may be nil.
 	Deprecations Deprecations
 	// Draining reports whether clients should reconnect elsewhere; nil means never.
@@ -50,7 +52,7 @@ func New(opts Options) (map[string]http.Handler, error) {
 	log, room := newComplaints(opts.Log), &intake{}
 	handlers := map[string]http.Handler{}
 	for path, evaluate := range map[string]evaluator{
-		OwnershipPath:   takings{hints: opts.Hints, live: opts.Live, deprecations: opts.Deprecations, count: count}.evaluate,
+		OwnershipPath:   takings{hints: opts.Hints, live: opts.Live, deprecations: opts.Deprecations, count: count, values: opts.Values}.evaluate,
 		DeprecationPath: notices{deprecations: opts.Deprecations}.evaluate,
 		ReachPath:       echo,
 	} {

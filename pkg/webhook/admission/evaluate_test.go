@@ -126,6 +126,49 @@ func TestHint(t *testing.T) {
 	}
 }
 
+// A hint has the values of paths that a record may keep, unless the chart's value forbids it; never
+// those of a Secret, whatever its fields are called.
+func TestHintOfValues(t *testing.T) {
+	deployment := func(manager, replicas string) string {
+		return fmt.Sprintf(`{"metadata":{"name":"x","uid":"id","resourceVersion":"7","managedFields":[{"manager":%q,"operation":"Apply","apiVersion":"apps/v1","fieldsType":"FieldsV1",
+			"fieldsV1":{"f:spec":{"f:replicas":{},"f:minReadySeconds":{}}}}]},"spec":{"replicas":%s,"minReadySeconds":%[2]s}}`, manager, replicas)
+	}
+	of := func(group, kind, subresource string, raw ...string) admissionv1.AdmissionRequest {
+		r := update(raw[0], raw[1])
+		r.Kind, r.SubResource = metav1.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, subresource
+		return r
+	}
+	changed := map[string]ownership.ValueChange{".spec.replicas": {From: "3", To: "5"}}
+	const scale = `{"metadata":{"uid":"id","resourceVersion":"7"},"spec":{"replicas":%d}}`
+	for name, tt := range map[string]struct {
+		request admissionv1.AdmissionRequest
+		off     bool
+		want    map[string]ownership.ValueChange
+	}{
+		"taken":               {of("apps", "Deployment", "", deployment("argo", "3"), deployment("flux", "5")), false, changed},
+		"scaled":              {of("autoscaling", "Scale", "scale", fmt.Sprintf(scale, 3), fmt.Sprintf(scale, 5)), false, changed},
+		"the same value":      {of("apps", "Deployment", "", deployment("argo", "3"), deployment("flux", "3")), false, nil},
+		"a Secret":            {of("", "Secret", "", deployment("argo", "3"), deployment("flux", "5")), false, nil},
+		"a custom kind":       {of("example.com", "Deployment", "", deployment("argo", "3"), deployment("flux", "5")), false, nil},
+		"taken, and off":      {of("apps", "Deployment", "", deployment("argo", "3"), deployment("flux", "5")), true, nil},
+		"scaled, and off":     {of("autoscaling", "Scale", "scale", fmt.Sprintf(scale, 3), fmt.Sprintf(scale, 5)), true, nil},
+		"scaled, with a list": {of("autoscaling", "Scale", "scale", `{"metadata":{"uid":"id"},"spec":[]}`, `{"metadata":{"uid":"id"},"spec":{"replicas":"secret"}}`), false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hints := &sink{room: 1}
+			a := newHandler(t, nil)
+			a.evaluate = takings{hints: hints, count: a.count, values: !tt.off}.evaluate
+			ask(t, a, reviewOf(t, tt.request))
+			if len(hints.got) != 1 {
+				t.Fatalf("hints %+v", hints.got)
+			}
+			if diff := cmp.Diff(tt.want, hints.got[0].Values); diff != "" {
+				t.Errorf("values (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // A write of the verb give is hinted at as given, with its user, and without a warning; under the
 // same name, a value that changes is taken all the same.
 func TestHintOfGive(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
@@ -27,6 +28,8 @@ type takings struct {
 	hints        HintSink     // nil sends none
 	deprecations Deprecations // may be nil
 	count        *metrics
+	// values sends values with hints, see [ownership.ValuesOf].
+	values bool
 	// live is [Options.Live].
 	live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
 }
@@ -47,8 +50,10 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 	if before.Equal(after) {
 		return out, nil
 	}
-	transitions, err := ownership.BetweenObjects(before, after, func() (old, now *unstructured.Unstructured, err error) {
-		return readBoth(&r.OldObject, &r.Object)
+	var old, now *unstructured.Unstructured
+	transitions, err := ownership.BetweenObjects(before, after, func() (_, _ *unstructured.Unstructured, err error) {
+		old, now, err = readBoth(&r.OldObject, &r.Object)
+		return old, now, err
 	})
 	if err != nil {
 		return out, err
@@ -62,7 +67,7 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 	if !r.DryRun && slices.ContainsFunc(transitions, isLoss) {
 		j.hint(ownership.Hint{
 			UID: is.UID, ResourceVersion: was.ResourceVersion, Owners: after, Verdicts: ownership.VerdictsOn(transitions),
-			User: ownership.FitUser(r.UserInfo.Username), Request: r.UID, Time: time.Now(),
+			User: ownership.FitUser(r.UserInfo.Username), Request: r.UID, Time: time.Now(), Values: j.valuesOf(r, transitions, old, now),
 		})
 	}
 	name := nameOf(r.Kind.Kind, is)
@@ -75,6 +80,25 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 	return out, err
 }
 
+// valuesOf returns the values that a record may keep, by path.
+func (j takings) valuesOf(r *request, transitions []ownership.Transition, old, now *unstructured.Unstructured) map[string]ownership.ValueChange {
+	if !j.values || old == nil || now == nil {
+		return nil
+	}
+	var out map[string]ownership.ValueChange
+	kind := schema.GroupKind{Group: r.Kind.Group, Kind: r.Kind.Kind}
+	before, after := ownership.NewLookup(old.Object), ownership.NewLookup(now.Object)
+	for _, t := range transitions {
+		if v := ownership.ValuesOf(kind, t.Path, before, after); isLoss(t) && v != (ownership.ValueChange{}) {
+			if out == nil {
+				out = map[string]ownership.ValueChange{}
+			}
+			out[t.Path.String()] = v
+		}
+	}
+	return out
+}
+
 // unnamed stands for a manager that a review does not name: kubectl scale leaves it to the API
 // server, which takes it from the user agent.
 const unnamed = "your client"
@@ -82,11 +106,16 @@ const unnamed = "your client"
 // scaled evaluates a write through the subresource scale. Its objects have the identity and version
 // of the scaled object, and no owners: those before are the tracker's.
 func (j takings) scaled(r *request, was, is metadata) (out findings, err error) {
+	replicas := fieldpath.Field("spec", "replicas")
 	if !r.DryRun {
-		j.hint(ownership.Hint{
+		hint := ownership.Hint{
 			UID: is.UID, ResourceVersion: was.ResourceVersion, Scaled: true, Manager: r.Options.FieldManager,
 			User: ownership.FitUser(r.UserInfo.Username), Request: r.UID, Time: time.Now(),
-		})
+		}
+		if j.values {
+			hint.Values = scaleValues(r, replicas)
+		}
+		j.hint(hint)
 	}
 	if j.live == nil {
 		return out, nil
@@ -99,7 +128,7 @@ func (j takings) scaled(r *request, was, is metadata) (out findings, err error) 
 	if err != nil {
 		return out, err
 	}
-	t := ownership.Transition{Path: fieldpath.Field("spec", "replicas"), Kind: ownership.Taken, After: []managedfields.Owner{
+	t := ownership.Transition{Path: replicas, Kind: ownership.Taken, After: []managedfields.Owner{
 		{Manager: cmp.Or(r.Options.FieldManager, unnamed), Operation: managedfields.Update, Subresource: ownership.Scale},
 	}}
 	for _, e := range entries {
@@ -114,6 +143,18 @@ func (j takings) scaled(r *request, was, is metadata) (out findings, err error) 
 	}
 	out.warnings = ownersWarnings(nameOf(kind, is), takeovers(transitions))
 	return out, nil
+}
+
+// scaleValues returns the number of replicas as values by path.
+func scaleValues(r *request, replicas fieldpath.Path) map[string]ownership.ValueChange {
+	old, now, err := readBoth(&r.OldObject, &r.Object)
+	if err != nil {
+		return nil // It is a wrong Scale, and its write will fail.
+	}
+	if v := ownership.ScaleValues(old.Object, now.Object); v != (ownership.ValueChange{}) {
+		return map[string]ownership.ValueChange{replicas.String(): v}
+	}
+	return nil
 }
 
 // fields returns the notices for deprecated fields that the new object has and the old one had not.

@@ -28,7 +28,7 @@ func (n pendingTransition) same(other pendingTransition) bool {
 // joined returns the transition with what another process noted of it.
 func (n pendingTransition) joined(noted pendingTransition) pendingTransition {
 	if n.User == "" && noted.User != "" {
-		n.User, n.Kind, n.Forced, n.Noted = noted.User, noted.Kind, noted.Forced, true
+		n.User, n.Kind, n.Forced, n.Values, n.Noted = noted.User, noted.Kind, noted.Forced, noted.Values, true
 	}
 	first, second := n.settled, noted.settled
 	n.settled = func(o ownership.Outcome) {

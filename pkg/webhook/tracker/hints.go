@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -75,6 +76,9 @@ func (h *hints) match(uid types.UID, from string, to ownership.Owners, transitio
 		}
 		if hint.Verdicts != found.Verdicts {
 			found.Verdicts = ownership.Verdicts{}
+		}
+		if !maps.Equal(hint.Values, found.Values) {
+			found.Values = nil
 		}
 	}
 	if ok {

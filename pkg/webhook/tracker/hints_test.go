@@ -82,3 +82,22 @@ func TestScaledHint(t *testing.T) {
 		}
 	}
 }
+
+// Two hints of one change say which values it had only if they agree: one of both writes was refused.
+func TestValuesOfTwoHints(t *testing.T) {
+	for second, want := range map[string]string{"5": "5", "6": ""} {
+		s := begin(position{})
+		s.list(9, fields("a", 5, "argo"))
+		for _, to := range []string{"5", second} {
+			s.hint(ownership.Hint{
+				UID: "a", ResourceVersion: "5", User: "alice", Request: types.UID(to), Owners: ownership.Tracked(fields("a", 10, "flux").ManagedFields),
+				Verdicts: ownership.VerdictsOn([]ownership.Transition{{Kind: ownership.Taken}}),
+				Values:   map[string]ownership.ValueChange{".data.k": {From: "3", To: to}},
+			}, noon)
+		}
+		s.change("a", 10, "flux")
+		if got := s.given[0].occurrences[0]; got.Values.To != want || got.User != "alice" {
+			t.Errorf("hints of 5 and %s: %+v", second, got)
+		}
+	}
+}

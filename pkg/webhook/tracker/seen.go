@@ -50,6 +50,8 @@ type noted struct {
 	Forced          bool               `json:"forced,omitempty"`
 	Gap             bool               `json:"gap,omitempty"`
 	User            string             `json:"user,omitempty"`
+	FromValue       string             `json:"fromValue,omitempty"`
+	ToValue         string             `json:"toValue,omitempty"`
 	ResourceVersion string             `json:"version"`
 	Time            time.Time          `json:"time"`
 	Since           time.Time          `json:"since"`
@@ -67,6 +69,7 @@ func encodeSeen(occurrences []unrecorded) ([]byte, error) {
 		n := noted{
 			Path: o.Path.String(), Before: holdersOf(o.Before), After: holdersOf(o.After), Kind: o.Kind, Why: o.Why,
 			Forced: o.Forced, Gap: o.Gap, User: o.User, ResourceVersion: o.ResourceVersion, Time: o.Time.UTC(), Since: o.since.UTC(),
+			FromValue: o.Values.From, ToValue: o.Values.To,
 		}
 		list := of[o.Object.UID]
 		if list == nil {
@@ -113,9 +116,12 @@ func decodeSeen(content []byte) ([]unrecorded, error) {
 				return nil, fmt.Errorf("%s: %w", n.Object.Name, err)
 			}
 			out = append(out, unrecorded{ownership.Occurrence{
-				Object:     n.Object,
-				Transition: ownership.Transition{Path: path, Before: ownership.OwnersOf(c.Before), After: ownership.OwnersOf(c.After), Kind: c.Kind, Why: c.Why, Forced: c.Forced},
-				Occasion:   ownership.Occasion{ResourceVersion: c.ResourceVersion, Time: c.Time, User: c.User, Gap: c.Gap, Noted: true},
+				Object: n.Object,
+				Transition: ownership.Transition{
+					Path: path, Before: ownership.OwnersOf(c.Before), After: ownership.OwnersOf(c.After), Kind: c.Kind, Why: c.Why, Forced: c.Forced,
+					Values: ownership.ValueChange{From: c.FromValue, To: c.ToValue},
+				},
+				Occasion: ownership.Occasion{ResourceVersion: c.ResourceVersion, Time: c.Time, User: c.User, Gap: c.Gap, Noted: true},
 			}, c.Since})
 		}
 	}

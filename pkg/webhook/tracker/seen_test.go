@@ -26,6 +26,7 @@ func TestNotes(t *testing.T) {
 		Object: ownership.Object{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "1"},
 		Transition: ownership.Transition{
 			Path: path(`.spec.template.spec.containers[name="a\"b.c"].ports[containerPort=80,protocol="TCP"]`), Kind: ownership.Taken, Forced: true,
+			Values: ownership.ValueChange{From: "3", To: "5"},
 			Before: []managedfields.Owner{{Manager: "argo", Operation: "Apply", APIVersion: "apps/v1"}},
 			After:  []managedfields.Owner{{Manager: "hpa", Operation: "Update", Subresource: "scale", APIVersion: "apps/v1"}},
 		},

@@ -152,6 +152,7 @@ func (s *state) join(m *pendingChange) bool {
 	m.joined = true
 	hint.Verdicts.On(transitions)
 	for i := range m.occurrences {
+		transitions[i].Values = hint.Values[transitions[i].Path.String()]
 		m.occurrences[i].Transition, m.occurrences[i].User = transitions[i], hint.User
 	}
 	return true

@@ -45,6 +45,7 @@ func largest() *ownership.Record {
 			tr := ownership.Transition{
 				Path: fieldpath.Field("data", fmt.Sprint(entry)+strings.Repeat("ü", 400)), Kind: ownership.Taken,
 				Before: owners(100 + n%2), After: owners(100 + 1 - n%2), Forced: true,
+				Values: ownership.ValueChange{From: strings.Repeat("i", 256), To: strings.Repeat("j", 256)},
 			}
 			if entry%2 == 1 {
 				tr.Kind = ownership.Released
