@@ -326,10 +326,14 @@ type Reading struct {
 }
 
 // Baselines returns those whose metadata before the first change would tell more, at most that
-// many.
+// many: of an object with more writes, these suffice.
 func (t *Tally) Baselines(most int) []Reading {
+	const few = 8
 	var out []Reading
-	for _, w := range t.busiest(func(w *watched) bool { return len(w.log) > 1 && w.log[0].unseen }, most) {
+	for _, w := range t.busiest(func(w *watched) bool {
+		_, found := t.judge(w)
+		return len(w.log) > 1 && len(w.log) <= few && w.log[0].unseen && !found && !w.builtIn()
+	}, most) {
 		out = append(out, Reading{w.now.UID, w.kind, w.ref, []string{w.log[0].before}})
 	}
 	return out
@@ -379,11 +383,17 @@ func (t *Tally) Unexplained(most int) (read []Reading, beyond int) {
 	return read, beyond
 }
 
-// plainWrites counts writes that the metadata do not explain. Kubernetes writes what it controls, such
-// as the ReplicaSets of a rollout, because of its owner.
+// builtIn reports whether Kubernetes writes the object because of its owner, as the ReplicaSets of a
+// rollout.
+func (w *watched) builtIn() bool {
+	owner := metav1.GetControllerOf(w.now)
+	return owner != nil && object.IsBuiltIn(schema.FromAPIVersionAndKind(owner.APIVersion, "").Group)
+}
+
+// plainWrites counts writes that the metadata do not explain.
 func (w *watched) plainWrites() int {
 	n := 0
-	if owner := metav1.GetControllerOf(w.now); owner != nil && object.IsBuiltIn(schema.FromAPIVersionAndKind(owner.APIVersion, "").Group) {
+	if w.builtIn() {
 		return 0
 	}
 	for i := range w.log {
@@ -394,6 +404,8 @@ func (w *watched) plainWrites() int {
 	return n
 }
 
+// busiest returns the objects with the most writes; those without managed fields, of which even the
+// status looks like a write, come last.
 func (t *Tally) busiest(of func(*watched) bool, most int) []*watched {
 	var all []*watched
 	for _, w := range t.objects {
@@ -401,7 +413,9 @@ func (t *Tally) busiest(of func(*watched) bool, most int) []*watched {
 			all = append(all, w)
 		}
 	}
-	slices.SortFunc(all, func(a, b *watched) int { return cmp.Or(b.writes-a.writes, a.ref.Compare(b.ref)) })
+	slices.SortFunc(all, func(a, b *watched) int {
+		return cmp.Or(btoi(len(a.now.ManagedFields) == 0)-btoi(len(b.now.ManagedFields) == 0), b.writes-a.writes, a.ref.Compare(b.ref))
+	})
 	return all[:min(len(all), most)]
 }
 

@@ -24,6 +24,8 @@ func volatiles() []volatile {
 		v(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`, "UID"),
 		v(`("?resourceVersion"?: ?"?)\d+`, "${1}N"),
 		v(`\b(\d+d)?(\d+h)?(\d+m)?\d+(\.\d+)?(ms|s|m|h|d)\b`, "SPAN"),
+		v(`\b\d+ writes? a minute\b`, "N writes a minute"),
+		v(`\bof \d+ objects;`, "of N objects;"),
 		v(`-`+generated+`{8,10}-`+generated+`{5}\b`, "-POD"),
 		v(`-`+generated+`{9,10}\b`, "-HASH"),
 		v(`127\.0\.0\.1:\d+`, "ADDRESS"),

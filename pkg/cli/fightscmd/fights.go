@@ -148,7 +148,7 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 type shortError struct{ after, of time.Duration }
 
 func (e *shortError) Error() string {
-	return fmt.Sprintf("interrupted after %s of %s", e.after.Round(time.Second), e.of)
+	return fmt.Sprintf("after %s of %s", e.after.Round(time.Second), e.of)
 }
 
 func (e *shortError) Unwrap() error { return context.Canceled }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,7 +38,7 @@ const (
 	// readWhole is of how many objects values are read.
 	readWhole = 10
 	// readBefore is of how many objects the metadata before the first change are read.
-	readBefore = 100
+	readBefore = 300
 	sideBySide = 6
 	// shownLive is how many fights are listed during the watch.
 	shownLive = 10
@@ -130,6 +131,7 @@ func (w *watch) follow(ctx context.Context) error {
 		w.written, err = w.counted(ctx, before)
 	}
 	w.uncounted = err
+	w.out.Print(event.Preparing{Text: "reading the busiest objects"})
 	w.pause(ctx, late)
 	return nil
 }
@@ -209,10 +211,10 @@ func (w *watch) explain(ctx context.Context) {
 	w.mu.Unlock()
 	w.read(ctx, reader, baselines, true)
 	w.mu.Lock()
-	var whole []fights.Reading
-	whole, w.unclear = w.tally.Unexplained(readWhole)
+	whole, beyond := w.tally.Unexplained(readWhole)
 	w.mu.Unlock()
 	w.read(ctx, reader, whole, false)
+	w.unclear += beyond
 }
 
 func (w *watch) read(ctx context.Context, reader *client.NoRetry, readings []fights.Reading, metadata bool) {
@@ -221,12 +223,17 @@ func (w *watch) read(ctx context.Context, reader *client.NoRetry, readings []fig
 	for _, r := range readings {
 		group.Go(func() error {
 			states := make([]*unstructured.Unstructured, len(r.Versions))
+			var errs error
 			for i, version := range r.Versions {
-				// A version that is no longer kept is not known: it explains less.
-				states[i], _ = reader.GetAt(ctx, r.Kind, r.Ref, version, metadata)
+				var err error
+				states[i], err = reader.GetAt(ctx, r.Kind, r.Ref, version, metadata)
+				errs = errors.Join(errs, err)
 			}
 			w.mu.Lock()
 			defer w.mu.Unlock()
+			if errs != nil && !listwatch.TooOld(errs) { // A version that is no longer kept explains less.
+				w.unclear++
+			}
 			if !metadata {
 				w.tally.Learn(r, states)
 				return nil
@@ -253,8 +260,12 @@ func (w *watch) result() event.Fights {
 		out.Objects += s.objects
 		kinds = append(kinds, s.Kind)
 		objects[s.Kind.GVR().GroupResource()] += s.objects
-		if s.err == nil && s.begun > 1 {
+		switch {
+		case s.err != nil:
+		case s.begun > 1:
 			s.err = errMissed
+		case s.Name != "" && s.objects == 0:
+			s.err = apierrors.NewNotFound(s.Kind.GVR().GroupResource(), s.Name)
 		}
 		if s.err != nil {
 			out.Unread = append(out.Unread, event.Unread{Ref: object.Ref{GVK: s.Kind.GVK, Namespace: s.Namespace, Name: s.Name}, Err: s.err})

@@ -61,22 +61,25 @@ func (s *Source) Follow(ctx context.Context, c Changes) error {
 	}
 }
 
-// count reads one object, whose answer says how many more there are, and the version to watch from.
+// count reads one object: the answer says how many more there are, and the version to watch from.
 func (w *watching) count(ctx context.Context) error {
 	n := 0
 	l := &List{
 		Kind: w.kind, Size: 1, Do: w.do,
 		Build: func() *rest.Request { return MetadataOnly(Collection(w.source.REST, w.kind, w.sel)) },
-		Turn:  func() { n = 0 },
+		Begin: func() { n = 0 },
 		Item:  func([]byte) error { n++; return nil },
 		More:  func(metav1.ListMeta) (int, bool) { return 0, false },
+	}
+	if w.sel.Narrowed() { // Then the server does not say how many more there are.
+		l.Size, l.More = UsualPage, nil
 	}
 	page, err := l.Read(ctx)
 	if err != nil {
 		return err
 	}
 	w.version = page.ResourceVersion
-	if page.RemainingItemCount != nil { // The server does not count with a selector.
+	if page.RemainingItemCount != nil {
 		n += int(*page.RemainingItemCount)
 	}
 	w.changes.Begun(n)

@@ -6,16 +6,19 @@ import (
 	"os"
 	"testing"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
 // asPlugin makes this test binary the plugin.
 const asPlugin = "FIGHTS_TEST_PLUGIN"
 
+var shared cluster.Shared
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asPlugin) != "" {
 		os.Args[0] = "kubectl-k8sconnect"
 		plugin.Main()
 	}
-	os.Exit(m.Run())
+	os.Exit(shared.Main(m))
 }
