@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -66,6 +67,29 @@ writes that change nothing are not counted: no
 	}
 	none := event.Fights{Objects: 3, For: 90 * time.Second, Namespace: "shop"}
 	if got := run(t, printer.ForFights, output.Options{}, []event.Event{none}).out; got != "in namespace shop: none of 3 objects is fought over; 90s\n" {
+		t.Error(got)
+	}
+}
+
+// A terminal shows what was found so far above the line with the time.
+func TestFightsLive(t *testing.T) {
+	term := &terminal{}
+	synctest.Test(t, func(t *testing.T) {
+		p, err := printer.ForFights(output.Options{Out: term, Err: term, Now: time.Now, Progress: true, Width: columns(80), ErrWidth: columns(80)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Print(event.Preparing{Text: "watching 9 objects", Since: time.Now(), Within: time.Minute, Found: []string{"deployment.apps/web -n shop  84 writes a minute"}})
+		pass(5 * time.Second)
+		if above := strings.Join(term.lines, "\n"); above != "  deployment.apps/web -n shop  84 writes a minute" {
+			t.Errorf("above the line: %q", above)
+		}
+		p.Print(event.Fights{})
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	if got := strings.Join(term.frames, "\n"); !strings.Contains(got, "watching 9 objects (5s of 1m)") {
 		t.Error(got)
 	}
 }

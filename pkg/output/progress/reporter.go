@@ -217,9 +217,9 @@ func (c *Reporter) holdOn(h *pending, key, plain string) {
 
 // redraws reports whether a line at the bottom shows the progress. Before there is a plan, a
 // program that writes manifests or has credentials may ask for a password on the same terminal, and
-// the line must not overwrite what is typed.
+// the line must not overwrite what is typed. A step with a time of its own comes after that.
 func (c *Reporter) redraws() bool {
-	return c.statusLine != nil && (c.state.Begun || c.unreached)
+	return c.statusLine != nil && (c.state.Begun || c.unreached || c.activity.step.limit > 0)
 }
 
 // step handles the next step of the run, which comes when the server has answered or objects were
