@@ -15,7 +15,7 @@ import (
 )
 
 // Largest is how many bytes the plugin may have, for any platform.
-const Largest = 48_000_000
+const Largest = 49_000_000
 
 // checkBinary requires a program to be of its platform, to need no library that a system
 // may lack, to be small, to say what it was built from, and not to say where.
