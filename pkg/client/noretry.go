@@ -111,54 +111,39 @@ func (n *NoRetry) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 
 // Select is [Client.Select] without retries.
 func (n *NoRetry) Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
-	return n.selectBy(ctx, selectPage, gvk, sel, fields, visit)
+	return n.each(ctx, gvk, query{sel: sel, fields: fields, visit: visit})
 }
 
 // SelectLarge is [NoRetry.Select] for objects of up to a megabyte, such as definitions: a page
 // holds few of them.
 func (n *NoRetry) SelectLarge(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
-	const size = 50
-	return n.selectBy(ctx, size, gvk, sel, fields, visit)
-}
-
-func (n *NoRetry) selectBy(
-	ctx context.Context, size int, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured),
-) error {
-	kind, err := n.kind(ctx, gvk)
-	if err != nil {
-		return err
-	}
-	err = n.client.each(ctx, query{
-		kind: kind, sel: sel, fields: fields, visit: visit, size: size,
-		do: func(ctx context.Context, send sending) error {
-			return n.do(ctx, object.Ref{GVK: gvk, Namespace: sel.Namespace}, send)
-		},
-	})
-	if transport.Unserved(err) {
-		return discovery.NoneOf(kind)
-	}
-	return err
+	return n.each(ctx, gvk, query{sel: sel, fields: fields, visit: visit, size: 50})
 }
 
 // Metadata returns the metadata of the selected objects.
 func (n *NoRetry) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error) {
-	kind, err := n.kind(ctx, gvk)
-	if err != nil {
-		return nil, err
-	}
 	var items []unstructured.Unstructured
-	err = n.client.each(ctx, query{
-		kind: kind, sel: sel, metadata: true,
+	err := n.each(ctx, gvk, query{
+		sel: sel, metadata: true,
 		begin: func() { items = nil },
 		visit: func(u *unstructured.Unstructured) { items = append(items, *u) },
-		do: func(ctx context.Context, send sending) error {
-			return n.do(ctx, object.Ref{GVK: gvk, Namespace: sel.Namespace}, send)
-		},
 	})
-	if transport.Unserved(err) {
-		return nil, discovery.NoneOf(kind)
-	}
 	return items, err
+}
+
+// each visits all objects of a query.
+func (n *NoRetry) each(ctx context.Context, gvk schema.GroupVersionKind, q query) error {
+	kind, err := n.kind(ctx, gvk)
+	if err != nil {
+		return err
+	}
+	q.kind, q.do = kind, func(ctx context.Context, send sending) error {
+		return n.do(ctx, object.Ref{GVK: gvk, Namespace: q.sel.Namespace}, send)
+	}
+	if err = n.client.each(ctx, q); transport.Unserved(err) {
+		return discovery.NoneOf(kind)
+	}
+	return err
 }
 
 // Kinds returns the served kinds that can be listed, each at one version, without those of an API

@@ -145,16 +145,10 @@ A link of that name to kubectl-k8sconnect does the same.`,
 func Targets(c *connection.Connection) cobra.CompletionFunc { return words{c}.completeTargets }
 
 func (c words) completeTargets(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
-	defer cancel()
 	if named := cmd.Flags().Lookup("filename"); named != nil && named.Changed {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	words, err := c.targetWords(ctx, args, toComplete)
-	if err != nil {
-		cobra.CompDebugln(err.Error(), false)
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
+	return c.ask(cmd, func(ctx context.Context) ([]string, error) { return c.targetWords(ctx, args, toComplete) })
 }
 
 func (c words) targetWords(ctx context.Context, args []string, toComplete string) ([]string, error) {

@@ -107,13 +107,7 @@ func (c words) completeInventories(cmd *cobra.Command, _ []string, toComplete st
 		}
 		return kinds, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
-	defer cancel()
-	names, err := c.inventories(ctx, typ)
-	if err != nil {
-		cobra.CompDebugln(err.Error(), false)
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return c.ask(cmd, func(ctx context.Context) ([]string, error) { return c.inventories(ctx, typ) })
 }
 
 func (c words) inventories(ctx context.Context, typ string) ([]string, error) {

@@ -62,15 +62,20 @@ type Discovery struct {
 // New returns a Discovery, and sends nothing yet.
 func New(o Options) *Discovery {
 	return &Discovery{
-		rest: o.REST, requests: o.Send, cache: o.Cache, timeout: o.Timeout, get: o.Get, known: newKnown(),
+		rest: o.REST, requests: o.Send, cache: o.Cache, timeout: o.Timeout, get: o.Get, known: &known{asking: make(chan struct{}, 1)},
 	}
 }
 
 // NewlyServed reports whether a kind was not served when the run began.
-func (d *Discovery) NewlyServed(gvk schema.GroupVersionKind) bool { return d.known.isNewlyServed(gvk) }
+func (d *Discovery) NewlyServed(gvk schema.GroupVersionKind) bool { return d.known.young.get(gvk) }
 
 // Know records how the server serves a kind; young is set if it was not served when the run began.
-func (d *Discovery) Know(kind object.Kind, young bool) { d.known.put(kind, young) }
+func (d *Discovery) Know(kind object.Kind, young bool) {
+	d.known.kinds.put(kind.GVK, kind)
+	if young {
+		d.known.young.put(kind.GVK, true)
+	}
+}
 
 // Version returns the server's version.
 func (d *Discovery) Version(ctx context.Context) (*version.Info, error) {
@@ -122,15 +127,14 @@ func until(ctx context.Context, within time.Duration, done func() bool) error {
 
 // known is what a run has learnt about served kinds.
 type known struct {
-	mu    sync.Mutex
-	kinds map[schema.GroupVersionKind]object.Kind
+	kinds table[object.Kind]
 	// young kinds were not served when the run began.
-	young map[schema.GroupVersionKind]bool
+	young table[bool]
 	// terse kinds are served, but their servers answer for a missing object only that something was
 	// not found.
-	terse map[schema.GroupVersionKind]bool
+	terse table[bool]
 	// refused kinds have a CRD that the server does not accept.
-	refused map[schema.GroupVersionKind]*NotEstablishedError
+	refused table[*NotEstablishedError]
 
 	// asking is a lock: whoever can send to it asks discovery, so that a cold cache is filled once.
 	asking chan struct{}
@@ -140,68 +144,17 @@ type known struct {
 	read time.Time
 }
 
-func newKnown() *known {
-	return &known{
-		kinds:   map[schema.GroupVersionKind]object.Kind{},
-		young:   map[schema.GroupVersionKind]bool{},
-		terse:   map[schema.GroupVersionKind]bool{},
-		refused: map[schema.GroupVersionKind]*NotEstablishedError{},
-		asking:  make(chan struct{}, 1),
-	}
+// table is a map by kind that is safe for concurrent use.
+type table[V any] struct{ entries sync.Map }
+
+// get returns the value of a kind; zero if there is none.
+func (t *table[V]) get(gvk schema.GroupVersionKind) V {
+	value, _ := t.entries.Load(gvk)
+	v, _ := value.(V)
+	return v
 }
 
-func (k *known) get(gvk schema.GroupVersionKind) (object.Kind, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	kind, ok := k.kinds[gvk]
-	return kind, ok
-}
-
-func (k *known) put(kind object.Kind, young bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.kinds[kind.GVK] = kind
-	if young {
-		k.young[kind.GVK] = true
-	}
-}
-
-// forget records that the server no longer serves the kind.
-func (k *known) forget(gvk schema.GroupVersionKind) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.kinds, gvk)
-}
-
-func (k *known) isNewlyServed(gvk schema.GroupVersionKind) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.young[gvk]
-}
-
-func (k *known) isTerse(gvk schema.GroupVersionKind) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.terse[gvk]
-}
-
-func (k *known) setTerse(gvk schema.GroupVersionKind) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.terse[gvk] = true
-}
-
-func (k *known) refusedOf(gvk schema.GroupVersionKind) *NotEstablishedError {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.refused[gvk]
-}
-
-func (k *known) setRefused(gvk schema.GroupVersionKind, why *NotEstablishedError) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.refused[gvk] = why
-}
+func (t *table[V]) put(gvk schema.GroupVersionKind, value V) { t.entries.Store(gvk, value) }
 
 // lock makes the caller the only one to ask discovery until it calls unlock.
 func (k *known) lock(ctx context.Context) (unlock func(), err error) {

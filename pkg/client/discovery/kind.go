@@ -48,7 +48,7 @@ func (d *Discovery) KindOnce(ctx context.Context) func(context.Context, schema.G
 }
 
 func (d *Discovery) kind(ctx context.Context, gvk schema.GroupVersionKind, list func(context.Context, schema.GroupVersion) (listing, error)) (object.Kind, error) {
-	if kind, ok := d.known.get(gvk); ok {
+	if kind := d.known.kinds.get(gvk); kind.Resource != "" {
 		return kind, nil
 	}
 	kind, sure, err := d.remembered(ctx, gvk)
@@ -64,7 +64,7 @@ func (d *Discovery) kind(ctx context.Context, gvk schema.GroupVersionKind, list 
 // Remembered is Kind from the cache. If it is not sure, Kind would ask the server: for custom
 // kinds, and before it reports a missing kind.
 func (d *Discovery) Remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
-	if kind, ok := d.known.get(gvk); ok {
+	if kind := d.known.kinds.get(gvk); kind.Resource != "" {
 		return kind, true, nil
 	}
 	unlock, err := d.known.lock(ctx)

@@ -24,7 +24,7 @@ import (
 // Absent distinguishes a kind that is not served from an object that does not exist. An
 // aggregated API may answer both with the same 404, which names nothing.
 func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) error {
-	if d.known.isTerse(kind.GVK) {
+	if d.known.terse.get(kind.GVK) {
 		return err
 	}
 	l, asked := d.listed(ctx, kind.GVK.GroupVersion())
@@ -32,7 +32,7 @@ func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) err
 		return asked
 	}
 	if _, missing := find(&l.kinds, kind.GVK); missing == nil {
-		d.known.setTerse(kind.GVK)
+		d.known.terse.put(kind.GVK, true)
 		return err
 	}
 	return d.Gone(ctx, kind.GVK)
@@ -47,7 +47,7 @@ var errServedBefore = errors.New("it was served a moment ago")
 // server's place answers 404 too, so Gone asks for everything that is served. The kind may be
 // listed at another version, in which the objects still exist.
 func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error {
-	d.known.forget(gvk)
+	d.known.kinds.entries.Delete(gvk)
 	elsewhere, err := d.servedElsewhere(ctx, gvk)
 	if against, ok := errors.AsType[*contradiction](err); ok {
 		err = transport.NoAnswer(transport.Wrong("%s", against.text))
@@ -199,7 +199,7 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 		said = append(said, "this server has no replacement")
 		hint = "remove it from the manifests"
 	default:
-		if refused := d.known.refusedOf(gvk); refused != nil {
+		if refused := d.known.refused.get(gvk); refused != nil {
 			none.Err = &object.HintedError{Err: refused, Advice: refused.Hint()}
 		}
 		return none
@@ -267,7 +267,7 @@ func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, t
 	tell(definition)
 	err = d.Established(ctx, definition)
 	if refused, ok := errors.AsType[*NotEstablishedError](err); ok {
-		d.known.setRefused(gvk, refused)
+		d.known.refused.put(gvk, refused)
 		return kind, missing
 	}
 	if err != nil {

@@ -50,8 +50,7 @@ func newPrinter(o output.Options, s *output.State, choose func(output.Base, *pro
 	}
 	if chosen == nil {
 		formats := append([]string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}, more...)
-		last := len(formats) - 1
-		err := fmt.Errorf("unknown output format %q: use %s or %s", o.Format, strings.Join(formats[:last], ", "), formats[last])
+		err := unknownFormat(o.Format, formats)
 		if strings.HasPrefix(o.Format, "go-template") || strings.HasPrefix(o.Format, "custom-columns") { // of kubectl
 			return nil, &object.HintedError{Err: err, Advice: "-o jsonpath=TEMPLATE, or -o json with jq"}
 		}
@@ -66,6 +65,11 @@ func newPrinter(o output.Options, s *output.State, choose func(output.Base, *pro
 		run:      o.Run,
 		onRun:    o.OnRun,
 	}, nil
+}
+
+func unknownFormat(format string, known []string) error {
+	last := len(known) - 1
+	return fmt.Errorf("unknown output format %q: use %s or %s", format, strings.Join(known[:last], ", "), known[last])
 }
 
 // Print writes one event. It is safe for concurrent use; Close returns write errors.

@@ -132,90 +132,78 @@ func ForStuck(o output.Options) (*Printer, error) {
 
 // ForOwners returns a printer for the owners of objects. The error is about the format.
 func ForOwners(o output.Options) (*Printer, error) {
-	if !slices.Contains([]string{"", output.Table, output.JSON, output.YAML}, o.Format) {
-		return nil, fmt.Errorf("unknown output format %q: use %s, %s or %s", o.Format, output.Table, output.YAML, output.JSON)
-	}
-	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+	return printerOf(o, []string{output.Table, output.YAML, output.JSON}, func(b output.Base) output.Results {
 		switch b.Format {
 		case output.JSON:
-			return document.NewOwners(b), nil
+			return document.NewOwners(b)
 		case output.YAML:
-			return table.NewCommented(b), nil
+			return table.NewCommented(b)
 		default:
-			return table.NewOwners(b), nil
+			return table.NewOwners(b)
 		}
 	})
 }
 
 // ForSurvey returns a printer for a survey of owners. The error is about the format.
 func ForSurvey(o output.Options) (*Printer, error) {
-	if !slices.Contains([]string{"", output.Table, output.JSON, output.YAML, output.KYAML, output.HTML}, o.Format) {
-		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s, %s or %s",
-			o.Format, output.Table, output.JSON, output.YAML, output.KYAML, output.HTML)
-	}
-	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+	return printerOf(o, []string{output.Table, output.JSON, output.YAML, output.KYAML, output.HTML}, func(b output.Base) output.Results {
 		switch b.Format {
 		case output.JSON, output.YAML, output.KYAML:
-			return document.NewSurvey(b), nil
+			return document.NewSurvey(b)
 		case output.HTML:
-			return html.NewSurvey(b), nil
+			return html.NewSurvey(b)
 		default:
-			return table.NewSurvey(b), nil
+			return table.NewSurvey(b)
 		}
 	})
 }
 
 // ForHistory returns a printer for recorded changes of many objects. The error is about the format.
 func ForHistory(o output.Options) (*Printer, error) {
-	return forReport(o, table.NewPastChanges, document.NewPastChanges)
+	return printerOf(o, []string{output.Table, output.JSON, output.YAML, output.KYAML}, func(b output.Base) output.Results {
+		return report(b, table.NewPastChanges, document.NewPastChanges, nil)
+	})
 }
 
 // ForDeprecated returns a printer for what an upgrade removes. The error names a format that there
 // is not.
 func ForDeprecated(o output.Options) (*Printer, error) {
-	if !slices.Contains([]string{"", output.Table, output.JSON, output.JUnit, output.Markdown}, o.Format) {
-		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s or %s", o.Format, output.Table, output.JSON, output.JUnit, output.Markdown)
-	}
-	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
+	return printerOf(o, []string{output.Table, output.JSON, output.JUnit, output.Markdown}, func(b output.Base) output.Results {
 		if b.Format == output.Markdown {
-			return document.NewDeprecatedMarkdown(b), nil
+			return document.NewDeprecatedMarkdown(b)
 		}
-		return report(b, table.NewDeprecated, document.NewDeprecated, nil), nil
+		return report(b, table.NewDeprecated, document.NewDeprecated, nil)
 	})
 }
 
 // ForFights returns a printer for what is written in circles. The error names a format that there is
 // not.
 func ForFights(o output.Options) (*Printer, error) {
-	if !slices.Contains([]string{"", output.Table, output.JSON}, o.Format) {
-		return nil, fmt.Errorf("unknown output format %q: use %s or %s", o.Format, output.Table, output.JSON)
-	}
-	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
-		return report(b, table.NewFights, document.NewFights, nil), nil
+	return printerOf(o, []string{output.Table, output.JSON}, func(b output.Base) output.Results {
+		return report(b, table.NewFights, document.NewFights, nil)
 	})
 }
 
 // ForMigration returns a printer for owners that move to a version that is served. The error
 // names a format that there is not.
 func ForMigration(o output.Options) (*Printer, error) {
-	return forReport(o, table.NewMigration, document.NewMigration)
+	return printerOf(o, []string{output.Table, output.JSON, output.YAML, output.KYAML}, func(b output.Base) output.Results {
+		return report(b, table.NewMigration, document.NewMigration, nil)
+	})
 }
 
-// forReport returns a printer for one result, as a table or as a document.
-func forReport(o output.Options, asTable, asDocument func(output.Base) output.Results) (*Printer, error) {
-	if !slices.Contains([]string{"", output.Table, output.JSON, output.YAML, output.KYAML}, o.Format) {
-		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s or %s", o.Format, output.Table, output.JSON, output.YAML, output.KYAML)
+// printerOf returns a printer for results that are not counted, in one of these formats.
+func printerOf(o output.Options, formats []string, choose func(output.Base) output.Results) (*Printer, error) {
+	if o.Format != "" && !slices.Contains(formats, o.Format) {
+		return nil, unknownFormat(o.Format, formats)
 	}
-	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
-		return report(b, asTable, asDocument, nil), nil
-	})
+	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) { return choose(b), nil })
 }
 
 // ForGive returns a printer for a give. The error is about the format.
 func ForGive(o output.Options) (*Printer, error) {
 	if o.Format == output.Name {
-		return nil, fmt.Errorf("unknown output format %q: use %s, %s, %s, %s, %s or %s",
-			o.Format, output.Table, output.JSON, output.YAML, output.KYAML, output.Stream, output.JUnit)
+		return nil, unknownFormat(o.Format, []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Stream, output.JUnit})
 	}
 	given := output.Word{Text: "given", Good: []event.Action{event.Handed, event.Unchanged}}
 	return newPrinter(o, output.NewState(given, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
