@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -74,7 +75,7 @@ func unreviewed(why string, evidence []string) error {
 	if rest := len(evidence) - most; rest > 0 {
 		lines = append(lines, fmt.Sprintf("  and %s more", text.Count(rest, "line")))
 	}
-	return &unreviewedError{text: strings.Join(lines, "\n")}
+	return unreviewedError(strings.Join(lines, "\n"))
 }
 
 // becoming counts the objects of differences.
@@ -212,14 +213,6 @@ func wouldBe(outcomes map[object.Key]review.Outcome) []string {
 }
 
 // unreviewedError says that what would change is not what was reviewed.
-type unreviewedError struct{ text string }
-
-func (e *unreviewedError) Error() string { return e.text }
-
-// Unconfirmed marks it as a refusal of ours.
-func (e *unreviewedError) Unconfirmed() bool { return true }
-
-// Hint says what to do about it.
-func (e *unreviewedError) Hint() string {
-	return "review what " + command.Kubectl("k8sconnect", "diff") + " shows now, and confirm that"
+func unreviewedError(said string) error {
+	return verb.Unconfirmed("review what "+command.Kubectl("k8sconnect", "diff")+" shows now, and confirm that", "%s", said)
 }

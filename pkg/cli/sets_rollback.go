@@ -146,11 +146,8 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	}
 	return o.apply(ctx, in, text, func(now *review.Plan, last history.Run) (held bool, err error) {
 		if o.to == "" && last.Place.Number > o.number {
-			return false, &unconfirmedError{
-				of:     o.parent,
-				why:    "run " + last.ID + " has changed the set meanwhile, so another run is the one to go back to",
-				advice: "run it again: it shows what it would change now",
-			}
+			return false, o.unconfirmed("run "+last.ID+" has changed the set meanwhile, so another run is the one to go back to",
+				"run it again: it shows what it would change now")
 		}
 		if o.yes && o.confirm == "" {
 			return false, nil
@@ -158,11 +155,8 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 		if now.Digest(digest, of...) == digest {
 			return true, nil
 		}
-		return false, &unconfirmedError{
-			of:     o.parent,
-			why:    "the cluster has changed since the difference was shown",
-			advice: "run it again: it shows what it would change now",
-		}
+		return false, o.unconfirmed("the cluster has changed since the difference was shown",
+			"run it again: it shows what it would change now")
 	})
 }
 
@@ -282,34 +276,20 @@ func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooption
 	case o.confirm == digest, o.yes && o.confirm == "":
 		return nil
 	case o.confirm != "":
-		return &unconfirmedError{
-			of:     o.parent,
-			why:    "--confirm=" + o.confirm + " is for something else than what is shown",
-			advice: "look at it, and confirm it with --confirm=" + digest,
-		}
+		return o.unconfirmed("--confirm="+o.confirm+" is for something else than what is shown",
+			"look at it, and confirm it with --confirm="+digest)
 	case !verb.CanAsk(streams):
-		return &unconfirmedError{
-			of:     o.parent,
-			why:    "a rollback needs confirmation, but there is no terminal",
-			advice: "confirm what is shown with --confirm=" + digest + ", or give --yes",
-		}
+		return o.unconfirmed("a rollback needs confirmation, but there is no terminal",
+			"confirm what is shown with --confirm="+digest+", or give --yes")
 	}
 	yes, err := verb.Ask(ctx, streams, "Go back to that?")
 	if err == nil && !yes {
-		return &unconfirmedError{of: o.parent, why: "the answer was no"}
+		return o.unconfirmed("the answer was no", "")
 	}
 	return err
 }
 
-// unconfirmedError says that nothing was changed because no user confirmed it.
-type unconfirmedError struct {
-	of          object.Ref
-	why, advice string
+// unconfirmed says that nothing was changed because no user confirmed it.
+func (o *rollbackOptions) unconfirmed(why, advice string) error {
+	return verb.Unconfirmed(advice, "%s: nothing was done: %s", o.parent, why)
 }
-
-func (e *unconfirmedError) Error() string { return e.of.String() + ": nothing was done: " + e.why }
-
-// Unconfirmed marks the error as our refusal.
-func (e *unconfirmedError) Unconfirmed() bool { return true }
-
-func (e *unconfirmedError) Hint() string { return e.advice }

@@ -25,12 +25,16 @@ const mostText = 256 << 20
 // Decode reads the Secrets of a set's history, the newest run first. A run with a missing or
 // changed part becomes a fault; the others are read all the same.
 func Decode(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
+	return readEach(secrets, decode)
+}
+
+func readEach(secrets []*unstructured.Unstructured, read func([]*unstructured.Unstructured) (Run, error)) (runs []Run, faults []error) {
 	byRun, faults := grouped(secrets)
 	for _, name := range slices.SortedFunc(maps.Keys(byRun), Name.compare) {
-		run, err := decode(byRun[name])
+		run, err := read(byRun[name])
 		if err != nil {
 			run.Objects, run.damage = nil, err
-			faults = append(faults, &FaultError{Run: run.ID, Err: err, of: run})
+			faults = append(faults, &FaultError{Run: name.ID, Err: err, of: run})
 			continue
 		}
 		runs = append(runs, run)
@@ -141,18 +145,7 @@ func unpack(content []byte) ([]Object, error) {
 // Heads returns the runs without their objects, the newest first, from the annotations of their
 // Secrets alone. Runs whose annotations cannot be read are faults.
 func Heads(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
-	byRun, faults := grouped(secrets)
-	for _, name := range slices.SortedFunc(maps.Keys(byRun), Name.compare) {
-		run, err := head(byRun[name][0].GetAnnotations())
-		if err != nil {
-			run.damage = err
-			faults = append(faults, &FaultError{Run: name.ID, Err: err, of: run})
-			continue
-		}
-		runs = append(runs, run)
-	}
-	slices.SortFunc(runs, newestFirst)
-	return runs, faults
+	return readEach(secrets, func(parts []*unstructured.Unstructured) (Run, error) { return head(parts[0].GetAnnotations()) })
 }
 
 func head(notes map[string]string) (Run, error) {

@@ -104,6 +104,16 @@ func isLate(err error) bool {
 	return ok && nothing.Late
 }
 
+// unconfirmedError says that nothing was changed, because no user has confirmed it.
+type unconfirmedError struct{ object.HintedError }
+
+func (*unconfirmedError) Unconfirmed() bool { return true }
+
+// Unconfirmed returns the refusal of a run that a user has to confirm, with the text of [fmt.Errorf].
+func Unconfirmed(advice, format string, args ...any) error {
+	return &unconfirmedError{object.HintedError{Err: fmt.Errorf(format, args...), Advice: advice}}
+}
+
 // IsRefused reports whether the run did nothing because a user has to confirm it: that is a no.
 func IsRefused(err error) bool {
 	var refused interface{ Unconfirmed() bool }
