@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/listwatch"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -381,6 +382,50 @@ func TestWatchSelects(t *testing.T) {
 		_ = c.Watch(t.Context(), watched, object.Selection{Name: "a", Labels: "app in (x,y)", Fields: "data!=b"}, func(object.Change) {})
 		if query != "metadata.name=a,data!=b app in (x,y)" || path != "/api/v1/configmaps" {
 			t.Errorf("asked for %q of %s", query, path)
+		}
+	})
+}
+
+// Changes are followed by metadata alone: objects that do not change are counted, a watch that ends is
+// taken up where it was, and one that cannot be begins anew, which says that changes were missed.
+func TestFollow(t *testing.T) {
+	expired := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired}
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{script: script{
+			lists: []func() *http.Response{page("5", "more", versionOf("a", "1", "3")), page("20", "", versionOf("a", "1", "3"))},
+			watches: []func(*http.Request) *http.Response{
+				closes(nil, frameOf("MODIFIED", versionOf("b", "2", "7").Object), bookmark("9")),
+				closes(io.ErrUnexpectedEOF),
+				closes(nil, frameOf("MODIFIED", versionOf("b", "2", "10").Object), frameOf("ERROR", expired)),
+				says(frameOf("DELETED", versionOf("b", "2", "21").Object)),
+			},
+		}}
+		c, _, _ := newFake(t, s.answer)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		var told []string
+		err := c.Follow(ctx, listwatch.Changes{
+			Kind: watched, Selection: object.Selection{Namespace: "prod"},
+			Begun: func(objects int) { told = append(told, fmt.Sprintf("%d begun", objects)) },
+			Changed: func(event, before string, o *metav1.PartialObjectMetadata) {
+				told = append(told, fmt.Sprintf("%s %s %s@%s", event, before, o.Name, o.ResourceVersion))
+			},
+			Blind: func(err error) {
+				if err != nil {
+					told = append(told, "blind")
+				}
+			},
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("ended with %v", err)
+		}
+		want := []string{"1 begun", "MODIFIED 5 b@7", "blind", "MODIFIED 9 b@10", "1 begun", "DELETED 20 b@21"}
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Error(diff)
+		}
+		asked := []string{"list", "watch from 5", "watch from 9", "watch from 9", "list", "watch from 20"}
+		if diff := cmp.Diff(asked, s.asked[:len(asked)]); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

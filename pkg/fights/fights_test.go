@@ -193,6 +193,20 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
+// With the status, its paths count as well.
+func TestStatus(t *testing.T) {
+	for status, want := range map[bool][]string{false: nil, true: {"two-owners .status.a k (status) l (status)"}} {
+		tally := fights.New(status)
+		see(
+			t, tally, webs(), "1 gen=1 k/Update/status@1:.status.a c/Update@1:.spec.x", "2 gen=1 l/Update/status@2:.status.a c/Update@1:.spec.x",
+			"3 gen=1 k/Update/status@3:.status.a c/Update@1:.spec.x", "4 gen=1 l/Update/status@4:.status.a c/Update@1:.spec.x",
+		)
+		if got := told(tally.Result()); !slices.Equal(got, want) {
+			t.Errorf("status %v: %q", status, got)
+		}
+	}
+}
+
 // whole is an object at a version, with one value.
 func whole(t *testing.T, kind object.Kind, number int, text, replicas, status string) *unstructured.Unstructured {
 	t.Helper()

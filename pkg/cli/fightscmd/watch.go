@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,8 +50,9 @@ type watch struct {
 	*options
 	server *client.Client
 	// where: the only namespace.
-	where string
-	all   []target.Target
+	where  string
+	all    []target.Target
+	unread []event.Unread
 	// took is how long it watched; written counts what the API server did meanwhile.
 	took      time.Duration
 	written   map[schema.GroupResource]int
@@ -96,8 +98,16 @@ func (w *watch) places(ctx context.Context, in verb.Invocation) error {
 			w.all = append(w.all, target.Target{Kind: kind, Selection: object.Selection{Namespace: w.where, Labels: w.targets.Labels}})
 		}
 	}
-	return nil
+	silent, err := w.server.Unanswered(ctx)
+	for _, gv := range silent {
+		if !strings.HasSuffix(gv.Group, "metrics.k8s.io") {
+			w.unread = append(w.unread, event.Unread{Ref: object.Ref{GVK: gv.WithKind("")}, Err: errSilent})
+		}
+	}
+	return err
 }
+
+var errSilent = errors.New("the server of this API does not answer")
 
 // follow watches until the time is over or ctx is done.
 func (w *watch) follow(ctx context.Context) error {
@@ -253,7 +263,7 @@ func (w *watch) read(ctx context.Context, reader *client.NoRetry, readings []fig
 func (w *watch) result() event.Fights {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := event.Fights{Found: w.tally.Result(), For: w.took, Namespace: w.where, Unclear: w.unclear, Uncounted: w.uncounted}
+	out := event.Fights{Found: w.tally.Result(), For: w.took, Namespace: w.where, Unclear: w.unclear, Uncounted: w.uncounted, Unread: w.unread}
 	objects := map[schema.GroupResource]int{}
 	var kinds []object.Kind
 	for _, s := range w.seen {

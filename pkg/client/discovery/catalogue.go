@@ -3,6 +3,7 @@ package discovery
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -169,6 +170,17 @@ func (d *Discovery) Listable(ctx context.Context) ([]object.Kind, error) {
 		return nil
 	})
 	return kinds, err
+}
+
+// Unanswered returns the versions whose servers do not answer, so that it is unknown which kinds they
+// have. Listable leaves these out.
+func (d *Discovery) Unanswered(ctx context.Context) ([]schema.GroupVersion, error) {
+	var all []schema.GroupVersion
+	err := d.search(ctx, "", func(t catalogue) error {
+		all = slices.SortedFunc(maps.Keys(t.view.failed), func(a, b schema.GroupVersion) int { return strings.Compare(a.String(), b.String()) })
+		return nil
+	})
+	return all, err
 }
 
 // listable returns the kinds that can be listed, each at the preferred version of its group, or

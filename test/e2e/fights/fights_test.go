@@ -29,10 +29,10 @@ import (
 // Seeded loops of each sort are found with their writers, among objects that a healthy cluster
 // writes: a rollout, an autoscaler, a GitOps tool that agrees, a certificate, leaders.
 func TestLoops(t *testing.T) {
-	c := cluster.ForTest(t, cluster.Options{Nodes: 1, AuditLog: "audit.log"})
+	c := cluster.ForTest(t, cluster.Options{Nodes: circle.Of(0, 1, 1), AuditLog: "audit.log"})
 	s := newSite(t, c, "loops")
-	length := circle.Of(15*time.Second, 30*time.Second, time.Minute)
-	rates := circle.Of([]float64{20, 60, 600}, []float64{10, 60, 1200}, []float64{2, 31, 84, 600, 3000})
+	length := circle.Of(9*time.Second, 30*time.Second, time.Minute)
+	rates := circle.Of([]float64{30}, []float64{10, 60, 1200}, []float64{2, 31, 84, 600, 3000})
 	want := s.seed(t, rates)
 	s.healthy(t)
 	r := s.fights(t, 1, "-A", "--for="+length.String())
@@ -96,7 +96,8 @@ func TestGive(t *testing.T) {
 	}
 }
 
-// A kind that may not be watched is named, and nothing found is then no answer.
+// A kind that may not be watched, and an API that does not answer, are named, and nothing found is then
+// no answer.
 func TestUnread(t *testing.T) {
 	c := shared.Cluster(t)
 	kubeconfig, err := c.KubeconfigFor("nobody")
@@ -105,6 +106,25 @@ func TestUnread(t *testing.T) {
 	}
 	status, out := run(t, "kubectl-k8sconnect", "fights", "configmaps", "-n", "default", "--for=1s", "--kubeconfig", kubeconfig)
 	if status != 2 || !strings.Contains(out, "could not be read: configmap") {
+		t.Errorf("exit status %d\n%s", status, out)
+	}
+	broken := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": "v1.broken.example.com"},
+		"spec": map[string]any{
+			"group": "broken.example.com", "version": "v1", "groupPriorityMinimum": int64(1), "versionPriority": int64(1), "insecureSkipTLSVerify": true,
+			"service": map[string]any{"namespace": "default", "name": "none"},
+		},
+	}}
+	s := newSite(t, c, "unread")
+	services := s.client.Resource(schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"})
+	if _, err := services.Create(t.Context(), broken, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = services.Delete(context.Background(), broken.GetName(), metav1.DeleteOptions{}) })
+	if !cluster.Until(time.Minute, func() bool {
+		status, out = run(t, "kubectl-k8sconnect", "fights", "-A", "--for=1s", "--kubeconfig", c.KubeconfigPath, "--cache-dir", t.TempDir())
+		return status == 2 && strings.Contains(out, "broken.example.com")
+	}) {
 		t.Errorf("exit status %d\n%s", status, out)
 	}
 }
@@ -286,6 +306,10 @@ func (s *site) seed(t *testing.T, rates []float64) map[string]bool {
 		}, func(int) { s.apply(scaled, 1, "flux-applies") })
 		want["Deployment/"+scaled] = true
 	}
+	// A scale to 0 leaves no owner.
+	s.deployment(t, "emptied", 1, "flux-applies")
+	s.every(60, func(int) { s.merge("deployments", "emptied", `{"spec":{"replicas":0}}`, "keda", "scale") }, func(int) { s.apply("emptied", 1, "flux-applies") })
+	want["Deployment/emptied"] = true
 	// An update that ends at the stored object is not stored.
 	u := workload("StatefulSet", "idle", 0, "c:1")
 	if _, err := s.resource("statefulsets").Create(t.Context(), u, metav1.CreateOptions{FieldManager: "valkey-operator"}); err != nil {

@@ -106,7 +106,11 @@ func (l *logged) change(key string, before map[string]string, after stored) {
 		if was, had := before[path]; !had || was != v {
 			p := at(path)
 			p.values = append(p.values, v)
-			if len(before) > 0 {
+			switch {
+			case len(before) == 0:
+			case strings.HasSuffix(after.writer, " scale") && v == "0": // That object leaves out 0, and its managed fields too.
+				p.removers["Update"] = true
+			default:
 				p.setters[after.writer] = true
 			}
 		}
@@ -176,7 +180,7 @@ func (w writer) String() string {
 }
 
 // judge holds a report against the log: each path of it goes to and fro there, and each writer is one
-// who set it. "unknown" stands for those, and only for those, who remove it by an update.
+// who set it. "unknown" stands for those, and only for those, who remove it by an update, or scale to 0.
 func (l *logged) judge(t *testing.T, r report) (found map[string]bool) {
 	t.Helper()
 	found = map[string]bool{}
