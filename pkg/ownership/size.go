@@ -101,6 +101,16 @@ func holderOf(o managedfields.Owner) Holder {
 	}
 }
 
+// HoldersOf returns all owners as a record names them, at any length.
+func HoldersOf(owners []managedfields.Owner) []Holder {
+	out := make([]Holder, len(owners))
+	for i, o := range owners {
+		out[i] = Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}
+	}
+	return out
+}
+
+// holders returns as many as a record keeps, cut to its lengths.
 func holders(owners []managedfields.Owner) []Holder {
 	owners = owners[:min(len(owners), maxHolders)]
 	out := make([]Holder, len(owners))

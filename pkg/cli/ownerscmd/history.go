@@ -25,10 +25,8 @@ func (f *Flags) toHistory(in verb.Invocation, a Asked) (*historyOptions, error) 
 	var flagErr, pathErr error
 	t := a.Target
 	if f.summary || f.migrate || f.expect != nil || f.from != nil || t.Selector != "" || t.Fields != "" || len(t.Filenames) > 0 || t.Kustomize != "" || t.Recursive {
-		flagErr = &object.HintedError{
-			Err:    errors.New("--history of many objects is read from their records: -l, --field-selector, -f, -k, --summary, --expect, --from and --migrate-versions do not go with it"),
-			Advice: "select by TYPE, -n or -A, --since, --manager and --path",
-		}
+		flagErr = object.Hinted("select by TYPE, -n or -A, --since, --manager and --path",
+			"--history of many objects is read from their records: -l, --field-selector, -f, -k, --summary, --expect, --from and --migrate-versions do not go with it")
 	}
 	if a.Path != "" {
 		o.query.Path, pathErr = fieldpath.ParsePattern(a.Path)

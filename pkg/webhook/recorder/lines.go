@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -42,7 +41,7 @@ func (r *Recorder) log(o ownership.Occurrence) {
 	content, err := json.Marshal(line{
 		Time: o.Time.UTC(), APIVersion: o.Object.APIVersion, Kind: o.Object.Kind, Namespace: o.Object.Namespace,
 		Name: o.Object.Name, UID: o.Object.UID, ResourceVersion: o.ResourceVersion,
-		Path: o.Path.String(), Transition: o.Kind, Why: o.Why, From: holders(o.Before), To: holders(o.After),
+		Path: o.Path.String(), Transition: o.Kind, Why: o.Why, From: ownership.HoldersOf(o.Before), To: ownership.HoldersOf(o.After),
 		Forced: o.Forced, Gap: o.Gap, User: o.User,
 	})
 	if err != nil { // Every field can be written as JSON.
@@ -78,13 +77,4 @@ func (r *Recorder) writeLine(l []byte) {
 	if _, err := r.opts.Transitions.Write(l); err != nil {
 		r.opts.Metrics.unlogged()
 	}
-}
-
-// holders names all owners of a path, as a record does.
-func holders(owners []managedfields.Owner) []ownership.Holder {
-	out := make([]ownership.Holder, len(owners))
-	for i, o := range owners {
-		out[i] = ownership.Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}
-	}
-	return out
 }

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
@@ -53,4 +55,46 @@ func TestGapsAreRetriedSeldom(t *testing.T) {
 			t.Errorf("it was asked %d times in an hour", sink.asked)
 		}
 	})
+}
+
+// published counts the writes of the published copy, and keeps the last.
+type published struct {
+	writes int
+	last   map[string]string
+}
+
+func (p *published) Apply(_ context.Context, c *applycorev1.ConfigMapApplyConfiguration, _ metav1.ApplyOptions) (*corev1.ConfigMap, error) {
+	p.writes++
+	p.last = c.Data
+	return &corev1.ConfigMap{}, nil
+}
+
+// The copy for readers is written when the scope, the gaps, or whether recording is behind have
+// changed, and else once a minute. It has nothing of the checkpoint but when anything was heard last.
+func TestPublish(t *testing.T) {
+	public := &published{}
+	tracker := &Tracker{opts: Options{Public: public, Namespace: "k8sconnect", Log: logr.Discard()}}
+	stored := map[string]string{CoverageKey: "coverage", ScopeKey: "one", CheckpointKey: "resources", SeenKey: "users"}
+	var c Coverage
+	for i, step := range []struct {
+		change func()
+		want   int
+	}{
+		{func() {}, 1},
+		{func() {}, 1},
+		{func() { c.Behind = &Backlog{Changes: 1} }, 2},
+		{func() { c.Behind = &Backlog{Changes: 9} }, 2},
+		{func() { c.Add(Span{noon, noon.Add(time.Minute)}) }, 3},
+		{func() { stored[ScopeKey] = "two" }, 4},
+		{func() { tracker.published.at = time.Now().Add(-publishEvery) }, 5},
+	} {
+		step.change()
+		if tracker.publish(t.Context(), c, stored, noon); public.writes != step.want {
+			t.Errorf("step %d: %d writes", i, public.writes)
+		}
+	}
+	want := map[string]string{CheckpointKey: `{"heard":"` + noon.Format(time.RFC3339) + `"}`, CoverageKey: "coverage", ScopeKey: "two", NamespaceKey: "k8sconnect"}
+	if diff := cmp.Diff(want, public.last); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -67,7 +66,7 @@ func encodeSeen(occurrences []unrecorded) ([]byte, error) {
 	notes, of, at := []*note{}, map[types.UID]*note{}, map[key]int{}
 	for _, o := range occurrences {
 		n := noted{
-			Path: o.Path.String(), Before: holdersOf(o.Before), After: holdersOf(o.After), Kind: o.Kind, Why: o.Why,
+			Path: o.Path.String(), Before: ownership.HoldersOf(o.Before), After: ownership.HoldersOf(o.After), Kind: o.Kind, Why: o.Why,
 			Forced: o.Forced, Gap: o.Gap, User: o.User, ResourceVersion: o.ResourceVersion, Time: o.Time.UTC(), Since: o.since.UTC(),
 			FromValue: o.Values.From, ToValue: o.Values.To,
 		}
@@ -126,12 +125,4 @@ func decodeSeen(content []byte) ([]unrecorded, error) {
 		}
 	}
 	return out, nil
-}
-
-func holdersOf(owners []managedfields.Owner) []ownership.Holder {
-	out := make([]ownership.Holder, len(owners))
-	for i, o := range owners {
-		out[i] = ownership.Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}
-	}
-	return out
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
@@ -232,6 +233,14 @@ func TestViewerBelievesNone(t *testing.T) {
 	})
 	if !strings.Contains(said, "no takeover is recorded") || !strings.Contains(said, "watched since 2") {
 		t.Errorf("she reads:\n%s", said)
+	}
+	published, err := c.Resource(configMaps).Namespace(ownership.ScopeNamespace).Get(t.Context(), ownership.ScopeName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, _, _ := unstructured.NestedStringMap(published.Object, "data")
+	if len(data) != 4 || published.Object["binaryData"] != nil || len(data["checkpoint"]) > len(`{"heard":"2026-11-27T00:00:00Z"}`) {
+		t.Errorf("published beside coverage, scope and namespace: %v", data)
 	}
 	if said, status := c.owners(t, "cm", "-n", companion.Namespace, "--as=ada"); status != 2 {
 		t.Errorf("she may read other namespaces: status %d\n%s", status, said)
