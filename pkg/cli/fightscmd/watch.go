@@ -68,7 +68,9 @@ type watch struct {
 type seen struct {
 	target.Target
 	objects, begun int
-	err            error
+	// late: it had not begun when the time began.
+	late, gone bool
+	err        error
 }
 
 // places decides what to watch.
@@ -130,6 +132,11 @@ func (w *watch) follow(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	w.mu.Lock()
+	for _, s := range w.seen {
+		s.late = s.begun == 0
+	}
+	w.mu.Unlock()
 	before, err := w.count(ctx)
 	start := time.Now()
 	w.wait(ctx, start)
@@ -204,7 +211,9 @@ func (w *watch) kind(ctx context.Context, s *seen, begun func()) {
 	}
 	_, gone := errors.AsType[*client.NoKindError](err)
 	switch {
-	case ctx.Err() != nil, gone && w.everything: // A kind that was deleted has no objects.
+	case ctx.Err() != nil:
+	case gone && w.everything: // A kind that was deleted has no objects.
+		note(func() { s.gone = true })
 	default:
 		note(func() { s.err = err })
 	}
@@ -272,7 +281,7 @@ func (w *watch) result() event.Fights {
 		objects[s.Kind.GVR().GroupResource()] += s.objects
 		switch {
 		case s.err != nil:
-		case s.begun > 1:
+		case s.late && !s.gone, s.begun > 1:
 			s.err = errMissed
 		case s.Name != "" && s.objects == 0:
 			s.err = apierrors.NewNotFound(s.Kind.GVR().GroupResource(), s.Name)
