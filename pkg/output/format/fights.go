@@ -38,8 +38,13 @@ func PerMinute(n int, in time.Duration) int {
 
 // FightLines says what goes to and fro, who writes it, and what ends it.
 func FightLines(f event.Fight, now time.Time) []string {
+	const most = 8
 	var lines []string
-	for _, p := range f.Paths {
+	for i, p := range f.Paths {
+		if i == most {
+			lines = append(lines, "and "+text.Count(len(f.Paths)-most, "more path"))
+			break
+		}
 		line := text.Printable(p.Path.String())
 		if values := foughtValues(p.Values); values != "" {
 			line += "  " + values

@@ -65,6 +65,13 @@ writes that change nothing are not counted: no
 	if got := run(t, printer.ForFights, output.Options{Now: noon}, []event.Event{fought()}).out; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	many := fought()
+	for range 9 {
+		many.Found[0].Paths = append(many.Found[0].Paths, many.Found[0].Paths[0])
+	}
+	if got := run(t, printer.ForFights, output.Options{Now: noon}, []event.Event{many}).out; !strings.Contains(got, "\n    and 2 more paths\n    next  give a\n") {
+		t.Error(got)
+	}
 	none := event.Fights{Objects: 3, For: 90 * time.Second, Namespace: "shop"}
 	if got := run(t, printer.ForFights, output.Options{}, []event.Event{none}).out; got != "in namespace shop: none of 3 objects is fought over; 90s\n" {
 		t.Error(got)
