@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
@@ -35,7 +36,7 @@ func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 		own = slices.Contains(finalizers, finalizer)
 		finalizers = []string{finalizer}
 		t = traits{domains: []string{domainOf(finalizer)}, groups: []string{domainOf(finalizer)}}
-		if isCustom(group) {
+		if !object.IsReserved(group) {
 			t.groups = append(t.groups, group)
 		}
 	}
@@ -47,7 +48,7 @@ func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 		}
 		t.domains, t.groups = append(t.domains, domainOf(f)), append(t.groups, domainOf(f))
 	}
-	if own && isCustom(group) {
+	if own && !object.IsReserved(group) {
 		t.domains = append(t.domains, group)
 		t.definition = r.Definition(u)
 		if name := StatusManager(u); !tool(name) && !generic(name) {
@@ -56,11 +57,6 @@ func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 	}
 	t.names, t.domains, t.groups = text.Distinct(t.names), text.Distinct(t.domains), text.Distinct(t.groups)
 	return t
-}
-
-// isCustom reports whether a group is not one of Kubernetes' own.
-func isCustom(group string) bool {
-	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }
 
 // ownFinalizers returns the finalizers that the controller of the object's kind sets, judging by

@@ -49,6 +49,12 @@ type Write struct {
 	Validation string
 }
 
+// IsReserved reports whether a group is reserved for Kubernetes. Kinds in such groups change with
+// the server's version, or with CRDs that are installed once and stay.
+func IsReserved(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+}
+
 // IsBuiltIn reports whether a group is one of Kubernetes' own: it has no dot, which a custom
 // resource's group always has, or it is one of those with a dot in Kubernetes 1.36. A kind of such
 // a group that the server does not serve never will be: no CRD and no operator can add it.

@@ -139,7 +139,7 @@ func (d *Discovery) Elsewhere(ctx context.Context, gvk schema.GroupVersionKind) 
 func (t catalogue) elsewhere(gvk schema.GroupVersionKind) []schema.GroupVersion {
 	var served []schema.GroupVersion
 	for _, group := range t.groups {
-		if group.Group.Name != gvk.Group && (gvk.Group != "extensions" || !transport.KubernetesOwn(group.Group.Name)) {
+		if group.Group.Name != gvk.Group && (gvk.Group != "extensions" || !object.IsReserved(group.Group.Name)) {
 			continue
 		}
 		for _, v := range group.Group.Versions {

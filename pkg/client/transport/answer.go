@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -260,17 +259,11 @@ func isList(t metav1.TypeMeta, kind object.Kind) bool {
 		return true
 	case t.APIVersion != kind.GVK.GroupVersion().String():
 		return false
-	case KubernetesOwn(kind.GVK.Group):
+	case object.IsReserved(kind.GVK.Group):
 		return t.Kind == kind.GVK.Kind+"List"
 	default: // A CRD may name its lists as it likes.
 		return t.Kind != "" && t.Kind != kind.GVK.Kind
 	}
-}
-
-// KubernetesOwn reports whether a group is reserved for Kubernetes. Kinds in such groups change
-// with the server's version, or with CRDs that are installed once and stay.
-func KubernetesOwn(group string) bool {
-	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
 // Item decodes an item of a list, which does not state its kind.
