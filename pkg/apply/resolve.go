@@ -178,7 +178,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 	}
 	if bringer, ok := e.bringer(item); ok {
 		return object.Hinted("--await-kinds=5m waits longer; apply again once it is there",
-			"%s: %s of this set may install it, and has not yet", err, describe(bringer))
+			"%s: %s of this set may install it, but has not done so yet", err, describe(bringer))
 	}
 	return err
 }

@@ -56,7 +56,7 @@ func (c *confirmation) allows(p *review.Plan, of []string, now time.Time) error 
 	case c.reviewed == nil && len(outcomes) == 0:
 		return unreviewed("--confirm="+c.digest+" is for something else: nothing would change now, perhaps because it was applied already", nil)
 	case c.reviewed == nil:
-		return unreviewed("--confirm="+c.digest+" is for something else than what would change now", wouldBe(outcomes))
+		return unreviewed("--confirm="+c.digest+" is for something other than what would change now", wouldBe(outcomes))
 	}
 	found := review.Differences(c.reviewed.Outcomes, outcomes) // Even if the digest says otherwise: a file may be edited.
 	switch {

@@ -276,7 +276,7 @@ func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooption
 	case o.confirm == digest, o.yes && o.confirm == "":
 		return nil
 	case o.confirm != "":
-		return o.unconfirmed("--confirm="+o.confirm+" is for something else than what is shown",
+		return o.unconfirmed("--confirm="+o.confirm+" is for something other than what is shown",
 			"look at it, and confirm it with --confirm="+digest)
 	case !verb.CanAsk(streams):
 		return o.unconfirmed("a rollback needs confirmation, but there is no terminal",

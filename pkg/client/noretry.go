@@ -172,7 +172,8 @@ func (n *NoRetry) DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, liv
 	return err
 }
 
-// Allowed reports whether a user may do verb with the object; with an empty user, whether we may.
+// Allowed reports whether a user may use the verb on the object; with an empty user, whether we
+// may.
 func (n *NoRetry) Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error) {
 	kind, err := n.kind(ctx, ref.GVK)
 	if err != nil {

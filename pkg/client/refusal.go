@@ -170,15 +170,16 @@ func (h admissionHook) means(kind object.Kind) bool {
 	})
 }
 
-// Permitted reports whether we may do verb with the object. It separates a missing permission from
-// other reasons for Forbidden: a quota, an admission plugin, a terminating namespace.
+// Permitted reports whether we may use the verb on the object. It separates a missing permission
+// from other reasons for Forbidden: a quota, an admission plugin, a terminating namespace.
 func (c *Client) Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error) {
 	return c.permitted(ctx, kind, "", verb, ref, func(ctx context.Context, send sending) error {
 		return c.requests.Do(ctx, transport.Request{Ref: ref}, send)
 	})
 }
 
-// permitted reports whether a user may do verb with the object; with an empty user, whether we may.
+// permitted reports whether a user may use the verb on the object; with an empty user, whether we
+// may.
 func (c *Client) permitted(ctx context.Context, kind object.Kind, user, verb string, ref object.Ref, do func(context.Context, sending) error) (bool, error) {
 	review := authorizationv1.SubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},

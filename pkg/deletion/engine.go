@@ -24,7 +24,7 @@ type Server interface {
 	watchset.Watcher
 	object.Getter
 	object.Deleter
-	// Permitted reports whether we may do verb with the object.
+	// Permitted reports whether we may use the verb on the object.
 	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
 	// RemoveFinalizer removes one finalizer from the object at the version that was read.
 	RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error)

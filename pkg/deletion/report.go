@@ -105,7 +105,8 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	e.end(t, event.Deleted{Action: action, Err: err})
 }
 
-// denied adds the missing right to a refusal. It shows nothing of the server's text about a Secret.
+// denied adds to a refusal which permission is missing. It shows nothing of the server's text about
+// a Secret.
 func denied(t *target, verb string, err error) error {
 	words := []string{"see: " + command.Kubectl("auth", "can-i"), verb, t.kind.GVR().GroupResource().String()}
 	if t.Ref.Namespace != "" {

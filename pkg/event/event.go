@@ -116,7 +116,7 @@ type Started struct {
 	Within time.Duration
 }
 
-// Applied is the result of one object of an apply.
+// Applied is the result for one object of an apply.
 type Applied struct {
 	Ref    object.Ref
 	Source object.Source
@@ -169,7 +169,7 @@ type Joined struct {
 	From []string `json:"from,omitempty"`
 }
 
-// Compared is the result of one object of a diff.
+// Compared is the result for one object of a diff.
 type Compared struct {
 	Ref    object.Ref
 	Source object.Source

@@ -60,7 +60,7 @@ type Coverage struct {
 	// Until is when the webhook last recorded its progress, as it does every minute; zero if it
 	// never did.
 	Until time.Time
-	// Stale: that is so long ago that the webhook does not seem to run.
+	// Stale: that is so long ago that the webhook does not seem to be running.
 	Stale bool
 	// Gaps are later periods in which changes may be missing.
 	Gaps []Gap

@@ -279,9 +279,9 @@ func (w *watched) give(paths []event.FoughtPath) []string {
 	return next
 }
 
-// receivers returns who should get what two owners fight over: an autoscaler the replicas, a tool
-// rather than a person, a controller, which computes the value, rather than who applies a file;
-// both if nothing decides.
+// receivers returns the owners that should get the paths of a fight: an autoscaler gets the
+// replicas, a tool comes before a person, and a controller, which computes the value, before a
+// client that applies a file. It returns both if nothing decides.
 func receivers(two []*managedfields.Owner, paths []event.FoughtPath) []*managedfields.Owner {
 	rank := func(o *managedfields.Owner) int {
 		scales := slices.ContainsFunc(paths, func(p event.FoughtPath) bool { return p.Path.String() == ".spec.replicas" })

@@ -65,8 +65,8 @@ func (r *reader) text(fields map[string]any, path []any, key string) string {
 	return text
 }
 
-// segment checks a text that becomes a segment of a URL's path: with a slash, or as "..", it would
-// address something else.
+// segment checks a string that becomes a segment of a URL's path: with a slash, or as "..", it
+// would address something else.
 func (r *reader) segment(fields map[string]any, path []any, key string) {
 	text := r.text(fields, path, key)
 	for _, problem := range content.IsPathSegmentName(text) {

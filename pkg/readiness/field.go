@@ -127,8 +127,8 @@ func isEnd(phase string, ends bool) bool {
 	return len(words) == 1 && words[0] == "failed" // A server is retried after a failure.
 }
 
-// firstText returns the known text, or else the text in a value: a text, a list of texts, or texts
-// by name.
+// firstText returns the known string, or else the first one in a value: a string, a list of
+// strings, or a map of strings.
 func firstText(known string, v any) string {
 	if known != "" {
 		return known

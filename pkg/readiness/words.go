@@ -96,7 +96,7 @@ func split(text string) []string {
 	return joined(words)
 }
 
-// joined joins phrases that mean something else than their words.
+// joined joins phrases that mean something other than their words.
 func joined(words []string) []string {
 	text := " " + strings.Join(words, " ") + " "
 	for _, phrase := range []string{"in progress", "out of sync", "in sync", "up to date", "crash loop", "not found", "timed out", "back off", "oom killed", "non compliant"} {

@@ -161,7 +161,7 @@ func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstr
 	}
 }
 
-// remove deletes an object that the run created, in a version for which the decision is the same.
+// remove deletes an object that the run created, if the decision holds for its current version.
 // Otherwise it returns why the object is kept.
 func (e *Engine) remove(ctx context.Context, n *Note, uid types.UID) (kept string, err error) {
 	err = e.Remove(ctx, n.Kind, n.Ref, uid, func(live *unstructured.Unstructured) string {

@@ -34,7 +34,7 @@ func hostile(n int) []string {
 	return out
 }
 
-// harmless reports why a terminal would do something else than show the text. It judges
+// harmless reports why a terminal would do something other than show the text. It judges
 // by Unicode's categories, where the code asks strconv.
 func harmless(s string) string {
 	if !utf8.ValidString(s) {

@@ -170,7 +170,7 @@ func (all TimeLimits) Unknown(awaited []condition.Spec) []TimeLimit {
 	return idle
 }
 
-// Idle returns the limits for kinds without objects, which may be slips.
+// Idle returns the limits for kinds without objects; such a limit may be a typo.
 func (all TimeLimits) Idle(kinds []object.Kind) []TimeLimit {
 	var idle []TimeLimit
 	for _, l := range all {

@@ -121,7 +121,7 @@ const RunID = "run-id"
 
 func (c *Connection) addRun(flags *pflag.FlagSet) {
 	flags.StringVar(&c.runID, RunID, "",
-		"Name of the run in output, Audit-IDs, locks and Events, such as the ID of a CI job, the same for its retries; also $"+variable(RunID))
+		"Name of the run, for output, Audit-IDs, locks and Events: for example the ID of a CI job, which its retries share; also $"+variable(RunID))
 }
 
 // givenRun returns the id from the command line or the environment; empty if there is none.

@@ -71,7 +71,7 @@ Exit status: 0 none, 1 some, 2 could not tell.`,
 		RunE:              verb.Runner(c, streams, f.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "In all namespaces, and objects without one")
+	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "Objects in all namespaces, and those without one")
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
 	cmd.Flags().DurationVar(&f.duration, "for", usualDuration, "How long to watch, such as 90s or 10m; ^C ends it with what was seen")
 	cmd.Flags().BoolVar(&f.status, "status", false, "Also the status, Leases, Events and endpoints")

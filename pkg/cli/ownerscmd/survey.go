@@ -43,7 +43,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags.BoolVar(&f.summary, "summary", false, "Count the fields of each manager, in whatever kind")
 	flags.StringSliceVar(&f.expect, "expect", nil,
 		"Count, tell what managers other than these own outside the status, and exit with 1 if there is any; kube-* is a pattern. Repeatable")
-	flags.StringSliceVar(&f.from, "from", nil, "Count, and tell what would have no owner without this manager, object by object. Repeatable")
+	flags.StringSliceVar(&f.from, "from", nil, "Also list, object by object, the fields that would have no owner without this manager. Repeatable")
 	flags.BoolVar(&f.migrate, "migrate-versions", false,
 		"Rewrite owners at API versions that the server does not serve to the one that it does, where that has all their paths")
 	flags.StringVar(&f.dryRun, "dry-run", "none", "With --migrate-versions: none, or client (only tell what would be rewritten)")

@@ -85,7 +85,7 @@ type Flags struct{ noInput bool }
 
 // Add adds the flag to a command's.
 func (f *Flags) Add(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.noInput, "no-input", false, "Ask nothing, as without a terminal: conflicts stay conflicts, and what needs a confirmation is refused")
+	flags.BoolVar(&f.noInput, "no-input", false, "Never ask, as if there were no terminal: conflicts stay conflicts, and a run that needs confirmation is refused")
 }
 
 // CanAsk reports whether a user can answer: there is a terminal, questions are not turned off, and

@@ -44,7 +44,7 @@ func AddName(flags *pflag.FlagSet, name *string, usage string) {
 
 // Add adds the flags. writes: the verb prunes, and does not only preview it.
 func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
-	AddName(flags, &f.name, "[KIND[.GROUP]/]NAME of the set that the input is; a Secret by default")
+	AddName(flags, &f.name, "[KIND[.GROUP]/]NAME of the set that holds the input; KIND is Secret by default")
 	flags.BoolVar(&f.leave, LeaveFlag, false, "Without --apply-set: take the objects out of the sets that they are members of")
 	flags.BoolVar(&f.prune, "prune", false, "Delete members of the set that left the input, once all is applied")
 	flags.StringSliceVar(&f.allow, "prune-allow", nil,
@@ -53,7 +53,7 @@ func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
 	_ = flags.MarkHidden("adopt") // pflag's own remark on it would go to stdout, among the results.
 	flags.BoolVar(&f.adopt, "allow-join", false, "Let objects join the set that belong to another set, a Helm release, or a Flux or Argo CD application")
 	if writes {
-		flags.BoolVar(&f.yes, "yes", false, "Prune without asking, even if the input is empty, has nothing in common with the set, or less than half of it")
+		flags.BoolVar(&f.yes, "yes", false, "Prune without asking, even if the input is empty, or has none or less than half of the set")
 	}
 }
 

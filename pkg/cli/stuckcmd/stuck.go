@@ -62,7 +62,7 @@ Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
 		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "In all namespaces, and objects without one")
+	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "Objects in all namespaces, and those without one")
 	cmd.Flags().StringVarP(&flags.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
 	flags.set.AddSet(cmd)
 	verb.OutputFlag(cmd, &flags.output, "")

@@ -33,7 +33,7 @@ const (
 func (f *CauseFlag) Add(cmd *cobra.Command, otherwise string, tables ...map[string]diagnose.Lasting) {
 	f.tables = tables
 	cmd.Flags().StringSliceVar(&f.codes, causeFlag, nil,
-		"CODE of a cause that ends the wait as failed once it has lasted; without a value, those that do not pass on their own. "+otherwise)
+		"CODE of a cause that fails the wait once it has lasted for a while; without a value, all that do not pass on their own. "+otherwise)
 	cmd.Flags().Lookup(causeFlag).NoOptDefVal = usualCauses
 	help.Words(cmd, causeFlag, f.all()...)
 }

@@ -287,8 +287,8 @@ func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.
 	}
 }
 
-// awaitsCredentials reports that a request has been waiting for the credential program since then,
-// and ends it after ServerTimeout.
+// awaitsCredentials reports that a request has been waiting for the credential program since the
+// given time, and ends the request after ServerTimeout.
 func (s *Sender) awaitsCredentials(began time.Time, end context.CancelCauseFunc) {
 	if s.credentials == "" {
 		return

@@ -121,8 +121,8 @@ func (d *Document) syntaxFault(err error) error {
 
 const endOfStream = "found unexpected end of stream"
 
-// openQuote returns the line of the quote that is never closed, for which the scanner names the end of
-// the text: the first line from which on every beginning of the text ends in a quote.
+// openQuote returns the line of the quote that is never closed, which the scanner reports at the
+// end of the text: the first line after which every prefix of the text ends inside a quote.
 func (d *Document) openQuote(line int) int {
 	const most = 16 << 10 // Each beginning is read.
 	lines := bytes.SplitAfter(d.Text, []byte("\n"))

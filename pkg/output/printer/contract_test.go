@@ -301,7 +301,7 @@ func namesIn(t *testing.T, text string) []string {
 	return names
 }
 
-// A contested list that is one value is shown as a small diff: two cut lines of JSON say
+// A contested list that is one value is shown as a small diff: two shortened lines of JSON say
 // nothing of what differs.
 func TestLargeConflict(t *testing.T) {
 	rule := func(verb string) any {

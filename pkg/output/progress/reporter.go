@@ -230,8 +230,8 @@ func (c *Reporter) step() {
 	}
 }
 
-// result handles the end of an object. Only the server's answer proves that it is reachable,
-// because an object also ends when the time to reach it is over.
+// result handles the outcome for an object. Only an answer of the server proves that it is
+// reachable, because an object also has an outcome when the time for reaching the server is over.
 func (c *Reporter) result(action event.Action, err error) {
 	switch {
 	case !c.unreached || heard(action, err):

@@ -58,7 +58,7 @@ type Adoption struct {
 // would not state it.
 //
 // Adopting [managedfields.ClientSideApply] also adopts [managedfields.BeforeFirstApply], but only
-// what the last-applied annotation states. The rest of that entry is no configuration: defaults,
+// what the last-applied annotation states. The rest of that entry is not configuration: defaults,
 // finalizers, allocated addresses. The API server makes the entry at the manager's own first apply,
 // so it is adopted even if the manager has applied before. It is not adopted if it no longer holds
 // the annotation: a later writer replaced it, and the annotation is that writer's.

@@ -96,8 +96,8 @@ func hasOwn(found []*metav1.APIResourceList) bool {
 	return core && others
 }
 
-// goneAfter is how long all answers have to lack a kind until it counts as gone. An answer may be
-// wrong, and forgetting a kind loses its changes meanwhile.
+// goneAfter is how long all answers have to lack a kind before it counts as gone. An answer may be
+// wrong, and the changes of a forgotten kind are lost.
 const goneAfter = 5 * time.Second
 
 // absent are the kinds that existed, or that a checkpoint names, and that answers lack, with the

@@ -76,8 +76,8 @@ type Options struct {
 	ExcludeNamespaces []string
 	// ExcludeKinds that are not tracked, beside those that never are.
 	ExcludeKinds []schema.GroupKind
-	// Grace is how long a change waits for its hint, which came before it but may be read
-	// after it, until it is reported without a user; half a second by default.
+	// Grace is how long a change waits for its hint before it is reported without a user; half a
+	// second by default. The hint came first, but may be read later.
 	Grace time.Duration
 	// Finish, if set, is called once at the end, when the sink has everything, so that it
 	// settles what it can before the last checkpoint is stored.
