@@ -52,6 +52,9 @@ func (w *walker) deep(x reflect.Value) (out reflect.Value, changed bool) {
 		if ref, ok := reflect.TypeAssert[object.Ref](x); ok {
 			w.vault.Ref(ref)
 		}
+		if owner, ok := reflect.TypeAssert[managedfields.Owner](x); ok {
+			w.vault.Name(owner.Manager)
+		}
 		return x, false
 	}
 	switch x.Kind() {

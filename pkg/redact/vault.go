@@ -96,6 +96,22 @@ func (v *Vault) Ref(r object.Ref) {
 	v.names.ref(r)
 }
 
+// Name declares that a name, such as that of a field manager, is no secret.
+func (v *Vault) Name(name string) {
+	if v == nil {
+		return
+	}
+	v.mu.RLock()
+	known := v.names.words[name]
+	v.mu.RUnlock()
+	if known {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.names.add(name)
+}
+
 // File declares that the parts of a file's path are no secret.
 func (v *Vault) File(path string) {
 	if v == nil {

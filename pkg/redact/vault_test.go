@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
@@ -169,8 +170,8 @@ func TestNamesStayWhole(t *testing.T) {
 			GVK:       schema.GroupVersionKind{Group: word() + "ql.example.io", Version: "v1", Kind: "Cluster"},
 			Namespace: word(), Name: word() + "-" + word() + "-0",
 		}
-		file := word() + "-" + word() + ".yaml"
-		names := []string{ref.GVK.Group, ref.Namespace, ref.Name, file, "cluster"}
+		file, manager := word()+"-"+word()+".yaml", word()
+		names := []string{ref.GVK.Group, ref.Namespace, ref.Name, file, manager, "cluster"}
 		var values []string
 		for range 4 {
 			name := names[r.IntN(len(names))]
@@ -185,11 +186,13 @@ func TestNamesStayWhole(t *testing.T) {
 		vault.File("sets/" + file)
 		vault.Learn(u.Object)
 		vault.Learn(aSecret("cluster", values...))
+		vault.Deep(managedfields.Owner{Manager: manager}, nil)
 		for _, text := range []string{
 			"warning: " + ref.String() + " is unchanged in this cluster",
 			"left out: sets/" + file + ":1: " + ref.Resource(),
 			fmt.Sprintf("%s %q is forbidden", "clusters."+ref.GVK.Group, ref.Name),
 			"name it by its digest (name@sha256:…)",
+			"kubectl k8sconnect give web .data.k --to=" + manager,
 		} {
 			if got := vault.Text(text); got != text {
 				t.Fatalf("values %q:\n%s became\n%s", values, text, got)
