@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -91,7 +93,7 @@ something, or an owner was not rewritten, 2 could not tell.`,
 	cmd.Flags().StringSliceVar(&flags.managers, "manager", nil, "Only what this field manager owns, including the status. Repeatable")
 	cmd.Flags().BoolVar(&flags.status, "status", false, "The status, too; -o yaml and -o json always have it")
 	cmd.Flags().BoolVar(&flags.history, "history", false, "Which paths changed owners; needs the webhook")
-	cmd.Flags().DurationVar(&flags.since, "since", 0, "With --history, only changes of this last time, such as 24h")
+	cmd.Flags().Var((*period)(&flags.since), "since", "With --history, only changes of this last time, such as 24h or 7d")
 	flags.target.AddSet(cmd)
 	flags.target.Add(cmd)
 	flags.many.Add(cmd)
@@ -123,6 +125,29 @@ func (f *ownersFlags) choose(in verb.Invocation) (verb.Options, error) {
 	}
 	return f.toOptions(in)
 }
+
+// period is a duration that may be given in days, as ages are printed.
+type period time.Duration
+
+func (p *period) Set(text string) error {
+	const day = 24 * time.Hour
+	if days, err := strconv.ParseUint(strings.TrimSuffix(text, "d"), 10, 12); err == nil && strings.HasSuffix(text, "d") {
+		*p = period(time.Duration(days) * day)
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	*p = period(d)
+	return err
+}
+
+func (p *period) String() string {
+	if *p == 0 {
+		return ""
+	}
+	return time.Duration(*p).String()
+}
+
+func (*period) Type() string { return "duration" }
 
 func (f *ownersFlags) checkSince(cmd *cobra.Command) error {
 	switch {

@@ -57,10 +57,23 @@ type Fight struct {
 	Next []string
 }
 
+// Applied reports whether one of the writers applies.
+func (f Fight) Applied() bool {
+	for _, p := range f.Paths {
+		for _, o := range p.Writers {
+			if o != nil && o.Operation == managedfields.Apply {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // FoughtPath is one path that goes to and fro.
 type FoughtPath struct {
 	Path fieldpath.Path
-	// Values are two that it had, if the object was read; an absent one is nil.
+	// Values are those that the Writers wrote last, in their order, or the last two of one writer;
+	// none if they are not known. An absent one is nil.
 	Values []*any
 	// Writers are those who set or removed it; an unknown one is nil.
 	Writers []*managedfields.Owner

@@ -91,7 +91,8 @@ func (w *watched) handed() []event.FoughtPath {
 		if len(s.hands) <= least || !returns(s.hands) || least == 3 && len(values) > 2 && !returns(textsOf(values)) {
 			continue
 		}
-		out = append(out, event.FoughtPath{Path: s.path, Values: w.shown(s.path, values), Writers: distinctOwners(s.by)})
+		writers := distinctOwners(s.by)
+		out = append(out, event.FoughtPath{Path: s.path, Values: w.shown(s.path, values, writers), Writers: writers})
 	}
 	return out
 }
@@ -117,7 +118,8 @@ func (w *watched) alternating(handed []event.FoughtPath) []event.FoughtPath {
 		if known || len(values) < 3 || slices.Contains(values, nil) || !returns(textsOf(values)) || slices.ContainsFunc(by[key], w.follows) {
 			continue
 		}
-		out = append(out, event.FoughtPath{Path: paths[key], Values: w.shown(paths[key], values), Writers: distinctOwners(by[key])})
+		writers := distinctOwners(by[key])
+		out = append(out, event.FoughtPath{Path: paths[key], Values: w.shown(paths[key], values, writers), Writers: writers})
 	}
 	return out
 }
@@ -174,19 +176,46 @@ func textOf(v *any) string {
 	return string(text)
 }
 
-// shown returns the last two values, none of a Secret's.
-func (w *watched) shown(path fieldpath.Path, values []*any) []*any {
-	if len(values) < 2 || redact.IsSecret(w.ref) {
+// shown returns the last value of each of several writers, in their order, or the last two of one; none
+// if it is not known who wrote which, and none of a Secret's.
+func (w *watched) shown(path fieldpath.Path, values []*any, writers []*managedfields.Owner) []*any {
+	// The text of the last-applied annotation was replaced by a digest.
+	if len(values) < 2 || redact.IsSecret(w.ref) || path.Equal(managedfields.LastAppliedPath()) {
 		return nil
+	}
+	if len(writers) > 1 {
+		return w.valuesBy(path, writers)
 	}
 	last := values[len(values)-2:]
-	if path.Equal(managedfields.LastAppliedPath()) { // Its text was replaced by a digest.
-		return nil
-	}
 	if textOf(last[0]) > textOf(last[1]) {
 		return []*any{last[1], last[0]}
 	}
 	return last
+}
+
+// valuesBy returns the value that each writer wrote last; nil unless all are known.
+func (w *watched) valuesBy(path fieldpath.Path, writers []*managedfields.Owner) []*any {
+	wrote := map[string]*any{}
+	for i := range w.log {
+		for _, s := range w.log[i].steps {
+			if s.path.Equal(path) {
+				by := s.by
+				if by != nil {
+					by = handOf(*by).owner()
+				}
+				wrote[nameOf(by)] = s.to
+			}
+		}
+	}
+	values := make([]*any, len(writers))
+	for i, o := range writers {
+		value, known := wrote[nameOf(o)]
+		if !known {
+			return nil
+		}
+		values[i] = value
+	}
+	return values
 }
 
 // unchanged reports whether writes were stored that change no value.

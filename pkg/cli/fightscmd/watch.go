@@ -276,9 +276,6 @@ func (w *watch) result() event.Fights {
 	objects := map[schema.GroupResource]int{}
 	var kinds []object.Kind
 	for _, s := range w.seen {
-		out.Objects += s.objects
-		kinds = append(kinds, s.Kind)
-		objects[s.Kind.GVR().GroupResource()] += s.objects
 		switch {
 		case s.err != nil:
 		case s.late && !s.gone, s.begun > 1:
@@ -289,6 +286,12 @@ func (w *watch) result() event.Fights {
 		if s.err != nil {
 			out.Unread = append(out.Unread, event.Unread{Ref: object.Ref{GVK: s.Kind.GVK, Namespace: s.Namespace, Name: s.Name}, Err: s.err})
 		}
+		if s.err != nil || s.gone { // Writes that no watch saw may have been stored.
+			continue
+		}
+		out.Objects += s.objects
+		kinds = append(kinds, s.Kind)
+		objects[s.Kind.GVR().GroupResource()] += s.objects
 	}
 	if w.written != nil {
 		var idle []event.Fight

@@ -35,7 +35,8 @@ type fight struct {
 
 type foughtPath struct {
 	Path string `json:"path"`
-	// Values are two, or none if they were not read; an absent one is null.
+	// Values are the last of each writer, or two of one; none if they are not known. An absent one is
+	// null.
 	Values  []*any        `json:"values,omitempty"`
 	Writers []fightWriter `json:"writers"`
 }

@@ -69,6 +69,9 @@ func FightLines(f event.Fight, now time.Time) []string {
 		}
 		lines = append(lines, word+next)
 	}
+	if len(f.Next) > 0 && f.Applied() {
+		lines = append(lines, "and leave the field out of what the other one applies: by force, it takes it again")
+	}
 	return lines
 }
 
@@ -106,7 +109,7 @@ func Fights(f event.Fights) []string {
 		said = fmt.Sprintf("%s%d of %s; %s", where, len(f.Found), text.Count(f.Objects, "object"), seconds(f.For))
 	}
 	if len(f.Unread) > 0 {
-		said += fmt.Sprintf("; %d not watched", len(f.Unread))
+		said += "; " + text.Count(len(f.Unread), "kind") + " not watched"
 	}
 	lines := []string{said}
 	if f.Unclear > 0 {

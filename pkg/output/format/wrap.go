@@ -65,7 +65,7 @@ func Wrap(text []string, width int) []string {
 	var out []string
 	for _, line := range text {
 		rest := strings.TrimLeft(line, " ")
-		if Cells(line) <= width || strings.HasPrefix(rest, "next ") {
+		if Cells(line) <= width || strings.HasPrefix(rest, "next ") || strings.HasPrefix(rest, "or    ") {
 			out = append(out, line)
 			continue
 		}

@@ -49,6 +49,7 @@ func TestFightsTable(t *testing.T) {
     .spec.replicas  5 ↔ 3  argocd-controller (Apply) ↔ keda-operator (Update)
     next  give a
     or    give b
+    and leave the field out of what the other one applies: by force, it takes it again
 configmap/a -n shop           1 write a minute
     .data.x  none ↔ 5  kube-controller-manager (scale) ↔ unknown
 secret/b -n shop              31 writes a minute
@@ -57,7 +58,7 @@ configmap/c -n shop           31 writes a minute, and nothing changes
     written by argocd-controller (Apply), unknown
 statefulset.apps              31 writes a minute, and nothing changes
     object and writer: unknown; the API server stores no such write, so that only its audit log has them
-5 of 41300 objects; 60s; 1 not watched
+5 of 41300 objects; 60s; 1 kind not watched
 1 more object written again and again, and not read: name a TYPE to see them
 statefulset.apps: 7 writes a minute, and nothing changes: perhaps one for each object, as when a tool applies all of them again
 writes that change nothing are not counted: no
