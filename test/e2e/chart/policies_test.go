@@ -3,6 +3,7 @@ package chart_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -88,6 +90,29 @@ func (s site) patch(t *testing.T, gvr schema.GroupVersionResource, namespace, na
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// awaitCached waits until the API server's cache has the newest version of an object, if there is one.
+// A write begins with the cached version, and the policies warn of that, too, if it is stale.
+func (s site) awaitCached(t *testing.T, gvr schema.GroupVersionResource, name string) {
+	t.Helper()
+	live, err := s.in(gvr, "work").Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		return
+	}
+	eventually(t, "the cache has "+name, func() bool {
+		cached, err := s.in(gvr, "work").Get(t.Context(), name, metav1.GetOptions{ResourceVersion: "0"})
+		return err == nil && version(t, cached) >= version(t, live)
+	})
+}
+
+func version(t *testing.T, o *unstructured.Unstructured) int {
+	t.Helper()
+	n, err := strconv.Atoi(o.GetResourceVersion())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // Each write, and what its client hears of it.
@@ -201,6 +226,9 @@ func TestPolicyOfContestedValues(t *testing.T) {
 			}
 			for _, step := range test.before {
 				step(t, object)
+			}
+			for _, gvr := range []schema.GroupVersionResource{configMaps, deployments, cronJobs, secrets, birds} {
+				s.awaitCached(t, gvr, object)
 			}
 			h.take()
 			test.write(t, object)
