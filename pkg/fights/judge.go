@@ -9,17 +9,14 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // judge returns how an object is fought over, if it is.
@@ -180,7 +177,7 @@ func textOf(v *any) string {
 // if it is not known who wrote which, and none of a Secret's.
 func (w *watched) shown(path fieldpath.Path, values []*any, writers []*managedfields.Owner) []*any {
 	// The text of the last-applied annotation was replaced by a digest.
-	if len(values) < 2 || redact.IsSecret(w.ref) || path.Equal(managedfields.LastAppliedPath()) {
+	if len(values) < 2 || redact.IsSecret(w.ref) || managedfields.IsLastApplied(path) {
 		return nil
 	}
 	if len(writers) > 1 {
@@ -249,19 +246,15 @@ func distinctOwners(all []*managedfields.Owner) []*managedfields.Owner {
 		}
 	}
 	slices.SortFunc(out, func(a, b *managedfields.Owner) int {
-		if a == nil || b == nil {
-			return cmp.Compare(btoi(a == nil), btoi(b == nil))
+		switch { // At most one is unknown.
+		case a == nil:
+			return 1
+		case b == nil:
+			return -1
 		}
 		return a.Compare(*b)
 	})
 	return out
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func nameOf(o *managedfields.Owner) string {
@@ -280,225 +273,11 @@ func inner(all []event.FoughtPath) []event.FoughtPath {
 	return out
 }
 
-// give returns the commands of which one ends a fight of two known owners.
-func (w *watched) give(paths []event.FoughtPath) []string {
-	writers := paths[0].Writers
-	var names []string
-	for _, p := range paths {
-		if slices.Contains(p.Writers, nil) || len(p.Writers) != 2 || isStatus(p.Path) || !slices.EqualFunc(p.Writers, writers, func(a, b *managedfields.Owner) bool { return nameOf(a) == nameOf(b) }) {
-			return nil
-		}
-		names = append(names, text.ShellQuote(p.Path.String()))
-	}
-	if writers[0].Manager == writers[1].Manager {
-		return nil
-	}
-	var next []string
-	for _, to := range receivers(writers, paths) {
-		words := []string{command.Kubectl("k8sconnect", "give"), text.ShellQuote(w.ref.Resource())}
-		if w.ref.Namespace != "" {
-			words = append(words, "-n", text.ShellQuote(w.ref.Namespace))
-		}
-		words = append(append(words, names...), text.ShellQuote("--to="+to.Manager))
-		if w.leaves(*to) {
-			words = append(words, "--as-operation="+strings.ToLower(to.Operation))
-		}
-		next = append(next, strings.Join(words, " "))
-	}
-	return next
-}
-
-// receivers returns the owners that should get the paths of a fight: an autoscaler gets the
-// replicas, a tool comes before a person, and a controller, which computes the value, before a
-// client that applies a file. It returns both if nothing decides.
-func receivers(two []*managedfields.Owner, paths []event.FoughtPath) []*managedfields.Owner {
-	rank := func(o *managedfields.Owner) int {
-		scales := slices.ContainsFunc(paths, func(p event.FoughtPath) bool { return p.Path.String() == ".spec.replicas" })
-		switch {
-		case scales && isAutoscaler(o):
-			return 3
-		case managedfields.IsPerson(o.Manager) || o.Manager == managedfields.ClientSideApply:
-			return 0
-		case o.Operation == managedfields.Update:
-			return 2
-		}
-		return 1
-	}
-	switch a, b := rank(two[0]), rank(two[1]); {
-	case a > b:
-		return two[:1]
-	case a < b:
-		return two[1:]
-	}
-	return two
-}
-
-func isAutoscaler(o *managedfields.Owner) bool {
-	name := strings.ToLower(o.Manager)
-	return o.Subresource == "scale" || slices.ContainsFunc([]string{"autoscal", "keda"}, func(part string) bool { return strings.Contains(name, part) })
-}
-
-// leaves reports whether an owner held nothing of the object after one of the writes, so that give
-// has to know how it writes.
-func (w *watched) leaves(o managedfields.Owner) bool {
-	return slices.ContainsFunc(w.log, func(one write) bool {
-		return slices.ContainsFunc(one.moves, func(m move) bool { return m.leaves && m.from == handOf(o) })
-	})
-}
-
-// Reading is an object to be read as it was: at each version of its kind.
-type Reading struct {
-	UID      types.UID
-	Kind     object.Kind
-	Ref      object.Ref
-	Versions []string
-}
-
-// Baselines returns those whose metadata before the first change would tell more, at most that
-// many: of an object with more writes, these suffice.
-func (t *Tally) Baselines(most int) []Reading {
-	const few = 8
-	var out []Reading
-	for _, w := range t.busiest(func(w *watched) bool {
-		_, found := t.judge(w)
-		return len(w.log) > 1 && len(w.log) <= few && w.log[0].unseen && !found && !w.builtIn()
-	}, most) {
-		out = append(out, Reading{w.now.UID, w.kind, w.ref, []string{w.log[0].before}})
-	}
-	return out
-}
-
-// Baseline takes the metadata of an object before its first change.
-func (t *Tally) Baseline(uid types.UID, before *metav1.PartialObjectMetadata) {
-	w := t.objects[uid]
-	if w == nil || len(w.log) == 0 || !w.log[0].unseen || before.UID != uid {
-		return
-	}
-	t.slim(before)
-	one, counts := t.compare(before, w.first, 0)
-	if !counts {
-		w.log = w.log[1:]
-		return
-	}
-	one.before, one.version = w.log[0].before, w.log[0].version
-	w.log[0] = one
-	w.writes++
-}
-
-// readWrites is how many writes of an object are read.
-const readWrites = 8
-
-// Unexplained returns the objects to read as a whole, at most that many of each sort: those with
-// two owners, whose values are not known, and those that one writer writes in a way that the
-// metadata do not explain. It counts those of the second sort beyond.
-func (t *Tally) Unexplained(most int) (read []Reading, beyond int) {
-	two := func(w *watched) bool {
-		f, found := t.judge(w)
-		return found && f.Class == event.TwoOwners
-	}
-	one := func(w *watched) bool {
-		return !two(w) && w.plainWrites() > 1
-	}
-	all := t.busiest(one, len(t.objects))
-	beyond = max(0, len(all)-most)
-	for _, w := range append(t.busiest(two, most), all[:min(most, len(all))]...) {
-		last := w.log[max(0, len(w.log)-readWrites):]
-		r := Reading{w.now.UID, w.kind, w.ref, []string{last[0].before}}
-		for i := range last {
-			r.Versions = append(r.Versions, last[i].version)
-		}
-		read = append(read, r)
-	}
-	return read, beyond
-}
-
 // builtIn reports whether Kubernetes writes the object because of its owner, as the ReplicaSets of a
 // rollout.
 func (w *watched) builtIn() bool {
 	owner := metav1.GetControllerOf(w.now)
 	return owner != nil && object.IsBuiltIn(schema.FromAPIVersionAndKind(owner.APIVersion, "").Group)
-}
-
-// plainWrites counts writes that the metadata do not explain.
-func (w *watched) plainWrites() int {
-	n := 0
-	if w.builtIn() {
-		return 0
-	}
-	for i := range w.log {
-		if w.log[i].plain() && !w.follows(w.log[i].writer) {
-			n++
-		}
-	}
-	return n
-}
-
-// busiest returns the objects with the most writes; those without managed fields, of which even the
-// status looks like a write, come last.
-func (t *Tally) busiest(of func(*watched) bool, most int) []*watched {
-	var all []*watched
-	for _, w := range t.objects {
-		if of(w) {
-			all = append(all, w)
-		}
-	}
-	slices.SortFunc(all, func(a, b *watched) int {
-		return cmp.Or(btoi(len(a.now.ManagedFields) == 0)-btoi(len(b.now.ManagedFields) == 0), b.writes-a.writes, a.ref.Compare(b.ref))
-	})
-	return all[:min(len(all), most)]
-}
-
-// Learn takes an object as it was at successive versions; nil where it is not known.
-func (t *Tally) Learn(r Reading, states []*unstructured.Unstructured) {
-	w := t.objects[r.UID]
-	if w == nil {
-		return
-	}
-	for i := 1; i < len(states); i++ {
-		at := slices.IndexFunc(w.log, func(one write) bool { return one.version == r.Versions[i] })
-		if at < 0 || states[i] == nil || states[i-1] == nil || states[i].GetUID() != r.UID || states[i-1].GetUID() != r.UID {
-			continue
-		}
-		one := &w.log[at]
-		steps, statusToo := t.steps(states[i-1], states[i], one.writer)
-		one.steps, one.read = steps, len(steps) > 0 || !statusToo
-		one.unseen = false
-	}
-}
-
-// steps returns what changed between two versions outside of the status, and whether that did.
-func (t *Tally) steps(before, after *unstructured.Unstructured, writer *managedfields.Owner) (steps []step, status bool) {
-	was, err := managedfields.Entries(before)
-	is, err2 := managedfields.Entries(after)
-	if err != nil || err2 != nil {
-		return nil, true
-	}
-	set := fieldpath.NewSet(fieldpath.Field("metadata", "uid"))
-	for _, e := range slices.Concat(was, is) {
-		set = set.Union(e.Fields)
-	}
-	for _, c := range managedfields.Compare(before.Object, after.Object, set) {
-		switch {
-		case len(c.Path) > 1 && *c.Path[0].FieldName == "metadata" &&
-			slices.Contains([]string{"managedFields", "resourceVersion", "generation"}, *c.Path[1].FieldName):
-			continue
-		case isStatus(c.Path) && !t.status:
-			status = true
-			continue
-		case len(steps) >= keptPaths:
-			continue
-		}
-		s := step{path: c.Path}
-		if c.Kind != managedfields.Added {
-			s.from = &c.From
-		}
-		if c.Kind != managedfields.Removed {
-			s.to = &c.To
-		}
-		steps = append(steps, s)
-	}
-	credit(steps, is, writer)
-	return steps, status
 }
 
 // Result returns the fights. An object that one writer writes to and fro because its own owner is

@@ -1,0 +1,163 @@
+package fights
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+)
+
+// Reading is an object to be read as it was: at each version of its kind.
+type Reading struct {
+	UID      types.UID
+	Kind     object.Kind
+	Ref      object.Ref
+	Versions []string
+}
+
+// Baselines returns those whose metadata before the first change would tell more, at most that
+// many: of an object with more writes, these suffice.
+func (t *Tally) Baselines(most int) []Reading {
+	const few = 8
+	var out []Reading
+	for _, w := range t.busiest(func(w *watched) bool {
+		_, found := t.judge(w)
+		return len(w.log) > 1 && len(w.log) <= few && w.log[0].unseen && !found && !w.builtIn()
+	}, most) {
+		out = append(out, Reading{w.now.UID, w.kind, w.ref, []string{w.log[0].before}})
+	}
+	return out
+}
+
+// Baseline takes the metadata of an object before its first change.
+func (t *Tally) Baseline(uid types.UID, before *metav1.PartialObjectMetadata) {
+	w := t.objects[uid]
+	if w == nil || len(w.log) == 0 || !w.log[0].unseen || before.UID != uid {
+		return
+	}
+	t.slim(before)
+	one, counts := t.compare(before, w.first, 0)
+	if !counts {
+		w.log = w.log[1:]
+		return
+	}
+	one.before, one.version = w.log[0].before, w.log[0].version
+	w.log[0] = one
+	w.writes++
+}
+
+// readWrites is how many writes of an object are read.
+const readWrites = 8
+
+// Unexplained returns the objects to read as a whole, at most that many of each sort: those with
+// two owners, whose values are not known, and those that one writer writes in a way that the
+// metadata do not explain. It counts those of the second sort beyond.
+func (t *Tally) Unexplained(most int) (read []Reading, beyond int) {
+	two := func(w *watched) bool {
+		f, found := t.judge(w)
+		return found && f.Class == event.TwoOwners
+	}
+	one := func(w *watched) bool {
+		return !two(w) && w.plainWrites() > 1
+	}
+	all := t.busiest(one, len(t.objects))
+	beyond = max(0, len(all)-most)
+	for _, w := range append(t.busiest(two, most), all[:min(most, len(all))]...) {
+		last := w.log[max(0, len(w.log)-readWrites):]
+		r := Reading{w.now.UID, w.kind, w.ref, []string{last[0].before}}
+		for i := range last {
+			r.Versions = append(r.Versions, last[i].version)
+		}
+		read = append(read, r)
+	}
+	return read, beyond
+}
+
+// plainWrites counts writes that the metadata do not explain.
+func (w *watched) plainWrites() int {
+	n := 0
+	if w.builtIn() {
+		return 0
+	}
+	for i := range w.log {
+		if w.log[i].plain() && !w.follows(w.log[i].writer) {
+			n++
+		}
+	}
+	return n
+}
+
+// busiest returns the objects with the most writes; those without managed fields, of which even the
+// status looks like a write, come last.
+func (t *Tally) busiest(of func(*watched) bool, most int) []*watched {
+	var all []*watched
+	for _, w := range t.objects {
+		if of(w) {
+			all = append(all, w)
+		}
+	}
+	slices.SortFunc(all, func(a, b *watched) int {
+		return cmp.Or(min(1, len(b.now.ManagedFields))-min(1, len(a.now.ManagedFields)), b.writes-a.writes, a.ref.Compare(b.ref))
+	})
+	return all[:min(len(all), most)]
+}
+
+// Learn takes an object as it was at successive versions; nil where it is not known.
+func (t *Tally) Learn(r Reading, states []*unstructured.Unstructured) {
+	w := t.objects[r.UID]
+	if w == nil {
+		return
+	}
+	for i := 1; i < len(states); i++ {
+		at := slices.IndexFunc(w.log, func(one write) bool { return one.version == r.Versions[i] })
+		if at < 0 || states[i] == nil || states[i-1] == nil || states[i].GetUID() != r.UID || states[i-1].GetUID() != r.UID {
+			continue
+		}
+		one := &w.log[at]
+		steps, statusToo := t.steps(states[i-1], states[i], one.writer)
+		one.steps, one.read = steps, len(steps) > 0 || !statusToo
+		one.unseen = false
+	}
+}
+
+// steps returns what changed between two versions outside of the status, and whether that did.
+func (t *Tally) steps(before, after *unstructured.Unstructured, writer *managedfields.Owner) (steps []step, status bool) {
+	was, err := managedfields.Entries(before)
+	is, err2 := managedfields.Entries(after)
+	if err != nil || err2 != nil {
+		return nil, true
+	}
+	set := fieldpath.NewSet(fieldpath.Field("metadata", "uid"))
+	for _, e := range slices.Concat(was, is) {
+		set = set.Union(e.Fields)
+	}
+	for _, c := range managedfields.Compare(before.Object, after.Object, set) {
+		switch {
+		case len(c.Path) > 1 && *c.Path[0].FieldName == "metadata" &&
+			slices.Contains([]string{"managedFields", "resourceVersion", "generation"}, *c.Path[1].FieldName):
+			continue
+		case isStatus(c.Path) && !t.status:
+			status = true
+			continue
+		case len(steps) >= keptPaths:
+			continue
+		}
+		s := step{path: c.Path}
+		if c.Kind != managedfields.Added {
+			s.from = &c.From
+		}
+		if c.Kind != managedfields.Removed {
+			s.to = &c.To
+		}
+		steps = append(steps, s)
+	}
+	credit(steps, is, writer)
+	return steps, status
+}
