@@ -112,11 +112,11 @@ func LastAppliedPath() fieldpath.Path {
 // IsLastApplied reports whether the path is that of client-side apply's annotation.
 func IsLastApplied(p fieldpath.Path) bool { return p.Equal(LastAppliedPath()) }
 
-// Newest returns the newest version of the entries that are meant; empty if none is.
-func Newest(entries []Entry, meant func(Entry) bool) (apiVersion string) {
+// Newest returns the newest version of the entries for which of is true; empty if there are none.
+func Newest(entries []Entry, of func(Entry) bool) (apiVersion string) {
 	versionOf := func(apiVersion string) string { return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:] }
 	for _, e := range entries {
-		if meant(e) && (apiVersion == "" || version.CompareKubeAwareVersionStrings(versionOf(e.APIVersion), versionOf(apiVersion)) > 0) {
+		if of(e) && (apiVersion == "" || version.CompareKubeAwareVersionStrings(versionOf(e.APIVersion), versionOf(apiVersion)) > 0) {
 			apiVersion = e.APIVersion
 		}
 	}

@@ -118,7 +118,7 @@ func (c *Connection) ExpectedContext() error {
 	for _, f := range []string{"server", "cluster"} {
 		if c.flags.Lookup(f).Changed {
 			return object.Hinted("leave out --"+f+", or guard with --"+ExpectCluster+" alone",
-				"--%s overrides the cluster of context %q, so its name does not say which cluster is meant, as %s expects", f, name, wanted[0])
+				"--%s overrides the cluster of context %q, so its name does not identify the cluster, as %s expects it to", f, name, wanted[0])
 		}
 	}
 	return nil

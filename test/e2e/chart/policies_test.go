@@ -59,7 +59,7 @@ func policed(t *testing.T) (site, *heard) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.QPS, config.WarningHandler, config.UserAgent = -1, h, "somebody/1.0"
+	config.QPS, config.WarningHandler, config.UserAgent = -1, h, "client/1.0"
 	if s.Interface, err = dynamic.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestPolicyOfContestedValues(t *testing.T) {
 		"update-of-the-same":          {before: []step{maps("one", "a: '1'")}, write: merges(configMaps, "two", `{"data":{"a":"1"}}`)},
 		"force":                       {[]step{maps("one", "a: '1'")}, maps("two", "a: '2'"), ".data.a taken from one by two"},
 		"update":                      {[]step{maps("one", "a: '1'")}, merges(configMaps, "two", `{"data":{"a":"2"}}`), ".data.a taken from one by two"},
-		"update-by-a-client":          {[]step{maps("one", "a: '1'")}, merges(configMaps, "", `{"data":{"a":"2"}}`), ".data.a taken from one by somebody"},
+		"update-by-a-client":          {[]step{maps("one", "a: '1'")}, merges(configMaps, "", `{"data":{"a":"2"}}`), ".data.a taken from one by client"},
 		"own-removal-by-a-client":     {before: []step{created(s, "")}, write: merges(configMaps, "", `{"data":{"a":null}}`)},
 		"removal":                     {[]step{maps("one", "a: '1'")}, merges(configMaps, "two", `{"data":{"a":null}}`), ".data.a taken from one by two"},
 		"removal-of-all":              {[]step{maps("one", "a: '1'")}, merges(configMaps, "two", `{"data":null}`), ".data.a taken from one by two"},

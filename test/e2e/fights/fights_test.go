@@ -100,7 +100,7 @@ func TestGive(t *testing.T) {
 // no answer.
 func TestUnread(t *testing.T) {
 	c := shared.Cluster(t)
-	kubeconfig, err := c.KubeconfigFor("nobody")
+	kubeconfig, err := c.KubeconfigFor("visitor")
 	if err != nil {
 		t.Fatal(err)
 	}
