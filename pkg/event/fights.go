@@ -3,57 +3,60 @@ package event
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Fights is what is written in circles: the result of fights.
+// Fights is the result of fights: the objects that are written in circles.
 type Fights struct {
-	// Found are sorted: those with the most writes come first.
+	// Found is sorted, the most writes first.
 	Found []Fight
-	// Objects were watched, for For.
+	// Objects is how many were watched, and For how long.
 	Objects int
 	For     time.Duration
-	// Namespace is the only one that was watched; empty for all.
+	// Namespace is the only one watched; empty for all.
 	Namespace string
-	// Unclear counts objects that are written again and again in a way that their metadata do not
-	// explain, and that were not read because others are busier.
+	// Unclear counts objects with repeated writes that their metadata do not explain, and that were
+	// not read because others are busier.
 	Unclear int
-	// Unstored are writes that changed nothing, by kind: too few to be sure that one object got
-	// several of them.
+	// Unstored are writes that changed nothing, by kind, too few to prove that one object got
+	// several.
 	Unstored []Fight
-	// Uncounted is why such writes could not be counted; nil if they were, or need not be.
+	// Uncounted is why such writes could not be counted; nil if they were, or did not need to be.
 	Uncounted error
-	// Unread is what could not be watched, or not all the time.
+	// Unread is what could not be watched the whole time.
 	Unread []Unread
 }
 
-// FightClass says how an object is fought over.
+// FightClass is the form of a fight.
 type FightClass string
 
 const (
-	// TwoOwners: a path goes from one owner to another and back.
-	TwoOwners FightClass = "two-owners"
-	// OneWriter: one writer sets a path to and fro.
+	// SeveralOwners: a path goes from one owner to another and back.
+	SeveralOwners FightClass = "several-owners"
+	// OneWriter: one writer changes a path back and forth.
 	OneWriter FightClass = "one-writer"
-	// NoChange: writes are stored, and no value changes.
+	// NoChange: writes are stored, but no value changes.
 	NoChange FightClass = "no-change"
-	// NotStored: writes change nothing, so that the API server stores none of them, and no watch
-	// shows the object or the writer.
+	// NotStored: the writes change nothing, so the API server does not store them, and no watch shows
+	// the object or the writer.
 	NotStored FightClass = "not-stored"
 )
 
-// Fight is one object that is written in circles, or one kind for [NotStored].
+// Fight is one object that is written in circles. For [NotStored] it is a kind, or its only object.
 type Fight struct {
 	Ref   object.Ref
+	UID   types.UID
 	Class FightClass
-	// Writes were seen in the time that the object was watched.
+	// Writes counts those in the time of the watch.
 	Writes int
 	Paths  []FoughtPath
-	// Writers of NoChange; an unknown one is nil.
+	// Writers is set for NoChange; an unknown one is nil.
 	Writers []*managedfields.Owner
-	// Next are commands, of which one ends the fight.
+	// Next lists commands, any one of which ends the fight.
 	Next []string
 }
 
@@ -69,14 +72,16 @@ func (f Fight) Applied() bool {
 	return false
 }
 
-// FoughtPath is one path that goes to and fro.
+// FoughtPath is a path that is written in circles.
 type FoughtPath struct {
 	Path fieldpath.Path
-	// Values are those that the Writers wrote last, in their order, or the last two of one writer;
-	// none if they are not known. An absent one is nil.
+	// Values are the last value of each of the Writers, in their order, or the last two of a single
+	// writer; nil if unknown. An absent value is nil.
 	Values []*any
-	// Writers are those who set or removed it; an unknown one is nil.
+	// Writers set or removed the path; an unknown one is nil.
 	Writers []*managedfields.Owner
+	// Recorded is the webhook's record of the path; nil if there is none.
+	Recorded *Transition
 }
 
 func (Fights) event() {}

@@ -11,12 +11,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// difference is how the managed fields of two versions differ.
+// difference is what changed between the managed fields of two versions.
 type difference struct {
 	before, after []managedfields.Entry
-	// gained and lost are paths by owner, those of the status left out.
+	// gained and lost are paths by owner, without those in the status.
 	gained, lost []managedfields.Entry
-	// touched are owners that gained something, whatever it is; timed those whose time changed.
+	// touched are the owners that gained a path, in the status or not; timed are those whose time
+	// changed.
 	touched, timed []managedfields.Owner
 	dropped        []managedfields.Owner
 	status         bool
@@ -121,8 +122,8 @@ func decode(e *metav1.ManagedFieldsEntry) (managedfields.Entry, error) {
 	return entries[0], nil
 }
 
-// moves returns the paths that came into another hand. A path that is only shared, or that one of
-// several owners gives up, stays in a hand.
+// moves returns the paths that changed owners. A path that gains a second owner, or keeps one of
+// several, does not count.
 func (d *difference) moves() []move {
 	var out []move
 	each := func(entries []managedfields.Entry, visit func(managedfields.Owner, fieldpath.Path)) {
@@ -158,10 +159,10 @@ func isStatus(p fieldpath.Path) bool {
 	return len(p) > 0 && p[0].FieldName != nil && *p[0].FieldName == "status"
 }
 
-// writer returns who made the write, or nil if managed fields do not prove it: who gained a path,
-// or whose time changed. Times have whole seconds, so a write right after another may change
-// neither; then it is that of the only owner with the latest time. A client that only removes what
-// others own leaves no trace.
+// writer returns the owner that made the write, or nil if the managed fields do not prove it. It is
+// the owner that gained a path, or else the one whose time changed. Times are in whole seconds, so
+// a quick second write may change neither; then it is the owner with the latest time, if there is
+// only one. A client that only removes other owners' fields leaves no trace.
 func (d *difference) writer(is []metav1.ManagedFieldsEntry, since time.Duration) *managedfields.Owner {
 	touched := slices.DeleteFunc(slices.Clone(d.touched), func(o managedfields.Owner) bool { return o.Manager == managedfields.BeforeFirstApply })
 	switch {
@@ -192,7 +193,7 @@ func (d *difference) writer(is []metav1.ManagedFieldsEntry, since time.Duration)
 	return &latest[0]
 }
 
-// ofStatus reports whether a write that changes nothing else is one of the status.
+// ofStatus reports whether a write without any other change was to the status.
 func (d *difference) ofStatus(is *metav1.PartialObjectMetadata) bool {
 	all := slices.Concat(d.touched, d.timed)
 	if len(all) == 0 { // A status of the same second: whoever writes anything else raises the generation.

@@ -134,12 +134,12 @@ func TestMetadata(t *testing.T) {
 	}{
 		"there and back": {
 			[]string{"was gen=1 " + argo, "9 gen=2 " + idle + " keda/Update@9:.spec.replicas", "10 gen=3 argo/Apply@10:.spec.replicas,.spec.paused"},
-			[]string{"two-owners .spec.replicas argo (Apply) keda (Update)"},
+			[]string{"several-owners .spec.replicas argo (Apply) keda (Update)"},
 		},
 		"once": {[]string{"was gen=1 " + argo, "9 gen=2 " + idle + " keda/Update@9:.spec.replicas"}, nil},
 		"a new path, then a fight": {
 			[]string{"was gen=1 " + idle, "8 gen=2 " + argo, "9 gen=3 " + idle + " keda/Update@9:.spec.replicas", "10 gen=4 " + argo},
-			[]string{"two-owners .spec.replicas argo (Apply) keda (Update)"},
+			[]string{"several-owners .spec.replicas argo (Apply) keda (Update)"},
 		},
 		"three hands, none of them twice": {
 			[]string{"was gen=1 a/Update@1:.spec.replicas", "2 gen=2 b/Update@2:.spec.replicas", "3 gen=3 c/Update@3:.spec.replicas"}, nil,
@@ -152,7 +152,7 @@ func TestMetadata(t *testing.T) {
 		},
 		"a label is set, and removed by one who leaves no trace": {
 			[]string{"was gen=1 " + argo, "2 gen=1 mark=1 " + argo + " a/Update@2:.metadata.labels.mark", "3 gen=1 " + argo, "4 gen=1 mark=1 " + argo + " a/Update@4:.metadata.labels.mark"},
-			[]string{"two-owners .metadata.labels.mark 1 a (Update) unknown"},
+			[]string{"several-owners .metadata.labels.mark 1 a (Update) unknown"},
 		},
 		"a lock is taken by one after another": {
 			[]string{
@@ -195,7 +195,7 @@ func TestMetadata(t *testing.T) {
 
 // With the status, its paths count as well.
 func TestStatus(t *testing.T) {
-	for status, want := range map[bool][]string{false: nil, true: {"two-owners .status.a k (status) l (status)"}} {
+	for status, want := range map[bool][]string{false: nil, true: {"several-owners .status.a k (status) l (status)"}} {
 		tally := fights.New(status)
 		see(
 			t, tally, webs(), "1 gen=1 k/Update/status@1:.status.a c/Update@1:.spec.x", "2 gen=1 l/Update/status@2:.status.a c/Update@1:.spec.x",

@@ -19,9 +19,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// judge returns how an object is fought over, if it is.
+// judge returns the fight over an object, and whether there is one.
 func (t *Tally) judge(w *watched) (event.Fight, bool) {
-	f := event.Fight{Ref: w.ref, Class: event.TwoOwners, Writes: w.writes}
+	f := event.Fight{Ref: w.ref, UID: w.now.UID, Class: event.SeveralOwners, Writes: w.writes}
 	f.Paths = w.handed()
 	f.Paths = inner(append(f.Paths, w.alternating(f.Paths)...))
 	owners := map[string]bool{}
@@ -43,9 +43,9 @@ func (t *Tally) judge(w *watched) (event.Fight, bool) {
 	return f, true
 }
 
-// handed returns the paths that went from hand to hand and back. A path that was set and removed
-// must be set or removed once more, unless another owner held it before: a client may set a mark
-// and remove it, once.
+// handed returns the paths that changed owners and came back. A path that was set and removed must
+// be set or removed again, unless it had another owner before: a client may set a mark and remove
+// it once.
 func (w *watched) handed() []event.FoughtPath {
 	type story struct {
 		path  fieldpath.Path
@@ -94,8 +94,8 @@ func (w *watched) handed() []event.FoughtPath {
 	return out
 }
 
-// alternating returns the other paths whose value goes to and fro. One that is set and removed changes
-// hands.
+// alternating returns the other paths whose value changes back and forth. A path that is set and
+// removed changes owners, so handed has it.
 func (w *watched) alternating(handed []event.FoughtPath) []event.FoughtPath {
 	by, paths := map[string][]*managedfields.Owner{}, map[string]fieldpath.Path{}
 	for i := range w.log {
@@ -121,8 +121,8 @@ func (w *watched) alternating(handed []event.FoughtPath) []event.FoughtPath {
 	return out
 }
 
-// follows reports whether a writer changes values because others change: an autoscaler the replicas
-// by the load, and a controller of Kubernetes those of an object by its owner's.
+// follows reports whether a writer only reacts to changes elsewhere: an autoscaler to the load, a
+// controller of Kubernetes to the object's owner.
 func (w *watched) follows(by *managedfields.Owner) bool {
 	return by != nil && (by.Subresource == "scale" || by.Manager == "kube-controller-manager" && metav1.GetControllerOf(w.now) != nil)
 }
@@ -144,8 +144,8 @@ func (w *watched) values(p fieldpath.Path) []*any {
 	return out
 }
 
-// returns reports whether something goes to and fro: at least every other change leads to a state
-// that there was before. A counter and a clock never return.
+// returns reports whether a sequence goes back and forth: at least every other change leads to an
+// earlier state. A counter or a clock never does.
 func returns[T comparable](states []T) bool {
 	distinct := map[T]bool{}
 	for _, s := range states {
@@ -173,8 +173,8 @@ func textOf(v *any) string {
 	return string(text)
 }
 
-// shown returns the last value of each of several writers, in their order, or the last two of one; none
-// if it is not known who wrote which, and none of a Secret's.
+// shown returns the last value that each of several writers wrote, in their order, or the last two
+// of a single writer. It returns none for a Secret, or if the writer of a value is unknown.
 func (w *watched) shown(path fieldpath.Path, values []*any, writers []*managedfields.Owner) []*any {
 	// The text of the last-applied annotation was replaced by a digest.
 	if len(values) < 2 || redact.IsSecret(w.ref) || managedfields.IsLastApplied(path) {
@@ -190,7 +190,7 @@ func (w *watched) shown(path fieldpath.Path, values []*any, writers []*managedfi
 	return last
 }
 
-// valuesBy returns the value that each writer wrote last; nil unless all are known.
+// valuesBy returns the last value of each writer; nil unless all are known.
 func (w *watched) valuesBy(path fieldpath.Path, writers []*managedfields.Owner) []*any {
 	wrote := map[string]*any{}
 	for i := range w.log {
@@ -215,7 +215,7 @@ func (w *watched) valuesBy(path fieldpath.Path, writers []*managedfields.Owner) 
 	return values
 }
 
-// unchanged reports whether writes were stored that change no value.
+// unchanged reports whether writes were stored that changed no value.
 func (w *watched) unchanged() bool {
 	n := 0
 	for i := range w.log {
@@ -234,7 +234,7 @@ func writersOf(log []write) []*managedfields.Owner {
 	return distinctOwners(all)
 }
 
-// distinctOwners returns each owner once, without time and version, an unknown one last.
+// distinctOwners returns each owner once, without time and version, the unknown one last.
 func distinctOwners(all []*managedfields.Owner) []*managedfields.Owner {
 	var out []*managedfields.Owner
 	for _, o := range all {
@@ -264,7 +264,7 @@ func nameOf(o *managedfields.Owner) string {
 	return strings.Join([]string{o.Manager, o.Operation, o.Subresource}, "\x00")
 }
 
-// inner leaves out paths that only contain others, sorted.
+// inner returns the sorted paths, without those that contain others.
 func inner(all []event.FoughtPath) []event.FoughtPath {
 	out := slices.DeleteFunc(slices.Clone(all), func(p event.FoughtPath) bool {
 		return slices.ContainsFunc(all, func(o event.FoughtPath) bool { return len(o.Path) > len(p.Path) && o.Path.HasPrefix(p.Path) })
@@ -273,15 +273,15 @@ func inner(all []event.FoughtPath) []event.FoughtPath {
 	return out
 }
 
-// builtIn reports whether Kubernetes writes the object because of its owner, as the ReplicaSets of a
-// rollout.
+// builtIn reports whether a controller of Kubernetes owns the object, as with the ReplicaSets of a
+// Deployment.
 func (w *watched) builtIn() bool {
 	owner := metav1.GetControllerOf(w.now)
 	return owner != nil && object.IsBuiltIn(schema.FromAPIVersionAndKind(owner.APIVersion, "").Group)
 }
 
-// Result returns the fights. An object that one writer writes to and fro because its own owner is
-// fought over is left out.
+// Result returns the fights. It leaves out the fight of a single writer over an object whose owner
+// is itself fought over.
 func (t *Tally) Result() []event.Fight {
 	fights := map[types.UID]event.Fight{}
 	for uid, w := range t.objects {
@@ -291,7 +291,7 @@ func (t *Tally) Result() []event.Fight {
 	}
 	var out []event.Fight
 	for uid, f := range fights {
-		if owner := metav1.GetControllerOf(t.objects[uid].now); owner != nil && f.Class != event.TwoOwners {
+		if owner := metav1.GetControllerOf(t.objects[uid].now); owner != nil && f.Class != event.SeveralOwners {
 			if _, fought := fights[owner.UID]; fought {
 				continue
 			}
@@ -302,9 +302,9 @@ func (t *Tally) Result() []event.Fight {
 	return out
 }
 
-// Unstored judges the writes that the API server counted in that time, by kind. More writes than
-// changes change nothing. If there are more of them than objects, twice a minute, some object gets
-// several; they are found. Fewer may be one for each object, as of a tool that applies all of its
+// Unstored compares the writes that the API server counted with the stored changes, by kind. The
+// surplus are writes that change nothing. If there are more than two a minute for each object, some
+// object gets them repeatedly, which is a fight. Fewer may come from a tool that applies all of its
 // objects again.
 func (t *Tally) Unstored(kinds []object.Kind, objects, written map[schema.GroupResource]int, in time.Duration) (found, few []event.Fight) {
 	for _, kind := range kinds {

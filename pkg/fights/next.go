@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// give returns the commands of which one ends a fight of two known owners.
+// give returns the commands that end a fight between two known owners; one of them is enough.
 func (w *watched) give(paths []event.FoughtPath) []string {
 	writers := paths[0].Writers
 	var names []string
@@ -38,9 +38,9 @@ func (w *watched) give(paths []event.FoughtPath) []string {
 	return next
 }
 
-// receivers returns the owners that should get the paths of a fight: an autoscaler gets the
-// replicas, a tool comes before a person, and a controller, which computes the value, before a
-// client that applies a file. It returns both if nothing decides.
+// receivers returns the owners that should get the paths: for replicas an autoscaler; otherwise a
+// tool before a person, and a controller, which computes the value, before a client that applies a
+// file. It returns both if none of these rules decides.
 func receivers(two []*managedfields.Owner, paths []event.FoughtPath) []*managedfields.Owner {
 	rank := func(o *managedfields.Owner) int {
 		scales := slices.ContainsFunc(paths, func(p event.FoughtPath) bool { return p.Path.String() == ".spec.replicas" })
@@ -68,8 +68,8 @@ func isAutoscaler(o *managedfields.Owner) bool {
 	return o.Subresource == "scale" || slices.ContainsFunc([]string{"autoscal", "keda"}, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// leaves reports whether an owner held nothing of the object after one of the writes, so that give
-// has to know how it writes.
+// leaves reports whether an owner had no field left after one of the writes. Then give cannot see
+// how it writes and needs --as-operation.
 func (w *watched) leaves(o managedfields.Owner) bool {
 	return slices.ContainsFunc(w.log, func(one write) bool {
 		return slices.ContainsFunc(one.moves, func(m move) bool { return m.leaves && m.from == handOf(o) })

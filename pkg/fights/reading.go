@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Reading is an object to be read as it was: at each version of its kind.
+// Reading is an object to read at past versions of its kind.
 type Reading struct {
 	UID      types.UID
 	Kind     object.Kind
@@ -22,8 +22,8 @@ type Reading struct {
 	Versions []string
 }
 
-// Baselines returns those whose metadata before the first change would tell more, at most that
-// many: of an object with more writes, these suffice.
+// Baselines returns the objects whose metadata before the first observed change are worth reading,
+// at most that many. An object with many writes does not need them.
 func (t *Tally) Baselines(most int) []Reading {
 	const few = 8
 	var out []Reading
@@ -36,7 +36,7 @@ func (t *Tally) Baselines(most int) []Reading {
 	return out
 }
 
-// Baseline takes the metadata of an object before its first change.
+// Baseline adds the metadata of an object before its first observed change.
 func (t *Tally) Baseline(uid types.UID, before *metav1.PartialObjectMetadata) {
 	w := t.objects[uid]
 	if w == nil || len(w.log) == 0 || !w.log[0].unseen || before.UID != uid {
@@ -53,16 +53,15 @@ func (t *Tally) Baseline(uid types.UID, before *metav1.PartialObjectMetadata) {
 	w.writes++
 }
 
-// readWrites is how many writes of an object are read.
+// readWrites is how many versions of an object are read.
 const readWrites = 8
 
-// Unexplained returns the objects to read as a whole, at most that many of each sort: those with
-// two owners, whose values are not known, and those that one writer writes in a way that the
-// metadata do not explain. It counts those of the second sort beyond.
+// Unexplained returns the objects to read in full, at most that many with several owners and as
+// many with writes that the metadata do not explain. beyond counts the rest of the latter.
 func (t *Tally) Unexplained(most int) (read []Reading, beyond int) {
 	two := func(w *watched) bool {
 		f, found := t.judge(w)
-		return found && f.Class == event.TwoOwners
+		return found && f.Class == event.SeveralOwners
 	}
 	one := func(w *watched) bool {
 		return !two(w) && w.plainWrites() > 1
@@ -80,7 +79,7 @@ func (t *Tally) Unexplained(most int) (read []Reading, beyond int) {
 	return read, beyond
 }
 
-// plainWrites counts writes that the metadata do not explain.
+// plainWrites counts the writes that the metadata do not explain.
 func (w *watched) plainWrites() int {
 	n := 0
 	if w.builtIn() {
@@ -94,8 +93,8 @@ func (w *watched) plainWrites() int {
 	return n
 }
 
-// busiest returns the objects with the most writes; those without managed fields, of which even the
-// status looks like a write, come last.
+// busiest returns the objects with the most writes. Those without managed fields come last, since
+// even a write to the status counts for them.
 func (t *Tally) busiest(of func(*watched) bool, most int) []*watched {
 	var all []*watched
 	for _, w := range t.objects {
@@ -109,7 +108,7 @@ func (t *Tally) busiest(of func(*watched) bool, most int) []*watched {
 	return all[:min(len(all), most)]
 }
 
-// Learn takes an object as it was at successive versions; nil where it is not known.
+// Learn adds an object's states at successive versions; nil for an unknown one.
 func (t *Tally) Learn(r Reading, states []*unstructured.Unstructured) {
 	w := t.objects[r.UID]
 	if w == nil {
@@ -127,7 +126,8 @@ func (t *Tally) Learn(r Reading, states []*unstructured.Unstructured) {
 	}
 }
 
-// steps returns what changed between two versions outside of the status, and whether that did.
+// steps returns the changes between two versions outside the status, and whether the status
+// changed.
 func (t *Tally) steps(before, after *unstructured.Unstructured, writer *managedfields.Owner) (steps []step, status bool) {
 	was, err := managedfields.Entries(before)
 	is, err2 := managedfields.Entries(after)

@@ -1,7 +1,7 @@
-// Package fights finds objects that are written in circles, from the metadata of their changes: who
-// holds which path before and after each write. Start with [New], hand it each change of a watch by
-// See, read the objects that Baselines and Unexplained name, and ask for the Result. It reads
-// nothing itself, and names a writer only where managed fields prove it.
+// Package fights finds objects that are written in circles, from the metadata of their changes:
+// which owner holds which path before and after each write. Start with [New], pass each change of a
+// watch to See, read the objects that Baselines and Unexplained return, and call Result. The
+// package reads nothing itself, and names a writer only if managed fields prove it.
 package fights
 
 import (
@@ -21,10 +21,9 @@ import (
 )
 
 const (
-	// keptWrites of an object, and keptPaths of a write, are enough to see a circle.
+	// keptWrites per object and keptPaths per write are enough to recognize a circle.
 	keptWrites, keptPaths = 64, 50
-	// justNow is how long after a write its time, which has whole seconds, may still be that of the
-	// next one.
+	// justNow is how long after a write the next one may have the same time, in whole seconds.
 	justNow = 2 * time.Second
 )
 
@@ -33,7 +32,7 @@ type Change struct {
 	// Event is its type: ADDED, MODIFIED or DELETED.
 	Event string
 	Kind  object.Kind
-	// Before is the version of the kind before it.
+	// Before is the resource version before the change.
 	Before string
 	At     time.Time
 	Object *metav1.PartialObjectMetadata
@@ -41,14 +40,14 @@ type Change struct {
 
 // Tally collects changes. It is not safe for concurrent use.
 type Tally struct {
-	// status: changes of the status count as well.
+	// status includes changes of the status.
 	status  bool
 	objects map[types.UID]*watched
 	// stored and created count changes by kind.
 	stored, created map[schema.GroupResource]int
 }
 
-// New returns an empty tally. With status, changes of the status count as well.
+// New returns an empty tally. With status, it includes changes of the status.
 func New(status bool) *Tally {
 	return &Tally{
 		status: status, objects: map[types.UID]*watched{},
@@ -60,10 +59,10 @@ func New(status bool) *Tally {
 type watched struct {
 	kind object.Kind
 	ref  object.Ref
-	// first is the state after the first change that was seen, and now that after the last.
+	// first is the state after the first observed change, now the state after the last.
 	first, now *metav1.PartialObjectMetadata
 	at         time.Time
-	// writes counts those that are not apart; log has the last of them.
+	// writes counts all relevant writes; log keeps the last of them.
 	writes int
 	log    []write
 }
@@ -75,13 +74,13 @@ type write struct {
 	writer *managedfields.Owner
 	moves  []move
 	steps  []step
-	// unseen: what the object was before is unknown, as for the first change that was seen.
+	// unseen: the state before the write is unknown, as for the first observed change.
 	unseen bool
-	// read: steps has the changes of all values, and not only of labels and annotations.
+	// read: steps includes all values, not only labels and annotations.
 	read bool
 }
 
-// hand holds a path; the zero value stands for none.
+// hand is an owner without time and version; the zero value means no owner.
 type hand struct{ manager, operation, subresource string }
 
 func handOf(o managedfields.Owner) hand { return hand{o.Manager, o.Operation, o.Subresource} }
@@ -90,23 +89,23 @@ func (h hand) owner() *managedfields.Owner {
 	return &managedfields.Owner{Manager: h.manager, Operation: h.operation, Subresource: h.subresource}
 }
 
-// move is a path that goes from one hand to another.
+// move is a path that changes owners.
 type move struct {
 	path     fieldpath.Path
 	from, to hand
-	// leaves: the former owner holds nothing of the object any more.
+	// leaves: the former owner has no field left in the object.
 	leaves bool
 }
 
-// step is a change of a value; an absent one is nil, and so is an unknown writer.
+// step is a change of a value. An absent value is nil, and so is an unknown writer.
 type step struct {
 	path     fieldpath.Path
 	from, to *any
 	by       *managedfields.Owner
 }
 
-// credit names the writer of each step. Whoever changes a value owns it then, so its only owner is
-// the writer; otherwise it is the one of the write.
+// credit sets the writer of each step. Changing a value makes the writer an owner, so if the path
+// has one owner, it is the writer; otherwise it is the writer of the whole write.
 func credit(steps []step, after []managedfields.Entry, writer *managedfields.Owner) {
 	for i := range steps {
 		steps[i].by = writer
@@ -116,12 +115,12 @@ func credit(steps []step, after []managedfields.Entry, writer *managedfields.Own
 	}
 }
 
-// plain reports whether the metadata do not say what the write changed.
+// plain reports whether the metadata do not show what the write changed.
 func (w *write) plain() bool {
 	return len(w.moves)+len(w.steps) == 0 || w.unseen
 }
 
-// See takes one change.
+// See adds one change.
 func (t *Tally) See(c Change) {
 	o, resource := c.Object, c.Kind.GVR().GroupResource()
 	t.slim(o)
@@ -156,7 +155,7 @@ func (t *Tally) See(c Change) {
 	w.log = append(w.log, one)
 }
 
-// slim replaces the larger parts, of which only changes matter, by digests.
+// slim replaces large parts by digests: only whether they change matters.
 func (t *Tally) slim(o *metav1.PartialObjectMetadata) {
 	for i := range o.ManagedFields {
 		e := &o.ManagedFields[i]
@@ -169,7 +168,7 @@ func (t *Tally) slim(o *metav1.PartialObjectMetadata) {
 	}
 }
 
-// digested is the FieldsType of fields that slim replaced.
+// digested is the FieldsType of an entry whose fields slim replaced.
 const digested = "digest"
 
 func digest(text []byte) string {
@@ -177,7 +176,7 @@ func digest(text []byte) string {
 	return string(sum[:])
 }
 
-// compare returns the write between two versions, and whether it counts.
+// compare returns the write between two versions, and whether it is relevant.
 func (t *Tally) compare(was, is *metav1.PartialObjectMetadata, since time.Duration) (write, bool) {
 	var w write
 	d, err := t.differ(was.ManagedFields, is.ManagedFields)

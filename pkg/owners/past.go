@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/build"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -43,7 +44,7 @@ type past struct {
 
 // of reads the selected history of an object.
 func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event.Owned) *event.History {
-	record, err := p.record(ctx, u)
+	record, err := readRecord(ctx, p.reader, object.RefOf(u), u.GetUID())
 	if err != nil {
 		return &event.History{Err: err}
 	}
@@ -72,17 +73,27 @@ func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event
 	return h
 }
 
-// record reads an object's record; empty if there is none. It is in the object's namespace or, for
+// Recorded returns the transitions in an object's record; none if it has no record.
+func Recorded(ctx context.Context, reader Reader, ref object.Ref, uid types.UID) ([]event.Transition, error) {
+	record, err := readRecord(ctx, reader, ref, uid)
+	var out []event.Transition
+	for _, entry := range record.Entries {
+		out = append(out, transitionOf(entry))
+	}
+	return out, err
+}
+
+// readRecord reads an object's record; empty if there is none. It is in the object's namespace or, for
 // a cluster-scoped object, in the webhook's, which is unknown here.
-func (p *past) record(ctx context.Context, u *unstructured.Unstructured) (ownership.Record, error) {
+func readRecord(ctx context.Context, reader Reader, ref object.Ref, uid types.UID) (ownership.Record, error) {
 	var record ownership.Record
 	var found *unstructured.Unstructured
 	var err error
-	name := ownership.RecordName(u.GetKind(), u.GetUID())
-	if namespace := u.GetNamespace(); namespace != "" {
-		found, err = p.reader.Read(ctx, object.Ref{GVK: ownership.RecordGVK(), Namespace: namespace, Name: name})
+	name := ownership.RecordName(ref.GVK.Kind, uid)
+	if ref.Namespace != "" {
+		found, err = reader.Read(ctx, object.Ref{GVK: ownership.RecordGVK(), Namespace: ref.Namespace, Name: name})
 	} else {
-		err = p.reader.Select(ctx, ownership.RecordGVK(), object.Selection{Name: name}, "",
+		err = reader.Select(ctx, ownership.RecordGVK(), object.Selection{Name: name}, "",
 			func(u *unstructured.Unstructured) { found = u })
 	}
 	switch {

@@ -1,5 +1,5 @@
-// Package fightscmd is the verb fights: it watches the metadata of all objects for a while, and says
-// which are written in circles and by whom.
+// Package fightscmd is the verb fights: it watches the metadata of all objects for a while and
+// reports those that are written in circles, with their writers. It never writes.
 package fightscmd
 
 import (
@@ -35,12 +35,14 @@ type flags struct {
 
 type options struct {
 	targets target.Targets
-	// everything: objects of whatever type.
+	// everything: no type was named.
 	everything bool
 	duration   time.Duration
 	status     bool
 	run        string
-	out        *printer.Printer
+	// live: fights are shown during the watch.
+	live bool
+	out  *printer.Printer
 }
 
 const usualDuration = time.Minute
@@ -51,30 +53,29 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 	cmd := &cobra.Command{
 		Use:   "fights [TYPE/NAME… | TYPE [NAME…]]",
 		Short: "Find objects that are written in circles, and by whom",
-		Long: `Watch the metadata of all objects for a while, and find those that are written
-in circles: a field that goes from one owner to another and back, or that one
-writer sets to and fro, and writes that change nothing. Nothing is changed.
+		Long: `Watch objects for a while and find those that are written in circles: two owners
+overwrite each other's field, one writer sets a field back and forth, or writes
+change nothing. fights itself changes nothing.
 
-Found is what goes to and fro at least once within --for: two writes a minute
-take 60s. A field that is set and removed has to be set or removed once more.
-A writer that managed fields do not prove is "unknown". Leases, Events,
-endpoints and the status are left out. Objects are those of the namespace, or
-with -A all.
+A loop is found if it goes around once within --for: with two writes a minute
+that takes 60s. If managed fields do not prove a writer, it is "unknown". Leases,
+Events, endpoints and the status are left out. Without -A, only the objects in
+the namespace are watched.
 
 Exit status: 0 none, 1 some, 2 could not tell.`,
 		Example: `  # All kinds and namespaces
   kubectl k8sconnect fights -A
 
-  # A slow loop of the Deployments in a namespace
+  # A slow loop: the Deployments in a namespace, for ten minutes
   kubectl k8sconnect fights deployments -n shop --for=10m`,
 		ValidArgsFunction: completion.Targets(c),
 		RunE:              verb.Runner(c, streams, f.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "Objects in all namespaces, and those without one")
+	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "All namespaces, and objects without one")
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
-	cmd.Flags().DurationVar(&f.duration, "for", usualDuration, "How long to watch, such as 90s or 10m; ^C ends it with what was seen")
-	cmd.Flags().BoolVar(&f.status, "status", false, "Also the status, Leases, Events and endpoints")
+	cmd.Flags().DurationVar(&f.duration, "for", usualDuration, "How long to watch, such as 90s or 10m; ^C stops early and reports")
+	cmd.Flags().BoolVar(&f.status, "status", false, "Include the status, Leases, Events and endpoints")
 	cmd.Flags().StringVarP(&f.output, "output", "o", output.Table, "Form of the results: table or json")
 	help.Words(cmd, "output", output.Table, output.JSON)
 	return cmd
@@ -95,7 +96,7 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 		forErr = errors.New("--for must be 1s or longer")
 	}
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
-	o.run = print.Run
+	o.run, o.live = print.Run, print.Progress
 	var outErr error
 	o.out, outErr = printer.ForFights(print)
 	return o, errors.Join(targetsErr, forErr, printErr, verb.FlagError("-o", outErr), in.Check())
@@ -121,17 +122,18 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 		return err
 	}
 	interrupted := ctx.Err() != nil
-	if interrupted { // It takes a moment to explain the changes so far.
+	if interrupted { // Explaining the changes so far takes a moment.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
 	}
 	w.explain(ctx)
 	found := w.result()
+	w.complete(ctx, found.Found)
 	o.out.Print(found)
 	unread := ownerscmd.Unread(found.Unread, "watching them needs the verbs list and watch; see: "+command.Kubectl("auth", "can-i")+" --list")
 	switch {
-	case len(found.Found) > 0 && unread != nil: // There may be more than was found.
+	case len(found.Found) > 0 && unread != nil: // There may be more fights.
 		o.out.Print(event.Warned{Text: unread.Error()})
 		return verb.ErrNo
 	case len(found.Found) > 0:
@@ -144,7 +146,7 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	return nil
 }
 
-// shortError says that a watch without a result was interrupted.
+// shortError reports that the watch was interrupted before it found anything.
 type shortError struct{ after, of time.Duration }
 
 func (e *shortError) Error() string {
@@ -153,8 +155,8 @@ func (e *shortError) Error() string {
 
 func (e *shortError) Unwrap() error { return context.Canceled }
 
-// apart reports whether a kind is left out without --status: its objects are there to be written all
-// the time.
+// apart reports whether a kind is left out without --status, because its objects are written all
+// the time by design.
 func apart(group, resource string) bool {
 	return slices.Contains([]string{
 		"leases.coordination.k8s.io", "leasecandidates.coordination.k8s.io", "events.", "events.events.k8s.io", "endpoints.", "endpointslices.discovery.k8s.io",

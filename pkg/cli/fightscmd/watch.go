@@ -28,32 +28,33 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fights"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 const (
-	// patience is how long the watches may take to begin, and the reads to end.
+	// patience limits the time for the watches to begin, and for the reads at the end.
 	patience = 15 * time.Second
-	// late is how late the last events may be.
+	// late is how long the last events may take to arrive.
 	late = time.Second
-	// readWhole is of how many objects values are read.
+	// readWhole limits how many objects are read in full.
 	readWhole = 10
-	// readBefore is of how many objects the metadata before the first change are read.
+	// readBefore limits how many objects' metadata are read as of before their first change.
 	readBefore = 300
 	sideBySide = 6
-	// shownLive is how many fights are listed during the watch.
+	// shownLive limits how many fights are listed during the watch.
 	shownLive = 10
 )
 
-// watch follows all kinds for a while.
+// watch watches all kinds for a while.
 type watch struct {
 	*options
 	server *client.Client
-	// where: the only namespace.
+	// where is the only namespace; empty for all.
 	where  string
 	all    []target.Target
 	unread []event.Unread
-	// took is how long it watched; written counts what the API server did meanwhile.
+	// took is how long the watch lasted; written counts the API server's writes in that time.
 	took      time.Duration
 	written   map[schema.GroupResource]int
 	uncounted error
@@ -64,16 +65,16 @@ type watch struct {
 	seen  []*seen
 }
 
-// seen is what is known of the watch of one kind.
+// seen is the state of one kind's watch.
 type seen struct {
 	target.Target
 	objects, begun int
-	// late: it had not begun when the time began.
+	// late: the watch had not begun in time.
 	late, gone bool
 	err        error
 }
 
-// places decides what to watch.
+// places chooses the kinds to watch.
 func (w *watch) places(ctx context.Context, in verb.Invocation) error {
 	own, _, err := in.Namespace()
 	if err != nil {
@@ -81,7 +82,7 @@ func (w *watch) places(ctx context.Context, in verb.Invocation) error {
 	}
 	if !w.targets.Everywhere {
 		w.where = own
-		if missing := target.MissingNamespace(ctx, w.server, own); missing != "" { // Perhaps a slip.
+		if missing := target.MissingNamespace(ctx, w.server, own); missing != "" { // Perhaps a typo.
 			w.out.Print(event.Warned{Text: missing})
 		}
 	}
@@ -94,7 +95,7 @@ func (w *watch) places(ctx context.Context, in verb.Invocation) error {
 		return err
 	}
 	for _, kind := range kinds {
-		// Objects that cannot be written are computed, as metrics are.
+		// Objects that cannot be written, such as metrics, are computed.
 		written := slices.ContainsFunc(kind.Verbs, func(v string) bool { return v == "update" || v == "patch" })
 		if written && (kind.Namespaced || w.where == "") && (w.status || !apart(kind.GVK.Group, kind.Resource)) {
 			w.all = append(w.all, target.Target{Kind: kind, Selection: object.Selection{Namespace: w.where, Labels: w.targets.Labels}})
@@ -111,7 +112,7 @@ func (w *watch) places(ctx context.Context, in verb.Invocation) error {
 
 var errSilent = errors.New("the server of this API does not answer")
 
-// follow watches until the time is over or ctx is done.
+// follow watches until the time is up or ctx is done.
 func (w *watch) follow(ctx context.Context) error {
 	watching, end := context.WithCancel(ctx)
 	var watches, beginning sync.WaitGroup
@@ -153,12 +154,15 @@ func (w *watch) follow(ctx context.Context) error {
 	return nil
 }
 
-// wait shows what was found so far until the time is over.
+// wait shows the fights so far until the time is up.
 func (w *watch) wait(ctx context.Context, start time.Time) {
 	const every = 2 * time.Second
 	for end := start.Add(w.duration); time.Now().Before(end) && ctx.Err() == nil; {
 		w.mu.Lock()
-		found := w.tally.Result()
+		var found []event.Fight
+		if w.live {
+			found = w.tally.Result()
+		}
 		objects := 0
 		for _, s := range w.seen {
 			objects += s.objects
@@ -180,10 +184,10 @@ func (w *watch) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// errMissed says that changes were missed.
+// errMissed reports that changes were missed.
 var errMissed = errors.New("the watch was interrupted, and changes were missed")
 
-// kind follows one kind.
+// kind watches one kind.
 func (w *watch) kind(ctx context.Context, s *seen, begun func()) {
 	defer begun()
 	note := func(change func()) {
@@ -212,15 +216,15 @@ func (w *watch) kind(ctx context.Context, s *seen, begun func()) {
 	_, gone := errors.AsType[*client.NoKindError](err)
 	switch {
 	case ctx.Err() != nil:
-	case gone && w.everything: // A kind that was deleted has no objects.
+	case gone && w.everything: // A deleted kind has no objects.
 		note(func() { s.gone = true })
 	default:
 		note(func() { s.err = err })
 	}
 }
 
-// explain reads what metadata do not tell: how objects were before their first change, and the
-// values of a few.
+// explain reads what the metadata of changes do not show: objects before their first change, and
+// the values of some.
 func (w *watch) explain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -250,7 +254,7 @@ func (w *watch) read(ctx context.Context, reader *client.NoRetry, readings []fig
 			}
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if errs != nil && !listwatch.TooOld(errs) { // A version that is no longer kept explains less.
+			if errs != nil && !listwatch.TooOld(errs) { // A version that the server no longer keeps is no fault.
 				w.unclear++
 			}
 			if !metadata {
@@ -265,7 +269,68 @@ func (w *watch) read(ctx context.Context, reader *client.NoRetry, readings []fig
 			return nil
 		})
 	}
-	_ = group.Wait() // There are no errors.
+	_ = group.Wait() // No function returns an error.
+}
+
+// complete adds facts from elsewhere: the name of a kind's only object, and the webhook's records
+// of the busiest objects. Errors are ignored, because the result is useful without them.
+func (w *watch) complete(ctx context.Context, found []event.Fight) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	read := 0
+	for i := range found {
+		f := &found[i]
+		if f.Class == event.NotStored {
+			f.Ref = w.only(ctx, f.Ref)
+			continue
+		}
+		if read++; read > readWhole {
+			continue
+		}
+		recorded, err := owners.Recorded(ctx, w.server, f.Ref, f.UID)
+		if err != nil { // No webhook, or no permission to read its records.
+			read = readWhole
+			continue
+		}
+		for j := range f.Paths {
+			f.Paths[j].Recorded = history(recorded, f.Paths[j].Path.String())
+		}
+	}
+}
+
+// history merges the transitions of a path: there is one for each pair of owners. It returns nil if
+// there are none.
+func history(recorded []event.Transition, path string) *event.Transition {
+	var out *event.Transition
+	for _, t := range recorded { // The latest is the last.
+		if t.Path != path {
+			continue
+		}
+		if out != nil {
+			t.Count += out.Count
+			t.First = out.First
+		}
+		out = &t
+	}
+	return out
+}
+
+// only returns the only object of a kind; the kind itself if there are several.
+func (w *watch) only(ctx context.Context, kind object.Ref) object.Ref {
+	at := slices.IndexFunc(w.seen, func(s *seen) bool { return s.Kind.GVK == kind.GVK })
+	if w.seen[at].objects != 1 {
+		return kind
+	}
+	only := kind
+	objects := 0
+	err := w.server.Select(ctx, kind.GVK, w.seen[at].Selection, "", func(u *unstructured.Unstructured) {
+		only = object.RefOf(u)
+		objects++
+	})
+	if err != nil || objects != 1 {
+		return kind
+	}
+	return only
 }
 
 // result returns what was found.
@@ -286,7 +351,7 @@ func (w *watch) result() event.Fights {
 		if s.err != nil {
 			out.Unread = append(out.Unread, event.Unread{Ref: object.Ref{GVK: s.Kind.GVK, Namespace: s.Namespace, Name: s.Name}, Err: s.err})
 		}
-		if s.err != nil || s.gone { // Writes that no watch saw may have been stored.
+		if s.err != nil || s.gone { // Without a watch, its writes may have been stored.
 			continue
 		}
 		out.Objects += s.objects
@@ -301,14 +366,14 @@ func (w *watch) result() event.Fights {
 	return out
 }
 
-// counters are the API server's, and when its process began.
+// counters are those of one API server process.
 type counters struct {
 	process string
 	writes  map[schema.GroupResource]int
 }
 
-// count reads how often objects were written so far; nil if that tells nothing, since only some are
-// watched.
+// count reads how many writes the API server counted so far; nil if only a part of the objects is
+// watched, since the counters cover all.
 func (w *watch) count(ctx context.Context) (*counters, error) {
 	if !w.everything || w.where != "" || w.targets.Labels != "" {
 		return nil, nil
@@ -318,7 +383,7 @@ func (w *watch) count(ctx context.Context) (*counters, error) {
 	return c, err
 }
 
-// counter matches what counts successful writes of objects.
+// counter matches the metric that counts successful writes.
 var counter = regexp.MustCompile(`^apiserver_request_total\{code="200",component="apiserver",dry_run="",group="([^"]*)",resource="([^"]*)",scope="resource",` +
 	`subresource="(?:|status|scale|finalize|approval|resize|ephemeralcontainers)",verb="(?:PUT|PATCH|APPLY)",version="[^"]*"\} (\S+)`)
 
@@ -342,7 +407,8 @@ func (c *counters) read(page io.Reader) error {
 	}
 }
 
-// counted returns the writes since. Another process, behind a load balancer, has other counters.
+// counted returns the writes since before. Behind a load balancer, another process may answer; its
+// counters cannot be compared.
 func (w *watch) counted(ctx context.Context, before *counters) (map[schema.GroupResource]int, error) {
 	after, err := w.count(ctx)
 	switch {

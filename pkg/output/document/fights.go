@@ -1,13 +1,15 @@
 package document
 
 import (
+	"time"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// fightsResult is the document of what is written in circles.
+// fightsResult is the document of fights.
 type fightsResult struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -22,7 +24,7 @@ type fightsResult struct {
 	Unread     []surveyUnread `json:"unread,omitempty"`
 }
 
-// fight is one object, or a kind without a name for writes that are not stored.
+// fight is one object, or a kind for writes that are not stored.
 type fight struct {
 	objectName
 	Class           event.FightClass `json:"class"`
@@ -35,10 +37,19 @@ type fight struct {
 
 type foughtPath struct {
 	Path string `json:"path"`
-	// Values are the last of each writer, or two of one; none if they are not known. An absent one is
+	// Values are the last of each writer, or two of a single one; none if unknown. An absent one is
 	// null.
 	Values  []*any        `json:"values,omitempty"`
 	Writers []fightWriter `json:"writers"`
+	// Recorded is the webhook's record of the path.
+	Recorded *recorded `json:"recorded,omitempty"`
+}
+
+type recorded struct {
+	Count int       `json:"count"`
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	User  string    `json:"user,omitempty"`
 }
 
 type fightWriter struct {
@@ -46,7 +57,7 @@ type fightWriter struct {
 	Unknown bool `json:"unknown,omitempty"`
 }
 
-// NewFights returns the document of what is written in circles.
+// NewFights returns the document of fights.
 func NewFights(b output.Base) output.Results {
 	return output.AtEnd(func(f event.Fights) error {
 		out := fightsResult{
@@ -68,7 +79,11 @@ func fightsOf(all event.Fights, some []event.Fight) []fight {
 			Writers: fightWriters(f.Writers), Next: f.Next,
 		}
 		for _, p := range f.Paths {
-			one.Paths = append(one.Paths, foughtPath{p.Path.String(), p.Values, fightWriters(p.Writers)})
+			path := foughtPath{Path: p.Path.String(), Values: p.Values, Writers: fightWriters(p.Writers)}
+			if t := p.Recorded; t != nil {
+				path.Recorded = &recorded{t.Count, t.First, t.Last, t.User}
+			}
+			one.Paths = append(one.Paths, path)
 		}
 		out = append(out, one)
 	}

@@ -2,6 +2,7 @@ package format
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ const unknownWriter = "unknown"
 // FightName names the object of a fight, or the kind.
 func FightName(f event.Fight) string { return strings.TrimSuffix(Name(f.Ref), "/") }
 
-// FightRate says how often the object is written.
+// FightRate returns how often the object is written.
 func FightRate(f event.Fight, in time.Duration) string {
 	rate := "1 write a minute"
 	if n := PerMinute(f.Writes, in); n != 1 {
@@ -28,7 +29,7 @@ func FightRate(f event.Fight, in time.Duration) string {
 	return rate
 }
 
-// PerMinute is a rate, and at least 1 for anything.
+// PerMinute returns a rate: at least 1 unless n is 0.
 func PerMinute(n int, in time.Duration) int {
 	if n == 0 || in <= 0 {
 		return n
@@ -36,7 +37,7 @@ func PerMinute(n int, in time.Duration) int {
 	return max(1, int(float64(n)/in.Minutes()+0.5))
 }
 
-// FightLines says what goes to and fro, who writes it, and what ends it.
+// FightLines returns the paths of a fight, their writers and the commands that end it, a line each.
 func FightLines(f event.Fight, now time.Time) []string {
 	const most = 8
 	var lines []string
@@ -51,16 +52,24 @@ func FightLines(f event.Fight, now time.Time) []string {
 		}
 		line += "  " + writers(p.Writers, " ↔ ", now)
 		if f.Class == event.OneWriter {
-			line += ", to and fro"
+			line += ", back and forth"
 		}
 		lines = append(lines, line)
+		if p.Recorded != nil {
+			lines = append(lines, recorded(*p.Recorded))
+		}
 	}
-	switch f.Class {
-	case event.TwoOwners, event.OneWriter:
-	case event.NoChange:
+	switch {
+	case f.Class == event.NoChange:
 		lines = append(lines, "written by "+writers(f.Writers, ", ", now))
-	case event.NotStored:
-		lines = append(lines, "object and writer: "+unknownWriter+"; the API server stores no such write, so that only its audit log has them")
+	case f.Class == event.NotStored:
+		unknown := "object and writer: "
+		if f.Ref.Name != "" {
+			unknown = "writer: "
+		}
+		lines = append(lines, unknown+unknownWriter+"; the API server does not store such writes, so only its audit log shows them")
+	case slices.ContainsFunc(f.Paths, func(p event.FoughtPath) bool { return len(p.Writers) > 2 }):
+		lines = append(lines, "more than two writers: decide which one keeps the field, and remove it from what the others write")
 	}
 	for i, next := range f.Next {
 		word := "next  "
@@ -70,9 +79,21 @@ func FightLines(f event.Fight, now time.Time) []string {
 		lines = append(lines, word+next)
 	}
 	if len(f.Next) > 0 && f.Applied() {
-		lines = append(lines, "and leave the field out of what the other one applies: by force, it takes it again")
+		lines = append(lines, "also remove the field from the other tool's manifest: if it applies by force, it takes the field back")
 	}
 	return lines
+}
+
+// recorded describes what the webhook recorded of a path.
+func recorded(t event.Transition) string {
+	line := "recorded  one owner change, at " + Stamp(t.Last)
+	if t.Count > 1 {
+		line = fmt.Sprintf("recorded  %d owner changes since %s, the last at %s", t.Count, Stamp(t.First), Stamp(t.Last))
+	}
+	if t.User != "" {
+		line += " by user " + text.Printable(t.User)
+	}
+	return line
 }
 
 func writers(all []*managedfields.Owner, between string, now time.Time) string {
@@ -98,13 +119,13 @@ func foughtValues(values []*any) string {
 	return strings.Join(texts, " ↔ ")
 }
 
-// Fights sums up what was found, and what could not be seen, a line each.
+// Fights returns the summary and what could not be watched, a line each.
 func Fights(f event.Fights) []string {
 	where := ""
 	if f.Namespace != "" {
 		where = "in namespace " + text.Printable(f.Namespace) + ": "
 	}
-	said := fmt.Sprintf("%snone of %s is fought over; %s", where, text.Count(f.Objects, "object"), seconds(f.For))
+	said := fmt.Sprintf("%sno fights; watched %s for %s", where, text.Count(f.Objects, "object"), seconds(f.For))
 	if len(f.Found) > 0 {
 		said = fmt.Sprintf("%s%d of %s; %s", where, len(f.Found), text.Count(f.Objects, "object"), seconds(f.For))
 	}
@@ -113,13 +134,13 @@ func Fights(f event.Fights) []string {
 	}
 	lines := []string{said}
 	if f.Unclear > 0 {
-		lines = append(lines, text.Count(f.Unclear, "more object")+" written again and again, and not read: name a TYPE to see them")
+		lines = append(lines, "not judged: "+text.Count(f.Unclear, "more object")+" with repeated writes; name a TYPE to include them")
 	}
 	for _, one := range f.Unstored {
-		lines = append(lines, fmt.Sprintf("%s: %s: perhaps one for each object, as when a tool applies all of them again", FightName(one), FightRate(one, f.For)))
+		lines = append(lines, fmt.Sprintf("%s: %s; perhaps one for each object, as when a tool applies all of them again", FightName(one), FightRate(one, f.For)))
 	}
 	if f.Uncounted != nil {
-		lines = append(lines, "writes that change nothing are not counted: "+text.Excerpt(f.Uncounted.Error()))
+		lines = append(lines, "writes that change nothing could not be counted: "+text.Excerpt(f.Uncounted.Error()))
 	}
 	return lines
 }

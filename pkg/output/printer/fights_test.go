@@ -17,6 +17,7 @@ import (
 func fought() event.Fights {
 	var five, three any = int64(5), int64(3)
 	argo := &managedfields.Owner{Manager: "argocd-controller", Operation: managedfields.Apply}
+	recorded := &event.Transition{Path: ".spec.replicas", Count: 8412, First: noon().Add(-16 * time.Hour), Last: noon(), User: "system:serviceaccount:argocd:controller"}
 	keda := &managedfields.Owner{Manager: "keda-operator", Operation: managedfields.Update}
 	hpa := &managedfields.Owner{Manager: "kube-controller-manager", Operation: managedfields.Update, Subresource: "scale"}
 	kind := ref("apps/v1", "StatefulSet", "", "")
@@ -24,12 +25,12 @@ func fought() event.Fights {
 		Objects: 41_300, For: time.Minute, Unclear: 1,
 		Found: []event.Fight{
 			{
-				Ref: ref("apps/v1", "Deployment", "shop", "web"), Class: event.TwoOwners, Writes: 84, Next: []string{"give a", "give b"},
-				Paths: []event.FoughtPath{{Path: fieldpath.Field("spec", "replicas"), Values: []*any{&five, &three}, Writers: []*managedfields.Owner{argo, keda}}},
+				Ref: ref("apps/v1", "Deployment", "shop", "web"), Class: event.SeveralOwners, Writes: 84, Next: []string{"give a", "give b"},
+				Paths: []event.FoughtPath{{Path: fieldpath.Field("spec", "replicas"), Values: []*any{&five, &three}, Writers: []*managedfields.Owner{argo, keda}, Recorded: recorded}},
 			},
 			{
-				Ref: ref("v1", "ConfigMap", "shop", "a"), Class: event.TwoOwners, Writes: 1,
-				Paths: []event.FoughtPath{{Path: fieldpath.Field("data", "x"), Values: []*any{nil, &five}, Writers: []*managedfields.Owner{hpa, nil}}},
+				Ref: ref("v1", "ConfigMap", "shop", "a"), Class: event.SeveralOwners, Writes: 1,
+				Paths: []event.FoughtPath{{Path: fieldpath.Field("data", "x"), Values: []*any{nil, &three, &five}, Writers: []*managedfields.Owner{hpa, argo, nil}}},
 			},
 			{
 				Ref: ref("v1", "Secret", "shop", "b"), Class: event.OneWriter, Writes: 31,
@@ -47,21 +48,23 @@ func fought() event.Fights {
 func TestFightsTable(t *testing.T) {
 	const want = `deployment.apps/web -n shop   84 writes a minute
     .spec.replicas  5 ↔ 3  argocd-controller (Apply) ↔ keda-operator (Update)
+    recorded  8412 owner changes since 2026-02-28T20:00:00Z, the last at 2026-03-01T12:00:00Z by user system:serviceaccount:argocd:controller
     next  give a
     or    give b
-    and leave the field out of what the other one applies: by force, it takes it again
+    also remove the field from the other tool's manifest: if it applies by force, it takes the field back
 configmap/a -n shop           1 write a minute
-    .data.x  none ↔ 5  kube-controller-manager (scale) ↔ unknown
+    .data.x  none ↔ 3 ↔ 5  kube-controller-manager (scale) ↔ argocd-controller (Apply) ↔ unknown
+    more than two writers: decide which one keeps the field, and remove it from what the others write
 secret/b -n shop              31 writes a minute
-    .data.x  keda-operator (Update), to and fro
+    .data.x  keda-operator (Update), back and forth
 configmap/c -n shop           31 writes a minute, and nothing changes
     written by argocd-controller (Apply), unknown
 statefulset.apps              31 writes a minute, and nothing changes
-    object and writer: unknown; the API server stores no such write, so that only its audit log has them
+    object and writer: unknown; the API server does not store such writes, so only its audit log shows them
 5 of 41300 objects; 60s; 1 kind not watched
-1 more object written again and again, and not read: name a TYPE to see them
-statefulset.apps: 7 writes a minute, and nothing changes: perhaps one for each object, as when a tool applies all of them again
-writes that change nothing are not counted: no
+not judged: 1 more object with repeated writes; name a TYPE to include them
+statefulset.apps: 7 writes a minute, and nothing changes; perhaps one for each object, as when a tool applies all of them again
+writes that change nothing could not be counted: no
 `
 	if got := run(t, printer.ForFights, output.Options{Now: noon}, []event.Event{fought()}).out; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -74,7 +77,7 @@ writes that change nothing are not counted: no
 		t.Error(got)
 	}
 	none := event.Fights{Objects: 3, For: 90 * time.Second, Namespace: "shop"}
-	if got := run(t, printer.ForFights, output.Options{}, []event.Event{none}).out; got != "in namespace shop: none of 3 objects is fought over; 90s\n" {
+	if got := run(t, printer.ForFights, output.Options{}, []event.Event{none}).out; got != "in namespace shop: no fights; watched 3 objects for 90s\n" {
 		t.Error(got)
 	}
 }
@@ -105,8 +108,8 @@ func TestFightsLive(t *testing.T) {
 func TestFightsDocument(t *testing.T) {
 	got := run(t, printer.ForFights, output.Options{Format: output.JSON}, []event.Event{fought()}).out
 	for _, want := range []string{
-		`"kind": "FightsResult"`, `"seconds": 60`, `"objects": 41300`, `"class": "two-owners"`, `"writesPerMinute": 84`, `"manager": "keda-operator"`,
-		`"unknown": true`, `"class": "not-stored"`, `"notStored": [`, `"uncounted": {`, `"unread": [`, `"unclear": 1`,
+		`"kind": "FightsResult"`, `"seconds": 60`, `"objects": 41300`, `"class": "several-owners"`, `"writesPerMinute": 84`, `"manager": "keda-operator"`,
+		`"unknown": true`, `"class": "not-stored"`, `"notStored": [`, `"uncounted": {`, `"unread": [`, `"unclear": 1`, `"count": 8412`, `"user": "system:serviceaccount:argocd:controller"`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in\n%s", want, got)

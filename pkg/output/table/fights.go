@@ -8,8 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// NewFights returns the table of what is written in circles: each object, and below it the paths
-// with their writers.
+// NewFights returns the table of fights: each object, and below it the paths with their writers.
 func NewFights(b output.Base) output.Results {
 	return output.AtEnd(func(f event.Fights) error {
 		b.Screen.Result(fights(b, f))

@@ -212,8 +212,14 @@ func (c *client) history(t *testing.T, o *unstructured.Unstructured, path string
 // owners runs the verb of the plugin.
 func (c *client) owners(t *testing.T, args ...string) (said string, status int) {
 	t.Helper()
+	return c.plugin(t, "owners", args...)
+}
+
+// plugin runs a verb.
+func (c *client) plugin(t *testing.T, verb string, args ...string) (said string, status int) {
+	t.Helper()
 	var out, errs bytes.Buffer
-	args = append([]string{"kubectl-k8sconnect", "owners", "--kubeconfig", c.KubeconfigPath, "--cache-dir", c.Dir + "/plugin-cache"}, args...)
+	args = append([]string{"kubectl-k8sconnect", verb, "--kubeconfig", c.KubeconfigPath, "--cache-dir", c.Dir + "/plugin-cache"}, args...)
 	status = cli.Main(t.Context(), args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errs})
 	return out.String() + errs.String(), status
 }

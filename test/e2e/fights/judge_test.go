@@ -186,7 +186,7 @@ func (l *logged) judge(t *testing.T, r report) (found map[string]bool) {
 	found = map[string]bool{}
 	for _, f := range r.Fights {
 		if f.Class == "not-stored" {
-			found[f.Kind] = true
+			found[strings.TrimSuffix(f.Kind+"/"+f.Name, "/")] = true
 			if f.Writes > l.idle[f.Kind] || f.Writes == 0 {
 				t.Errorf("%d writes of %s that change nothing, the log has %d in a longer time", f.Writes, f.Kind, l.idle[f.Kind])
 			}

@@ -1,0 +1,39 @@
+package companion_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// A fight has since when it is recorded, how often, and the last user: also where the managed fields
+// do not prove a writer.
+func TestFightsReadRecords(t *testing.T) {
+	c := newClient(t, "")
+	c.namespace(t, "fought")
+	o := c.apply(t, deployments, web("fought", "1"), "flux")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var writers sync.WaitGroup
+	defer writers.Wait()
+	operator := newClient(t, "operator").Resource(deployments).Namespace("fought")
+	writers.Go(func() {
+		for ctx.Err() == nil {
+			_, _ = operator.Patch(ctx, "web", types.MergePatchType, []byte(`{"spec":{"replicas":4}}`), metav1.PatchOptions{FieldManager: "keda"})
+			time.Sleep(50 * time.Millisecond)
+			c.apply(t, deployments, web("fought", "1"), "flux")
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	eventually(t, "it is recorded", func() bool { return len(c.record(t, o)) > 0 })
+	said, status := c.plugin(t, "fights", "deployments", "-n", "fought", "--for=2s")
+	stop()
+	if status != 1 || !strings.Contains(said, "flux (Apply) ↔ keda (Update)\n    recorded  ") || !strings.Contains(said, " owner changes since ") || !strings.Contains(said, " by user ") {
+		t.Errorf("exit status %d\n%s", status, said)
+	}
+}
