@@ -130,6 +130,10 @@ func TestUsageErrors(t *testing.T) {
 		args []string
 		want string
 	}{
+		"hidden receiver": {
+			[]string{"give", "cm/app", ".data.a", "--to=***"},
+			"error: --to=*** stands for a hidden value: name a field manager\n" + strings.Replace(help, "%s", "give ", 1),
+		},
 		"verb": {
 			[]string{"aply", "-f", "x.yaml"},
 			"error: unknown command \"aply\" for \"kubectl k8sconnect\"\n  hint: did you mean apply?\n",

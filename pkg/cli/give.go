@@ -26,6 +26,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
 type giveFlags struct {
@@ -200,6 +201,8 @@ func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (transfer.Wish
 	switch {
 	case w.Mode != transfer.Release && w.To == "":
 		return w, &object.HintedError{Err: errors.New("no receiver named"), Advice: "name it with --to=MANAGER, or use --release"}
+	case w.To == redact.Mask:
+		return w, errors.New("--to=" + redact.Mask + " stands for a hidden value: name a field manager")
 	case slices.Contains(f.from, ""):
 		return w, errors.New("--from is empty")
 	case len(w.Paths) == 0 && len(w.From) == 0:
