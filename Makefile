@@ -125,7 +125,7 @@ demo: ## see it work: a real control plane, a conflict, and two ways out; builds
 # would spend a fifth of it collecting garbage.
 GOTEST = GOGC=400 CLUSTER_GOGC=$(CLUSTER_GOGC) $(GO) test -vet=off -ldflags=-w -p $(ATONCE) -parallel 4
 ATONCE = $(shell n=$$(getconf _NPROCESSORS_ONLN); [ "$$n" -gt 4 ] 2>/dev/null || n=4; echo "$$n")
-LONGEST_FIRST = ./test/e2e ./test/e2e/... ./test/... ./...
+LONGEST_FIRST = ./test/e2e ./test/e2e/scripts ./test/e2e/... ./test/... ./...
 TESTED = build cluster-build $(BIN)/helm $(BIN)/jq
 
 .PHONY: test

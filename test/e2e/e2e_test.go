@@ -1,21 +1,13 @@
+// Package e2e_test runs the plugin against a real control plane. Its stories are in test/e2e/scripts.
 package e2e_test
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"os/exec"
-	"path"
 	"path/filepath"
-	"regexp"
-	"strconv"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
@@ -37,110 +29,6 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// Scripts in script/full are rows of a matrix of which script has one of each kind, or are of what
-// a test of less costs covers.
-func TestScript(t *testing.T) {
-	c := shared.Cluster(t)
-	script := filepath.Join("testdata", "script")
-	for _, dir := range circle.Of([]string{script}, []string{script, filepath.Join(script, "full")}, []string{script, filepath.Join(script, "full")}) {
-		testscript.Run(t, testscript.Params{
-			Dir:                 dir,
-			RequireExplicitExec: true,
-			RequireUniqueNames:  true,
-			UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
-			Setup:               func(env *testscript.Env) error { return setup(t.Context(), env, c) },
-			Cmds:                commands(),
-			Condition:           func(cond string) (bool, error) { return condition(t.Context(), c, cond) },
-		})
-	}
-}
-
-// commands are those that scripts have beside testscript's own.
-func commands() map[string]func(*testscript.TestScript, bool, []string) {
-	return map[string]func(*testscript.TestScript, bool, []string){
-		"status":     status,
-		"eventually": eventually,
-		"like":       like,
-		"outage":     outage,
-		"cleanup":    cleanup,
-	}
-}
-
-// cleanup runs a command when the script ends, also if it fails: a broken API or webhook that stays
-// behind would fail the scripts after it.
-//
-//	cleanup kubectl delete apiservice v1.broken.example.com --ignore-not-found
-func cleanup(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) == 0 {
-		ts.Fatalf("usage: cleanup COMMAND [ARG…]")
-	}
-	ts.Defer(func() {
-		if err := ts.Exec(args[0], args[1:]...); err != nil {
-			ts.Logf("cleanup: %v", err)
-		}
-	})
-}
-
-// condition is what a script may check before it continues, since servers differ:
-//
-//	[!serves:apps/v1/deployments] skip
-func condition(ctx context.Context, c *cluster.Cluster, cond string) (bool, error) {
-	kind, ok := strings.CutPrefix(cond, "serves:")
-	groupVersion, resource := path.Split(kind)
-	if !ok || groupVersion == "" || resource == "" {
-		return false, fmt.Errorf("no condition %q", cond)
-	}
-	args := []string{"get", "--raw", "/apis/" + strings.TrimSuffix(groupVersion, "/"), "--kubeconfig", c.KubeconfigPath}
-	out, err := exec.CommandContext(ctx, c.Binary("kubectl"), args...).Output()
-	if err != nil {
-		return false, err
-	}
-	return strings.Contains(string(out), `"name":"`+resource+`"`), nil
-}
-
-// setup gives a script its namespace and its tools.
-func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
-	ns := "e2e-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	kubectl := c.Binary("kubectl")
-	env.Values[badLineKey{}] = &badLine{cluster: c}
-	env.Setenv("NS", ns)
-	env.Setenv("HOME", env.WorkDir)
-	env.Setenv("KUBECONFIG", c.KubeconfigPath)
-	ours, _, _ := strings.Cut(env.Getenv("PATH"), string(os.PathListSeparator))
-	env.Setenv("TOOLS", filepath.Dir(kubectl)+string(os.PathListSeparator)+ours) // kubectl, the plugin, and nothing of the machine
-	env.Setenv("PATH", filepath.Dir(kubectl)+string(os.PathListSeparator)+env.Getenv("PATH"))
-	env.Setenv("CORPUS", corpus())
-	env.Setenv("GOGC", os.Getenv("GOGC"))
-	crds, err := filepath.Abs(filepath.Join("..", "..", "charts", "k8sconnect", "files"))
-	if err != nil {
-		return err
-	}
-	env.Setenv("CRDS", crds)
-	if err := c.CreateNamespace(ctx, ns); err != nil {
-		return err
-	}
-	env.Defer(func() { c.DeleteNamespace(ns) })
-	return name(env.WorkDir, ns)
-}
-
-// name puts the namespace into the files of a script, where they say $NS.
-func name(dir, ns string) error {
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil || !strings.Contains(string(text), "$NS") {
-			continue // a folder, or nothing to do
-		}
-		if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "$NS", ns)), 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // corpus returns the folder of real manifests, or "" where there is none.
 func corpus() string {
 	dir := os.Getenv("CORPUS")
@@ -155,48 +43,4 @@ func corpus() string {
 		return ""
 	}
 	return dir
-}
-
-// status runs a command and checks its exit status, which distinguishes the verbs' three
-// answers:
-//
-//	status 1 kubectl-k8sconnect diff -f web.yaml
-func status(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: status CODE COMMAND [ARG…]")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		coded, ok := err.(interface{ ExitCode() int })
-		if !ok {
-			ts.Fatalf("%v", err)
-		}
-		got = coded.ExitCode()
-	}
-	if got != want {
-		ts.Fatalf("exit status %d, want %d", got, want)
-	}
-}
-
-// eventually repeats a command until its standard output matches, for what a
-// controller does in its own time:
-//
-//	eventually 'True' kubectl get deploy web -o jsonpath={.status…}
-func eventually(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: eventually PATTERN COMMAND [ARG…]")
-	}
-	pattern, err := regexp.Compile(args[0])
-	ts.Check(err)
-	const patience = 60 * time.Second
-	var out string
-	if !cluster.Until(patience, func() bool {
-		err = ts.Exec(args[1], args[2:]...)
-		out = ts.ReadFile("stdout")
-		return err == nil && pattern.MatchString(out)
-	}) {
-		ts.Fatalf("after %s still not %s: %s %v", patience, args[0], strings.TrimSpace(out), err)
-	}
 }

@@ -152,7 +152,7 @@ func comments() (map[string]string, error) {
 			}
 		}
 	}
-	for circle, dir := range map[string]string{"first": "testdata/script", "full": "testdata/script/full"} {
+	for circle, dir := range map[string]string{"first": "testdata", "full": "testdata/full"} {
 		scripts, err := filepath.Glob(dir + "/*.txtar")
 		if err != nil {
 			return nil, err

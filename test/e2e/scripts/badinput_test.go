@@ -1,4 +1,4 @@
-package e2e_test
+package scripts_test
 
 import (
 	"net/http"
