@@ -51,23 +51,28 @@ type History struct {
 	Coverage Coverage
 }
 
-// Coverage is when the webhook watched.
+// Coverage is the time in which the webhook watched, in UTC.
 type Coverage struct {
-	// Since is when the watch of this kind and namespace began; zero if that is unknown or there is
-	// none, and Unknown says why.
-	Since   time.Time
-	Unknown string
+	// Since is when the watch of this kind and namespace began; zero if there is none or that is
+	// unknown, and Unknown says why.
+	Since time.Time `json:"since,omitzero"`
 	// Until is when the webhook last recorded its progress, as it does every minute; zero if it
 	// never did.
-	Until time.Time
-	// Stale: that is so long ago that the webhook does not seem to be running.
-	Stale bool
+	Until time.Time `json:"until,omitzero"`
 	// Gaps are later periods in which changes may be missing.
-	Gaps []Gap
-	// Behind is how many changes in the whole cluster the webhook had seen and not recorded at
-	// Until, and BehindSince when the oldest of them was seen.
-	Behind      int
-	BehindSince time.Time
+	Gaps []Gap `json:"gaps,omitempty"`
+	// Behind is nil if the webhook had recorded everything at Until.
+	Behind  *Behind `json:"behind,omitempty"`
+	Unknown string  `json:"unknown,omitempty"`
+	// Stale: Until is so long ago that the webhook does not seem to be running.
+	Stale bool `json:"-"`
+}
+
+// Behind counts changes in the whole cluster that the webhook had seen and not yet recorded. It saw
+// the oldest of them at Since.
+type Behind struct {
+	Changes int       `json:"changes"`
+	Since   time.Time `json:"since"`
 }
 
 // From returns the coverage of the period since a moment.
@@ -87,26 +92,34 @@ func (c Coverage) For(created time.Time) Coverage {
 
 // Gap is a period in which changes may be missing: the webhook did not run, or could not record
 // all.
-type Gap struct{ From, To time.Time }
+type Gap struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
 
-// Transition is a path that changed owners, perhaps back and forth between the same ones.
+// Transition is a path that changed owners, perhaps back and forth between the same ones. Its times
+// are in UTC, and its lists are not nil.
 type Transition struct {
-	// Path is its text, possibly cut.
-	Path string
+	// Path is possibly truncated.
+	Path string `json:"path"`
 	// Kind is how it last happened: taken, released or lost.
-	Kind     string
-	From, To []managedfields.Owner
-	// Cut: there were more owners than From and To have.
-	Cut bool
-	// Forced: force was used when it last happened. Gap: one of the times was not watched.
-	Forced, Gap bool
+	Kind string                `json:"change"`
+	From []managedfields.Owner `json:"from"`
+	To   []managedfields.Owner `json:"to"`
+	// Cut: there were more owners than From and To list.
+	Cut bool `json:"cut,omitempty"`
+	// Forced: it last happened by force. Gap: the webhook did not watch one of the times.
+	Forced bool `json:"forced,omitempty"`
+	Gap    bool `json:"gap,omitempty"`
 	// User sent the request; empty if unknown.
-	User string
+	User string `json:"user,omitempty"`
 	// FromValue and ToValue are the values when it last happened; empty if they are not recorded.
-	FromValue, ToValue string
-	// Count is how often it happened, the First time and the Last.
-	Count       int
-	First, Last time.Time
+	FromValue string `json:"fromValue,omitempty"`
+	ToValue   string `json:"toValue,omitempty"`
+	// Count is how often it happened.
+	Count int       `json:"count"`
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
 }
 
 func (Owned) event() {}

@@ -97,32 +97,32 @@ func (Waited) event()  {}
 // deleted.
 type Cause struct {
 	// Code is stable, for machines: FinalizerControllerGone.
-	Code string
+	Code string `json:"code"`
 	// Message is one sentence for people.
-	Message string
+	Message string `json:"message"`
 	// Evidence are the facts behind the cause, one a line.
-	Evidence []string
+	Evidence []string `json:"evidence,omitempty"`
+	// Log is the end of Container's log, line by line, if it was asked for.
+	Log []string `json:"log,omitempty"`
 	// Next is the command to run, or the decision to make; empty if only waiting helps. A command
 	// has a slot for flags, which package command fills.
-	Next string
+	Next string `json:"next,omitempty"`
 	// Risk is what Next may lose; empty if nothing.
-	Risk string
+	Risk string `json:"risk,omitempty"`
 	// BlockedBy is the object that has to change; zero if there is none, or it is unknown.
-	BlockedBy object.Ref
+	BlockedBy object.Ref `json:"blockedBy,omitzero"`
 	// Passing: the cause does not keep the object from being ready. It is about Pods of an older
 	// revision, which are replaced, or about what is behind a load balancer. The wait may end
 	// although it stays.
-	Passing bool
+	Passing bool `json:"-"`
 	// Doubt: this is no cause, but something that could not be read in the search for one.
-	Doubt bool
+	Doubt bool `json:"-"`
 	// Hearsay: the cause is a controller's record of its last attempt, which cannot be checked and
 	// may be outdated. Age is how old it was when the cause was found.
-	Hearsay bool
-	Age     time.Duration
+	Hearsay bool          `json:"-"`
+	Age     time.Duration `json:"-"`
 	// Container is the container in question; zero if there is none, or its log would not help.
-	Container Container
-	// Log is the end of Container's log, line by line, if it was asked for.
-	Log []string
+	Container Container `json:"-"`
 }
 
 // Container is a container of a Pod whose log is wanted.

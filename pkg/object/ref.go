@@ -2,6 +2,7 @@ package object
 
 import (
 	"cmp"
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -55,6 +56,16 @@ func (r Ref) Resource() string {
 		kind += "." + r.GVK.Group
 	}
 	return kind + "/" + r.Name
+}
+
+// MarshalJSON names the object as manifests and owner references do.
+func (r Ref) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Namespace  string `json:"namespace,omitempty"`
+		Name       string `json:"name"`
+	}{r.GVK.GroupVersion().String(), r.GVK.Kind, r.Namespace, r.Name})
 }
 
 // Ref returns a Ref without a version.

@@ -167,7 +167,7 @@ func (q Query) cover(out *event.PastChanges, n notes, now time.Time) error {
 		out.Coverage = event.Coverage{Unknown: unknown.Error()}
 		return unknown
 	}
-	out.Coverage = out.Coverage.From(first)
+	out.Coverage = out.Coverage.From(first.UTC())
 	if everywhere := slices.ContainsFunc(places, func(p Place) bool { return p.Namespace == "" }); everywhere && len(noted.scope.ExcludedNamespaces) > 0 {
 		out.Limits = append(out.Limits, "the webhook leaves out the namespaces "+text.List(noted.scope.ExcludedNamespaces, maxNamed))
 	}

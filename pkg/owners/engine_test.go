@@ -372,7 +372,7 @@ func TestHistoryWhole(t *testing.T) {
 		Dropped: 1,
 		Lost:    2,
 		Coverage: event.Coverage{
-			Since: day(1, 0), Until: day(5, 0).Add(30 * time.Second), Gaps: []event.Gap{{From: day(2, 0), To: day(2, 1)}}, Behind: 3, BehindSince: day(4, 0),
+			Since: day(1, 0), Until: day(5, 0).Add(30 * time.Second), Gaps: []event.Gap{{From: day(2, 0), To: day(2, 1)}}, Behind: &event.Behind{Changes: 3, Since: day(4, 0)},
 		},
 	}
 	if diff := gocmp.Diff(want, got[0].History); diff != "" {

@@ -132,7 +132,7 @@ func transitionOf(e ownership.Entry) event.Transition {
 	return event.Transition{
 		Path: e.Path, Kind: string(e.Kind), From: ownersOf(e.From), To: ownersOf(e.To), Cut: e.Cut,
 		Forced: e.Forced, Gap: e.Gap, User: e.User, FromValue: e.FromValue, ToValue: e.ToValue,
-		Count: e.Count, First: e.First.Time, Last: e.Last.Time,
+		Count: e.Count, First: e.First.UTC(), Last: e.Last.UTC(),
 	}
 }
 
@@ -226,7 +226,7 @@ func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event
 			omitted = cmp.Or(omitted, newOmission(why, kind, namespace, noted.namespace))
 			continue
 		}
-		c := noted.coverage.From(since)
+		c := noted.coverage.From(since.UTC())
 		if best.Since.IsZero() || c.Since.Before(best.Since) {
 			best = c
 		}
@@ -267,33 +267,28 @@ func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 	if checkpoint.Of != "" && checkpoint.Of != string(u.GetUID()) {
 		return n, false, nil
 	}
-	n.coverage.Until = checkpoint.Heard
+	n.coverage.Until = checkpoint.Heard.UTC()
 	for _, mark := range checkpoint.Resources { // An older webhook notes nothing beyond these.
 		if mark.Time.After(n.coverage.Until) {
-			n.coverage.Until = mark.Time
+			n.coverage.Until = mark.Time.UTC()
 		}
 	}
 	return n, true, nil
 }
 
-func parseCoverage(text string) (event.Coverage, error) {
-	var noted struct {
-		Since time.Time `json:"since"`
-		Gaps  []struct {
-			From time.Time `json:"from"`
-			To   time.Time `json:"to"`
-		} `json:"gaps"`
-		Behind struct {
-			Changes int       `json:"changes"`
-			Since   time.Time `json:"since"`
-		} `json:"behind"`
-	}
-	if err := json.Unmarshal([]byte(text), &noted); err != nil {
+func parseCoverage(text string) (c event.Coverage, err error) {
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return event.Coverage{}, err
 	}
-	out := event.Coverage{Since: noted.Since, Behind: noted.Behind.Changes, BehindSince: noted.Behind.Since}
-	for _, gap := range noted.Gaps {
-		out.Gaps = append(out.Gaps, event.Gap{From: gap.From, To: cmp.Or(gap.To, gap.From)})
+	c.Since = c.Since.UTC()
+	if c.Behind != nil {
+		c.Behind.Since = c.Behind.Since.UTC()
+		if c.Behind.Changes == 0 {
+			c.Behind = nil
+		}
 	}
-	return out, nil
+	for i, gap := range c.Gaps {
+		c.Gaps[i] = event.Gap{From: gap.From.UTC(), To: cmp.Or(gap.To, gap.From).UTC()}
+	}
+	return c, nil
 }

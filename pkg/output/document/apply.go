@@ -18,28 +18,27 @@ import (
 func NewApply(b output.Base) output.Results {
 	waited := map[object.Key]*waitEntry{}
 	rolledBack := map[object.Key]*rollbackEntry{}
-	r := newResult[appliedObject](b, "ApplyResult")
-	r.Run, r.DryRun = &b.Run, b.DryRun
-	return &gathered[appliedObject]{
-		Base: b, result: r, actions: output.ApplyActions(), warnings: warnings{},
-		of: func(e event.Event) (object.Ref, *appliedObject) {
-			switch e := e.(type) {
-			case event.Applied:
-				o := appliedOf(e)
-				return e.Ref, &o
-			case event.Waited:
-				waited[e.Ref.Key()] = waitEntryOf(e)
-			case event.RolledBack:
-				rolledBack[e.Ref.Key()] = rollbackOf(e)
-			}
-			return object.Ref{}, nil
-		},
-		complete: func(o *appliedObject, ref object.Ref, t told) {
-			o.Warnings, o.Remarks, o.Decided = t.warnings, t.remarks, t.decided
-			o.Wait, o.Rollback = waited[ref.Key()], rolledBack[ref.Key()]
-		},
-		suite: func(r result[appliedObject]) junitSuite { return applySuite(r, b.State.InFlags()) },
+	of := func(e event.Event) *appliedObject {
+		switch e := e.(type) {
+		case event.Applied:
+			o := appliedOf(e)
+			return &o
+		case event.Waited:
+			entry := waitedOf(e).waitEntry
+			waited[e.Ref.Key()] = &entry
+		case event.RolledBack:
+			rolledBack[e.Ref.Key()] = rollbackOf(e)
+		}
+		return nil
 	}
+	complete := func(o *appliedObject, x extras) {
+		o.Warnings, o.Remarks, o.Decided = x.warnings, x.remarks, x.decided
+		o.Wait, o.Rollback = waited[o.ref().Key()], rolledBack[o.ref().Key()]
+	}
+	suite := func(r result[appliedObject]) junitSuite { return applySuite(r, b.State.InFlags()) }
+	d := gather(b, "ApplyResult", output.ApplyActions(), of, complete, suite)
+	d.result.Run, d.result.DryRun = &b.Run, b.DryRun
+	return d
 }
 
 // appliedObject is one object of an ApplyResult, and of the stream.
@@ -62,7 +61,7 @@ type appliedObject struct {
 	Adopted   []string               `json:"adopted,omitempty"`
 	Sharing   *managedfields.Sharing `json:"sharing,omitempty"`
 	Joined    *event.Joined          `json:"joined,omitempty"`
-	Causes    []causeEntry           `json:"causes,omitempty"`
+	Causes    []event.Cause          `json:"causes,omitempty"`
 	Wait      *waitEntry             `json:"wait,omitempty"`
 	Rollback  *rollbackEntry         `json:"rollback,omitempty"`
 }
@@ -84,7 +83,7 @@ func appliedOf(a event.Applied) appliedObject {
 		Yielded:    textsOf(a.Yielded),
 		Left:       contestedOf(a.Left),
 		Joined:     a.Joined,
-		Causes:     causesOf(a.Causes),
+		Causes:     a.Causes,
 	}
 }
 

@@ -2,28 +2,15 @@ package document
 
 import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // NewDelete returns the document of a delete.
 func NewDelete(b output.Base) output.Results {
-	r := newResult[stuckObject](b, "DeleteResult")
-	r.DryRun = b.DryRun
-	return &gathered[stuckObject]{
-		Base: b, result: r, actions: output.DeleteActions(), warnings: warnings{},
-		of: func(e event.Event) (object.Ref, *stuckObject) {
-			deleted, ok := e.(event.Deleted)
-			if !ok {
-				return object.Ref{}, nil
-			}
-			o := deletedOf(deleted)
-			return deleted.Ref, &o
-		},
-		complete: func(o *stuckObject, _ object.Ref, t told) { o.Warnings = t.warnings },
-		suite:    deleteSuite,
-	}
+	d := gather(b, "DeleteResult", output.DeleteActions(), only(deletedOf), func(o *stuckObject, x extras) { o.Warnings = x.warnings }, deleteSuite)
+	d.result.DryRun = b.DryRun
+	return d
 }
 
 // deleteSuite makes each object of a delete a test, which failed if the object still exists, and is

@@ -27,16 +27,14 @@ type deprecatedUse struct {
 
 // deprecatedResult is the document of what an upgrade removes.
 type deprecatedResult struct {
-	APIVersion string                 `json:"apiVersion"`
-	Kind       string                 `json:"kind"`
-	Run        string                 `json:"run,omitempty"`
+	header
 	Release    string                 `json:"release"`
 	Server     string                 `json:"server,omitempty"`
 	Namespace  string                 `json:"namespace,omitempty"`
 	Objects    []deprecatedUse        `json:"objects"`
 	OldEntries int                    `json:"oldEntries"`
 	Stored     []event.StoredVersions `json:"storedVersions,omitempty"`
-	Unread     []surveyUnread         `json:"unread,omitempty"`
+	Unread     []unread               `json:"unread,omitempty"`
 	LeftOut    []*fault               `json:"leftOut,omitempty"` // of the input
 }
 
@@ -52,8 +50,8 @@ func NewDeprecated(b output.Base) output.Results {
 
 func deprecatedOf(b output.Base, d event.Deprecations) deprecatedResult {
 	out := deprecatedResult{
-		APIVersion: apiVersion, Kind: "DeprecatedResult", Run: b.Run, Release: d.Release, Server: d.Server, Namespace: d.Namespace,
-		Objects: []deprecatedUse{}, OldEntries: d.Left, Stored: d.Stored, LeftOut: faultsOf(b.State.LeftOut),
+		header: newHeader(b, "DeprecatedResult"), Release: d.Release, Server: d.Server, Namespace: d.Namespace,
+		Objects: []deprecatedUse{}, OldEntries: d.Left, Stored: d.Stored, Unread: unreadOf(d.Unread), LeftOut: faultsOf(b.State.LeftOut),
 	}
 	for _, u := range d.Uses {
 		use := ""
@@ -67,9 +65,6 @@ func deprecatedOf(b output.Base, d event.Deprecations) deprecatedResult {
 		out.Objects = append(out.Objects, deprecatedUse{
 			nameOf(u.Ref), u.Path, u.Text, u.Goes, u.Since, u.Removed, use, u.Writers, sources, u.Releases,
 		})
-	}
-	for _, u := range d.Unread {
-		out.Unread = append(out.Unread, surveyUnread{nameOf(u.Ref), faultOf(u.Err)})
 	}
 	return out
 }

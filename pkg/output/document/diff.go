@@ -6,28 +6,16 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
 // NewDiff returns the document of a diff.
 func NewDiff(b output.Base) output.Results {
-	return &gathered[comparedObject]{
-		Base: b, result: newResult[comparedObject](b, "DiffResult"), actions: output.DiffActions(), warnings: warnings{},
-		of: func(e event.Event) (object.Ref, *comparedObject) {
-			compared, ok := e.(event.Compared)
-			if !ok {
-				return object.Ref{}, nil
-			}
-			o := comparedOf(compared)
-			return compared.Ref, &o
-		},
-		complete: func(o *comparedObject, _ object.Ref, t told) {
-			o.Warnings, o.Remarks, o.Decided, o.Digest = t.warnings, t.remarks, t.decided, t.digest
-		},
-		suite: diffSuite,
+	complete := func(o *comparedObject, x extras) {
+		o.Warnings, o.Remarks, o.Decided, o.Digest = x.warnings, x.remarks, x.decided, x.digest
 	}
+	return gather(b, "DiffResult", output.DiffActions(), only(comparedOf), complete, diffSuite)
 }
 
 // comparedObject is one object of a DiffResult, and of the stream.

@@ -11,17 +11,15 @@ import (
 
 // fightsResult is the document of fights.
 type fightsResult struct {
-	APIVersion string         `json:"apiVersion"`
-	Kind       string         `json:"kind"`
-	Run        string         `json:"run,omitempty"`
-	Seconds    float64        `json:"seconds"`
-	Objects    int            `json:"objects"`
-	Namespace  string         `json:"namespace,omitempty"`
-	Fights     []fight        `json:"fights"`
-	Unclear    int            `json:"unclear,omitempty"`
-	NotStored  []fight        `json:"notStored,omitempty"`
-	Uncounted  *fault         `json:"uncounted,omitempty"`
-	Unread     []surveyUnread `json:"unread,omitempty"`
+	header
+	Seconds   float64  `json:"seconds"`
+	Objects   int      `json:"objects"`
+	Namespace string   `json:"namespace,omitempty"`
+	Fights    []fight  `json:"fights"`
+	Unclear   int      `json:"unclear,omitempty"`
+	NotStored []fight  `json:"notStored,omitempty"`
+	Uncounted *fault   `json:"uncounted,omitempty"`
+	Unread    []unread `json:"unread,omitempty"`
 }
 
 // fight is one object, or a kind for writes that are not stored.
@@ -61,11 +59,8 @@ type fightWriter struct {
 func NewFights(b output.Base) output.Results {
 	return output.AtEnd(func(f event.Fights) error {
 		out := fightsResult{
-			APIVersion: apiVersion, Kind: "FightsResult", Run: b.Run, Seconds: f.For.Seconds(), Objects: f.Objects, Namespace: f.Namespace,
-			Fights: orEmpty(fightsOf(f, f.Found)), Unclear: f.Unclear, NotStored: fightsOf(f, f.Unstored), Uncounted: faultOf(f.Uncounted),
-		}
-		for _, u := range f.Unread {
-			out.Unread = append(out.Unread, surveyUnread{nameOf(u.Ref), faultOf(u.Err)})
+			header: newHeader(b, "FightsResult"), Seconds: f.For.Seconds(), Objects: f.Objects, Namespace: f.Namespace,
+			Fights: orEmpty(fightsOf(f, f.Found)), Unclear: f.Unclear, NotStored: fightsOf(f, f.Unstored), Uncounted: faultOf(f.Uncounted), Unread: unreadOf(f.Unread),
 		}
 		return writeDocument(b, out)
 	})

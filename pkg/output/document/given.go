@@ -5,27 +5,14 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
 // NewGiven returns the document of a give.
 func NewGiven(b output.Base) output.Results {
-	r := newResult[givenObject](b, "GiveResult")
-	r.DryRun = b.DryRun
-	return &gathered[givenObject]{
-		Base: b, result: r, actions: output.GiveActions(), warnings: warnings{},
-		of: func(e event.Event) (object.Ref, *givenObject) {
-			given, ok := e.(event.Given)
-			if !ok {
-				return object.Ref{}, nil
-			}
-			o := givenOf(given)
-			return given.Ref, &o
-		},
-		complete: func(o *givenObject, _ object.Ref, t told) { o.Warnings = t.warnings },
-		suite:    giveSuite,
-	}
+	d := gather(b, "GiveResult", output.GiveActions(), only(givenOf), func(o *givenObject, x extras) { o.Warnings = x.warnings }, giveSuite)
+	d.result.DryRun = b.DryRun
+	return d
 }
 
 // givenObject is one object of a GiveResult, and of the stream.

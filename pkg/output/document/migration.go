@@ -11,12 +11,10 @@ import (
 
 // migrationResult is the document of a migration of owners to a served version.
 type migrationResult struct {
-	APIVersion string           `json:"apiVersion"`
-	Kind       string           `json:"kind"`
-	Run        string           `json:"run,omitempty"`
-	DryRun     bool             `json:"dryRun,omitempty"`
-	Objects    []migratedObject `json:"objects"`
-	Unread     []surveyUnread   `json:"unread,omitempty"`
+	header
+	DryRun  bool             `json:"dryRun,omitempty"`
+	Objects []migratedObject `json:"objects"`
+	Unread  []unread         `json:"unread,omitempty"`
 }
 
 type migratedObject struct {
@@ -52,16 +50,13 @@ func (d *migrationDocument) Handle(e event.Event) {
 
 func (d *migrationDocument) Finish(context.Context) error {
 	slices.SortFunc(d.migrated, func(a, b event.Migrated) int { return a.Ref.Compare(b.Ref) })
-	out := migrationResult{APIVersion: apiVersion, Kind: "MigrationResult", Run: d.Run, DryRun: d.DryRun, Objects: []migratedObject{}}
+	out := migrationResult{header: newHeader(d.Base, "MigrationResult"), DryRun: d.DryRun, Objects: []migratedObject{}, Unread: unreadOf(d.unread)}
 	for _, m := range d.migrated {
 		one := migratedObject{objectName: nameOf(m.Ref), Rewritten: orEmpty(m.Rewritten), Error: faultOf(m.Err)}
 		for _, left := range m.Left {
 			one.Left = append(one.Left, leftEntry{left.Owner, left.Unknown})
 		}
 		out.Objects = append(out.Objects, one)
-	}
-	for _, u := range d.unread {
-		out.Unread = append(out.Unread, surveyUnread{nameOf(u.Ref), faultOf(u.Err)})
 	}
 	return writeDocument(d.Base, out)
 }

@@ -12,10 +12,8 @@ import (
 
 // ownersResult is the document of owners.
 type ownersResult struct {
-	APIVersion string        `json:"apiVersion"`
-	Kind       string        `json:"kind"`
-	Run        string        `json:"run,omitempty"`
-	Objects    []ownedObject `json:"objects"`
+	header
+	Objects []ownedObject `json:"objects"`
 }
 
 // ownedObject is one object of an OwnersResult.
@@ -29,11 +27,11 @@ type ownedObject struct {
 	// Images are the images that a workload's Pods run.
 	Images []event.Image `json:"images,omitempty"`
 	// History is left out if it was not requested, or is unknown.
-	History  *[]transitionEntry `json:"history,omitempty"`
-	Dropped  int                `json:"historyDropped,omitempty"`
-	Lost     int                `json:"historyLost,omitempty"`
-	Coverage *coverageEntry     `json:"historyCoverage,omitempty"`
-	Error    *fault             `json:"historyError,omitempty"`
+	History  *[]event.Transition `json:"history,omitempty"`
+	Dropped  int                 `json:"historyDropped,omitempty"`
+	Lost     int                 `json:"historyLost,omitempty"`
+	Coverage *event.Coverage     `json:"historyCoverage,omitempty"`
+	Error    *fault              `json:"historyError,omitempty"`
 }
 
 // managerEntry is an owner with the number of its fields.
@@ -47,45 +45,6 @@ type ownedField struct {
 	Path   string                `json:"path"`
 	Owners []managedfields.Owner `json:"owners"`
 	Absent bool                  `json:"absent,omitempty"`
-}
-
-// behindEntry counts changes that were seen and not yet recorded, and says since when the oldest
-// waits.
-type behindEntry struct {
-	Changes int       `json:"changes"`
-	Since   time.Time `json:"since"`
-}
-
-type transitionEntry struct {
-	Path   string                `json:"path"`
-	Change string                `json:"change"`
-	From   []managedfields.Owner `json:"from"`
-	To     []managedfields.Owner `json:"to"`
-	Cut    bool                  `json:"cut,omitempty"`
-	Forced bool                  `json:"forced,omitempty"`
-	Gap    bool                  `json:"gap,omitempty"`
-	User   string                `json:"user,omitempty"`
-	// FromValue and ToValue are left out if the record does not have them.
-	FromValue string `json:"fromValue,omitempty"`
-	ToValue   string `json:"toValue,omitempty"`
-
-	Count int       `json:"count"`
-	First time.Time `json:"first"`
-	Last  time.Time `json:"last"`
-}
-
-type coverageEntry struct {
-	Since time.Time  `json:"since,omitzero"`
-	Until time.Time  `json:"until,omitzero"`
-	Gaps  []gapEntry `json:"gaps,omitempty"`
-	// Behind counts changes not recorded at Until.
-	Behind  *behindEntry `json:"behind,omitempty"`
-	Unknown string       `json:"unknown,omitempty"`
-}
-
-type gapEntry struct {
-	From time.Time `json:"from"`
-	To   time.Time `json:"to"`
 }
 
 // ownersDocument gathers objects and writes them at the end.
@@ -112,7 +71,7 @@ func (d *ownersDocument) Handle(e event.Event) {
 
 func (d *ownersDocument) Finish(context.Context) error {
 	return writeDocument(d.Base, ownersResult{
-		APIVersion: apiVersion, Kind: "OwnersResult", Run: d.Run, Objects: orEmpty(d.objects),
+		header: newHeader(d.Base, "OwnersResult"), Objects: orEmpty(d.objects),
 	})
 }
 
@@ -131,11 +90,8 @@ func ownedOf(o event.Owned) ownedObject {
 	if h := o.History; h != nil {
 		out.Error = faultOf(h.Err)
 		if h.Err == nil {
-			entries := make([]transitionEntry, len(h.Transitions))
-			for i, tr := range h.Transitions {
-				entries[i] = transitionEntryOf(tr)
-			}
-			out.History, out.Dropped, out.Lost, out.Coverage = &entries, h.Dropped, h.Lost, coverageEntryOf(h.Coverage)
+			entries := orEmpty(h.Transitions)
+			out.History, out.Dropped, out.Lost, out.Coverage = &entries, h.Dropped, h.Lost, &h.Coverage
 		}
 	}
 	return out
@@ -143,52 +99,31 @@ func ownedOf(o event.Owned) ownedObject {
 
 // historyResult is the document of recorded changes of many objects.
 type historyResult struct {
-	APIVersion string         `json:"apiVersion"`
-	Kind       string         `json:"kind"`
-	Run        string         `json:"run,omitempty"`
-	From       time.Time      `json:"from,omitzero"`
-	Changes    []changeEntry  `json:"changes"`
-	Dropped    int            `json:"dropped,omitempty"`
-	Lost       int            `json:"lost,omitempty"`
-	Coverage   *coverageEntry `json:"coverage"`
-	Limits     []string       `json:"limits,omitempty"`
+	header
+	From     time.Time      `json:"from,omitzero"`
+	Changes  []changeEntry  `json:"changes"`
+	Dropped  int            `json:"dropped,omitempty"`
+	Lost     int            `json:"lost,omitempty"`
+	Coverage event.Coverage `json:"coverage"`
+	Limits   []string       `json:"limits,omitempty"`
 }
 
 // changeEntry is a transition of an object.
 type changeEntry struct {
 	objectName
-	transitionEntry
+	event.Transition
 }
 
 // NewPastChanges returns the document of recorded changes of many objects.
 func NewPastChanges(b output.Base) output.Results {
 	return output.AtEnd(func(c event.PastChanges) error {
 		out := historyResult{
-			APIVersion: apiVersion, Kind: "HistoryResult", Run: b.Run, Changes: make([]changeEntry, len(c.Changes)), From: c.From.UTC(),
-			Dropped: c.Dropped, Lost: c.Lost, Coverage: coverageEntryOf(c.Coverage), Limits: c.Limits,
+			header: newHeader(b, "HistoryResult"), Changes: make([]changeEntry, len(c.Changes)), From: c.From.UTC(),
+			Dropped: c.Dropped, Lost: c.Lost, Coverage: c.Coverage, Limits: c.Limits,
 		}
 		for i, change := range c.Changes {
-			out.Changes[i] = changeEntry{nameOf(change.Ref), transitionEntryOf(change.Transition)}
+			out.Changes[i] = changeEntry{nameOf(change.Ref), change.Transition}
 		}
 		return writeDocument(b, out)
 	})
-}
-
-func transitionEntryOf(tr event.Transition) transitionEntry {
-	return transitionEntry{
-		Path: tr.Path, Change: tr.Kind, From: orEmpty(tr.From), To: orEmpty(tr.To), Cut: tr.Cut,
-		Forced: tr.Forced, Gap: tr.Gap, User: tr.User, FromValue: tr.FromValue, ToValue: tr.ToValue,
-		Count: tr.Count, First: tr.First.UTC(), Last: tr.Last.UTC(),
-	}
-}
-
-func coverageEntryOf(c event.Coverage) *coverageEntry {
-	out := &coverageEntry{Since: c.Since.UTC(), Until: c.Until.UTC(), Unknown: c.Unknown}
-	if c.Behind > 0 {
-		out.Behind = &behindEntry{Changes: c.Behind, Since: c.BehindSince.UTC()}
-	}
-	for _, gap := range c.Gaps {
-		out.Gaps = append(out.Gaps, gapEntry{From: gap.From.UTC(), To: gap.To.UTC()})
-	}
-	return out
 }

@@ -18,7 +18,7 @@ type result[T any] struct {
 	Run        *string          `json:"run,omitempty"`
 	DryRun     bool             `json:"dryRun,omitempty"`
 	Digest     string           `json:"digest,omitempty"`    // of all that a diff found, for --confirm
-	NewSet     *objectName      `json:"newSet,omitempty"`    // the parent of the set that begins
+	NewSet     *object.Ref      `json:"newSet,omitempty"`    // the parent of the set that begins
 	Warnings   []string         `json:"warnings,omitempty"`  // of the run as a whole
 	Remarks    []event.Remarked `json:"remarks,omitempty"`   // of the run as a whole
 	LeftOut    []*fault         `json:"leftOut,omitempty"`   // of the input, with --skip-invalid
@@ -28,7 +28,41 @@ type result[T any] struct {
 	Summary    any              `json:"summary"`
 }
 
-// newResult returns the document of a run with nothing in it.
+// gathered collects the results of a verb and writes them as one document at the end.
+type gathered[T interface{ ref() object.Ref }] struct {
+	output.Base
+	// result is the part of the document that is known from the beginning.
+	result  result[T]
+	actions []event.Action
+	// of returns the entry for an event, or nil if the event is no result.
+	of func(event.Event) *T
+	// complete adds to an object what is known only at the end.
+	complete func(*T, extras)
+	suite    func(result[T]) junitSuite
+	objects  output.PlanOrdered[T]
+	warnings byObject[string]
+	remarks  byObject[event.Remarked]
+	decided  map[object.Key][]decidedEntry
+	digests  map[object.Key]string
+}
+
+// extras are reports about an object besides its result.
+type extras struct {
+	warnings []string
+	remarks  []event.Remarked
+	decided  []decidedEntry
+	digest   string
+}
+
+func gather[T interface{ ref() object.Ref }](
+	b output.Base, kind string, actions []event.Action, of func(event.Event) *T, complete func(*T, extras), suite func(result[T]) junitSuite,
+) *gathered[T] {
+	return &gathered[T]{
+		Base: b, result: newResult[T](b, kind), actions: actions, of: of, complete: complete, suite: suite,
+		warnings: byObject[string]{}, remarks: byObject[event.Remarked]{}, decided: map[object.Key][]decidedEntry{}, digests: map[object.Key]string{},
+	}
+}
+
 func newResult[T any](b output.Base, kind string) result[T] {
 	r := result[T]{APIVersion: apiVersion, Kind: kind, Objects: []T{}}
 	if b.Run != "" {
@@ -37,66 +71,35 @@ func newResult[T any](b output.Base, kind string) result[T] {
 	return r
 }
 
-// gathered collects the results of a verb and writes them as one document at the end.
-type gathered[T any] struct {
-	output.Base
-	// result is the part of the document that is known from the beginning.
-	result  result[T]
-	actions []event.Action
-	// of returns the entry for an event, or nil if the event is no result.
-	of func(event.Event) (object.Ref, *T)
-	// complete adds to an object what is known only at the end.
-	complete func(*T, object.Ref, told)
-	suite    func(result[T]) junitSuite
-	objects  output.PlanOrdered[keyed[T]]
-	warnings warnings
-	remarks  remarks
-	decided  map[object.Key][]decidedEntry
-	digests  map[object.Key]string
-}
-
-// told holds what was reported about an object besides its result.
-type told struct {
-	warnings []string
-	remarks  []event.Remarked
-	decided  []decidedEntry
-	digest   string
-}
-
-// keyed is a result with its object, by which warnings find it.
-type keyed[T any] struct {
-	ref   object.Ref
-	value T
+// only returns a function that converts events of one type, and returns nil for all others.
+func only[E event.Event, T any](convert func(E) T) func(event.Event) *T {
+	return func(e event.Event) *T {
+		one, ok := e.(E)
+		if !ok {
+			return nil
+		}
+		entry := convert(one)
+		return &entry
+	}
 }
 
 func (d *gathered[T]) Handle(e event.Event) {
-	if warned, ok := e.(event.Warned); ok {
-		d.warnings.add(warned)
-		return
-	}
-	if remarked, ok := e.(event.Remarked); ok {
-		if d.remarks == nil {
-			d.remarks = remarks{}
-		}
-		d.remarks[remarked.Ref.Key()] = append(d.remarks[remarked.Ref.Key()], remarked)
-		return
-	}
-	if decided, ok := e.(event.Decided); ok {
-		if d.decided == nil {
-			d.decided = map[object.Key][]decidedEntry{}
-		}
-		d.decided[decided.Ref.Key()] = decidedOf(decided)
-		return
-	}
-	if reviewed, ok := e.(event.Reviewed); ok {
-		d.result.Digest, d.digests = reviewed.Digest, map[object.Key]string{}
-		for _, o := range reviewed.Objects {
+	switch e := e.(type) {
+	case event.Warned:
+		addWarning(d.warnings, e)
+	case event.Remarked:
+		d.remarks[e.Ref.Key()] = append(d.remarks[e.Ref.Key()], e)
+	case event.Decided:
+		d.decided[e.Ref.Key()] = decidedOf(e)
+	case event.Reviewed:
+		d.result.Digest = e.Digest
+		for _, o := range e.Objects {
 			d.digests[o.Ref.Key()] = o.Digest
 		}
-		return
-	}
-	if ref, o := d.of(e); o != nil {
-		d.objects.Add(d.State.Place(ref), keyed[T]{ref, *o})
+	default:
+		if o := d.of(e); o != nil {
+			d.objects.Add(d.State.Place((*o).ref()), *o)
+		}
 	}
 }
 
@@ -104,15 +107,12 @@ func (d *gathered[T]) Finish(context.Context) error {
 	r := d.result
 	r.Summary = summary{actions: d.actions, tally: d.State.Tally}
 	for _, o := range d.objects.Drain() {
-		d.complete(&o.value, o.ref, told{d.warnings.of(o.ref), d.remarks.of(o.ref), d.decided[o.ref.Key()], d.digests[o.ref.Key()]})
-		r.Objects = append(r.Objects, o.value)
+		key := o.ref().Key()
+		d.complete(&o, extras{d.warnings.take(key), d.remarks.take(key), d.decided[key], d.digests[key]})
+		r.Objects = append(r.Objects, o)
 	}
-	r.Remarks = d.remarks.of(object.Ref{})
-	r.Warnings, r.LeftOut, r.HelmHooks = d.warnings.rest(), faultsOf(d.State.LeftOut), hooksOf(d.State.Hooks)
-	if begun := d.State.NewSet; begun != nil {
-		parent := nameOf(*begun)
-		r.NewSet = &parent
-	}
+	r.NewSet, r.Remarks = d.State.NewSet, d.remarks.take(object.Key{})
+	r.Warnings, r.LeftOut, r.HelmHooks = allWarnings(d.warnings), faultsOf(d.State.LeftOut), hooksOf(d.State.Hooks)
 	return writeResult(d.Base, r, d.suite)
 }
 
@@ -167,11 +167,7 @@ type hookEntry struct {
 func hooksOf(hooks []event.Hook) []hookEntry {
 	var entries []hookEntry
 	for _, h := range hooks {
-		on := h.On
-		if on == nil {
-			on = []string{}
-		}
-		entries = append(entries, hookEntry{objectName: nameOf(h.Ref), Source: sourceOf(h.Source), Hooks: on})
+		entries = append(entries, hookEntry{nameOf(h.Ref), sourceOf(h.Source), orEmpty(h.On)})
 	}
 	return entries
 }

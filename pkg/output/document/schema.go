@@ -5,10 +5,20 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
 // apiVersion of the documents that are printed.
 const apiVersion = "cli.k8sconnect.io/v1alpha1"
+
+// header begins a document without a summary.
+type header struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Run        string `json:"run,omitempty"`
+}
+
+func newHeader(b output.Base, kind string) header { return header{apiVersion, kind, b.Run} }
 
 // objectName is an object in JSON.
 type objectName struct {
@@ -37,7 +47,7 @@ func objectOrNil(ref object.Ref) any {
 	if ref == (object.Ref{}) {
 		return nil
 	}
-	return nameOf(ref)
+	return ref
 }
 
 type contestedPath struct {

@@ -2,20 +2,19 @@ package document
 
 import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
 // setsResult is the document of sets.
 type setsResult struct {
-	APIVersion string     `json:"apiVersion"`
-	Kind       string     `json:"kind"`
-	Run        string     `json:"run,omitempty"`
-	Sets       []setEntry `json:"sets"`
+	header
+	Sets []setEntry `json:"sets"`
 }
 
 // setEntry is one set of a SetsResult.
 type setEntry struct {
-	Parent     objectName     `json:"parent"`
+	Parent     object.Ref     `json:"parent"`
 	ID         string         `json:"id"`
 	Tooling    string         `json:"tooling,omitempty"`
 	Kinds      []string       `json:"kinds"`
@@ -39,7 +38,7 @@ type memberEntry struct {
 // NewSets returns the document of sets.
 func NewSets(b output.Base) output.Results {
 	return output.Together(func(sets []event.Set) error {
-		out := setsResult{APIVersion: apiVersion, Kind: "SetsResult", Run: b.Run, Sets: []setEntry{}}
+		out := setsResult{header: newHeader(b, "SetsResult"), Sets: []setEntry{}}
 		for _, s := range sets {
 			out.Sets = append(out.Sets, setOf(s))
 		}
@@ -49,7 +48,7 @@ func NewSets(b output.Base) output.Results {
 
 func setOf(s event.Set) setEntry {
 	entry := setEntry{
-		Parent: nameOf(s.Ref), ID: s.ID, Tooling: s.Tooling,
+		Parent: s.Ref, ID: s.ID, Tooling: s.Tooling,
 		Kinds: orEmpty(s.Kinds), Namespaces: orEmpty(s.Namespaces),
 		Lock: s.Lock, LastRun: s.LastRun, Runs: s.Runs, Error: faultOf(s.Err), Fault: faultOf(s.Fault),
 	}

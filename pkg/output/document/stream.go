@@ -61,7 +61,7 @@ func (s *stream) Handle(e event.Event) {
 		phase, _ := s.State.Phase()
 		s.write(streamLine{Type: "phaseStarted", Phase: &streamPhase{Index: &e.Index, Name: phase.Name, Total: phase.Total}})
 	case event.Started:
-		s.write(streamLine{Type: "started", Object: nameOf(e.Ref)})
+		s.write(streamLine{Type: "started", Object: e.Ref})
 	case event.Applied:
 		s.write(streamLine{Type: "applied", Object: appliedOf(e)})
 	case event.Compared:
@@ -80,7 +80,7 @@ func (s *stream) Handle(e event.Event) {
 		root := rootedOf(e)
 		s.write(streamLine{Type: "root", Root: &root})
 	case event.Awaited:
-		s.write(streamLine{Type: "awaited", Object: nameOf(e.Ref)})
+		s.write(streamLine{Type: "awaited", Object: e.Ref})
 	case event.Judged:
 		s.write(streamLine{Type: "judged", Object: judgedOf(e)})
 	case event.Stalled:
@@ -94,28 +94,22 @@ func (s *stream) Handle(e event.Event) {
 	case event.Warned:
 		s.write(streamLine{Type: "warned", Object: objectOrNil(e.Ref), Text: e.String()})
 	case event.Runs:
-		s.write(streamLine{Type: "runs", Object: nameOf(e.Ref), Images: e.Images})
+		s.write(streamLine{Type: "runs", Object: e.Ref, Images: e.Images})
 	case event.Remarked:
 		s.write(streamLine{Type: "remarked", Object: objectOrNil(e.Ref), Remark: &e})
 	case event.Decided:
-		s.write(streamLine{Type: "decided", Object: nameOf(e.Ref), Decided: decidedOf(e)})
+		s.write(streamLine{Type: "decided", Object: e.Ref, Decided: decidedOf(e)})
 	case event.LeftOut:
 		s.write(streamLine{Type: "leftOut", Error: faultOf(e.Err)})
 	case event.SetBegun:
-		s.write(streamLine{Type: "setBegun", Object: nameOf(e.Parent)})
+		s.write(streamLine{Type: "setBegun", Object: e.Parent})
 	case event.HooksLeftOut:
 		s.write(streamLine{Type: "helmHooks", HelmHooks: hooksOf(e.Hooks)})
 	case event.Waiting:
 		s.write(streamLine{Type: "waiting", Object: objectOrNil(e.Ref), For: e.For, Within: e.Within.Seconds()})
 	case event.Retrying:
 		pause, left := e.In.Seconds(), e.Left.Seconds()
-		s.write(streamLine{
-			Type:        "retrying",
-			Object:      objectOrNil(e.Ref),
-			Error:       faultOf(e.Err),
-			InSeconds:   &pause,
-			LeftSeconds: &left,
-		})
+		s.write(streamLine{Type: "retrying", Object: objectOrNil(e.Ref), Error: faultOf(e.Err), InSeconds: &pause, LeftSeconds: &left})
 	}
 }
 
@@ -128,7 +122,7 @@ func (s *stream) planned(e event.Planned) streamLine {
 }
 
 func (s *stream) going(e event.Going) streamLine {
-	line := streamLine{Type: "going", Object: nameOf(e.Ref), Text: e.Text}
+	line := streamLine{Type: "going", Object: e.Ref, Text: e.Text}
 	if e.Text == "" {
 		line.Done, line.Total = &e.Done, &e.Total
 	}

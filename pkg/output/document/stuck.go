@@ -12,26 +12,26 @@ import (
 // stuckObject is one object of a StuckResult or DeleteResult, and of the stream.
 type stuckObject struct {
 	objectName
-	Action            event.Action `json:"action,omitempty"` // of delete
-	Source            string       `json:"source,omitempty"`
-	DryRun            bool         `json:"dryRun,omitempty"`
-	DeletionTimestamp time.Time    `json:"deletionTimestamp,omitzero"`
-	Reason            string       `json:"reason,omitempty"`
-	Error             *fault       `json:"error,omitempty"`
-	Warnings          []string     `json:"warnings,omitempty"`
-	Causes            []causeEntry `json:"causes,omitempty"`
+	Action            event.Action  `json:"action,omitempty"` // of delete
+	Source            string        `json:"source,omitempty"`
+	DryRun            bool          `json:"dryRun,omitempty"`
+	DeletionTimestamp time.Time     `json:"deletionTimestamp,omitzero"`
+	Reason            string        `json:"reason,omitempty"`
+	Error             *fault        `json:"error,omitempty"`
+	Warnings          []string      `json:"warnings,omitempty"`
+	Causes            []event.Cause `json:"causes,omitempty"`
 }
 
 func deletedOf(d event.Deleted) stuckObject {
 	return stuckObject{
 		objectName: nameOf(d.Ref), Action: d.Action, Source: sourceOf(d.Source), DryRun: d.DryRun,
-		DeletionTimestamp: d.Since.UTC(), Reason: d.Reason, Error: faultOf(d.Err), Causes: causesOf(d.Causes),
+		DeletionTimestamp: d.Since.UTC(), Reason: d.Reason, Error: faultOf(d.Err), Causes: d.Causes,
 	}
 }
 
 func stuckOf(s event.Stuck) stuckObject {
 	return stuckObject{
-		objectName: nameOf(s.Ref), DeletionTimestamp: s.Since.UTC(), Error: faultOf(s.Err), Causes: causesOf(s.Causes),
+		objectName: nameOf(s.Ref), DeletionTimestamp: s.Since.UTC(), Error: faultOf(s.Err), Causes: s.Causes,
 	}
 }
 
@@ -49,12 +49,12 @@ type stuckDocument struct {
 	output.Base
 	result   result[stuckObject]
 	unread   int
-	warnings warnings
+	warnings byObject[string]
 }
 
 // NewStuck returns the document of stuck objects.
 func NewStuck(b output.Base) output.Results {
-	return &stuckDocument{Base: b, result: newResult[stuckObject](b, "StuckResult"), warnings: warnings{}}
+	return &stuckDocument{Base: b, result: newResult[stuckObject](b, "StuckResult"), warnings: byObject[string]{}}
 }
 
 func (d *stuckDocument) Handle(e event.Event) {
@@ -67,7 +67,7 @@ func (d *stuckDocument) Handle(e event.Event) {
 	case event.Rooted:
 		d.result.Roots = append(d.result.Roots, rootedOf(e))
 	case event.Warned:
-		d.warnings.add(e)
+		addWarning(d.warnings, e)
 	}
 }
 
@@ -78,7 +78,7 @@ func (d *stuckDocument) Finish(context.Context) error {
 		counts["unknown"] = d.unread
 	}
 	result.Summary = counts
-	result.Warnings = d.warnings.rest()
+	result.Warnings = allWarnings(d.warnings)
 	return writeResult(d.Base, result, stuckSuite)
 }
 

@@ -10,9 +10,7 @@ import (
 
 // surveyResult is the document of a survey of owners.
 type surveyResult struct {
-	APIVersion string         `json:"apiVersion"`
-	Kind       string         `json:"kind"`
-	Run        string         `json:"run,omitempty"`
+	header
 	Objects    int            `json:"objects"`
 	Unmanaged  int            `json:"unmanaged"`
 	Managers   []surveyTotal  `json:"managers"`
@@ -20,7 +18,7 @@ type surveyResult struct {
 	Unexpected []surveyObject `json:"unexpected,omitempty"`
 	Leaving    []surveyObject `json:"leaving,omitempty"`
 	Unserved   []surveyStale  `json:"unserved,omitempty"`
-	Unread     []surveyUnread `json:"unread,omitempty"`
+	Unread     []unread       `json:"unread,omitempty"`
 }
 
 // surveyFields counts fields; shared and sole add up to all of them.
@@ -72,21 +70,29 @@ type surveyStale struct {
 	Objects int        `json:"objects"`
 }
 
-type surveyUnread struct {
+type unread struct {
 	objectName
 	Error *fault `json:"error"`
 }
 
-// NewSurvey returns the document of a survey of owners.
-func NewSurvey(b output.Base) output.Results {
-	return output.AtEnd(func(s event.Surveyed) error { return writeDocument(b, surveyOf(b.Run, s)) })
+func unreadOf(all []event.Unread) []unread {
+	var out []unread
+	for _, u := range all {
+		out = append(out, unread{nameOf(u.Ref), faultOf(u.Err)})
+	}
+	return out
 }
 
-func surveyOf(run string, s event.Surveyed) surveyResult {
+// NewSurvey returns the document of a survey of owners.
+func NewSurvey(b output.Base) output.Results {
+	return output.AtEnd(func(s event.Surveyed) error { return writeDocument(b, surveyOf(b, s)) })
+}
+
+func surveyOf(b output.Base, s event.Surveyed) surveyResult {
 	out := surveyResult{
-		APIVersion: apiVersion, Kind: "SurveyResult", Run: run, Objects: s.Objects, Unmanaged: s.Unmanaged,
+		header: newHeader(b, "SurveyResult"), Objects: s.Objects, Unmanaged: s.Unmanaged,
 		Managers: []surveyTotal{}, Holdings: []surveyRow{},
-		Unexpected: surveyObjectsOf(s.Unexpected), Leaving: surveyObjectsOf(s.Leaving),
+		Unexpected: surveyObjectsOf(s.Unexpected), Leaving: surveyObjectsOf(s.Leaving), Unread: unreadOf(s.Unread),
 	}
 	for _, m := range s.Managers {
 		total := surveyTotal{Manager: m.Manager, Kinds: m.Kinds, Objects: m.Objects, surveyFields: fieldsOfSurvey(m.Fields)}
@@ -102,9 +108,6 @@ func surveyOf(run string, s event.Surveyed) surveyResult {
 	}
 	for _, v := range s.Unserved {
 		out.Unserved = append(out.Unserved, surveyStale{v.Owner, kindOfSurvey(v.Kind), v.Objects})
-	}
-	for _, u := range s.Unread {
-		out.Unread = append(out.Unread, surveyUnread{nameOf(u.Ref), faultOf(u.Err)})
 	}
 	return out
 }

@@ -13,24 +13,20 @@ import (
 // NewWait returns the document of a wait.
 func NewWait(b output.Base) output.Results {
 	images := map[object.Key][]event.Image{}
-	return &gathered[waitedObject]{
-		Base: b, result: newResult[waitedObject](b, "WaitResult"), actions: output.WaitActions(), warnings: warnings{},
-		of: func(e event.Event) (object.Ref, *waitedObject) {
-			if runs, ok := e.(event.Runs); ok {
-				images[runs.Ref.Key()] = runs.Images
-			}
-			waited, ok := e.(event.Waited)
-			if !ok {
-				return object.Ref{}, nil
-			}
-			o := waitedOf(waited)
-			return waited.Ref, &o
-		},
-		complete: func(o *waitedObject, ref object.Ref, t told) {
-			o.Warnings, o.Remarks, o.Images = t.warnings, t.remarks, images[ref.Key()]
-		},
-		suite: waitSuite,
+	of := func(e event.Event) *waitedObject {
+		switch e := e.(type) {
+		case event.Runs:
+			images[e.Ref.Key()] = e.Images
+		case event.Waited:
+			o := waitedOf(e)
+			return &o
+		}
+		return nil
 	}
+	complete := func(o *waitedObject, x extras) {
+		o.Warnings, o.Remarks, o.Images = x.warnings, x.remarks, images[o.ref().Key()]
+	}
+	return gather(b, "WaitResult", output.WaitActions(), of, complete, waitSuite)
 }
 
 // waitSuite makes each object of a wait a test, which failed if the object did not meet its

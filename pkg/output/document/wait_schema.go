@@ -9,16 +9,21 @@ import (
 // waitedObject is one object of a WaitResult, and of the stream.
 type waitedObject struct {
 	objectName
-	Result     event.Action     `json:"result,omitempty"` // none while it is waited for
-	Since      *metav1.Time     `json:"since,omitempty"`  // of what is stalled: nothing moved
+	Since *metav1.Time `json:"since,omitempty"` // of what is stalled: nothing moved
+	waitEntry
+	Images   []event.Image    `json:"images,omitempty"`
+	Warnings []string         `json:"warnings,omitempty"`
+	Remarks  []event.Remarked `json:"remarks,omitempty"`
+}
+
+// waitEntry is the result of waiting for an object, which an ApplyResult has too.
+type waitEntry struct {
+	Result     event.Action     `json:"result,omitempty"` // empty during the wait
 	Reason     string           `json:"reason,omitempty"`
 	Any        bool             `json:"any,omitempty"`
 	Conditions []conditionEntry `json:"conditions,omitempty"`
-	Causes     []causeEntry     `json:"causes,omitempty"`
+	Causes     []event.Cause    `json:"causes,omitempty"`
 	Error      *fault           `json:"error,omitempty"`
-	Images     []event.Image    `json:"images,omitempty"`
-	Warnings   []string         `json:"warnings,omitempty"`
-	Remarks    []event.Remarked `json:"remarks,omitempty"`
 }
 
 // conditionEntry is one condition and what it read.
@@ -34,33 +39,18 @@ type conditionEntry struct {
 	Error   *fault         `json:"error,omitempty"`
 }
 
-// waitEntry is the result of waiting for an applied object.
-type waitEntry struct {
-	Result     event.Action     `json:"result"`
-	Reason     string           `json:"reason,omitempty"`
-	Conditions []conditionEntry `json:"conditions,omitempty"`
-	Causes     []causeEntry     `json:"causes,omitempty"`
-	Error      *fault           `json:"error,omitempty"`
-}
-
-func waitEntryOf(w event.Waited) *waitEntry {
-	o := waitedOf(w)
-	return &waitEntry{Result: o.Result, Reason: o.Reason, Conditions: o.Conditions, Causes: o.Causes, Error: o.Error}
-}
-
 func waitedOf(w event.Waited) waitedObject {
-	return waitedObject{
-		objectName: nameOf(w.Ref), Result: w.Action, Reason: w.Note, Any: w.Any,
-		Conditions: conditionsOf(w.Conditions), Causes: causesOf(w.Causes), Error: faultOf(w.Err),
-	}
+	return waitedObject{objectName: nameOf(w.Ref), waitEntry: waitEntry{
+		Result: w.Action, Reason: w.Note, Any: w.Any, Conditions: conditionsOf(w.Conditions), Causes: w.Causes, Error: faultOf(w.Err),
+	}}
 }
 
 func judgedOf(j event.Judged) waitedObject {
-	return waitedObject{objectName: nameOf(j.Ref), Reason: j.Note, Conditions: conditionsOf(j.Conditions)}
+	return waitedObject{objectName: nameOf(j.Ref), waitEntry: waitEntry{Reason: j.Note, Conditions: conditionsOf(j.Conditions)}}
 }
 
 func stalledOf(e event.Stalled) waitedObject {
-	return waitedObject{objectName: nameOf(e.Ref), Since: &metav1.Time{Time: e.Since}, Causes: causesOf(e.Causes)}
+	return waitedObject{objectName: nameOf(e.Ref), Since: &metav1.Time{Time: e.Since}, waitEntry: waitEntry{Causes: e.Causes}}
 }
 
 func conditionsOf(conditions []event.Condition) []conditionEntry {

@@ -8,16 +8,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// warnings collects the warnings by object.
-type warnings map[object.Key][]string
+// byObject has reports by object.
+type byObject[T any] map[object.Key][]T
 
-func (w warnings) add(e event.Warned) {
+// take returns the reports of one object and removes them.
+func (m byObject[T]) take(key object.Key) []T {
+	list := m[key]
+	delete(m, key)
+	return list
+}
+
+func addWarning(to byObject[string], e event.Warned) {
 	text := e.String()
 	if e.Ref != (object.Ref{}) {
 		text = e.Ref.String() + ": " + text
 	}
-	if key := e.Ref.Key(); !slices.Contains(w[key], text) {
-		w[key] = append(w[key], text)
+	if key := e.Ref.Key(); !slices.Contains(to[key], text) {
+		to[key] = append(to[key], text)
 	}
 }
 
@@ -33,16 +40,6 @@ func remarkText(r event.Remarked) string {
 	return said
 }
 
-// remarks collects the forecasts by object.
-type remarks map[object.Key][]event.Remarked
-
-// of returns the remarks of one object, once.
-func (r remarks) of(ref object.Ref) []event.Remarked {
-	entries := r[ref.Key()]
-	delete(r, ref.Key())
-	return entries
-}
-
 // remarkTexts returns remarks as lines of a report.
 func remarkTexts(entries []event.Remarked) []string {
 	var said []string
@@ -52,17 +49,11 @@ func remarkTexts(entries []event.Remarked) []string {
 	return said
 }
 
-// of returns the warnings of one object, once.
-func (w warnings) of(ref object.Ref) []string {
-	texts := w[ref.Key()]
-	delete(w, ref.Key())
-	return texts
-}
-
-// rest returns the warnings about the whole run, and about objects without a result.
-func (w warnings) rest() []string {
+// allWarnings returns the warnings that no result has taken: those about the whole run, and about
+// objects without a result.
+func allWarnings(from byObject[string]) []string {
 	var texts []string
-	for _, list := range w {
+	for _, list := range from {
 		texts = append(texts, list...)
 	}
 	slices.Sort(texts)

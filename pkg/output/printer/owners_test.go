@@ -114,12 +114,13 @@ func ownedStory(t *testing.T) []event.Event {
 			},
 			{
 				Path: ".spec.paused", Kind: "released", Gap: true, Cut: true, Count: 1,
-				From: []managedfields.Owner{{Manager: "flux", Operation: managedfields.Apply}}, First: ago(time.Hour), Last: ago(time.Hour),
+				From: []managedfields.Owner{{Manager: "flux", Operation: managedfields.Apply}}, To: []managedfields.Owner{},
+				First: ago(time.Hour), Last: ago(time.Hour),
 			},
 		},
 		Dropped:  3,
 		Lost:     1,
-		Coverage: event.Coverage{Since: ago(96 * time.Hour), Gaps: []event.Gap{{From: ago(5 * time.Hour), To: ago(4 * time.Hour)}}, Behind: 812, BehindSince: ago(9 * time.Minute)},
+		Coverage: event.Coverage{Since: ago(96 * time.Hour), Gaps: []event.Gap{{From: ago(5 * time.Hour), To: ago(4 * time.Hour)}}, Behind: &event.Behind{Changes: 812, Since: ago(9 * time.Minute)}},
 	}
 	e.StatusHidden = true
 	e.Holdings = []event.Holding{

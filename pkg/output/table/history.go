@@ -149,8 +149,8 @@ func coverageLines(c event.Coverage, now time.Time) []string {
 	for _, gap := range c.Gaps {
 		said = append(said, "not every change is known from "+format.Stamp(gap.From)+" to "+moment(gap.To, now))
 	}
-	if c.Behind > 0 {
-		said = append(said, text.Count(c.Behind, "change")+" in this cluster not recorded yet, the oldest since "+moment(c.BehindSince, now))
+	if c.Behind != nil {
+		said = append(said, text.Count(c.Behind.Changes, "change")+" in this cluster not recorded yet, the oldest since "+moment(c.Behind.Since, now))
 	}
 	if c.Stale {
 		said = append(said, "nothing noted down since "+moment(c.Until, now)+"; does the webhook run?")
