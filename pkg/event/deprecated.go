@@ -7,67 +7,66 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Deprecations is what still uses deprecated API versions and fields before an upgrade: the
-// result of deprecated.
+// Deprecations lists what still uses deprecated API versions and fields before an upgrade: the
+// result of the verb deprecated.
 type Deprecations struct {
-	// Release is the one to upgrade to, Server the present one; Server is empty if no server
-	// was asked.
+	// Release is the release to upgrade to. Server is the server's release; empty without a server.
 	Release, Server string
-	// Namespace is the only one whose live objects were looked at; empty for all, or for none.
+	// Namespace is the only namespace whose live objects were read; empty for all, or for none.
 	Namespace string
-	// Uses are sorted: those of what the release no longer has come first.
+	// Uses are sorted: first those of APIs that the release removes.
 	Uses []DeprecatedUse
-	// Left counts entries of managed fields at such versions that their managers no longer write,
-	// and Hint says what rewrites them.
+	// Left counts managed-fields entries at deprecated versions whose managers no longer write
+	// them. Hint says how to rewrite them.
 	Left int
 	Hint string
-	// Stored are definitions that may have objects stored at such versions.
+	// Stored lists CRDs that may have objects stored at deprecated versions.
 	Stored []StoredVersions
-	// Unread is what could not be looked at.
+	// Unread lists kinds and objects that could not be read.
 	Unread []Unread
 }
 
-// DeprecatedUse is one deprecated version or field of one object, and where it is used.
+// DeprecatedUse is a deprecated version or field in one object, and who uses it.
 type DeprecatedUse struct {
-	// Ref has the version that is used.
+	// Ref names the object at the version in use.
 	Ref object.Ref
-	// Path is the deprecated field; empty if the version is deprecated.
+	// Path is the deprecated field; empty if the whole version is deprecated.
 	Path string
-	// Text is the sentence of the webhook's warning.
+	// Text is the text of the webhook's warning.
 	Text string
-	// Goes: the release no longer has it.
+	// Goes is set if the release removes it.
 	Goes bool
-	// Since and Removed are releases, empty if unknown. Use is the advised version, empty for
-	// none and for fields.
+	// Since and Removed are releases; empty if unknown. Use is the replacement; empty if there is
+	// none, and for fields.
 	Since, Removed string
 	Use            schema.GroupVersionKind
-	// Writers are the managers that write it still, Sources the places of manifests, Releases
-	// those of Helm.
+	// Writers are the managers that still write it, Sources its places in manifests, Releases the
+	// Helm releases that contain it.
 	Writers  []managedfields.Owner
 	Sources  []object.Source
 	Releases []HelmRevision
 }
 
-// HelmRevision is the revision of a release that is deployed.
+// HelmRevision is the deployed revision of a Helm release.
 type HelmRevision struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Revision  int    `json:"revision"`
 }
 
-// StoredVersions are versions at which objects of a definition may still be stored, although it
-// deprecates or does not serve them.
+// StoredVersions are versions at which objects of a CRD may still be stored although the CRD
+// deprecates or no longer serves them.
 type StoredVersions struct {
 	Definition string   `json:"definition"`
 	Versions   []string `json:"versions"`
 	// Storage is the version at which objects are written now.
 	Storage string `json:"storage"`
-	// Why says what they are in the way of, Next what to do.
+	// Why says what they block, Next what to do.
 	Why  string   `json:"message"`
 	Next []string `json:"next"`
 }
 
-// Lines are Why and Next.
+// Lines returns Why and Next.
 func (s StoredVersions) Lines() []string { return append([]string{s.Why}, s.Next...) }
 
 func (Deprecations) event() {}

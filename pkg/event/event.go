@@ -1,6 +1,3 @@
-// Package event has the events that engines emit and printers consume: a sealed set of small
-// structs. An event does not change once it is emitted, and holds no values of Secrets. It does no
-// work.
 package event
 
 import (
@@ -13,10 +10,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Event is a report of an engine. The set is sealed.
+// Event is something that an engine reports. The set of events is sealed.
 type Event interface{ event() }
 
-// Action is the outcome for one object of the input.
+// Action is the outcome for one object.
 type Action string
 
 // Actions of apply.
@@ -27,11 +24,11 @@ const (
 	InConflict Action = "conflict"
 	Failed     Action = "failed"
 	Skipped    Action = "skipped"
-	// Pruned members left the input and were deleted; those that left it and stay are Kept.
+	// Pruned members left the input and were deleted; Kept members left it and were not.
 	Pruned Action = "pruned"
 	// Recreated objects were deleted and created from the manifest.
 	Recreated Action = "recreated"
-	// Shared objects keep their values; fields of others became ours too.
+	// Shared objects keep their values, but we became a co-owner of fields that others own.
 	Shared Action = "shared"
 )
 
@@ -42,14 +39,14 @@ const (
 	Delete  Action = "delete"
 	None    Action = "none"
 	Unknown Action = "unknown"
-	// Recreate: the object would be deleted and created.
+	// Recreate means that the object would be deleted and created again.
 	Recreate Action = "recreate"
-	// Share: no value would change, and fields of others would become ours too.
+	// Share means that we would become a co-owner of fields, and no value would change.
 	Share Action = "share"
 )
 
-// Applied returns apply's word for an action of diff, so that documents have one vocabulary. Other
-// actions stay.
+// Applied converts an action of diff to apply's, so that documents use one vocabulary. It returns
+// other actions unchanged.
 func (a Action) Applied() Action {
 	switch a { //nolint:exhaustive // all others are the same word
 	case Create:
@@ -68,7 +65,7 @@ func (a Action) Applied() Action {
 	return a
 }
 
-// Compared is the reverse of Applied.
+// Compared is the inverse of Applied.
 func (a Action) Compared() Action {
 	for _, diff := range []Action{Create, Update, Recreate, Share, Delete, None} {
 		if diff.Applied() == a {
@@ -78,21 +75,20 @@ func (a Action) Compared() Action {
 	return a
 }
 
-// Preparing says what the run does before it has a plan, such as asking the API server for kinds.
+// Preparing says what the run does before it has a plan, such as discovering kinds.
 type Preparing struct {
 	Text string
-	// Since and Within are when it began and how long it takes; zero for now, and for unknown.
+	// Since is when it began; zero means now. Within is how long it may take; 0 means unknown.
 	Since  time.Time
 	Within time.Duration
-	// Found are lines for people who watch.
+	// Found are lines to show on a terminal.
 	Found []string
 }
 
-// Planned lists the objects of the run, once, before any result.
+// Planned lists the objects of the run. It comes once, before any result.
 type Planned struct {
 	Phases []Phase
-	// Within is the longest that the run waits for all of it; 0 if it does not wait or waits
-	// without limit.
+	// Within limits the whole wait; 0 if the run does not wait or has no limit.
 	Within time.Duration
 }
 
@@ -100,42 +96,43 @@ type Planned struct {
 type Phase struct {
 	Name  string
 	Total int
-	// Refs are its objects in the order of the plan; results come in any order.
+	// Refs are in plan order; results come in any order.
 	Refs []object.Ref
 }
 
-// PhaseStarted says that the phase with this index in Planned begins.
+// PhaseStarted says that a phase begins. Index is its index in Planned.
 type PhaseStarted struct {
 	Index int
 }
 
-// Started says that work on the object has begun. One Applied or Compared for it follows.
+// Started says that work on an object has begun. One Applied or Compared event follows.
 type Started struct {
 	Ref object.Ref
-	// Within is how long it may take; 0 means no limit.
+	// Within is how long the work may take; 0 means no limit.
 	Within time.Duration
 }
 
-// Applied is the result for one object of an apply.
+// Applied is the result of an apply for one object.
 type Applied struct {
 	Ref    object.Ref
 	Source object.Source
 	Action Action
-	// DryRun: nothing was persisted.
+	// DryRun is set if nothing was persisted.
 	DryRun bool
-	// Err is set with Failed; with Skipped it says why, and with InConflict, if set, why taking
-	// everything would not help.
+	// Err is set with Failed. With Skipped, it is the reason; with InConflict, it may say why
+	// taking all paths would fail.
 	Err error
 	// Reason says what was not checked, such as an object in a namespace that the same dry run
-	// would create; with Recreated, which fields are immutable.
+	// would create. With Recreated, it names the immutable fields.
 	Reason string
-	// Conflicts are all paths in conflict, with InConflict. Unleavable are those that no yield can
-	// name, and AdoptFrom is the manager whose adoption settles all of them; empty for none.
+	// Conflicts are all paths in conflict, with InConflict. Unleavable are those that cannot be
+	// yielded. AdoptFrom is the manager whose adoption would settle all of them; empty if there is
+	// none.
 	Conflicts  []managedfields.Conflict
 	Unleavable []fieldpath.Path
 	AdoptFrom  string
-	// Released are paths that left the manifest but stay, because others own them or, without
-	// owners, because they are yielded. Removed are those that left the object.
+	// Released are paths that left the manifest but stay in the object, because others own them or
+	// because they are yielded. Removed are paths that left both.
 	Released, Removed []managedfields.Change
 	// Taken are paths of other owners that now have the manifest's value: conflicts that the user
 	// chose to take, and fields of adopted managers.
@@ -144,20 +141,20 @@ type Applied struct {
 	// manifest's because something in the cluster sets them.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
-	// Adopted are the managers whose fields became ours in this run; with OnlyOwners nothing else
-	// changed in the object.
+	// Adopted are the managers whose fields became ours in this run. OnlyOwners is set if nothing
+	// but owners changed in the object.
 	Adopted    []string
 	OnlyOwners bool
-	// Object is the object as the server has it then, or would have it, without managed fields and
-	// with masked values of a Secret. Nil if it was not asked for, or not applied.
+	// Object is the object as the server has it, or would have it, without managed fields and with
+	// masked Secret values. It is nil if it was not requested or not applied.
 	Object *unstructured.Unstructured
 	// Sharing is set with Shared.
 	Sharing *managedfields.Sharing
-	// Departed: the object is a member that left the set. Causes say why it still exists although
-	// it was deleted.
+	// Departed is set if the object is a member that left the set. Causes say why it still exists
+	// after its deletion.
 	Departed bool
 	Causes   []Cause
-	// Joined is set if an existing object became a member in this run.
+	// Joined is set if an existing object became a member of the set in this run.
 	Joined *Joined
 }
 
@@ -165,16 +162,16 @@ type Applied struct {
 type Joined struct {
 	// Set is the set's name, such as secret/shop.
 	Set string `json:"set"`
-	// From are its former claims: "Helm release prod/web".
+	// From are its former owners: "Helm release prod/web".
 	From []string `json:"from,omitempty"`
 }
 
-// Compared is the result for one object of a diff.
+// Compared is the result of a diff for one object.
 type Compared struct {
 	Ref    object.Ref
 	Source object.Source
 	Action Action
-	// Departed: the object is a member that left the set.
+	// Departed is set if the object is a member that left the set.
 	Departed bool
 	// Reason says why the action is Unknown or Recreate, or what was not checked.
 	Reason string
@@ -183,111 +180,111 @@ type Compared struct {
 	// manifest's because something in the cluster sets them.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
-	// Changes of the managed projection, sorted by path.
+	// Changes are the changes to managed fields, sorted by path.
 	Changes []managedfields.Change
-	// Adopted are the managers whose fields would become ours; with OnlyOwners nothing else would
-	// change in the object.
+	// Adopted are the managers whose fields would become ours. OnlyOwners is set if nothing but
+	// owners would change in the object.
 	Adopted    []string
 	OnlyOwners bool
 	// Sharing is set with Share.
 	Sharing *managedfields.Sharing
-	// Before and After are the projection now and as the server would make it; Before is nil for
-	// Create, After for Delete.
+	// Before and After are the managed fields now and as the server would make them. Before is nil
+	// for Create, After for Delete.
 	Before, After map[string]any
 }
 
-// Reviewed ends a comparison that found nothing unknown.
+// Reviewed ends a diff in which no action is Unknown.
 type Reviewed struct {
-	// Digest identifies all of it, for --confirm.
+	// Digest identifies the whole diff, for --confirm.
 	Digest string
-	// Objects are those that would change. Each has a digest, so that a later difference can be named.
+	// Objects are the objects that would change, each with a digest, so that --confirm can name the
+	// ones that differ later.
 	Objects []ReviewedObject
 }
 
-// ReviewedObject is one object of a comparison.
+// ReviewedObject is an object that a diff would change.
 type ReviewedObject struct {
 	Ref    object.Ref
 	Digest string
 }
 
-// Warned is a warning, the server's or ours, about one object. The zero Ref stands
-// for the run as a whole.
+// Warned is a warning from the server or from us. A zero Ref means that it concerns the whole run.
 type Warned struct {
 	Ref  object.Ref
 	Text string
-	// Detail ends the text and concerns only this object: warnings that differ only in Detail and
-	// object become one line.
+	// Detail is appended to Text and concerns only this object. Warnings that differ only in object
+	// and Detail become one line.
 	Detail string
 }
 
 func (w Warned) String() string { return w.Text + w.Detail }
 
-// Remarked says what will not work, as far as that is known beforehand, or what may mislead. The
-// zero Ref means the whole run.
+// Remarked predicts a failure, or points out something that may mislead. A zero Ref means that it
+// concerns the whole run.
 type Remarked struct {
 	Ref object.Ref `json:"-"`
-	// Code is stable, for machines: SecretMissing.
+	// Code is stable, for programs: SecretMissing.
 	Code string `json:"code"`
-	// Path is the field in question; may be empty.
+	// Path is the field in question; it may be empty.
 	Path string `json:"path,omitempty"`
-	// Text is one sentence for people, Hint what to do.
+	// Text is one sentence for people. Hint says what to do.
 	Text string `json:"message"`
 	Hint string `json:"hint,omitempty"`
 }
 
-// Decided says which choice decided which paths of an object, if that was asked for.
+// Decided explains the decision about each path of an object. It is emitted only on request.
 type Decided struct {
 	Ref       object.Ref
 	Decisions []Decision
 }
 
-// Decision is the decision about one path, and why.
+// Decision is the decision about one path, and its reason.
 type Decision struct {
 	Path fieldpath.Path
 	// Outcome is yielded, taken, left or overruled.
 	Outcome string
 	// By is the source: a flag, the annotation, or a place in a file; empty for the built-in table.
-	// Choice is its text.
+	// Choice is the text of the choice there.
 	By, Choice string
 }
 
-// LeftOut says that a faulty part of the input was left out. Err says what, where, and why.
+// LeftOut says that an invalid part of the input was skipped. Err says what is wrong with it, and
+// where.
 type LeftOut struct {
 	Err error
 }
 
-// HooksLeftOut lists the Helm hooks in the input that were left out, which is no fault.
+// HooksLeftOut lists the Helm hooks of the input, which are skipped. That is not an error.
 type HooksLeftOut struct {
 	Hooks []Hook
-	// Hint says how to apply them; empty if that is impossible.
+	// Hint says how to apply them; empty if they cannot be applied.
 	Hint string
 }
 
-// Hook is a Helm hook: an object for certain moments in the life of a release.
+// Hook is a Helm hook: an object that Helm applies at certain points of a release.
 type Hook struct {
 	Ref    object.Ref
 	Source object.Source
-	// On are these moments, such as pre-install.
+	// On are these points, such as pre-install.
 	On []string
 }
 
-// Retrying says that a request failed for a transient reason.
+// Retrying says that a request failed temporarily and will be retried.
 type Retrying struct {
-	// Ref is the object of the request; zero if the server as a whole is unavailable.
+	// Ref is the object of the request; zero if the whole server is unavailable.
 	Ref object.Ref
 	Err error
-	// In is the pause before the next try; Left is the remaining time for retries.
+	// In is the pause before the next attempt; Left is the remaining time for retries.
 	In, Left time.Duration
 	// Of is the total time for retries; 0 if unknown.
 	Of time.Duration
 }
 
-// Waiting says that nothing can be done until something else happens, such as a CRD being served.
+// Waiting says that the run is blocked until something else happens, such as a CRD being served.
 type Waiting struct {
 	Ref object.Ref
 	For string
-	// Kind is the kind that has to be served first, if the wait is for one; such waits become one
-	// line.
+	// Kind is the kind that the run waits for, if any. Waits for one kind become one line.
 	Kind string
 	// Since is when the wait began; zero means now.
 	Since time.Time

@@ -11,39 +11,39 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Owned is one object with the owners of its fields: the result of owners.
+// Owned is an object with the owners of its fields: the result of the verb owners.
 type Owned struct {
 	Ref object.Ref
 	// Path is the selected part of the object; nil means all of it.
 	Path fieldpath.Path
-	// Fields are the object's fields with their values, Absent are fields with an owner that the
-	// object lacks.
+	// Fields are the object's fields with their values. Absent are fields that have an owner but
+	// are not in the object.
 	Fields, Absent []managedfields.Node
-	// Holdings are how much of the whole object each owner has, the largest first; the zero Owner
-	// means fields without an owner.
+	// Holdings counts the fields of each owner in the whole object, the most first. The zero Owner
+	// stands for fields without an owner.
 	Holdings []Holding
-	// StatusHidden: Fields leaves out the status.
+	// StatusHidden is set if Fields does not include the status.
 	StatusHidden bool
-	// Unmanaged: the object has no managed fields.
+	// Unmanaged is set if the object has no managed fields.
 	Unmanaged bool
-	// History is nil if it was not asked for.
+	// History is nil unless it was requested.
 	History *History
 }
 
-// Holding is how many fields one owner has.
+// Holding counts the fields of one owner.
 type Holding struct {
 	Owner  managedfields.Owner
 	Fields int
 }
 
-// History lists the paths of an object that changed owners, as recorded by the webhook.
+// History lists the ownership changes of an object that the webhook recorded.
 type History struct {
-	// Transitions are sorted by when each last happened. None is older than From, if that is set.
+	// Transitions are sorted by when each last happened. If From is set, none is older.
 	Transitions []Transition
 	From        time.Time
-	// Dropped is how many older ones were not kept.
+	// Dropped is how many older transitions were discarded.
 	Dropped int
-	// Lost is how many the webhook could not write.
+	// Lost is how many transitions the webhook could not write.
 	Lost int
 	// Err is why the history is unknown.
 	Err error
@@ -51,31 +51,30 @@ type History struct {
 	Coverage Coverage
 }
 
-// Coverage is the time in which the webhook watched, in UTC.
+// Coverage says when the webhook watched. Its times are in UTC.
 type Coverage struct {
 	// Since is when the watch of this kind and namespace began; zero if there is none or that is
-	// unknown, and Unknown says why.
+	// unknown. Unknown says why.
 	Since time.Time `json:"since,omitzero"`
-	// Until is when the webhook last recorded its progress, as it does every minute; zero if it
-	// never did.
+	// Until is when the webhook last saved its progress, which it does every minute; zero if never.
 	Until time.Time `json:"until,omitzero"`
 	// Gaps are later periods in which changes may be missing.
 	Gaps []Gap `json:"gaps,omitempty"`
 	// Behind is nil if the webhook had recorded everything at Until.
 	Behind  *Behind `json:"behind,omitempty"`
 	Unknown string  `json:"unknown,omitempty"`
-	// Stale: Until is so long ago that the webhook does not seem to be running.
+	// Stale is set if Until is so long ago that the webhook is probably down.
 	Stale bool `json:"-"`
 }
 
-// Behind counts changes in the whole cluster that the webhook had seen and not yet recorded. It saw
-// the oldest of them at Since.
+// Behind counts changes in the whole cluster that the webhook has seen and not yet recorded. It saw
+// the oldest at Since.
 type Behind struct {
 	Changes int       `json:"changes"`
 	Since   time.Time `json:"since"`
 }
 
-// From returns the coverage of the period since a moment.
+// From returns the coverage since a time.
 func (c Coverage) From(since time.Time) Coverage {
 	if !since.After(c.Since) {
 		return c
@@ -84,31 +83,33 @@ func (c Coverage) From(since time.Time) Coverage {
 	return c.For(since)
 }
 
-// For returns the coverage of an object that was created at a time, without earlier gaps.
+// For returns the coverage of an object created at the given time: gaps that ended before are
+// dropped.
 func (c Coverage) For(created time.Time) Coverage {
 	c.Gaps = slices.DeleteFunc(slices.Clone(c.Gaps), func(g Gap) bool { return !g.To.After(created) })
 	return c
 }
 
-// Gap is a period in which changes may be missing: the webhook did not run, or could not record
-// all.
+// Gap is a period in which changes may be missing, because the webhook was down or could not keep
+// up.
 type Gap struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 }
 
-// Transition is a path that changed owners, perhaps back and forth between the same ones. Its times
-// are in UTC, and its lists are not nil.
+// Transition is a path that changed owners, possibly back and forth. Its times are in UTC, and its
+// lists are not nil.
 type Transition struct {
-	// Path is possibly truncated.
+	// Path may be truncated.
 	Path string `json:"path"`
 	// Kind is how it last happened: taken, released or lost.
 	Kind string                `json:"change"`
 	From []managedfields.Owner `json:"from"`
 	To   []managedfields.Owner `json:"to"`
-	// Cut: there were more owners than From and To list.
+	// Cut is set if there were more owners than From and To list.
 	Cut bool `json:"cut,omitempty"`
-	// Forced: it last happened by force. Gap: the webhook did not watch one of the times.
+	// Forced is set if the last change was forced. Gap is set if one of the changes fell into a gap
+	// in the watch.
 	Forced bool `json:"forced,omitempty"`
 	Gap    bool `json:"gap,omitempty"`
 	// User sent the request; empty if unknown.
@@ -124,24 +125,24 @@ type Transition struct {
 
 func (Owned) event() {}
 
-// PastChanges are the recorded changes of owners in many objects: the result of owners --history if
-// no object is named.
+// PastChanges lists the recorded ownership changes of many objects: the result of owners --history
+// without a named object.
 type PastChanges struct {
-	// Where describes the selection, as a part of a sentence.
+	// Where describes the selection, to be appended to a sentence.
 	Where string
-	// From is where the period begins that was asked for; zero for all time.
+	// From is the requested start; zero for all time.
 	From time.Time
-	// Changes begin with the newest.
+	// Changes are sorted: the newest first.
 	Changes  []ObjectTransition
 	Coverage Coverage
-	// Limits says which of the objects are not watched, or not for all of the period.
+	// Limits says which of the objects are not watched, or not for the whole period.
 	Limits []string
-	// Dropped is how many older ones of the period may not have been kept, Lost how many the webhook
-	// could not write.
+	// Dropped is how many older changes in the period may have been discarded, Lost how many the
+	// webhook could not write.
 	Dropped, Lost int
 }
 
-// ObjectTransition is a transition of one of many objects.
+// ObjectTransition is a transition with its object.
 type ObjectTransition struct {
 	Ref object.Ref
 	Transition
@@ -149,37 +150,38 @@ type ObjectTransition struct {
 
 func (PastChanges) event() {}
 
-// Surveyed counts who owns what in many objects: the result of owners if no object is named.
+// Surveyed counts the owners of fields in many objects: the result of owners without a named
+// object.
 //
-// A field is shared if another manager holds it or something below it. All others are the manager's
-// alone: if it released them, they would have no owner.
+// A field is shared if another manager owns it or something below it. Every other field has a sole
+// owner: it would have no owner if that manager released it.
 type Surveyed struct {
-	// Where describes the selection, as a part of a sentence.
+	// Where describes the selection, to be appended to a sentence.
 	Where string
-	// Objects is how many were read, Unmanaged how many of them have no managed fields.
+	// Objects is how many objects were read, Unmanaged how many of them have no managed fields.
 	Objects, Unmanaged int
 	// Managers has one row for each manager, Holdings one for each owner and kind.
 	Managers []ManagerHolding
 	Holdings []KindHolding
-	// Unexpected are, by object, the fields outside the status of managers that --expect does not
-	// name. Expecting: --expect was given.
+	// Unexpected are the fields outside the status, by object, of managers that --expect does not
+	// name. Expecting is set if --expect was given.
 	Unexpected []ObjectHolding
 	Expecting  bool
-	// Leaving is what the managers in From hold, by object.
+	// Leaving is what the managers in From own, by object.
 	Leaving []ObjectHolding
-	// From are the managers in question.
+	// From are the managers of --from.
 	From []string
-	// Unserved is what is held at API versions that the server does not serve.
+	// Unserved is what is owned at API versions that the server does not serve.
 	Unserved []VersionHolding
 	// Seen are all managers that own anything.
 	Seen []string
-	// Unread is what could not be read.
+	// Unread lists what could not be read.
 	Unread []Unread
 }
 
 // Fields counts paths of managed fields.
 type Fields struct {
-	// All includes Shared; the rest is the manager's alone.
+	// All counts all fields, Shared those that are shared.
 	All, Shared int
 }
 
@@ -191,17 +193,17 @@ func (f Fields) Plus(other Fields) Fields {
 	return Fields{All: f.All + other.All, Shared: f.Shared + other.Shared}
 }
 
-// ManagerHolding is what one manager holds, by any operation.
+// ManagerHolding counts what one manager owns, by any operation.
 type ManagerHolding struct {
 	Manager string
-	// Kinds and Objects count those of which it holds fields.
+	// Kinds and Objects count those in which it owns fields.
 	Kinds, Objects int
 	Fields         Fields
-	// Expected: --expect names it, or was not given.
+	// Expected is set if --expect names the manager or was not given.
 	Expected bool
 }
 
-// KindHolding is what one owner holds in objects of one kind. The owner has no time and no API
+// KindHolding counts what one owner has in objects of one kind. Owner has no time and no API
 // version.
 type KindHolding struct {
 	Owner   managedfields.Owner
@@ -210,20 +212,19 @@ type KindHolding struct {
 	Fields  Fields
 }
 
-// FieldName is the text of a path.
+// FieldName is a path as text.
 type FieldName string
 
-// ObjectHolding is what one manager holds of one object.
+// ObjectHolding is what one manager owns in one object.
 type ObjectHolding struct {
 	Ref     object.Ref
 	Manager string
 	Fields  Fields
-	// Paths are those without another owner, if the question is what the manager's leaving would
-	// mean; all of them, if the manager was not expected.
+	// Paths are its sole fields, with --from, or all of its fields, if the manager is unexpected.
 	Paths []FieldName
 }
 
-// VersionHolding is what one owner holds at one API version in objects of one kind.
+// VersionHolding counts the objects of one kind in which an owner has fields at one API version.
 type VersionHolding struct {
 	Owner   managedfields.Owner
 	Kind    schema.GroupKind
@@ -238,28 +239,29 @@ type Unread struct {
 
 func (Surveyed) event() {}
 
-// Migrated is the result for the owners of one object whose fields are at versions that the server
-// does not serve.
+// Migrated is the result for one object that has owners at versions that the server does not serve.
 type Migrated struct {
 	Ref object.Ref
-	// To is the version at which the rewritten ones are now, or would be.
+	// To is the version to which they are, or would be, rewritten.
 	To string
-	// Rewritten owners are named as before. Left are those that cannot be rewritten.
+	// Rewritten are the rewritten owners, with their old versions. Left are owners that cannot be
+	// rewritten.
 	Rewritten []managedfields.Owner
 	Left      []LeftOwner
-	// Err is why nothing is known, or nothing was written.
+	// Err says why nothing is known or nothing was written.
 	Err error
 }
 
 // LeftOwner is an owner that stays at its version.
 type LeftOwner struct {
 	Owner managedfields.Owner
-	// Unknown are the paths that the served version lacks; empty if its schema is unknown.
+	// Unknown are its paths that the served version does not have; empty if that version has no
+	// schema.
 	Unknown []FieldName
 }
 
-// MigrationEnded says that everything readable was read: objects without a Migrated have no such
-// owner.
+// MigrationEnded says that every readable object was read: those without a Migrated event have
+// nothing to rewrite.
 type MigrationEnded struct {
 	Unread []Unread
 }
@@ -267,61 +269,62 @@ type MigrationEnded struct {
 func (Migrated) event()       {}
 func (MigrationEnded) event() {}
 
-// Handed objects changed owners of fields, and nothing else.
+// Handed means that fields changed owners, and nothing else changed.
 const Handed Action = "given"
 
-// Given is the result of one object of a give.
+// Given is the result of a give for one object.
 type Given struct {
 	Ref object.Ref
 	// Action is Handed, Unchanged, Failed or Unknown.
 	Action Action
-	// DryRun: nothing was written.
+	// DryRun is set if nothing was written.
 	DryRun bool
-	// Moves are the fields that changed owners, by former owner.
+	// Moves are the fields that changed owners, grouped by former owner.
 	Moves []Move
-	// Left are selected fields that stay as they are.
+	// Left are selected fields that did not change owners.
 	Left []Withheld
-	// Next is the outlook for the receiver's next apply; nil if its manifest is unknown.
+	// Next predicts the receiver's next apply; nil if its manifest is unknown.
 	Next *NextApply
-	// Reason is a remark, such as why it is Unchanged.
+	// Reason is a remark, such as why the object is Unchanged.
 	Reason string
 	// Err is set with Failed and Unknown.
 	Err error
 }
 
-// Move is fields that went from one owner to another.
+// Move is a group of fields that went from one owner to another.
 type Move struct {
 	Paths []fieldpath.Path
 	From  managedfields.Owner
-	// To is the zero Owner if they were released.
+	// To is zero if the fields were released.
 	To managedfields.Owner
-	// Shared: From still has them.
+	// Shared is set if From still owns them too.
 	Shared bool
 }
 
-// Withheld is fields that stay with their owner.
+// Withheld is a group of fields that stay with their owner.
 type Withheld struct {
 	Paths []fieldpath.Path
 	Owner managedfields.Owner
 	// Why is the reason in a few words.
 	Why string
-	// Unstated: the receiver's manifest does not have them, so it would remove them.
+	// Unstated is set if the receiver's manifest does not contain them, so that its next apply
+	// would remove them.
 	Unstated bool
 }
 
-// NextApply is the outlook for a manager's next apply, by the manifest that it applied last.
+// NextApply predicts a manager's next apply from the manifest that it applied last.
 type NextApply struct {
 	Manager string
 	// Before and After are its conflicts before and after the transfer.
 	Before, After []managedfields.Conflict
-	// Guarded and StillGuarded count fields in its manifest that others own, before and after: it
-	// cannot change those without a conflict.
+	// Guarded and StillGuarded count the fields in its manifest that others own, before and after:
+	// it cannot change them without a conflict.
 	Guarded, StillGuarded int
-	// Overwrites are values that it replaces, now that no owner is in its way.
+	// Overwrites are values that it will replace, now that no other owner stops it.
 	Overwrites []managedfields.Change
-	// Removes are fields that it owns now and its manifest lacks.
+	// Removes are fields that it owns now and that its manifest does not contain.
 	Removes []fieldpath.Path
-	// Err is why that is unknown.
+	// Err says why that is unknown.
 	Err error
 }
 

@@ -7,35 +7,35 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Set is one set: the result of sets.
+// Set describes one set: the result of the verb sets.
 type Set struct {
-	// Ref is its parent.
+	// Ref is its parent object.
 	Ref object.Ref
 	ID  string
 	// Tooling is the tool that writes it, as NAME/VERSION.
 	Tooling string
 	// Kinds and Namespaces are where its members may be.
 	Kinds, Namespaces []string
-	// Members are nil if they were not asked for, or if Err says why they are unknown.
+	// Members is nil if they were not requested, or if Err says why they are unknown.
 	Members []Member
 	Err     error
-	// Fault is why we cannot apply to it; nil if we can.
+	// Fault says why we cannot apply to the set; nil if we can.
 	Fault error
-	// Lock is its holder; nil if the set is not locked.
+	// Lock is nil if the set is not locked.
 	Lock *Lock
-	// LastRun is the run that holds or last held the lock; nil if unknown, as for a set that only
-	// kubectl has written.
+	// LastRun is the run that holds or last held the lock; nil if unknown, for example because only
+	// kubectl has written the set.
 	LastRun *SetRun
-	// Runs are the kept ones, the newest first; nil if they were not asked for.
+	// Runs are the runs in the history, the newest first; nil if they were not requested.
 	Runs []SetRun
 }
 
-// SetBegun says that a set was created. Parent is where it is stored.
+// SetBegun says that a set was created. Parent is the object that stores it.
 type SetBegun struct{ Parent object.Ref }
 
-// NoSets says that there are no sets.
+// NoSets says that no set was found.
 type NoSets struct {
-	// Namespace is the one that was searched; empty for all.
+	// Namespace is the namespace that was searched; empty for all.
 	Namespace string
 }
 
@@ -43,20 +43,20 @@ type NoSets struct {
 type SetRun struct {
 	ID  string `json:"id,omitempty"`
 	Who string `json:"who,omitempty"`
-	// Result is how it ended: applied, failed, rolledBack; running if it has not, and unfinished if
-	// it was killed.
+	// Result is applied, failed, rolledBack, running, or unfinished if the run was killed.
 	Result string `json:"result"`
-	// Started and Ended are by the clock of the run; zero if unknown.
+	// Started and Ended are by the clock of the run's machine; zero if unknown.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// Line lists a kept run: its id, its start, and its user.
+	// Line describes a run of the history: its id, start and user.
 	Line string `json:"-"`
 }
 
 // Member is a member of a set.
 type Member struct {
 	Ref object.Ref
-	// Ready is valid if Judged is set; Reason says why it is not ready, or why that is unknown.
+	// Ready is valid if Judged is set. Reason says why the member is not ready, or why that is
+	// unknown.
 	Ready, Judged bool
 	Reason        string
 }
@@ -64,8 +64,8 @@ type Member struct {
 // Lock is the holder of a set's lock.
 type Lock struct {
 	Holder string `json:"holder"`
-	// Since is when it was acquired, Renewed when it was last renewed, by the holder's clock; zero
-	// if unknown.
+	// Since is when the lock was acquired, Renewed when it was last renewed, by the holder's clock;
+	// zero if unknown.
 	Since   time.Time `json:"since,omitzero"`
 	Renewed time.Time `json:"renewed,omitzero"`
 }
@@ -75,40 +75,40 @@ func (SetBegun) event() {}
 
 func (NoSets) event() {}
 
-// Actions of a rollback, besides Failed, and Gone for objects that the run had created.
+// Actions of a rollback. The others are Failed, and Gone for objects that the run had created.
 const (
 	// Restored objects have their former values and owners again.
 	Restored Action = "restored"
-	// Kept objects stay as they are: the Reason says why. A prune keeps some too.
+	// Kept objects were not changed; the Reason says why. Prune uses it too.
 	Kept Action = "kept"
 )
 
 // RollingBack says that the run is being rolled back, and why.
 type RollingBack struct {
 	Err error
-	// Objects is how many it wrote.
+	// Objects is how many objects the run wrote.
 	Objects int
-	// Within is how long it may take.
+	// Within is how long the rollback may take.
 	Within time.Duration
 }
 
-// RolledBack is the result of the rollback for one object.
+// RolledBack is the result of a rollback for one object.
 type RolledBack struct {
 	Ref    object.Ref
 	Action Action
-	// Left are paths that others have changed since the run wrote them, and that keep their values.
+	// Left are paths that others have changed since the run, and that therefore keep their values.
 	Left []fieldpath.Path
-	// Unreturned are taken paths that their former owner does not own again.
+	// Unreturned are taken paths that their former owner could not get back.
 	Unreturned []Unreturned
-	// Reason says why the object was Kept, what Restored could not restore, or in what state a
-	// Failed one is.
+	// Reason says why the object was Kept, what could not be restored, or, with Failed, in what
+	// state the object is.
 	Reason string
 	// Err is why it Failed.
 	Err error
 }
 
-// Unreturned are paths without an owner that Manager owned before the run: it has applied at
-// another API version since.
+// Unreturned are paths that Manager owned before the run and that now have no owner, because it has
+// since applied at another API version.
 type Unreturned struct {
 	Manager string
 	Paths   []fieldpath.Path

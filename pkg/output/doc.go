@@ -1,4 +1,4 @@
-// Package output has what all output shares: the options, the screen with its colours, and the
-// state of the run, which knows its progress, its results, and the place of each object in the
-// plan. Use package printer to print a run.
+// Package output contains what all formats share: options, the screen and its colours, and the
+// state of the run: its progress, its results, and each object's place in the plan. To print a run,
+// use package printer.
 package output

@@ -21,14 +21,14 @@ const (
 	// Wide is a table of sets with more columns.
 	Wide  = "wide"
 	JUnit = "junit"
-	// Markdown is for a review or the summary of a job, of deprecated and diff.
+	// Markdown is for a code review or a job summary. The verbs deprecated and diff have it.
 	Markdown = "markdown"
-	// HTML is one file for a browser, of a survey.
+	// HTML is one file for a browser. Surveys have it.
 	HTML = "html"
 )
 
-// Formats that print objects, not a report about them. The last is followed by = and a template as
-// in kubectl.
+// Formats that print objects instead of a report. The last is followed by "=" and a template, as in
+// kubectl.
 const (
 	Objects      = "objects"
 	ObjectsJSON  = "objects=json"
@@ -36,8 +36,8 @@ const (
 	JSONPath     = "jsonpath"
 )
 
-// Manifests prints the manifests themselves, in order, and applies nothing. Package document writes
-// them; a printer of that format prints no results.
+// Manifests prints the manifests, in plan order, and applies nothing. Package document writes them;
+// a printer of this format prints no results.
 const Manifests = "manifests"
 
 // IsOfObjects reports whether a format prints objects.
@@ -79,18 +79,18 @@ func WaitActions() []event.Action {
 	return []event.Action{event.Met, event.Failed, event.TimedOut, event.Unmet, event.Gone, event.Unselected, event.Unknown}
 }
 
-// External is the user's diff program, KUBECTL_EXTERNAL_DIFF.
+// External is the user's diff program, from KUBECTL_EXTERNAL_DIFF.
 type External struct {
-	// Name is the program, Args the arguments before the two folders.
+	// Name is the program, Args its arguments before the two directories.
 	Name string
 	Args []string
-	// Run runs the program with its output on the printer's Out, and returns when it has ended. The
-	// error of a program that ran has ExitCode() int, as [os/exec.ExitError].
+	// Run runs the program and waits for it. Its output goes to the printer's Out. If the program
+	// exits with an error, that has ExitCode() int, like [os/exec.ExitError].
 	Run func(ctx context.Context, name string, args []string) error
 }
 
-// ParseExternal splits a command as a shell would, quotes included, without dropping words. An
-// empty command is nil. Pipes, redirections and variables, which need a shell, are an error.
+// ParseExternal splits a command into words as a shell would. It returns nil for an empty command.
+// Pipes, redirections and variables, which need a shell, are an error.
 func ParseExternal(command string) (*External, error) {
 	parser := shellwords.NewParser()
 	words, err := parser.Parse(command)

@@ -9,14 +9,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// Palette colours texts, or leaves them as they are. A colour never says what the text does not.
+// Palette colours text. Colour never carries information that the text lacks.
 type Palette struct {
 	good, Change, gone, bad, Faint, Bold, hunk *color.Color
-	// hues distinguish values that are neither good nor bad.
+	// hues distinguish managers.
 	hues []*color.Color
 }
 
-// NewPalette returns the colours, which leave texts alone unless enabled.
+// NewPalette returns a palette. Unless enabled, it leaves text unchanged.
 func NewPalette(enabled bool) Palette {
 	use := func(attributes ...color.Attribute) *color.Color {
 		c := color.New(attributes...)
@@ -41,10 +41,10 @@ func NewPalette(enabled bool) Palette {
 	}
 }
 
-// Hue returns the nth hue; they repeat.
+// Hue returns the nth hue. Hues repeat.
 func (p Palette) Hue(n int) *color.Color { return p.hues[n%len(p.hues)] }
 
-// Action colours the word for a result.
+// Action colours the text of a result.
 func (p Palette) Action(a event.Action, text string) string {
 	switch a {
 	case event.Created, event.Create, event.Met, event.Restored:
@@ -60,7 +60,7 @@ func (p Palette) Action(a event.Action, text string) string {
 	}
 }
 
-// DiffLine colours one line of a unified diff by its first character.
+// DiffLine colours a line of a unified diff.
 func (p Palette) DiffLine(line string) string {
 	switch {
 	case strings.HasPrefix(line, "@@"):
@@ -76,9 +76,9 @@ func (p Palette) DiffLine(line string) string {
 	}
 }
 
-// UseColor decides about colour from the --color flag (auto, always or never; empty is auto), from
-// whether the output is a terminal, and from NO_COLOR (https://no-color.org) and TERM, which an
-// explicit flag overrides.
+// UseColor reports whether to use colour. mode is the value of --color: auto, always or never;
+// empty means auto. In auto mode, colour needs a terminal, and NO_COLOR (https://no-color.org) and
+// TERM=dumb turn it off.
 func UseColor(mode string, terminal bool, getenv func(string) string) (bool, error) {
 	switch mode {
 	case "always":
@@ -92,8 +92,7 @@ func UseColor(mode string, terminal bool, getenv func(string) string) (bool, err
 	}
 }
 
-// CanRedraw reports whether live progress can be shown: stderr is a terminal that can go back to
-// the start of a line.
+// CanRedraw reports whether stderr is a terminal on which a status line can be redrawn.
 func CanRedraw(terminal bool, getenv func(string) string) bool {
 	return terminal && getenv("TERM") != "dumb"
 }

@@ -9,27 +9,27 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// Results is the part of a printer for one format of one verb.
+// Results writes the results of one verb in one format.
 type Results interface {
-	// Handle receives every event, in the order of the run.
+	// Handle receives every event, in order.
 	Handle(event.Event)
-	// Flush is called when a phase is over.
+	// Flush is called at the end of each phase.
 	Flush()
-	// Finish is called once, when the run is over.
+	// Finish is called once, at the end of the run.
 	Finish(ctx context.Context) error
 }
 
-// Base is the common part of all formats.
+// Base is embedded in all formats.
 type Base struct {
 	Options
 	State  *State
 	Screen *Screen
 	Paint  Palette
-	// Hints are those that were shown in this run.
+	// Hints records the hints that this run has shown.
 	Hints *format.Once
 }
 
-// NewBase returns the base of a run's formats.
+// NewBase returns the base for the formats of one run.
 func NewBase(o Options, s *State) Base {
 	return Base{Options: o, State: s, Screen: &Screen{out: o.Out, err: o.Err}, Paint: NewPalette(o.Color), Hints: &format.Once{}}
 }
@@ -42,10 +42,10 @@ func (b Base) Beside() Base {
 	return b
 }
 
-// Flush is that of formats which write at the end.
+// Flush does nothing: it is for formats that write only at the end.
 func (Base) Flush() {}
 
-// AtEnd returns Results that write each event of one kind at the end of the run, in order.
+// AtEnd returns Results that write each event of one type at the end of the run, in order.
 func AtEnd[E event.Event](write func(E) error) Results {
 	return Together(func(events []E) error {
 		for _, e := range events {
@@ -57,7 +57,7 @@ func AtEnd[E event.Event](write func(E) error) Results {
 	})
 }
 
-// Together returns Results that write all events of one kind at once, at the end of the run.
+// Together returns Results that write all events of one type together, at the end of the run.
 func Together[E event.Event](write func([]E) error) Results { return &together[E]{write: write} }
 
 type together[E event.Event] struct {
@@ -75,8 +75,8 @@ func (*together[E]) Flush() {}
 
 func (r *together[E]) Finish(context.Context) error { return r.write(r.events) }
 
-// PlanOrdered collects values and returns them in the order of the plan. Values of one object keep
-// their order.
+// PlanOrdered collects values and returns them in plan order. Values of one object keep their
+// order.
 type PlanOrdered[T any] struct {
 	items []item[T]
 }
@@ -86,15 +86,15 @@ type item[T any] struct {
 	value T
 }
 
-// Add keeps a value that belongs to a place in the plan.
+// Add adds a value at a place in the plan.
 func (p *PlanOrdered[T]) Add(at Place, value T) {
 	p.items = append(p.items, item[T]{at: at, value: value})
 }
 
-// Drain returns everything that was added so far, once.
+// Drain returns and removes all values.
 func (p *PlanOrdered[T]) Drain() []T { return p.DrainTo(math.MaxInt) }
 
-// DrainTo is Drain for the phases up to this one.
+// DrainTo is Drain for the phases up to and including the given one.
 func (p *PlanOrdered[T]) DrainTo(phase int) []T {
 	later := slices.DeleteFunc(slices.Clone(p.items), func(it item[T]) bool { return it.at.Phase <= phase })
 	p.items = slices.DeleteFunc(p.items, func(it item[T]) bool { return it.at.Phase > phase })

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Screen keeps results, notes and the status line apart on a shared terminal.
+// Screen keeps results, notes and the status line apart on a terminal that they share.
 type Screen struct {
 	out, err io.Writer
 	rows     int   // lines of the status; 0 while it is hidden
@@ -14,10 +14,11 @@ type Screen struct {
 	heading  string
 }
 
-// Heading is written to stderr above the next text, or not at all if another heading comes first.
+// Heading sets a heading that is written to stderr above the next text. Another call before that
+// replaces it.
 func (s *Screen) Heading(text string) { s.heading = text }
 
-// Result writes finished text to stdout, in one piece.
+// Result writes text to stdout in one piece.
 func (s *Screen) Result(text string) {
 	if text == "" || s.Failure != nil {
 		return
@@ -26,25 +27,25 @@ func (s *Screen) Result(text string) {
 	_, s.Failure = io.WriteString(s.out, text)
 }
 
-// Note writes lines to stderr. An error cannot be reported anywhere.
+// Note writes lines to stderr. It ignores errors, since there is nowhere to report them.
 func (s *Screen) Note(text string) {
 	s.head()
 	_, _ = io.WriteString(s.err, text)
 }
 
-// head makes room for a text, below its heading.
+// head clears the status and writes the pending heading.
 func (s *Screen) head() {
 	s.Clear()
 	_, _ = io.WriteString(s.err, s.heading)
 	s.heading = ""
 }
 
-// notes returns a screen whose results are notes of this one.
+// notes returns a screen whose results are notes on this one.
 func (s *Screen) notes() *Screen {
 	return &Screen{out: noteWriter{s}, err: s.err}
 }
 
-// noteWriter is stderr, kept apart from the status line.
+// noteWriter writes to stderr without disturbing the status line.
 type noteWriter struct{ screen *Screen }
 
 func (w noteWriter) Write(text []byte) (int, error) {
@@ -52,7 +53,7 @@ func (w noteWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Draw replaces the status: the line at the bottom and the given ones above it. None may be wider
+// Draw replaces the status: the line at the bottom, and the given ones above it. None may be wider
 // than the terminal.
 func (s *Screen) Draw(line string, above ...string) {
 	if line == "" {
@@ -67,13 +68,12 @@ func (s *Screen) Draw(line string, above ...string) {
 	for _, one := range above {
 		b.WriteString(one + "\x1b[K\n")
 	}
-	// Erase what was on the line before.
 	b.WriteString(line + "\x1b[K")
 	_, _ = io.WriteString(s.err, b.String())
 	s.rows = len(above) + 1
 }
 
-// Clear removes the status.
+// Clear erases the status.
 func (s *Screen) Clear() {
 	if s.rows == 0 {
 		return
@@ -86,7 +86,7 @@ func (s *Screen) Clear() {
 	s.rows = 0
 }
 
-// top moves to the first column of the first line of the status.
+// top returns the escape codes that move the cursor to the start of the status.
 func (s *Screen) top() string {
 	if s.rows < 2 {
 		return "\r"

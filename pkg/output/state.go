@@ -11,46 +11,46 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// State is the state of a run by its events: its phases and the current one, the results by kind,
-// and the place of each object in the plan.
+// State tracks a run through its events: the phases and the current one, the results by kind, and
+// the place of each object in the plan.
 type State struct {
-	// Begun: there is a plan, or a result.
+	// Begun is set once there is a plan or a result.
 	Begun   bool
 	Phases  []event.Phase
 	Current int // index into phases, -1 before the first
 	places  map[object.Key]Place
-	// Total is known once the run is planned; inPhase counts the results of the current phase, Done
-	// those of the run, tally both by kind. Members that left the input are not in the plan and
-	// count only in the tally; unpruned: some of them should be gone and are not.
+	// Total is known once the run is planned. inPhase counts the results of the current phase, Done
+	// all results, Tally results by action. Members that left the input are not in the plan and
+	// only count in Tally. unpruned is set if one of them could not be deleted.
 	Total, inPhase, Done int
 	Tally                map[event.Action]int
 	unpruned             bool
-	// Sharing adds up fields that change owners and not values, sharers the objects that have some.
+	// Sharing adds up the fields that change owners but not values; Sharers counts their objects.
 	Sharing managedfields.Sharing
 	Sharers int
-	// Waits: the results are those of a wait.
+	// Waits is set if the results are those of a wait.
 	Waits bool
-	// Waited counts results of waiting for applied objects.
+	// Waited counts the results of waiting for applied objects.
 	Waited map[event.Action]int
-	// LeftOut are the faults of input that was left out.
+	// LeftOut are the errors about skipped input.
 	LeftOut []error
-	// Hooks are the Helm hooks that were left out.
+	// Hooks are the Helm hooks that were skipped.
 	Hooks []event.Hook
-	// NewSet is the parent of a set that begins with this run; nil if none does.
+	// NewSet is the parent of a set that this run creates, if any.
 	NewSet *object.Ref
-	// Word is the word under which results are counted.
-	Word Word
+	Word   Word
 }
 
-// Word is the word for good results.
+// Word names good results in the progress line, such as "applied".
 type Word struct {
 	Text string
 	Good []event.Action
-	// Awaited: only good results count as an end; others came too late.
+	// Awaited is set if only good results count as progress, because all others are timeouts.
 	Awaited bool
 }
 
-// NewState returns the state of a run that has not begun. waits: its results are those of a wait.
+// NewState returns the state of a run that has not begun. waits is set if its results are those of
+// a wait.
 func NewState(results Word, waits bool) *State {
 	return &State{
 		Current: -1, places: map[object.Key]Place{}, Tally: map[event.Action]int{}, Waited: map[event.Action]int{},
@@ -58,7 +58,7 @@ func NewState(results Word, waits bool) *State {
 	}
 }
 
-// Handle receives every event, in the order of the run.
+// Handle receives every event, in order.
 func (s *State) Handle(e event.Event) {
 	switch e := e.(type) {
 	case event.Planned:
@@ -119,7 +119,7 @@ func (s *State) result(ref object.Ref, action event.Action) {
 	s.inPhase++
 }
 
-// departed counts an object that is not in the input.
+// departed counts a member that left the input.
 func (s *State) departed(action event.Action) {
 	s.Begun = true
 	s.Tally[action]++
@@ -130,7 +130,6 @@ func (s *State) departed(action event.Action) {
 	}
 }
 
-// share adds up fields that change owners and not values.
 func (s *State) share(sharing *managedfields.Sharing) {
 	if sharing != nil {
 		s.Sharing = s.Sharing.Plus(*sharing)
@@ -138,8 +137,8 @@ func (s *State) share(sharing *managedfields.Sharing) {
 	}
 }
 
-// EndsPhase reports whether the results so far can be shown: another phase begins, or the run waits
-// although the phase has all its results.
+// EndsPhase reports whether the results so far can be printed: another phase begins, or the run
+// waits after the phase has all its results.
 func (s *State) EndsPhase(e event.Event) bool {
 	switch e.(type) {
 	case event.PhaseStarted:
@@ -152,7 +151,7 @@ func (s *State) EndsPhase(e event.Event) bool {
 	}
 }
 
-// Phase returns the current phase, if there is one.
+// Phase returns the current phase, if any.
 func (s *State) Phase() (event.Phase, bool) {
 	if s.Current < 0 || s.Current >= len(s.Phases) {
 		return event.Phase{}, false
@@ -169,7 +168,7 @@ func (s *State) Good() int {
 	return n
 }
 
-// Ended counts the results that are an end.
+// Ended counts the results that count as progress.
 func (s *State) Ended() int {
 	if s.Word.Awaited {
 		return s.Good()
@@ -177,7 +176,7 @@ func (s *State) Ended() int {
 	return s.Done
 }
 
-// WentWrong reports whether there is a result that needs attention.
+// WentWrong reports whether any result needs attention.
 func (s *State) WentWrong() bool {
 	if s.Word.Text == "" {
 		return false
@@ -189,8 +188,8 @@ func (s *State) WentWrong() bool {
 	return bad
 }
 
-// InFlags returns a function that names an object for a flag: with its namespace if the input has
-// another object of its kind and name.
+// InFlags returns a function that names objects in flags. It includes the namespace if the input
+// has several objects of that kind and name.
 func (s *State) InFlags() func(object.Ref) string {
 	places := map[string]int{}
 	for _, phase := range s.Phases {
@@ -216,11 +215,11 @@ func (s *State) Place(ref object.Ref) Place {
 	return Place{Phase: s.Current, index: math.MaxInt, beside: &ref}
 }
 
-// Place is the place of an object in the plan. Objects outside the plan follow, by name, in the
-// phase in which they appeared.
+// Place is a place in the plan. Objects outside the plan come last, by name, in the phase in which
+// they appeared.
 type Place struct {
 	Phase, index int
-	// beside is the object, if it is not in the plan.
+	// beside is the object if it is outside the plan.
 	beside *object.Ref
 }
 

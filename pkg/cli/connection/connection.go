@@ -61,9 +61,6 @@ type Connection struct {
 	timeout time.Duration
 	// flags are the flags of every verb, as typed.
 	flags *pflag.FlagSet
-	// ended returns why the run is over; nil while it is not. The function is nil before the run
-	// begins.
-	ended func() error
 	// expected are expectations from elsewhere than flags and variables.
 	expected map[string][]expectation
 	// recognised: the cluster is the expected one.
@@ -86,22 +83,12 @@ func (c *Connection) Begin(ctx context.Context, stderr io.Writer) (context.Conte
 	if err := Log(stderr, c.Vault, c.Verbosity); err != nil {
 		return nil, nil, err
 	}
-	var cancel context.CancelFunc
 	if c.timeout <= 0 {
-		ctx, cancel = context.WithCancel(ctx)
-	} else {
-		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, &OverError{c.timeout})
+		ctx, cancel := context.WithCancel(ctx)
+		return ctx, cancel, nil
 	}
-	c.ended = func() error { return context.Cause(ctx) }
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, &OverError{c.timeout})
 	return ctx, cancel, nil
-}
-
-// Over returns why the run is over; nil while it is not.
-func (c *Connection) Over() error {
-	if c.ended == nil {
-		return nil
-	}
-	return c.ended()
 }
 
 // OverError says that --timeout has expired.

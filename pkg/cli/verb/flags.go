@@ -124,7 +124,6 @@ func Printing(c *connection.Connection, streams genericiooptions.IOStreams, form
 		Run:   c.NewRun(),
 		OnRun: func() { c.RunTold = true },
 		Mask:  c.Masking(), Flags: c.Typed(),
-		Over:     c.Over,
 		Annotate: annotations(),
 	}, err
 }

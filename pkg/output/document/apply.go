@@ -41,7 +41,7 @@ func NewApply(b output.Base) output.Results {
 	return d
 }
 
-// appliedObject is one object of an ApplyResult, and of the stream.
+// appliedObject is an object in an ApplyResult or the stream.
 type appliedObject struct {
 	objectName
 	Action    event.Action           `json:"action"`
@@ -87,7 +87,7 @@ func appliedOf(a event.Applied) appliedObject {
 	}
 }
 
-// refusedOf returns the conflicts of an object, marked if taking one would be refused.
+// refusedOf returns the conflicts of an object, and marks those that cannot be taken or yielded.
 func refusedOf(a event.Applied) []contestedPath {
 	list := contestedOf(a.Conflicts)
 	for i, c := range a.Conflicts {
@@ -97,8 +97,8 @@ func refusedOf(a event.Applied) []contestedPath {
 	return list
 }
 
-// applySuite makes each object of an apply a test, which failed if the object was not applied.
-// named returns the name of an object in a flag.
+// applySuite makes each object a test case, which fails if the object was not applied. named
+// returns the name of an object in flags.
 func applySuite(result result[appliedObject], named func(object.Ref) string) junitSuite {
 	suite := junitSuite{Name: "apply", Log: xmlText(slices.Concat(result.Warnings, remarkTexts(result.Remarks)))}
 	for _, o := range result.Objects {
@@ -119,7 +119,7 @@ func applySuite(result result[appliedObject], named func(object.Ref) string) jun
 	return suite
 }
 
-// contestedProblem names the owner of each path in conflict, and the flags that settle it.
+// contestedProblem names the owners of each path in conflict, and the flags that settle it.
 func contestedProblem(o appliedObject, named string) *junitProblem {
 	var said []string
 	for _, c := range o.Conflicts {
@@ -150,8 +150,8 @@ func contestedProblem(o appliedObject, named string) *junitProblem {
 	return p
 }
 
-// managers names owners with the time of their last write, not its age, because a report is read
-// later.
+// managers names owners with the time of their last write. It does not use ages, because a report
+// is read later.
 func managers(owners []managedfields.Owner) string {
 	names := make([]string, len(owners))
 	for i, o := range owners {

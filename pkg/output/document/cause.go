@@ -5,7 +5,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// causeTexts returns causes for a report.
+// causeTexts returns causes as lines of a report.
 func causeTexts(causes []event.Cause) []string {
 	var text []string
 	for _, c := range causes {
@@ -21,7 +21,7 @@ func causeTexts(causes []event.Cause) []string {
 	return text
 }
 
-// rootEntry is a cause with everything that it blocks.
+// rootEntry is a cause with the objects that it blocks.
 type rootEntry struct {
 	event.Cause
 	Count int          `json:"count"`

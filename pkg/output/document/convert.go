@@ -29,7 +29,7 @@ func contestedOf(conflicts []managedfields.Conflict) []contestedPath {
 	return list
 }
 
-// changesOf leaves out a side at which a path is absent: null is a value.
+// changesOf omits From or To if the path is absent on that side: null is a value.
 func changesOf(changes []managedfields.Change) []changedPath {
 	var list []changedPath
 	for _, c := range changes {
@@ -45,7 +45,7 @@ func changesOf(changes []managedfields.Change) []changedPath {
 	return list
 }
 
-// orEmpty returns a list that JSON writes as [] if nothing is in it.
+// orEmpty returns a copy that JSON writes as [] instead of null.
 func orEmpty[T any](list []T) []T { return append([]T{}, list...) }
 
 func faultOf(err error) *fault {

@@ -13,8 +13,8 @@ func NewDelete(b output.Base) output.Results {
 	return d
 }
 
-// deleteSuite makes each object of a delete a test, which failed if the object still exists, and is
-// an error if that is unknown.
+// deleteSuite makes each object a test case, which fails if the object still exists, and is an
+// error if that is unknown.
 func deleteSuite(result result[stuckObject]) junitSuite {
 	suite := junitSuite{Name: "delete", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {

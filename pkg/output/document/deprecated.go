@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// deprecatedUse is one deprecated version or field of an object.
+// deprecatedUse is a deprecated version or field in an object.
 type deprecatedUse struct {
 	objectName
 	Path         string                `json:"path,omitempty"`
@@ -25,7 +25,7 @@ type deprecatedUse struct {
 	HelmReleases []event.HelmRevision  `json:"helmReleases,omitempty"`
 }
 
-// deprecatedResult is the document of what an upgrade removes.
+// deprecatedResult is the document of the verb deprecated.
 type deprecatedResult struct {
 	header
 	Release    string                 `json:"release"`
@@ -38,7 +38,7 @@ type deprecatedResult struct {
 	LeftOut    []*fault               `json:"leftOut,omitempty"` // of the input
 }
 
-// NewDeprecated returns the document of what an upgrade removes.
+// NewDeprecated returns the document of the verb deprecated.
 func NewDeprecated(b output.Base) output.Results {
 	return output.AtEnd(func(d event.Deprecations) error {
 		if b.Format == output.JUnit {
@@ -69,7 +69,7 @@ func deprecatedOf(b output.Base, d event.Deprecations) deprecatedResult {
 	return out
 }
 
-// deprecatedSuite makes each use of what goes a test that failed.
+// deprecatedSuite makes each use a test case, which fails if the release removes the API.
 func deprecatedSuite(b output.Base, d event.Deprecations) junitSuite {
 	suite := junitSuite{Name: "deprecated"}
 	for _, u := range d.Uses {
@@ -134,7 +134,7 @@ func deprecatedMarkdown(base output.Base, d event.Deprecations) string {
 	return b.String()
 }
 
-// inMarkdown makes texts the lines of a cell, in which no sign means anything.
+// inMarkdown returns lines for a Markdown table cell, in which no character has a special meaning.
 func inMarkdown(lines ...string) string {
 	escape := strings.NewReplacer(`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "@", "&#64;")
 	var out []string

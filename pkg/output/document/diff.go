@@ -18,7 +18,7 @@ func NewDiff(b output.Base) output.Results {
 	return gather(b, "DiffResult", output.DiffActions(), only(comparedOf), complete, diffSuite)
 }
 
-// comparedObject is one object of a DiffResult, and of the stream.
+// comparedObject is an object in a DiffResult or the stream.
 type comparedObject struct {
 	objectName
 	Action   event.Action           `json:"action"`
@@ -51,8 +51,8 @@ func comparedOf(c event.Compared) comparedObject {
 	}
 }
 
-// diffSuite makes each object of a diff a test, which failed if the object would change, and is an
-// error if that is unknown.
+// diffSuite makes each object a test case, which fails if the object would change, and is an error
+// if that is unknown.
 func diffSuite(result result[comparedObject]) junitSuite {
 	suite := junitSuite{Name: "diff", Log: xmlText(slices.Concat(result.Warnings, remarkTexts(result.Remarks)))}
 	for _, o := range result.Objects {
@@ -70,7 +70,7 @@ func diffSuite(result result[comparedObject]) junitSuite {
 	return suite
 }
 
-// sharedLines describes changes of owners without a change of value.
+// sharedLines describes changes of ownership without a change of value.
 func sharedLines(o comparedObject) []string {
 	if o.Sharing == nil {
 		return o.Adopted

@@ -15,7 +15,7 @@ func NewGiven(b output.Base) output.Results {
 	return d
 }
 
-// givenObject is one object of a GiveResult, and of the stream.
+// givenObject is an object in a GiveResult or the stream.
 type givenObject struct {
 	objectName
 	Action   event.Action `json:"action"`
@@ -31,7 +31,7 @@ type givenObject struct {
 type movedField struct {
 	Path string              `json:"path"`
 	From managedfields.Owner `json:"from"`
-	// To is left out if it was released.
+	// To is omitted if the field was released.
 	To     *managedfields.Owner `json:"to,omitempty"`
 	Shared bool                 `json:"shared,omitempty"`
 }
@@ -42,12 +42,12 @@ type leftField struct {
 	Why   string              `json:"why"`
 }
 
-// nextApply is the outlook for the receiver's next apply.
+// nextApply predicts the receiver's next apply.
 type nextApply struct {
 	Manager string          `json:"manager"`
 	Before  []contestedPath `json:"conflictsBefore"`
 	After   []contestedPath `json:"conflictsAfter"`
-	// Guarded counts fields in its manifest that others own, before and now.
+	// Guarded and StillGuarded count fields in its manifest that others own, before and after.
 	Guarded      int           `json:"guardedBefore"`
 	StillGuarded int           `json:"guardedAfter"`
 	Overwrites   []changedPath `json:"overwrites,omitempty"`
@@ -81,8 +81,8 @@ func givenOf(g event.Given) givenObject {
 	return o
 }
 
-// giveSuite makes each object of a give a test, which failed if the transfer failed, and is an
-// error if that is unknown.
+// giveSuite makes each object a test case, which fails if the transfer failed, and is an error if
+// that is unknown.
 func giveSuite(result result[givenObject]) junitSuite {
 	suite := junitSuite{Name: "give", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {

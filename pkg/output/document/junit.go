@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// The elements of a JUnit report that every reader knows.
+// These are the JUnit elements that all readers support.
 type (
 	junitSuites struct {
 		XMLName xml.Name     `xml:"testsuites"`
@@ -57,7 +57,7 @@ func (s *junitSuite) add(c junitCase) {
 	s.Cases = append(s.Cases, c)
 }
 
-// newCase returns a case. source is file:line, a file, or empty.
+// newCase returns a test case. source is file:line, a file, or empty.
 func newCase(verb string, o objectName, source string, warnings []string) junitCase {
 	file, line := source, ""
 	if colon := strings.LastIndexByte(source, ':'); colon > 0 {
@@ -74,7 +74,7 @@ func newCase(verb string, o objectName, source string, warnings []string) junitC
 	}
 }
 
-// problem describes a fault in one line, with details below it.
+// problem describes an error in one line, with details below.
 func problem(action event.Action, err *fault, details []string) *junitProblem {
 	text := details
 	p := &junitProblem{Type: string(action), Message: string(action)}
@@ -88,8 +88,8 @@ func problem(action event.Action, err *fault, details []string) *junitProblem {
 	return p
 }
 
-// xmlText joins texts, each on its own lines, without characters that a terminal or XML cannot
-// take.
+// xmlText joins texts with line breaks, without characters that are invalid in XML or unsafe on a
+// terminal.
 func xmlText(texts []string) string {
 	var all []string
 	for _, text := range texts {

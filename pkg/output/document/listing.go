@@ -15,20 +15,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// listing writes the name of each good object, or the object itself. Other results go to stderr as
-// in a table, because stdout has no place for them.
+// listing writes the name of each good object, or the object itself, to stdout. Other results go to
+// stderr as a table.
 type listing struct {
 	output.Base
 	pick func(event.Event) (listed, bool)
 	objectWriter
-	// early: results are written at the end of each phase.
+	// early is set if results are written at the end of each phase.
 	early   bool
 	texts   output.PlanOrdered[string]
 	rest    output.Results
 	failure error
 }
 
-// listed is an object that has a place in a listing.
+// listed is an object to print, or only its name if object is nil.
 type listed struct {
 	ref    object.Ref
 	object *unstructured.Unstructured
@@ -59,8 +59,7 @@ func NewMetNames(b output.Base, rest output.Results) output.Results {
 	}}
 }
 
-// NewAppliedObjects writes the objects of an apply as the server has them. The error is about the
-// template.
+// NewAppliedObjects writes applied objects as the server has them. The error is about the template.
 func NewAppliedObjects(b output.Base, rest output.Results) (output.Results, error) {
 	w, err := objectFormat(b)
 	return &listing{Base: b, objectWriter: w, rest: rest, pick: func(e event.Event) (listed, bool) {
@@ -69,8 +68,8 @@ func NewAppliedObjects(b output.Base, rest output.Results) (output.Results, erro
 	}}, err
 }
 
-// NewMetObjects writes the objects that met their conditions, except those that met them by not
-// existing.
+// NewMetObjects writes the objects that met their conditions, unless the condition was their
+// deletion. The error is about the template.
 func NewMetObjects(b output.Base, rest output.Results) (output.Results, error) {
 	w, err := objectFormat(b)
 	return &listing{Base: b, objectWriter: w, rest: rest, pick: func(e event.Event) (listed, bool) {

@@ -24,7 +24,8 @@ type migratedObject struct {
 	Error     *fault                `json:"error,omitempty"`
 }
 
-// leftEntry is an owner that stays, with the paths that the served version lacks.
+// leftEntry is an owner that stays at its version, with the paths that the served version does not
+// have.
 type leftEntry struct {
 	managedfields.Owner
 	Unknown []event.FieldName `json:"unknown,omitempty"`

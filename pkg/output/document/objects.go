@@ -14,14 +14,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// objectWriter writes objects in one of those formats.
+// objectWriter writes objects in one format.
 type objectWriter struct {
 	write func(u *unstructured.Unstructured) (string, error)
-	// begin, between and end are written around the texts of the objects.
+	// begin, between and end surround the objects.
 	begin, between, end string
 }
 
-// objectFormat returns the writer of a format of objects. The error is about the template.
+// objectFormat returns the writer for the run's format. The error is about the template.
 func objectFormat(b output.Base) (objectWriter, error) {
 	if b.Format == output.Objects {
 		return objectWriter{write: objectYAML, between: "---\n"}, nil
@@ -61,8 +61,8 @@ func objectJSON(u *unstructured.Unstructured) (string, error) {
 	return indent + strings.ReplaceAll(strings.TrimSuffix(string(text), "\n"), "\n", "\n"+indent), nil
 }
 
-// objectPath returns a function that writes what a template finds in an object, on a line of its
-// own.
+// objectPath returns a function that executes a JSONPath template for an object, and ends the
+// result with a line break.
 func objectPath(b output.Base, text string) (func(*unstructured.Unstructured) (string, error), error) {
 	path := jsonpath.New("output").AllowMissingKeys(true)
 	if err := path.Parse(braced(text)); err != nil {
@@ -82,8 +82,8 @@ func objectPath(b output.Base, text string) (func(*unstructured.Unstructured) (s
 }
 
 const (
-	// maxText bounds the text that a template makes of one object, and of all objects together
-	// beyond maxTextEach for each, because it is in memory until the run ends.
+	// maxText limits the output of a template for one object, and for all objects together after
+	// maxTextEach for each, because it is held in memory until the end of the run.
 	maxText     = 64 << 20
 	maxTextEach = 1 << 20
 )
@@ -104,7 +104,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// forScreen escapes control characters for a terminal. A script gets the text unchanged.
+// forScreen escapes control characters on a terminal. A script gets the text unchanged.
 func forScreen(b output.Base, shown string) string {
 	if b.Width == nil {
 		return shown
@@ -124,14 +124,14 @@ func braced(template string) string {
 	}
 }
 
-// ManifestPhase holds manifests that may be applied concurrently.
+// ManifestPhase is a phase of the plan with its manifests.
 type ManifestPhase struct {
 	Name    string
 	Objects []*unstructured.Unstructured
 }
 
-// WriteManifests writes manifests as YAML, in order, each phase below a comment. It masks nothing,
-// because a masked value could not be applied.
+// WriteManifests writes manifests as YAML in plan order, each phase below a comment. It does not
+// mask secrets, because masked values could not be applied.
 func WriteManifests(w io.Writer, phases []ManifestPhase) error {
 	for i, ph := range phases {
 		heading := fmt.Sprintf("# phase %d of %d, %s: %s\n", i+1, len(phases), ph.Name, text.Count(len(ph.Objects), "object"))

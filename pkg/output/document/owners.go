@@ -10,23 +10,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// ownersResult is the document of owners.
+// ownersResult is the document of the verb owners.
 type ownersResult struct {
 	header
 	Objects []ownedObject `json:"objects"`
 }
 
-// ownedObject is one object of an OwnersResult.
+// ownedObject is an object in an OwnersResult.
 type ownedObject struct {
 	objectName
-	// Path is the requested path, if not everything was requested.
+	// Path is the requested path, if any.
 	Path string `json:"path,omitempty"`
-	// Managers are the owners of the whole object, with their numbers of fields.
+	// Managers are all owners in the object, with the number of their fields.
 	Managers []managerEntry `json:"managers,omitempty"`
 	Fields   []ownedField   `json:"fields"`
-	// Images are the images that a workload's Pods run.
+	// Images are the images that the Pods of a workload run.
 	Images []event.Image `json:"images,omitempty"`
-	// History is left out if it was not requested, or is unknown.
+	// History is omitted if it was not requested or is unknown.
 	History  *[]event.Transition `json:"history,omitempty"`
 	Dropped  int                 `json:"historyDropped,omitempty"`
 	Lost     int                 `json:"historyLost,omitempty"`
@@ -40,20 +40,20 @@ type managerEntry struct {
 	Fields int `json:"fields"`
 }
 
-// ownedField is a path with its owners, or a path of which no manager owns any part.
+// ownedField is a path with its owners, or a path in which nothing has an owner.
 type ownedField struct {
 	Path   string                `json:"path"`
 	Owners []managedfields.Owner `json:"owners"`
 	Absent bool                  `json:"absent,omitempty"`
 }
 
-// ownersDocument gathers objects and writes them at the end.
+// ownersDocument collects objects and writes them at the end.
 type ownersDocument struct {
 	output.Base
 	objects []ownedObject
 }
 
-// NewOwners returns the document of owners.
+// NewOwners returns the document of the verb owners.
 func NewOwners(b output.Base) output.Results { return &ownersDocument{Base: b} }
 
 func (d *ownersDocument) Handle(e event.Event) {
@@ -97,7 +97,7 @@ func ownedOf(o event.Owned) ownedObject {
 	return out
 }
 
-// historyResult is the document of recorded changes of many objects.
+// historyResult is the document of recorded changes in many objects.
 type historyResult struct {
 	header
 	From     time.Time      `json:"from,omitzero"`
@@ -108,13 +108,13 @@ type historyResult struct {
 	Limits   []string       `json:"limits,omitempty"`
 }
 
-// changeEntry is a transition of an object.
+// changeEntry is a transition with its object.
 type changeEntry struct {
 	objectName
 	event.Transition
 }
 
-// NewPastChanges returns the document of recorded changes of many objects.
+// NewPastChanges returns the document of recorded changes in many objects.
 func NewPastChanges(b output.Base) output.Results {
 	return output.AtEnd(func(c event.PastChanges) error {
 		out := historyResult{

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// result is the document of a run with objects of one type.
+// result is the document of a run. T is the type of its objects.
 type result[T any] struct {
 	APIVersion string           `json:"apiVersion"`
 	Kind       string           `json:"kind"`
@@ -31,10 +31,10 @@ type result[T any] struct {
 // gathered collects the results of a verb and writes them as one document at the end.
 type gathered[T interface{ ref() object.Ref }] struct {
 	output.Base
-	// result is the part of the document that is known from the beginning.
+	// result is what is known about the document from the beginning.
 	result  result[T]
 	actions []event.Action
-	// of returns the entry for an event, or nil if the event is no result.
+	// of returns the entry for an event, or nil if the event is not a result.
 	of func(event.Event) *T
 	// complete adds to an object what is known only at the end.
 	complete func(*T, extras)
@@ -46,7 +46,7 @@ type gathered[T interface{ ref() object.Ref }] struct {
 	digests  map[object.Key]string
 }
 
-// extras are reports about an object besides its result.
+// extras are reports about an object in addition to its result.
 type extras struct {
 	warnings []string
 	remarks  []event.Remarked
@@ -71,7 +71,7 @@ func newResult[T any](b output.Base, kind string) result[T] {
 	return r
 }
 
-// only returns a function that converts events of one type, and returns nil for all others.
+// only returns a function that converts events of type E and returns nil for others.
 func only[E event.Event, T any](convert func(E) T) func(event.Event) *T {
 	return func(e event.Event) *T {
 		one, ok := e.(E)
@@ -116,7 +116,7 @@ func (d *gathered[T]) Finish(context.Context) error {
 	return writeResult(d.Base, r, d.suite)
 }
 
-// writeResult writes a document in the run's format, which may be a JUnit report.
+// writeResult writes a document, or a JUnit report, in the run's format.
 func writeResult[T any](b output.Base, r result[T], suite func(result[T]) junitSuite) error {
 	if b.Format == output.JUnit {
 		return writeSuite(b, suite(r))
@@ -141,14 +141,13 @@ func writeDocument(b output.Base, v any) error {
 	return nil
 }
 
-// summary counts results by action, including actions without results; as JSON, its keys have a
-// fixed order.
+// summary counts results by action, including actions without results.
 type summary struct {
 	actions []event.Action
 	tally   map[event.Action]int
 }
 
-// MarshalJSON keeps the contract's order of the actions.
+// MarshalJSON writes the actions in their documented order.
 func (s summary) MarshalJSON() ([]byte, error) {
 	parts := make([]string, len(s.actions))
 	for i, action := range s.actions {

@@ -12,7 +12,7 @@ type rollbackEntry struct {
 	Action event.Action `json:"action"`
 	Reason string       `json:"reason,omitempty"`
 	Left   []string     `json:"left,omitempty"`
-	// Unreturned are taken paths that their former owner does not own again.
+	// Unreturned are taken paths that their former owner could not get back.
 	Unreturned []unreturned `json:"unreturned,omitempty"`
 	Error      *fault       `json:"error,omitempty"`
 }
@@ -23,7 +23,7 @@ type unreturned struct {
 	Paths   []string `json:"paths"`
 }
 
-// rolledBack is the entry with its object, for a stream.
+// rolledBack is the entry with its object, for the stream.
 type rolledBack struct {
 	objectName
 	rollbackEntry
@@ -37,7 +37,7 @@ func rollbackOf(e event.RolledBack) *rollbackEntry {
 	return r
 }
 
-// lines describes it in words; none for nil.
+// lines describes the rollback in words. r may be nil.
 func (r *rollbackEntry) lines() []string {
 	if r == nil {
 		return nil

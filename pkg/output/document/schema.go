@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// apiVersion of the documents that are printed.
+// apiVersion is the API version of all documents.
 const apiVersion = "cli.k8sconnect.io/v1alpha1"
 
 // header begins a document without a summary.
@@ -20,7 +20,8 @@ type header struct {
 
 func newHeader(b output.Base, kind string) header { return header{apiVersion, kind, b.Run} }
 
-// objectName is an object in JSON.
+// objectName names an object. It is embedded in entries about objects; elsewhere [object.Ref]
+// writes the same fields.
 type objectName struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -37,12 +38,12 @@ func nameOf(ref object.Ref) objectName {
 	}
 }
 
-// ref is the reverse of nameOf.
+// ref is the inverse of nameOf.
 func (n objectName) ref() object.Ref {
 	return object.Ref{GVK: schema.FromAPIVersionAndKind(n.APIVersion, n.Kind), Namespace: n.Namespace, Name: n.Name}
 }
 
-// objectOrNil is for events that may concern the whole run, which has no name.
+// objectOrNil returns nil for events that concern the whole run.
 func objectOrNil(ref object.Ref) any {
 	if ref == (object.Ref{}) {
 		return nil
@@ -56,9 +57,9 @@ type contestedPath struct {
 	Live   *any                  `json:"live,omitempty"` // nil: absent; pointer to nil: null
 	Same   bool                  `json:"sameValue,omitempty"`
 	Owners []managedfields.Owner `json:"owners"`
-	// Refused: the server would not let it be taken.
+	// Refused is set if the server would reject taking the path.
 	Refused bool `json:"refused,omitempty"`
-	// Unstated: the path is of another API version, and no yield can name it.
+	// Unstated is set if the path belongs to another API version, so that it cannot be yielded.
 	Unstated bool `json:"unstated,omitempty"`
 }
 
@@ -72,8 +73,7 @@ type changedPath struct {
 	Owners []managedfields.Owner    `json:"owners,omitempty"`
 }
 
-// fault is an error: the API server's reason if there is one, the message, and the remedy if it is
-// known.
+// fault is an error: the API server's reason if there is one, the message, and the remedy if known.
 type fault struct {
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message"`

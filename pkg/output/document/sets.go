@@ -6,13 +6,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// setsResult is the document of sets.
+// setsResult is the document of the verb sets.
 type setsResult struct {
 	header
 	Sets []setEntry `json:"sets"`
 }
 
-// setEntry is one set of a SetsResult.
+// setEntry is a set in a SetsResult.
 type setEntry struct {
 	Parent     object.Ref     `json:"parent"`
 	ID         string         `json:"id"`
@@ -23,19 +23,19 @@ type setEntry struct {
 	Lock       *event.Lock    `json:"lock,omitempty"`
 	LastRun    *event.SetRun  `json:"lastRun,omitempty"`
 	Runs       []event.SetRun `json:"runs,omitempty"`
-	// Error is why the members are unknown, Fault why we cannot apply to the set.
+	// Error says why the members are unknown, Fault why we cannot apply to the set.
 	Error *fault `json:"error,omitempty"`
 	Fault *fault `json:"fault,omitempty"`
 }
 
-// memberEntry is a member; Ready is left out if unknown.
+// memberEntry is a member. Ready is omitted if unknown.
 type memberEntry struct {
 	objectName
 	Ready  *bool  `json:"ready,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// NewSets returns the document of sets.
+// NewSets returns the document of the verb sets.
 func NewSets(b output.Base) output.Results {
 	return output.Together(func(sets []event.Set) error {
 		out := setsResult{header: newHeader(b, "SetsResult"), Sets: []setEntry{}}

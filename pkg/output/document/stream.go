@@ -9,19 +9,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// stream writes each event as it comes, one JSON object a line.
+// stream writes each event immediately, as one JSON object on a line.
 type stream struct {
 	output.Base
 	actions []event.Action
 	failure error
 }
 
-// NewStream returns a stream; actions are those that its last line counts.
+// NewStream returns a stream. Its last line counts the results by these actions.
 func NewStream(b output.Base, actions []event.Action) output.Results {
 	return &stream{Base: b, actions: actions}
 }
 
-// streamLine has the fields of all types of line; each type sets its own.
+// streamLine has the fields of all line types. Each type sets its own.
 type streamLine struct {
 	Time        string          `json:"time"`
 	Type        string          `json:"type"`

@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// stuckObject is one object of a StuckResult or DeleteResult, and of the stream.
+// stuckObject is an object in a StuckResult, a DeleteResult or the stream.
 type stuckObject struct {
 	objectName
 	Action            event.Action  `json:"action,omitempty"` // of delete
@@ -35,7 +35,7 @@ func stuckOf(s event.Stuck) stuckObject {
 	}
 }
 
-// stuckProblem describes the first cause in one line, and all of them below it.
+// stuckProblem describes the first cause in one line, and all causes below.
 func stuckProblem(action event.Action, o stuckObject) *junitProblem {
 	p := problem(action, o.Error, causeTexts(o.Causes))
 	if o.Error == nil && len(o.Causes) > 0 {
@@ -44,7 +44,7 @@ func stuckProblem(action event.Action, o stuckObject) *junitProblem {
 	return p
 }
 
-// stuckDocument collects the results and writes them at the end.
+// stuckDocument collects results and writes them at the end.
 type stuckDocument struct {
 	output.Base
 	result   result[stuckObject]
@@ -82,7 +82,7 @@ func (d *stuckDocument) Finish(context.Context) error {
 	return writeResult(d.Base, result, stuckSuite)
 }
 
-// stuckSuite makes each stuck object a failed test.
+// stuckSuite makes each stuck object a failed test case.
 func stuckSuite(result result[stuckObject]) junitSuite {
 	suite := junitSuite{Name: "stuck", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {

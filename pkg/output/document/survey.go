@@ -21,7 +21,7 @@ type surveyResult struct {
 	Unread     []unread       `json:"unread,omitempty"`
 }
 
-// surveyFields counts fields; shared and sole add up to all of them.
+// surveyFields counts fields. Shared and Sole add up to Fields.
 type surveyFields struct {
 	Fields int `json:"fields"`
 	Shared int `json:"shared"`
@@ -32,17 +32,17 @@ func fieldsOfSurvey(f event.Fields) surveyFields {
 	return surveyFields{Fields: f.All, Shared: f.Shared, Sole: f.Sole()}
 }
 
-// surveyTotal is what one manager holds.
+// surveyTotal counts what one manager owns.
 type surveyTotal struct {
 	Manager string `json:"manager"`
 	Kinds   int    `json:"kinds"`
 	Objects int    `json:"objects"`
 	surveyFields
-	// Expected is left out without --expect.
+	// Expected is omitted without --expect.
 	Expected *bool `json:"expected,omitempty"`
 }
 
-// surveyRow is what one owner holds in objects of one kind.
+// surveyRow counts what one owner has in objects of one kind.
 type surveyRow struct {
 	managedfields.Owner
 	Of      surveyKind `json:"of"`
@@ -55,7 +55,7 @@ type surveyKind struct {
 	Kind  string `json:"kind"`
 }
 
-// surveyObject is what one manager holds of one object.
+// surveyObject is what one manager owns in one object.
 type surveyObject struct {
 	objectName
 	Manager string `json:"manager"`
@@ -63,7 +63,7 @@ type surveyObject struct {
 	Paths []event.FieldName `json:"paths"`
 }
 
-// surveyStale is what is held at a version that is not served.
+// surveyStale counts objects in which an owner has fields at a version that is not served.
 type surveyStale struct {
 	managedfields.Owner
 	Of      surveyKind `json:"of"`

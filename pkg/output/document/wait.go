@@ -29,8 +29,8 @@ func NewWait(b output.Base) output.Results {
 	return gather(b, "WaitResult", output.WaitActions(), of, complete, waitSuite)
 }
 
-// waitSuite makes each object of a wait a test, which failed if the object did not meet its
-// conditions, and is an error if that is unknown.
+// waitSuite makes each object a test case, which fails if the object did not meet its conditions,
+// and is an error if that is unknown.
 func waitSuite(result result[waitedObject]) junitSuite {
 	suite := junitSuite{Name: "wait", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
@@ -49,7 +49,7 @@ func waitSuite(result result[waitedObject]) junitSuite {
 	return suite
 }
 
-// conditionTexts returns unmet conditions for a report.
+// conditionTexts returns unmet conditions as lines of a report.
 func conditionTexts(conditions []conditionEntry) []string {
 	var text []string
 	for _, c := range conditions {

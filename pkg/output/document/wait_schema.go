@@ -6,7 +6,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// waitedObject is one object of a WaitResult, and of the stream.
+// waitedObject is an object in a WaitResult or the stream.
 type waitedObject struct {
 	objectName
 	Since *metav1.Time `json:"since,omitempty"` // of what is stalled: nothing moved
@@ -16,7 +16,7 @@ type waitedObject struct {
 	Remarks  []event.Remarked `json:"remarks,omitempty"`
 }
 
-// waitEntry is the result of waiting for an object, which an ApplyResult has too.
+// waitEntry is the result of waiting for an object. It is part of an ApplyResult too.
 type waitEntry struct {
 	Result     event.Action     `json:"result,omitempty"` // empty during the wait
 	Reason     string           `json:"reason,omitempty"`
@@ -26,7 +26,7 @@ type waitEntry struct {
 	Error      *fault           `json:"error,omitempty"`
 }
 
-// conditionEntry is one condition and what it read.
+// conditionEntry is a condition with the values that it read.
 type conditionEntry struct {
 	For     string         `json:"for,omitempty"`
 	FailOn  string         `json:"failOn,omitempty"`

@@ -8,10 +8,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// byObject has reports by object.
+// byObject maps objects to reports about them.
 type byObject[T any] map[object.Key][]T
 
-// take returns the reports of one object and removes them.
+// take returns and removes the reports about one object.
 func (m byObject[T]) take(key object.Key) []T {
 	list := m[key]
 	delete(m, key)
@@ -28,23 +28,18 @@ func addWarning(to byObject[string], e event.Warned) {
 	}
 }
 
-// remarkText returns a remark as one line.
-func remarkText(r event.Remarked) string {
-	said := r.Code + ": "
-	if r.Path != "" {
-		said += r.Path + ": "
-	}
-	if said += r.Text; r.Hint != "" {
-		said += " (" + r.Hint + ")"
-	}
-	return said
-}
-
 // remarkTexts returns remarks as lines of a report.
 func remarkTexts(entries []event.Remarked) []string {
 	var said []string
-	for _, e := range entries {
-		said = append(said, remarkText(e))
+	for _, r := range entries {
+		line := r.Code + ": "
+		if r.Path != "" {
+			line += r.Path + ": "
+		}
+		if line += r.Text; r.Hint != "" {
+			line += " (" + r.Hint + ")"
+		}
+		said = append(said, line)
 	}
 	return said
 }
@@ -60,7 +55,7 @@ func allWarnings(from byObject[string]) []string {
 	return texts
 }
 
-// decidedEntry is a decision about one path in JSON.
+// decidedEntry is a decision about one path.
 type decidedEntry struct {
 	Path    string `json:"path"`
 	Outcome string `json:"outcome"`
@@ -68,7 +63,7 @@ type decidedEntry struct {
 	Choice  string `json:"choice,omitempty"`
 }
 
-// builtIn is the source of decisions without a choice of the user.
+// builtIn is the source of decisions that no choice of the user explains.
 const builtIn = "built-in"
 
 func decidedOf(e event.Decided) []decidedEntry {

@@ -1,0 +1,4 @@
+// Package event defines the events that engines emit and printers consume: a sealed set of small
+// structs. Do not change an event after emitting it, and mask the values of Secrets before. The
+// package only defines types.
+package event
