@@ -73,7 +73,7 @@ func unreviewed(why string, evidence []string) error {
 	const most = 40
 	lines := append([]string{"nothing was written: " + why}, evidence[:min(most, len(evidence))]...)
 	if rest := len(evidence) - most; rest > 0 {
-		lines = append(lines, fmt.Sprintf("  and %s more", text.Count(rest, "line")))
+		lines = append(lines, fmt.Sprintf("  and %s", text.Count(rest, "more line")))
 	}
 	return unreviewedError(strings.Join(lines, "\n"))
 }

@@ -64,7 +64,7 @@ func (o *giveScope) resolve(
 		all = append(all, some...)
 	}
 	if len(all) == 0 {
-		return nil, &object.HintedError{Err: errors.New("no object matches"), Advice: "check the selector and the namespace; -A looks into all of them"}
+		return nil, &object.HintedError{Err: errors.New("no object matches"), Advice: "check the selector and the namespace; -A searches all of them"}
 	}
 	return all, nil
 }

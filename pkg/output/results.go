@@ -57,6 +57,15 @@ func AtEnd[E event.Event](write func(E) error) Results {
 	})
 }
 
+// Printed returns Results that write the text of each event of one type to stdout at the end of the
+// run, in order.
+func Printed[E event.Event](b Base, text func(E) string) Results {
+	return AtEnd(func(e E) error {
+		b.Screen.Result(text(e))
+		return nil
+	})
+}
+
 // Together returns Results that write all events of one type together, at the end of the run.
 func Together[E event.Event](write func([]E) error) Results { return &together[E]{write: write} }
 

@@ -60,7 +60,7 @@ func TestAtomicFailedWait(t *testing.T) {
 	before := state(t, c, ns)
 	r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("2")), "--wait", "--atomic", "--timeout=10s").ends(t, 1).
 		says(t, "timeout     deployment.apps/app").
-		says(t, "taking back what was written: 3 objects, within 1m").
+		says(t, "rolling back: 3 objects, within 1m").
 		says(t, "restored    deployment.apps/app").
 		says(t, "restored    configmap/app").
 		says(t, "deleted     configmap/more").

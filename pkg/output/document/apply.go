@@ -68,22 +68,10 @@ type appliedObject struct {
 
 func appliedOf(a event.Applied) appliedObject {
 	return appliedObject{
-		objectName: nameOf(a.Ref),
-		Action:     a.Action,
-		Reason:     a.Reason,
-		Source:     sourceOf(a.Source),
-		DryRun:     a.DryRun,
-		Error:      faultOf(a.Err),
-		Removed:    changesOf(a.Removed),
-		Released:   changesOf(a.Released),
-		Taken:      changesOf(a.Taken),
-		Adopted:    a.Adopted,
-		Sharing:    a.Sharing,
-		Conflicts:  refusedOf(a),
-		Yielded:    textsOf(a.Yielded),
-		Left:       contestedOf(a.Left),
-		Joined:     a.Joined,
-		Causes:     a.Causes,
+		objectName: nameOf(a.Ref), Action: a.Action, Reason: a.Reason, Source: sourceOf(a.Source), DryRun: a.DryRun, Error: faultOf(a.Err),
+		Conflicts: refusedOf(a), Removed: changesOf(a.Removed), Released: changesOf(a.Released), Taken: changesOf(a.Taken),
+		Yielded: textsOf(a.Yielded), Left: contestedOf(a.Left),
+		Adopted: a.Adopted, Sharing: a.Sharing, Joined: a.Joined, Causes: a.Causes,
 	}
 }
 

@@ -97,12 +97,9 @@ func deprecatedSuite(b output.Base, d event.Deprecations) junitSuite {
 	return suite
 }
 
-// NewDeprecatedMarkdown returns a table for a review or the summary of a job.
+// NewDeprecatedMarkdown returns the Markdown of the verb deprecated.
 func NewDeprecatedMarkdown(b output.Base) output.Results {
-	return output.AtEnd(func(d event.Deprecations) error {
-		b.Screen.Result(deprecatedMarkdown(b, d))
-		return nil
-	})
+	return output.Printed(b, func(d event.Deprecations) string { return deprecatedMarkdown(b, d) })
 }
 
 func deprecatedMarkdown(base output.Base, d event.Deprecations) string {

@@ -38,16 +38,8 @@ type comparedObject struct {
 
 func comparedOf(c event.Compared) comparedObject {
 	return comparedObject{
-		objectName: nameOf(c.Ref),
-		Action:     c.Action.Applied(),
-		Reason:     c.Reason,
-		Source:     sourceOf(c.Source),
-		Error:      faultOf(c.Err),
-		Changes:    changesOf(c.Changes),
-		Adopted:    c.Adopted,
-		Sharing:    c.Sharing,
-		Yielded:    textsOf(c.Yielded),
-		Left:       contestedOf(c.Left),
+		objectName: nameOf(c.Ref), Action: c.Action.Applied(), Reason: c.Reason, Source: sourceOf(c.Source), Error: faultOf(c.Err),
+		Changes: changesOf(c.Changes), Adopted: c.Adopted, Sharing: c.Sharing, Yielded: textsOf(c.Yielded), Left: contestedOf(c.Left),
 	}
 }
 

@@ -66,11 +66,7 @@ func newCase(verb string, o objectName, source string, warnings []string) junitC
 		}
 	}
 	return junitCase{
-		Class: text.Printable(verb + "." + o.APIVersion),
-		Name:  format.Name(o.ref()),
-		File:  text.Printable(file),
-		Line:  line,
-		Log:   xmlText(warnings),
+		Class: text.Printable(verb + "." + o.APIVersion), Name: format.Name(o.ref()), File: text.Printable(file), Line: line, Log: xmlText(warnings),
 	}
 }
 

@@ -53,7 +53,7 @@ func (r *rollbackEntry) lines() []string {
 		parts = append(parts, "left to others: "+strings.Join(r.Left, ", "))
 	}
 	for _, u := range r.Unreturned {
-		parts = append(parts, u.Manager+" does not own again: "+strings.Join(u.Paths, ", "))
+		parts = append(parts, u.Manager+" could not get back: "+strings.Join(u.Paths, ", "))
 	}
 	return []string{text.Printable(strings.Join(parts, "; "))}
 }

@@ -30,12 +30,7 @@ type objectName struct {
 }
 
 func nameOf(ref object.Ref) objectName {
-	return objectName{
-		APIVersion: ref.GVK.GroupVersion().String(),
-		Kind:       ref.GVK.Kind,
-		Namespace:  ref.Namespace,
-		Name:       ref.Name,
-	}
+	return objectName{ref.GVK.GroupVersion().String(), ref.GVK.Kind, ref.Namespace, ref.Name}
 }
 
 // ref is the inverse of nameOf.

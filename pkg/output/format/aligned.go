@@ -6,11 +6,10 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// between separates two columns.
 const between = "   "
 
-// Aligned writes rows in columns. If they are wider than the terminal, it narrows the widest
-// columns, none below [LeastValue], and folds cells. Without a terminal each row is one line.
+// Aligned lays rows out in columns. If they are wider than the terminal, it narrows the widest
+// columns, down to [LeastValue], and wraps their cells. Without a terminal, each row is one line.
 func Aligned(rows [][]string, width func() int) string {
 	var widths []int
 	for _, row := range rows {
@@ -45,7 +44,7 @@ func Aligned(rows [][]string, width func() int) string {
 	return b.String()
 }
 
-// narrow reduces the widest columns until the row fits.
+// narrow narrows the widest columns until the rows fit.
 func narrow(widths []int, columns int) {
 	if columns <= 0 {
 		return
@@ -68,8 +67,8 @@ func narrow(widths []int, columns int) {
 	}
 }
 
-// folded breaks a cell into lines, each indented like the first: between words, else at a mark in a
-// name, else anywhere.
+// folded wraps a cell, and indents each line like the first. It breaks between words, else after
+// punctuation in a name, else anywhere.
 func folded(cell string, width int) []string {
 	if Cells(cell) <= width {
 		return []string{cell}
@@ -89,7 +88,7 @@ func folded(cell string, width int) []string {
 	return out
 }
 
-// breakAt returns where to break a text that is too long for a line, after at least one letter.
+// breakAt returns where to break a line that is too long, after at least one character.
 func breakAt(s string, room int) int {
 	blank, mark, end, used := 0, 0, 0, 0
 	for letters := displaywidth.StringGraphemes(s); letters.Next(); {

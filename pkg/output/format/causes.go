@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Stuck describes the causes, and why others may be missing.
+// Stuck describes the causes, and why some may be missing.
 func Stuck(s event.Stuck, columns int) []string {
 	text := Causes(s.Causes)
 	if len(text) == 0 && s.Err == nil {
@@ -25,7 +25,7 @@ func Stuck(s event.Stuck, columns int) []string {
 	return text
 }
 
-// Causes describes causes for people: the message, and below it the evidence, what to do, and its
+// Causes describes causes for people: each message, and below it the evidence, what to do, and its
 // risk.
 func Causes(causes []event.Cause) []string {
 	var text []string
@@ -45,8 +45,9 @@ func Causes(causes []event.Cause) []string {
 	return text
 }
 
-// Brief removes repetitions: conditions and events that led to a recognized cause, an expired time
-// next to its reason, and the number of objects in a namespace next to what blocks it.
+// Brief removes redundant causes and evidence: conditions and events behind a recognized cause, an
+// expired deadline next to its reason, and the number of objects in a namespace next to what blocks
+// them.
 func Brief(causes []event.Cause) []event.Cause {
 	holding := slices.ContainsFunc(causes, func(c event.Cause) bool {
 		return slices.ContainsFunc(c.Evidence, func(e string) bool { return strings.HasPrefix(e, "holds back ") })
@@ -65,13 +66,13 @@ func Brief(causes []event.Cause) []event.Cause {
 	return out
 }
 
-// repeats reports whether evidence is a condition or event that a cause rewords.
+// repeats reports whether evidence is a condition or event that a cause already describes.
 func repeats(evidence string) bool {
 	return slices.ContainsFunc([]string{"condition ReplicaFailure: ", "event FailedCreate: ", "NamespaceDeletionDiscoveryFailure: "},
 		func(prefix string) bool { return strings.HasPrefix(evidence, prefix) })
 }
 
-// Codes lists the codes of causes: NoStorageClass, ImagePull.
+// Codes lists the codes of causes: "NoStorageClass, ImagePull".
 func Codes(causes []event.Cause) string {
 	var codes []string
 	for _, c := range causes {
@@ -82,12 +83,12 @@ func Codes(causes []event.Cause) string {
 	return strings.Join(codes, ", ")
 }
 
-// Doubts shortens what several objects share: missing permissions, which are reported in full once.
-// The zero value has reported none.
+// Doubts prints each doubt, such as a missing permission, in full only once. The zero value is
+// ready to use.
 type Doubts struct{ told map[string]bool }
 
-// Once removes doubts that were reported with another object. If that leaves nothing, the doubt
-// keeps its first line.
+// Once removes doubts that were already printed. If that would leave nothing, it keeps the message
+// of the doubt.
 func (d *Doubts) Once(causes []event.Cause) []event.Cause {
 	var out []event.Cause
 	for _, c := range causes {
@@ -128,8 +129,8 @@ func indented(first, text string) []string {
 	return out
 }
 
-// SameCause reports whether two lists begin with the same cause: the same blocking object or, if
-// there is none, the same text.
+// SameCause reports whether two lists begin with the same cause: with the same blocking object or,
+// if there is none, with the same message.
 func SameCause(a, b []event.Cause) bool {
 	if len(a) == 0 || len(b) == 0 || a[0].Code != b[0].Code || a[0].BlockedBy != b[0].BlockedBy {
 		return len(a) == 0 && len(b) == 0
@@ -137,10 +138,10 @@ func SameCause(a, b []event.Cause) bool {
 	return a[0].BlockedBy != (object.Ref{}) || a[0].Message == b[0].Message
 }
 
-// SameTexts reports whether two lists read the same.
+// SameTexts reports whether two lists look the same.
 func SameTexts(a, b []event.Cause) bool { return slices.Equal(Causes(a), Causes(b)) }
 
-// TerminatingFor says how long an object has been terminating.
+// TerminatingFor says for how long an object has been terminating.
 func TerminatingFor(since, now time.Time) string {
 	if since.IsZero() || since.After(now) {
 		return ""
@@ -148,8 +149,7 @@ func TerminatingFor(since, now time.Time) string {
 	return " for " + duration.HumanDuration(now.Sub(since))
 }
 
-// Surveyed summarizes in a line what a survey counted, what was not expected, and what it could not
-// read.
+// Surveyed summarizes a survey in one line.
 func Surveyed(s event.Surveyed) string {
 	parts := []string{text.Count(s.Objects, "object") + text.Printable(s.Where), text.Count(len(s.Managers), "manager")}
 	if s.Unmanaged > 0 {
@@ -168,7 +168,7 @@ func Surveyed(s event.Surveyed) string {
 	return strings.Join(parts, ", ")
 }
 
-// countObjects counts objects, each of which has a holding for each manager.
+// countObjects counts the objects of holdings, which are sorted by object.
 func countObjects(sorted []event.ObjectHolding) int {
 	n := 0
 	for i, h := range sorted {

@@ -19,24 +19,24 @@ func Lines(s string) []string {
 	return cleaned
 }
 
-// Plain makes a text of many lines printable on a terminal, as everything in this package is.
+// Plain makes a multi-line text printable on a terminal.
 func Plain(s string) string { return strings.Join(Lines(s), "\n") }
 
-// Cells counts the columns of a text. It ignores the locale, so that the same input gives the same
-// output everywhere.
+// Cells returns the width of a text in columns. It ignores the locale, so that output is the same
+// everywhere.
 func Cells(s string) int { return displaywidth.String(s) }
 
-// Pad pads a text to a number of columns.
+// Pad pads a text to a width in columns.
 func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-Cells(s)))
 }
 
-// Cut shortens a text at its end to a number of columns.
+// Cut truncates a text to a width in columns.
 func Cut(s string, width int) string {
 	return displaywidth.TruncateString(s, max(width, 1), text.Ellipsis)
 }
 
-// CutMiddle shortens a text to a number of columns and keeps both its ends: two images or addresses
+// CutMiddle shortens a text to a width in columns and keeps both ends: two images or addresses
 // often differ only at the end.
 func CutMiddle(s string, width int) string {
 	if Cells(s) <= width {
@@ -47,7 +47,7 @@ func CutMiddle(s string, width int) string {
 	return head + cutStart(s, tail)
 }
 
-// cutStart shortens a text at its start to a number of columns.
+// cutStart removes the start of a text to make it fit a width in columns.
 func cutStart(s string, width int) string {
 	rest := Cells(s)
 	for letters := displaywidth.StringGraphemes(s); rest > width && letters.Next(); {

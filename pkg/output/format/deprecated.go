@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// DeprecatedPlaces says where a deprecated version or field is used, a line each.
+// DeprecatedPlaces returns a line for each place where a deprecated version or field is used.
 func DeprecatedPlaces(u event.DeprecatedUse, now time.Time) []string {
 	var lines []string
 	for _, w := range u.Writers {
@@ -26,8 +26,8 @@ func DeprecatedPlaces(u event.DeprecatedUse, now time.Time) []string {
 	return lines
 }
 
-// Deprecations says in a line what is in the way of the upgrade, and what is not. leftOut is how many
-// faults the input has.
+// Deprecations summarizes what blocks the upgrade in one line. leftOut counts the errors in the
+// input.
 func Deprecations(d event.Deprecations, leftOut int) string {
 	writers, files, releases := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	stay := 0
@@ -63,7 +63,7 @@ func Deprecations(d event.Deprecations, leftOut int) string {
 		said = "in namespace " + text.Printable(d.Namespace) + ": " + said
 	}
 	if stay > 0 {
-		said += fmt.Sprintf("; %d deprecated and still there", stay)
+		said += fmt.Sprintf("; %d deprecated but not removed", stay)
 	}
 	if d.Left > 0 {
 		noun := "entries that their managers no longer write"
@@ -78,7 +78,7 @@ func Deprecations(d event.Deprecations, leftOut int) string {
 	return said
 }
 
-// DefinitionName names a definition.
+// DefinitionName names a CRD.
 func DefinitionName(name string) string {
 	ref := object.Ref{Name: name}
 	ref.GVK.Group, ref.GVK.Kind = "apiextensions.k8s.io", "CustomResourceDefinition"

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Hints collects the hints of all parts of an error.
+// Hints returns the hints of an error and all errors that it wraps.
 func Hints(err error) []string {
 	var found []string
 	visit(err, func(e error) {
@@ -50,14 +50,15 @@ func Reason(err error) string {
 	return string(status.Status().Reason)
 }
 
-// longestLine bounds a line of a message on a terminal: its beginning says what is wrong, and its
-// end usually where. Logs and documents have all of it.
+// longestLine limits an error line on a terminal: its start says what is wrong, its end usually
+// where. Logs and documents show the whole line.
 const longestLine = 400
 
-// Once holds the hints that a run has shown, each of which is shown once. The zero value has none.
+// Once remembers which hints a run has shown, so that each is shown only once. The zero value is
+// ready to use.
 type Once struct{ shown map[string]bool }
 
-// Take reports whether to show a hint, and records it as shown.
+// Take reports whether a hint was not shown yet, and marks it as shown.
 func (o *Once) Take(hint string) bool {
 	if o.shown[hint] {
 		return false
@@ -69,7 +70,7 @@ func (o *Once) Take(hint string) bool {
 	return true
 }
 
-// Explain is [Explain] without hints that were shown.
+// Explain is [Explain] without hints that were shown before.
 func (o *Once) Explain(err error) []string {
 	if err == nil {
 		return nil
@@ -77,10 +78,10 @@ func (o *Once) Explain(err error) []string {
 	return explained(err, slices.DeleteFunc(Hints(err), func(hint string) bool { return !o.Take(hint) }))
 }
 
-// ErrorLines is [ErrorLines] without hints that were shown.
+// ErrorLines is [ErrorLines] without hints that were shown before.
 func (o *Once) ErrorLines(err error, columns int) []string { return cut(o.Explain(err), columns) }
 
-// ErrorLines is Explain for a terminal with that many columns; 0 if there is none.
+// ErrorLines is [Explain] for a terminal with that many columns; 0 means no terminal.
 func ErrorLines(err error, columns int) []string {
 	return cut(Explain(err), columns)
 }
@@ -95,7 +96,7 @@ func cut(text []string, columns int) []string {
 	return text
 }
 
-// Explain lists the lines of an error and its hints.
+// Explain returns the lines of an error and its hints.
 func Explain(err error) []string {
 	if err == nil {
 		return nil
@@ -116,8 +117,8 @@ func explained(err error, hints []string) []string {
 	return text
 }
 
-// WouldBeRefused reports whether the server would refuse to let a path be taken: its error about
-// the whole names this field.
+// WouldBeRefused reports whether the server would reject taking a path: its error about the object
+// names this field.
 func WouldBeRefused(err error, path fieldpath.Path) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

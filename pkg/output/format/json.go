@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// JSON returns the JSON of a value and a line break. It is safe for a terminal: unprintable
-// characters are escaped, as JSON allows.
+// JSON returns a value as JSON, with a final line break. It escapes unprintable characters, so that
+// the result is safe for a terminal.
 func JSON(v any, indent string) ([]byte, error) {
 	text, err := rawJSON(v, indent)
 	if err != nil {
@@ -24,7 +24,7 @@ func JSON(v any, indent string) ([]byte, error) {
 	}), nil
 }
 
-// rawJSON returns the JSON of a value, without escaping.
+// rawJSON is JSON without the escaping.
 func rawJSON(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -34,7 +34,8 @@ func rawJSON(v any, indent string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// escapeQuoted escapes unprintable characters in a text that has them only within double quotes.
+// escapeQuoted escapes unprintable characters in a text that contains them only within double
+// quotes.
 func escapeQuoted(text []byte, spell func([]byte, rune) []byte) []byte {
 	plain := func(r rune) bool { return r == '\n' || strconv.IsPrint(r) }
 	if !bytes.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {

@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// YAMLLines formats values as lines of YAML, each scalar on its own line, none of them wrapped.
+// YAMLLines formats values as lines of YAML, each scalar on its own line and not wrapped.
 type YAMLLines struct {
-	// Fold shortens values of many lines; the result is no longer YAML.
+	// Fold shortens multi-line values. The result is not valid YAML.
 	Fold bool
 }
 
@@ -24,7 +24,7 @@ const longestText = 4
 // Indent is the indentation of one level of YAML.
 const Indent = "  "
 
-// Value writes a value behind "key:" or "-".
+// Value formats a value after "key:" or "-".
 func (y YAMLLines) Value(head string, v any, isField bool) []string {
 	switch v := v.(type) {
 	case string:
@@ -50,7 +50,7 @@ func (y YAMLLines) Value(head string, v any, isField bool) []string {
 	return []string{head + " " + value}
 }
 
-// container formats a map or list that is owned as a whole.
+// container formats a non-empty map or list.
 func (y YAMLLines) container(head string, v any, flush bool) []string {
 	lines := y.nested(v)
 	if head == "-" { // - a: 1
@@ -72,7 +72,7 @@ func (y YAMLLines) container(head string, v any, flush bool) []string {
 	return out
 }
 
-// nested writes the lines of a map or a list.
+// nested returns the lines of a map or list.
 func (y YAMLLines) nested(v any) []string {
 	var out []string
 	switch v := v.(type) {
@@ -96,8 +96,8 @@ func (y YAMLLines) folded(lines []string) []string {
 	return append(slices.Clip(lines[:longestText]), fmt.Sprintf("%s%s (+%s)", Indent, text.Ellipsis, text.Count(more, "line")))
 }
 
-// Scalar formats a scalar, or an empty map or list, on one line. A text that is unsafe for a
-// terminal, or that YAML would wrap, is quoted as in Go, whose escapes YAML has too.
+// Scalar formats a scalar, or an empty map or list, on one line. Strings that are unsafe for a
+// terminal, or that YAML would wrap, are quoted as in Go, whose escapes are valid in YAML.
 func Scalar(v any) string {
 	out, err := yaml.Marshal(v)
 	line := strings.TrimSuffix(string(out), "\n")
@@ -111,8 +111,8 @@ func Scalar(v any) string {
 	}
 }
 
-// block formats a text of several lines unchanged, with the indicator on the first. It returns
-// false if YAML would need escapes, which it lacks there.
+// block formats a multi-line string as a YAML block scalar. It returns false if the string would
+// need escapes, which block scalars do not have.
 func block(s string) ([]string, bool) {
 	body := strings.TrimRight(s, "\n")
 	if !strings.Contains(s, "\n") || body == "" {

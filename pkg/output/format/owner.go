@@ -11,14 +11,14 @@ import (
 )
 
 // Owner names an owner and its operation: "kube-controller-manager (scale)", "kubectl-edit (Update,
-// 1h ago)". An update of a subresource is usual and not spelled out.
+// 1h ago)". It omits Update for a subresource, where that is usual.
 func Owner(o managedfields.Owner, now time.Time) string {
 	name, how := ownerParts(o, now)
 	return name + how
 }
 
-// OwnerWithin is Owner in at most that many columns, 0 for any number. It cuts the name as long as
-// something of it remains.
+// OwnerWithin is Owner in at most width columns; 0 means any width. It shortens the name first, as
+// long as some of it remains.
 func OwnerWithin(o managedfields.Owner, now time.Time, width int) string {
 	const least = 8
 	name, how := ownerParts(o, now)
@@ -33,7 +33,7 @@ func OwnerWithin(o managedfields.Owner, now time.Time, width int) string {
 	}
 }
 
-// ownerParts returns the manager's name and, in brackets, its operation and time.
+// ownerParts returns the manager's name and, in parentheses, its operation and time.
 func ownerParts(o managedfields.Owner, now time.Time) (name, brackets string) {
 	name = text.Printable(o.Manager)
 	if name == "" {
@@ -47,7 +47,7 @@ func ownerParts(o managedfields.Owner, now time.Time) (name, brackets string) {
 		how = append(how, text.Printable(o.Subresource))
 	}
 	if !o.Time.IsZero() {
-		// The clocks of two machines differ; a change in the future was just now.
+		// Clocks differ between machines: a time in the future was just now.
 		how = append(how, duration.ShortHumanDuration(max(0, now.Sub(o.Time)))+" ago")
 	}
 	if len(how) == 0 {
@@ -65,10 +65,13 @@ func Owners(list []managedfields.Owner, now time.Time) []string {
 	return names
 }
 
+// Manager names a manager.
+func Manager(name string) string { return Owner(managedfields.Owner{Manager: name}, time.Time{}) }
+
 // OwnerList names several owners on one line.
 func OwnerList(list []managedfields.Owner, now time.Time) string {
 	return strings.Join(Owners(list, now), ", ")
 }
 
-// Stamp formats a time as logs do.
+// Stamp formats a time as RFC 3339 in UTC.
 func Stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }

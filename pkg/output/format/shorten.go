@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// longestWord is how many bytes a word may have to be shown whole: a CA has more than a
-	// thousand, which tell a reader nothing.
+	// longestWord is the longest word, in bytes, that is shown whole. A CA certificate has more
+	// than a thousand, which tell a reader nothing.
 	longestWord = 512
-	// keptOfWord is how much of a longer word is shown, keptBefore how much before the place at
-	// which two differ.
+	// keptOfWord is how much of a longer word is shown, keptBefore how much of it before the first
+	// difference.
 	keptOfWord = 48
 	keptBefore = 16
 )
 
-// Shorten cuts words of a line that are too long to read, and says how long they are.
+// Shorten truncates words that are too long to read, and adds their length.
 func Shorten(line string) string {
 	if len(line) <= longestWord {
 		return line
@@ -32,8 +32,7 @@ func Shorten(line string) string {
 	return strings.Join(words, " ")
 }
 
-// ShortenPair is [Shorten] for two lines. If that would make them equal, it keeps the place at
-// which they differ.
+// ShortenPair is [Shorten] for two lines. If they would become equal, it shows where they differ.
 func ShortenPair(a, b string) (string, string) {
 	if sa, sb := Shorten(a), Shorten(b); a == b || sa != sb {
 		return sa, sb
@@ -52,7 +51,7 @@ func ShortenPair(a, b string) (string, string) {
 	return Shorten(strings.Join(as, " ")), Shorten(strings.Join(bs, " "))
 }
 
-// around cuts a long word to the surroundings of a byte.
+// around shortens a long word to the surroundings of a byte.
 func around(word string, at int) string {
 	if len(word) <= longestWord {
 		return word
@@ -68,7 +67,7 @@ func around(word string, at int) string {
 	return before + text.Truncate(word[from:], keptOfWord+len(text.Ellipsis)) + " " + size(word)
 }
 
-// size formats the length of a text: 1,234 bytes.
+// size formats the length of a string: "1,234 bytes".
 func size(s string) string {
 	digits := strconv.Itoa(len(s))
 	for i := len(digits) - 3; i > 0; i -= 3 {

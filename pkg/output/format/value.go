@@ -1,13 +1,13 @@
 package format
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -18,11 +18,11 @@ import (
 // SameValue is the remark on a conflict in which no value would change.
 const SameValue = "the same value in two spellings"
 
-// Masked replaces a value of a Secret before the printer sees it.
+// Masked replaces values of Secrets. The printer only sees masked values.
 const Masked = "***"
 
-// Value formats a value on one line, in full: strings as they are, quoted only if they are
-// ambiguous; all others as JSON.
+// Value formats a value on one line: strings as they are, quoted only if ambiguous; everything else
+// as JSON.
 func Value(v any) string {
 	s, ok := v.(string)
 	if !ok {
@@ -46,8 +46,7 @@ func firstLine(s string) (string, int) {
 	return line, 1 + strings.Count(rest, "\n")
 }
 
-// ambiguous reports whether a string without quotes could be read as another value, as none, or not
-// at all.
+// ambiguous reports whether an unquoted string could be mistaken for another value, or overlooked.
 func ambiguous(s string) bool {
 	if s == "" || s != strings.TrimSpace(s) || s != text.Printable(s) {
 		return true
@@ -55,20 +54,37 @@ func ambiguous(s string) bool {
 	return strings.ContainsRune(`"'{[(`, rune(s[0])) || json.Valid([]byte(s))
 }
 
-// Compact returns the JSON of a value. A value that JSON cannot express is not from a cluster, and
-// is formatted as in Go.
+// Compact returns a value as JSON, or as Go prints it if JSON cannot represent it. Such values do
+// not come from a cluster.
 func Compact(v any) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	out, err := rawJSON(v, "")
+	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.TrimSuffix(string(out), "\n")
 }
 
-// Name names an object for a terminal.
+// Name returns the printable name of an object.
 func Name(ref object.Ref) string { return text.Printable(ref.String()) }
+
+// KindName returns the printable name of a kind.
+func KindName(kind schema.GroupKind) string { return Name(object.Ref{GVK: kind.WithVersion("")}) }
+
+// Grouped groups items with the same key, in order of their first occurrence.
+func Grouped[T any](all []T, key func(T) string) [][]T {
+	var groups [][]T
+	at := map[string]int{}
+	for _, one := range all {
+		k := key(one)
+		i, known := at[k]
+		if !known {
+			i, at[k] = len(groups), len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], one)
+	}
+	return groups
+}
 
 // Image says what a container runs, on how many Pods, and for how long.
 func Image(i event.Image, now time.Time) string {

@@ -2,10 +2,10 @@ package format
 
 import "strings"
 
-// LeastValue is the fewest columns in which a value is still meaningful.
+// LeastValue is the fewest columns in which a value is still useful.
 const LeastValue = 10
 
-// Below writes indented lines below another, no longer than the terminal is wide.
+// Below writes indented lines, wrapped to the width of the terminal.
 func Below(b *strings.Builder, text []string, indent string, width func() int) {
 	columns := Columns(width)
 	all := make([]string, len(text))
@@ -25,7 +25,7 @@ func Columns(width func() int) int {
 	return width()
 }
 
-// Within returns the room beside an indent, 0 for any.
+// Within returns the width that an indent leaves; 0 means any width.
 func Within(width func() int, indent string) int {
 	columns := Columns(width)
 	if columns <= 0 {
@@ -34,7 +34,8 @@ func Within(width func() int, indent string) int {
 	return max(columns-Cells(indent), LeastValue)
 }
 
-// Flow puts as many parts on a line as fit, and cuts a part only if it is longer than a line.
+// Flow fills lines with as many parts as fit. It shortens a part only if the part is longer than a
+// line.
 func Flow(parts []string, room int) []string {
 	var out []string
 	line := ""
@@ -56,8 +57,8 @@ func Flow(parts []string, room int) []string {
 	return append(out, CutMiddle(line, room))
 }
 
-// Wrap breaks lines that are wider than the terminal between words, and indents the continuation
-// like the line. Commands stay whole, to be copied. A width of 0 breaks nothing.
+// Wrap breaks lines that are too wide between words, and indents the continuation like the line.
+// Commands stay whole, so that they can be copied. A width of 0 breaks nothing.
 func Wrap(text []string, width int) []string {
 	if width <= 0 {
 		return text
@@ -78,9 +79,9 @@ func Wrap(text []string, width int) []string {
 	return out
 }
 
-// Fit makes a text of many lines printable, as [Plain] does, and breaks lines that are wider than
-// the terminal between words; a nil width, or 0, means any width. head begins the first line. A
-// line with a command stays whole, to be copied.
+// Fit makes a multi-line text printable, as [Plain] does, and wraps it to the width of the
+// terminal. head begins the first line. Lines with a command stay whole, so that they can be
+// copied.
 func Fit(head, text string, width func() int) string {
 	columns := Columns(width)
 	indent := len(head) - len(strings.TrimLeft(head, " ")) + len("  ")
@@ -98,13 +99,13 @@ func Fit(head, text string, width func() int) string {
 	return strings.Join(out, "\n")
 }
 
-// verbs are the verbs that may follow kubectl in a command. A field manager may be called kubectl
-// too.
+// verbs are the verbs that may follow kubectl in a command. "kubectl " without a verb may be the
+// name of a field manager.
 const verbs = " annotate api-resources api-versions apply attach auth autoscale certificate cluster-info completion" +
 	" config cordon cp create debug delete describe diff drain edit events exec explain expose get k8sconnect kustomize" +
 	" label logs options patch plugin port-forward proxy replace rollout run scale set taint top uncordon version wait "
 
-// hasCommand reports whether a line has a command of kubectl, and not only its name.
+// hasCommand reports whether a line contains a kubectl command.
 func hasCommand(line string) bool {
 	for {
 		_, rest, found := strings.Cut(line, "kubectl ")
@@ -134,7 +135,7 @@ func wrapped(line string, indent, width int) []string {
 	return append(out, line)
 }
 
-// lastBlank returns the last blank after the indent before which the line fits, or else the first
+// lastBlank returns the last blank after the indent up to which the line fits, else the first
 // blank; -1 if there is none.
 func lastBlank(line string, indent, width int) int {
 	best := -1

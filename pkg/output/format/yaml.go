@@ -12,15 +12,15 @@ import (
 	"sigs.k8s.io/yaml/kyaml"
 )
 
-// YAML returns the YAML of a value. It is safe for a terminal: the library leaves characters
-// unescaped that YAML considers printable, such as direction marks, so any value with such a
-// character is written with quotes and escapes, which mean the same.
+// YAML returns a value as YAML that is safe for a terminal. The library leaves some characters
+// unescaped that YAML considers printable, such as direction marks; a document with one of them is
+// written by [YAMLLines], with quotes and escapes.
 func YAML(v any) ([]byte, error) {
 	text, err := JSON(v, "")
 	if err != nil {
 		return nil, err
 	}
-	// The library knows no surrogate pairs either.
+	// The library does not support surrogate pairs.
 	if out, err := yaml.JSONToYAML(text); err == nil && !bytes.ContainsFunc(out, unfit) {
 		return out, nil
 	}
@@ -33,8 +33,8 @@ func YAML(v any) ([]byte, error) {
 	return []byte(strings.Join(YAMLLines{}.nested(read), "\n") + "\n"), nil
 }
 
-// KYAML returns the KYAML of a value, the dialect of YAML in which every text is quoted and blanks
-// do not matter. It is safe for a terminal, as JSON is.
+// KYAML returns a value as KYAML, a dialect of YAML that quotes all strings and ignores
+// indentation. It is safe for a terminal.
 func KYAML(v any) ([]byte, error) {
 	spell := func(b []byte, r rune) []byte {
 		if r > 0xffff { // YAML knows no surrogate pairs.
@@ -54,15 +54,15 @@ func KYAML(v any) ([]byte, error) {
 	if saysTheSame(made, text) {
 		return made, nil
 	}
-	// The library breaks texts into lines, and gets one wrong if a line begins with a blank that is
-	// not plain, such as the empty lines of a file from Windows. JSON is YAML too.
+	// The library wraps strings, and gets some wrong that have a line beginning with unusual white
+	// space, such as the empty lines of a Windows file. JSON is valid YAML.
 	if text, err = rawJSON(v, "  "); err != nil {
 		return nil, err
 	}
 	return append([]byte("---\n"), escapeQuoted(text, spell)...), nil
 }
 
-// saysTheSame reports whether the YAML is read as the same value as the JSON.
+// saysTheSame reports whether YAML and JSON decode to the same value.
 func saysTheSame(made, text []byte) bool {
 	var got, want any
 	if err := yaml.Unmarshal(made, &got); err != nil {
@@ -71,5 +71,5 @@ func saysTheSame(made, text []byte) bool {
 	return json.Unmarshal(text, &want) == nil && reflect.DeepEqual(got, want)
 }
 
-// unfit reports whether a terminal must not get a character.
+// unfit reports whether a character is unsafe for a terminal.
 func unfit(r rune) bool { return r != '\n' && r != '\t' && !strconv.IsPrint(r) }

@@ -1,3 +1,3 @@
-// Package html writes results as one HTML file: it sorts and filters in a browser, prints, and
-// loads nothing. Text from a cluster is always text in it, never markup.
+// Package html writes a survey as one HTML file, which can be sorted, filtered and printed in a
+// browser and loads nothing else. It always escapes text from the cluster.
 package html

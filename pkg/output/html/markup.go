@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// markup writes elements. All text, and every value of an attribute, is escaped here and nowhere
-// else.
+// markup writes elements. It escapes all text and attribute values.
 //
-// html/template would escape too, and make the program 10 MB larger, because a program that can
-// execute a template keeps every method of every type (docs/design/releases.md, What is linked).
+// It replaces html/template, which would make the program 10 MB larger, because the linker keeps
+// every method of every type in a program that can execute a template (docs/design/releases.md,
+// What is linked).
 type markup struct{ b strings.Builder }
 
 // open begins an element. attributes are names, each followed by its value.
@@ -32,10 +32,10 @@ func (m *markup) element(name, text string, attributes ...string) {
 	m.close(name)
 }
 
-// raw writes style and script, in which a browser reads no escapes, and line breaks.
+// raw writes text without escaping: markup, style and script.
 func (m *markup) raw(constant string) { m.b.WriteString(constant) }
 
-// style fits a screen, a phone and paper.
+// style covers screens, phones and paper.
 const style = `
 :root { color-scheme: light dark; --line: #8884; --mark: #f5a62333; }
 body { font: 15px/1.45 system-ui, sans-serif; margin: 1.5rem auto; max-width: 75rem; padding: 0 1rem; }
@@ -70,8 +70,8 @@ th[aria-sort=descending] button::after { content: " \2193"; }
 }
 `
 
-// script sorts by the column whose head is clicked, and hides the rows without the typed text. It
-// handles cells as text alone.
+// script sorts by the column whose heading is clicked, and hides rows that do not contain the typed
+// words. It treats cells as plain text.
 const script = `
 'use strict';
 for (const table of document.querySelectorAll('table')) {

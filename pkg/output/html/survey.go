@@ -7,11 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -19,13 +15,9 @@ import (
 
 // NewSurvey returns a survey of owners as one HTML file.
 func NewSurvey(b output.Base) output.Results {
-	return output.AtEnd(func(s event.Surveyed) error {
-		b.Screen.Result(render(s, b.Now()))
-		return nil
-	})
+	return output.Printed(b, func(s event.Surveyed) string { return render(s, b.Now()) })
 }
 
-// table is one table of a page.
 type table struct {
 	Name, Note string
 	Columns    []column
@@ -34,18 +26,17 @@ type table struct {
 
 type column struct {
 	Name string
-	// Number: it is sorted as one.
+	// Number is set if the column is sorted numerically.
 	Number bool
 }
 
 type row struct {
-	// Marked: it was not expected.
+	// Marked is set for unexpected managers.
 	Marked bool
 	Cells  []string
 }
 
-// render returns the page of a survey. Without its script it is the same, and neither sorts nor
-// filters.
+// render returns a survey as a page, which is complete without its script.
 func render(s event.Surveyed, now time.Time) string {
 	title := "Owners of fields" + text.Printable(s.Where)
 	var m markup
@@ -64,8 +55,8 @@ func render(s event.Surveyed, now time.Time) string {
 	return m.b.String()
 }
 
-// head forbids the browser every request, and every script and style but the page's own, by their
-// hashes.
+// head sets a content security policy that forbids all requests, and all scripts and styles but the
+// page's own, identified by their hashes.
 func head(m *markup, title string) {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
@@ -131,7 +122,7 @@ func tables(s event.Surveyed) []table {
 		all = append(all, objects("Not expected", "Fields outside the status, of unexpected managers.", s.Unexpected))
 	}
 	if len(s.Leaving) > 0 {
-		all = append(all, objects("If they went", "Fields that would have no owner without "+manager(s.From...)+".", s.Leaving))
+		all = append(all, objects("If they left", "Fields that would have no owner without "+managersText(s.From)+".", s.Leaving))
 	}
 	if len(s.Unserved) > 0 {
 		all = append(all, unserved(s))
@@ -148,7 +139,7 @@ func managers(s event.Surveyed) table {
 		Columns: []column{{Name: "Manager"}, {"Kinds", true}, {"Objects", true}, {"Fields", true}, {"Shared", true}, {"Sole", true}},
 	}
 	for _, m := range s.Managers {
-		t.Rows = append(t.Rows, row{!m.Expected, append([]string{manager(m.Manager), fmt.Sprint(m.Kinds), fmt.Sprint(m.Objects)}, counts(m.Fields)...)})
+		t.Rows = append(t.Rows, row{!m.Expected, append([]string{format.Manager(m.Manager), fmt.Sprint(m.Kinds), fmt.Sprint(m.Objects)}, counts(m.Fields)...)})
 	}
 	return t
 }
@@ -163,7 +154,7 @@ func holdings(s event.Surveyed) table {
 		if h.Owner.Subresource != "" {
 			how += " " + h.Owner.Subresource
 		}
-		cells := []string{manager(h.Owner.Manager), text.Printable(how), kind(h.Kind), fmt.Sprint(h.Objects)}
+		cells := []string{format.Manager(h.Owner.Manager), text.Printable(how), format.KindName(h.Kind), fmt.Sprint(h.Objects)}
 		t.Rows = append(t.Rows, row{Cells: append(cells, counts(h.Fields)...)})
 	}
 	return t
@@ -179,7 +170,7 @@ func objects(name, note string, of []event.ObjectHolding) table {
 		for i, path := range h.Paths {
 			paths[i] = text.Printable(string(path))
 		}
-		cells := append([]string{format.Name(h.Ref), manager(h.Manager)}, counts(h.Fields)...)
+		cells := append([]string{format.Name(h.Ref), format.Manager(h.Manager)}, counts(h.Fields)...)
 		t.Rows = append(t.Rows, row{Cells: append(cells, strings.Join(paths, ", "))})
 	}
 	return t
@@ -191,7 +182,7 @@ func unserved(s event.Surveyed) table {
 		Columns: []column{{Name: "Manager"}, {Name: "Version"}, {Name: "Kind"}, {"Objects", true}},
 	}
 	for _, v := range s.Unserved {
-		t.Rows = append(t.Rows, row{Cells: []string{manager(v.Owner.Manager), text.Printable(v.Owner.APIVersion), kind(v.Kind), fmt.Sprint(v.Objects)}})
+		t.Rows = append(t.Rows, row{Cells: []string{format.Manager(v.Owner.Manager), text.Printable(v.Owner.APIVersion), format.KindName(v.Kind), fmt.Sprint(v.Objects)}})
 	}
 	return t
 }
@@ -208,14 +199,10 @@ func counts(f event.Fields) []string {
 	return []string{fmt.Sprint(f.All), fmt.Sprint(f.Shared), fmt.Sprint(f.Sole())}
 }
 
-func manager(names ...string) string {
+func managersText(names []string) string {
 	shown := make([]string, len(names))
 	for i, name := range names {
-		shown[i] = format.Owner(managedfields.Owner{Manager: name}, time.Time{})
+		shown[i] = format.Manager(name)
 	}
 	return strings.Join(shown, ", ")
-}
-
-func kind(k schema.GroupKind) string {
-	return format.Name(object.Ref{GVK: schema.GroupVersionKind{Group: k.Group, Kind: k.Kind}})
 }

@@ -83,14 +83,14 @@ Nothing in this phase was written. For each path, choose:
   take it    --take=configmap/c-00:.data.a
   leave it   --yield=configmap/c-00:.data.a
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
+  adopt      --adopt-from=flux  # you take over all its fields; those not in the manifest are removed
 `},
 		"a dry run": {events: many(1, `.data["it's"]`), dryRun: true, want: `
 Nothing in this phase would be written. For each path, choose:
   take it    --take='configmap/c-00:.data["it'\''s"]'
   leave it   --yield='configmap/c-00:.data["it'\''s"]'
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
+  adopt      --adopt-from=flux  # you take over all its fields; those not in the manifest are removed
 `},
 		"one path of many objects": {events: append(many(12, ".data.a"), conflict("d", ".data.b")), want: `
 Nothing in this phase was written. For each path, choose:
@@ -99,9 +99,9 @@ Nothing in this phase was written. For each path, choose:
   leave it   --yield=.data.a  # 12 objects
              --yield=configmap/d:.data.b
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
+  adopt      --adopt-from=flux  # you take over all its fields; those not in the manifest are removed
   take all   --take=all
-A flag without KIND/NAME: applies to that path of every object.
+Without KIND/NAME, a flag applies to that path in every object.
 `},
 		"many paths of one object": {events: many(1, ".data.a", ".data.b", ".data.c", ".data.d", ".data.e", ".data.f", ".data.g"), want: `
 Nothing in this phase was written. For each path, choose:
@@ -110,15 +110,15 @@ Nothing in this phase was written. For each path, choose:
              --take=configmap/c-00:.data.c
              --take=configmap/c-00:.data.d
              --take=configmap/c-00:.data.e
-             and so on for 2 paths more
+             and so on for 2 more paths
   leave it   --yield=configmap/c-00:.data.a
              --yield=configmap/c-00:.data.b
              --yield=configmap/c-00:.data.c
              --yield=configmap/c-00:.data.d
              --yield=configmap/c-00:.data.e
-             and so on for 2 paths more
+             and so on for 2 more paths
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
+  adopt      --adopt-from=flux  # you take over all its fields; those not in the manifest are removed
   take all   --take=all
 `},
 		"from the first phase on": {events: []event.Event{
@@ -134,7 +134,7 @@ Nothing was written. For each path, choose:
   leave it   --yield=configmap/a:.data.a
              --yield=configmap/b:.data.a
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
+  adopt      --adopt-from=flux  # you take over all its fields; those not in the manifest are removed
   take all   --take=all
 `},
 		"from the second phase on": {events: []event.Event{
@@ -148,7 +148,7 @@ Nothing was written from phase 2 (two) on. For each path, choose:
   take it    --take=configmap/a:.data.a
   leave it   --yield=configmap/a:.data.a
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
+  adopt      --adopt-from=flux  # you take over all its fields; those not in the manifest are removed
 `},
 		"in the last phase": {dryRun: true, events: []event.Event{
 			event.Planned{Phases: []event.Phase{{Name: "one"}, {Name: "two"}}},
@@ -159,7 +159,7 @@ Nothing would be written from phase 2 (two) on. For each path, choose:
   take it    --take=configmap/a:.data.a
   leave it   --yield=configmap/a:.data.a
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
+  adopt      --adopt-from=flux  # you take over all its fields; those not in the manifest are removed
 `},
 		"somebody was faster than our look": {events: []event.Event{
 			event.Planned{Phases: []event.Phase{{Name: "one"}}},
@@ -171,7 +171,7 @@ Nothing in conflict was written. For each path, choose:
   take it    --take=configmap/b:.data.a
   leave it   --yield=configmap/b:.data.a
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
+  adopt      --adopt-from=flux  # you take over all its fields; those not in the manifest are removed
 `},
 		"one name in two namespaces": {events: []event.Event{
 			event.Planned{Phases: []event.Phase{{Name: "one", Refs: []object.Ref{config("a"), inNamespace("other", config("a")), config("b")}}}},
@@ -185,7 +185,7 @@ Nothing in this phase was written. For each path, choose:
   leave it   --yield=configmap/prod/a:.data.a
              --yield=configmap/b:.data.a
   agree      put the live value into the manifest
-  adopt      --adopt-from=flux  # all that it owns becomes yours, and is removed unless the manifest states it
+  adopt      --adopt-from=flux  # you take over all its fields; those not in the manifest are removed
   take all   --take=all
 `},
 	}
@@ -215,7 +215,7 @@ func TestOffersThatSettle(t *testing.T) {
 	if strings.Contains(got, "--adopt-from") || strings.Contains(got, "--yield=configmap/a") || !strings.Contains(got, "--yield=configmap/b:.data.a") {
 		t.Error(got)
 	}
-	if !strings.Contains(got, "cannot be done: configmap/a:.data.a is a path of another API version") {
+	if !strings.Contains(got, "not possible: configmap/a:.data.a is a path of another API version") {
 		t.Error(got)
 	}
 	got = run(t, printer.ForApply, output.Options{Format: output.JUnit}, events).out
@@ -234,10 +234,10 @@ func TestManyContestedPaths(t *testing.T) {
 	}
 	brief := run(t, printer.ForApply, output.Options{}, []event.Event{applied}).out
 	full := run(t, printer.ForApply, output.Options{Verbose: true}, []event.Event{applied}).out
-	if !strings.Contains(brief, "  and 80 paths more\n") || !strings.Contains(brief, "  taken    and 90 paths more\n") {
+	if !strings.Contains(brief, "  and 80 more paths\n") || !strings.Contains(brief, "  taken    and 90 more paths\n") {
 		t.Errorf("the rest is not counted:\n%s", brief)
 	}
-	if strings.Contains(full, "paths more\n  taken") || !strings.Contains(full, "  taken    .data.key099  from flux (Apply, 3d ago): a → b\n") {
+	if strings.Contains(full, "more paths\n  taken") || !strings.Contains(full, "  taken    .data.key099  from flux (Apply, 3d ago): a → b\n") {
 		t.Errorf("not all there although asked for:\n%s", full)
 	}
 }

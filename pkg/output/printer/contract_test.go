@@ -334,7 +334,7 @@ func TestLargeConflict(t *testing.T) {
 		many = append(many, rule("watch"))
 	}
 	got = run(t, printer.ForApply, output.Options{}, []event.Event{planned, event.PhaseStarted{}, conflict(many, []any{rule("list")})})
-	if n := strings.Count(got.out, "\n"); n > 40 || !strings.Contains(got.out, "more; diff shows all") {
+	if n := strings.Count(got.out, "\n"); n > 40 || !strings.Contains(got.out, "more lines; diff shows all") {
 		t.Errorf("%d lines:\n%s", n, got.out)
 	}
 }

@@ -186,7 +186,7 @@ func TestOneCauseOfMany(t *testing.T) {
 			t.Errorf("%s has %d lines", stream, n)
 		}
 	}
-	if !strings.Contains(got.out, "and 197 objects more") || !strings.Contains(got.out, "200 terminating") {
+	if !strings.Contains(got.out, "and 197 more objects") || !strings.Contains(got.out, "200 terminating") {
 		t.Errorf("the number of objects is missing:\n%s", got.out)
 	}
 }

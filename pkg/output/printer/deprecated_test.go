@@ -42,13 +42,13 @@ func TestDeprecatedTable(t *testing.T) {
     dra-driver (Update, 4m ago) still writes it
     shop/web.yaml:12
     Helm release shop/web, revision 7
-deprecated, and still there in 1.38
+deprecated, but still in 1.38
 service/a|b -n shop  .spec.loadBalancerIP is deprecated since 1.24; use the annotations of the load balancer's provider
     web.yaml:20
 customresourcedefinition.apiextensions.k8s.io/gears.example.com
     objects may be stored at v1beta1
     rewrite them
-1 writer, 1 file, 1 release in the way of 1.38; 1 deprecated and still there; 9 old entries that their managers no longer write; 1 not read
+1 writer, 1 file, 1 release in the way of 1.38; 1 deprecated but not removed; 9 old entries that their managers no longer write; 1 not read
 they do no harm
 `
 	if got := run(t, printer.ForDeprecated, output.Options{Now: noon}, []event.Event{usesOfDeprecated()}).out; got != want {
@@ -62,7 +62,7 @@ they do no harm
 		many.Uses = append(many.Uses, many.Uses[1])
 	}
 	got := run(t, printer.ForDeprecated, output.Options{Width: columns(80)}, []event.Event{many}).out
-	if !strings.Contains(got, "\nand 21 uses more; -v 1 shows all\n") || strings.Count(got, "service/") != 20 {
+	if !strings.Contains(got, "\nand 21 more uses; -v 1 shows all\n") || strings.Count(got, "service/") != 20 {
 		t.Error(got)
 	}
 }
@@ -74,7 +74,7 @@ func TestDeprecatedMarkdown(t *testing.T) {
 |  | service/a\|b -n shop | .spec.loadBalancerIP is deprecated since 1.24; use the annotations of the load balancer's provider | web.yaml:20 |
 |  | customresourcedefinition.apiextensions.k8s.io/gears.example.com | objects may be stored at v1beta1<br>rewrite them |  |
 
-1 writer, 1 file, 1 release in the way of 1.38; 1 deprecated and still there; 9 old entries that their managers no longer write; 1 not read
+1 writer, 1 file, 1 release in the way of 1.38; 1 deprecated but not removed; 9 old entries that their managers no longer write; 1 not read
 
 not read: secret -n shop: no
 `

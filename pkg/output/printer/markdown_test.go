@@ -69,7 +69,7 @@ func TestDiffMarkdownFits(t *testing.T) {
 			t.Errorf("%s: %d bytes", name, len(out))
 		}
 		seen := strings.Count(out, "update  configmap/name-of-")
-		if rest := regexp.MustCompile(`and (\d+) objects? more`).FindStringSubmatch(out); rest != nil {
+		if rest := regexp.MustCompile(`and (\d+) more objects?`).FindStringSubmatch(out); rest != nil {
 			more := 0
 			_, _ = fmt.Sscan(rest[1], &more)
 			seen += more

@@ -1,7 +1,6 @@
-// Package printer turns events into results on stdout and progress on stderr: it chooses the
-// writers (table, document, progress) and passes every event on. Start with [ForApply] and its
-// like, then Print and Close. Results follow the order of the plan; only the stream follows the
-// work. It sends no requests and masks nothing.
+// Package printer prints a run: results on stdout, progress on stderr. Start with a For function,
+// such as [ForApply], then call Print for each event, and Close. Results come in plan order, except
+// in the stream. It sends no requests and masks nothing by itself.
 package printer
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Printer writes the events of one run. It must be closed.
+// Printer prints the events of one run. It must be closed.
 type Printer struct {
 	mu       sync.Mutex
 	state    *output.State
@@ -33,8 +32,8 @@ type Printer struct {
 	onRun    func()
 }
 
-// newPrinter returns a printer for the results that choose returns for a format, or nil if there is
-// no such format. more are formats that not all verbs have.
+// newPrinter returns a printer for the results that choose returns; nil means that the format is
+// unknown. more lists formats that only some verbs have.
 func newPrinter(o output.Options, s *output.State, choose func(output.Base, *progress.Reporter) (output.Results, error), more ...string) (*Printer, error) {
 	if o.Format == "" {
 		o.Format = output.Table
@@ -56,15 +55,7 @@ func newPrinter(o output.Options, s *output.State, choose func(output.Base, *pro
 		}
 		return nil, err
 	}
-	return &Printer{
-		state:    s,
-		screen:   b.Screen,
-		reporter: reporter,
-		results:  chosen,
-		mask:     o.Mask,
-		run:      o.Run,
-		onRun:    o.OnRun,
-	}, nil
+	return &Printer{state: s, screen: b.Screen, reporter: reporter, results: chosen, mask: o.Mask, run: o.Run, onRun: o.OnRun}, nil
 }
 
 func unknownFormat(format string, known []string) error {
@@ -72,7 +63,7 @@ func unknownFormat(format string, known []string) error {
 	return fmt.Errorf("unknown output format %q: use %s or %s", format, strings.Join(known[:last], ", "), known[last])
 }
 
-// Print writes one event. It is safe for concurrent use; Close returns write errors.
+// Print prints one event. It is safe for concurrent use. Close returns write errors.
 func (p *Printer) Print(e event.Event) {
 	if p.mask != nil {
 		e = p.mask(e)
@@ -93,9 +84,9 @@ func (p *Printer) Print(e event.Event) {
 	p.reporter.Handle(e)
 }
 
-// Close writes the rest: the end of the table, documents, the summary. It leaves the terminal clean
-// in any case. ctx bounds only the run of an external diff program: results are written even if it
-// is done. The error is the first write error, or the program's.
+// Close prints the rest: the end of the table, documents, the summary. It always leaves the
+// terminal clean. ctx only limits an external diff program: results are printed even if ctx is
+// done. Close returns the first write error, or the program's error.
 func (p *Printer) Close(ctx context.Context) error {
 	p.mu.Lock()
 	if p.closed {
@@ -123,8 +114,8 @@ func (p *Printer) Close(ctx context.Context) error {
 	return errors.Join(err, p.screen.Failure)
 }
 
-// Pause writes everything so far, then keeps other output off the terminal until do returns, which
-// asks the user a question.
+// Pause prints everything so far and calls do, which may ask the user a question. Nothing else is
+// printed before do returns.
 func (p *Printer) Pause(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,20 +124,19 @@ func (p *Printer) Pause(do func()) {
 	do()
 }
 
-// InFlags returns a function that names an object of the run for a flag.
+// InFlags returns a function that names objects of the run in flags.
 func (p *Printer) InFlags() func(object.Ref) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.state.InFlags()
 }
 
-// Flush writes what was held back until the end of a phase, warnings first.
+// Flush prints what was held back until the end of a phase, warnings first.
 func (p *Printer) Flush() {
 	p.reporter.Flush()
 	p.results.Flush()
 }
 
-// tick updates the progress, on a terminal and in a log.
 func (p *Printer) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,7 +145,7 @@ func (p *Printer) tick() {
 	}
 }
 
-// redraw calls a function several times a second until it is stopped. Its first call comes late
+// redraw calls a function several times a second until it is stopped. The first call comes late
 // enough that short runs show no status line.
 type redraw struct {
 	quit chan struct{}
@@ -179,7 +169,7 @@ func startRedraw(draw func()) *redraw {
 	return r
 }
 
-// stop returns when the last call is over.
+// stop returns after the last call.
 func (r *redraw) stop() {
 	if r != nil {
 		close(r.quit)

@@ -306,7 +306,7 @@ func TestPlainLines(t *testing.T) {
 		away,
 		"the API server answers again",
 		"phase 1 of 2, configuration: 1 of 200 applied",
-		"configmap/c -n prod did not come through, trying again for up to 30 s: slow down, c",
+		"the request for configmap/c -n prod failed, trying again for up to 30 s: slow down, c",
 		away,
 		"configmap/z -n prod: waiting for it to be served",
 		"the API server answers again",

@@ -36,8 +36,7 @@ func ForApply(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForDiff returns a printer for a diff. The error is about the format, or about an external program
-// that the format would not run.
+// ForDiff returns a printer for a diff. The error is about the format or the external program.
 func ForDiff(o output.Options) (*Printer, error) {
 	if o.External != nil && o.External.Run == nil {
 		return nil, fmt.Errorf("external diff program %q: no means to run it", o.External.Name)
@@ -55,9 +54,9 @@ func ForDiff(o output.Options) (*Printer, error) {
 	}, output.Markdown)
 }
 
-// ForWait returns a printer for a wait. Its formats yaml, kyaml and those of objects print the
-// objects that met their conditions; json, junit and stream report about them. The error is about
-// the format or its template.
+// ForWait returns a printer for a wait. The formats yaml and kyaml, and those for objects, print
+// the objects that met their conditions; json, junit and stream report about them. The error is
+// about the format or its template.
 func ForWait(o output.Options) (*Printer, error) {
 	met := output.Word{Text: "met", Good: []event.Action{event.Met}, Awaited: true}
 	return newPrinter(o, output.NewState(met, true), func(b output.Base, told *progress.Reporter) (output.Results, error) {
@@ -79,8 +78,8 @@ func ForWait(o output.Options) (*Printer, error) {
 	})
 }
 
-// referring makes tables that do not repeat the causes that are on the same terminal already. A
-// log, which is read from its end, has them with the result.
+// referring returns tables that do not repeat causes that are already on the same terminal. A log,
+// which people read from its end, repeats them.
 func referring(o output.Options, format string, told *progress.Reporter, table func(output.Base) output.Results) func(output.Base) output.Results {
 	onTerminal := o.Progress && (o.Width != nil || format != output.Table && format != "")
 	if !onTerminal {
@@ -89,7 +88,7 @@ func referring(o output.Options, format string, told *progress.Reporter, table f
 	return func(b output.Base) output.Results { return &referred{table(b), told} }
 }
 
-// referred are results without what was reported during the wait.
+// referred omits causes that were printed during the wait.
 type referred struct {
 	output.Results
 	told *progress.Reporter
@@ -107,7 +106,7 @@ func ForDelete(o output.Options) (*Printer, error) {
 	gone := output.Word{Text: "gone", Good: []event.Action{event.Gone, event.Absent}, Awaited: true}
 	return newPrinter(o, output.NewState(gone, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
 		told.Explain()
-		// The results refer to reports on stderr if both are read in one place: on a terminal, and
+		// Refer to causes on stderr if both streams end up in the same place: on a terminal, or
 		// when the table itself goes to stderr.
 		referring := func(b output.Base) output.Results { return table.NewDelete(b, told.Reported) }
 		if b.Format == output.Table && (o.Width == nil || !o.Progress) {
@@ -165,8 +164,7 @@ func ForHistory(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForDeprecated returns a printer for what an upgrade removes. The error names a format that there
-// is not.
+// ForDeprecated returns a printer for the verb deprecated. The error is about the format.
 func ForDeprecated(o output.Options) (*Printer, error) {
 	return printerOf(o, []string{output.Table, output.JSON, output.JUnit, output.Markdown}, func(b output.Base) output.Results {
 		if b.Format == output.Markdown {
@@ -176,23 +174,22 @@ func ForDeprecated(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForFights returns a printer for what is written in circles. The error names a format that there is
-// not.
+// ForFights returns a printer for the verb fights. The error is about the format.
 func ForFights(o output.Options) (*Printer, error) {
 	return printerOf(o, []string{output.Table, output.JSON}, func(b output.Base) output.Results {
 		return report(b, table.NewFights, document.NewFights, nil)
 	})
 }
 
-// ForMigration returns a printer for owners that move to a version that is served. The error
-// names a format that there is not.
+// ForMigration returns a printer for a migration of owners to served versions. The error is about
+// the format.
 func ForMigration(o output.Options) (*Printer, error) {
 	return printerOf(o, []string{output.Table, output.JSON, output.YAML, output.KYAML}, func(b output.Base) output.Results {
 		return report(b, table.NewMigration, document.NewMigration, nil)
 	})
 }
 
-// printerOf returns a printer for results that are not counted, in one of these formats.
+// printerOf returns a printer for results that are not counted, in one of the given formats.
 func printerOf(o output.Options, formats []string, choose func(output.Base) output.Results) (*Printer, error) {
 	if o.Format != "" && !slices.Contains(formats, o.Format) {
 		return nil, unknownFormat(o.Format, formats)
@@ -211,8 +208,8 @@ func ForGive(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForSets returns a printer for sets; members: for one set, with a line for each member. The error
-// is about the format.
+// ForSets returns a printer for sets. members is set for a single set, whose members are listed.
+// The error is about the format.
 func ForSets(o output.Options, members bool) (*Printer, error) {
 	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
 		switch b.Format {
@@ -231,7 +228,7 @@ func ForSets(o output.Options, members bool) (*Printer, error) {
 	})
 }
 
-// report returns the results of a verb as a table or as a document; nil for other formats.
+// report returns the results of a verb as a table or document; nil for other formats.
 func report(b output.Base, asTable, asDocument func(output.Base) output.Results, actions []event.Action) output.Results {
 	switch b.Format {
 	case output.Table:
@@ -247,8 +244,8 @@ func report(b output.Base, asTable, asDocument func(output.Base) output.Results,
 	}
 }
 
-// logged writes a report for programs to stdout, and the table for people to stderr: the report
-// goes into a file, and the log of a job shows only stderr.
+// logged writes a report to stdout and the table to stderr: the report goes into a file, and the
+// log of a CI job shows only stderr.
 type logged struct{ report, log output.Results }
 
 func (l *logged) Handle(e event.Event) {
@@ -265,7 +262,7 @@ func (l *logged) Finish(ctx context.Context) error {
 	return errors.Join(l.report.Finish(ctx), l.log.Finish(ctx))
 }
 
-// noResults is for runs without results.
+// noResults is for runs that print no results.
 type noResults struct{}
 
 func (noResults) Handle(event.Event)           {}

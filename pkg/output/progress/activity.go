@@ -13,19 +13,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// activity is what a run does at the moment: the objects in progress or awaited, and their latest
-// news.
+// activity is what the run is doing: the objects in progress or awaited, and their latest news.
 type activity struct {
 	state    *output.State
 	underway []task // the longest first
-	// lacking is what awaited objects lack; news counts the reports.
+	// lacking is what awaited objects lack; news counts these reports.
 	lacking map[object.Key]lack
 	news    int
-	// explained are objects with a known cause, the first one first.
+	// explained are objects with a known cause, in order of appearance.
 	explained []explanation
 	// waiting is since when, and how long at most, the run waits for them.
 	waiting pending
-	// step is the work before there is a plan, and found what it has found.
+	// step is the work before there is a plan. found is what it has found.
 	step  pending
 	found []string
 }
@@ -35,17 +34,16 @@ type task struct {
 	ref    object.Ref
 	since  time.Time
 	within time.Duration
-	// news is the latest report about it.
-	news string
+	news   string
 }
 
-// explanation holds the codes of the causes of an object.
+// explanation has the codes of an object's causes.
 type explanation struct {
 	key   object.Key
 	codes string
 }
 
-// lack is what an object lacks, when that was reported, and when the object was first reported.
+// lack is what an object lacks. news numbers the report, first the first report about the object.
 type lack struct {
 	event.Judged
 	news, first int
@@ -107,7 +105,7 @@ func (a *activity) ends(ref object.Ref) {
 	}
 }
 
-// hears records the latest news of an object in progress.
+// hears records the latest news about an object in progress.
 func (a *activity) hears(ref object.Ref, news string) {
 	if i := a.taskOf(ref); i >= 0 {
 		a.underway[i].news = news
@@ -119,7 +117,7 @@ func (a *activity) taskOf(ref object.Ref) int {
 	return slices.IndexFunc(a.underway, func(t task) bool { return t.ref.Key() == ref.Key() })
 }
 
-// pending returns what the run does at this moment; ok is false if the events do not say.
+// pending returns what the run is doing; ok is false if the events do not tell.
 func (a *activity) pending() (p pending, ok bool) {
 	s := a.state
 	switch {
@@ -141,7 +139,7 @@ func (a *activity) pending() (p pending, ok bool) {
 		return p, true
 	case s.Waits && s.Begun && (s.Done < s.Total || s.Total == 0):
 		p := a.waiting
-		p.what = "no news of " + unheard(s) + " yet"
+		p.what = "no status of " + unheard(s) + " yet"
 		return p, true
 	case !s.Begun && a.step.what != "":
 		return a.step, true
@@ -150,8 +148,8 @@ func (a *activity) pending() (p pending, ok bool) {
 	}
 }
 
-// explains records the codes of the causes of an object. Their messages were just printed, and may
-// change all the time.
+// explains records the codes of an object's causes. Their messages were just printed, and may keep
+// changing.
 func (a *activity) explains(e event.Stalled) {
 	key, codes := e.Ref.Key(), format.Codes(e.Causes)
 	i := slices.IndexFunc(a.explained, func(x explanation) bool { return x.key == key })
@@ -163,8 +161,8 @@ func (a *activity) explains(e event.Stalled) {
 	}
 }
 
-// latest returns, of the objects that lack something, the first with a known cause, or else the one
-// with the latest news; and what it lacks.
+// latest returns the first awaited object with a known cause, or else the one with the latest news,
+// and what it lacks.
 func (a *activity) latest() (event.Judged, string) {
 	for _, x := range a.explained {
 		if l, ok := a.lacking[x.key]; ok && x.codes != "" {
@@ -202,10 +200,10 @@ func unheard(s *output.State) string {
 			return format.Name(phase.Refs[0])
 		}
 	}
-	return "what is waited for"
+	return "the awaited objects"
 }
 
-// hooksText names the hooks that were left out and, with all, when Helm would have run them.
+// hooksText names the skipped hooks and, if all is set, when Helm would have run them.
 func hooksText(e event.HooksLeftOut, all bool) string {
 	var b strings.Builder
 	b.WriteString("left out: " + text.Count(len(e.Hooks), "Helm hook") + ", for Helm to run")

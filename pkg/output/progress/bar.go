@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// bar draws a progress bar in width columns, including its brackets.
+// bar draws a progress bar that is width columns wide, including its brackets.
 func bar(done, total, width int) string {
 	inner := width - len("[]")
 	if total <= 0 || inner < 1 {
 		return ""
 	}
-	// Any progress is visible, and the bar is full only when all is done.
+	// Any progress is visible, and the bar is full only when everything is done.
 	filled := (min(done, total)*inner + total - 1) / total
 	return "[" + strings.Repeat("=", max(0, filled-1)) + strings.Repeat(">", min(1, filled)) + strings.Repeat(" ", inner-filled) + "]"
 }
 
 const (
-	// rateEvery is how often the rate is corrected: more often, the figures would be unreadable.
+	// rateEvery is how often the rate is updated. More often, the figures would be unreadable.
 	rateEvery = time.Second / 2
 	// rateMemory is how far back the rate looks.
 	rateMemory = 10 * time.Second
-	// rateWidth is how many columns it takes.
+	// rateWidth is the width of the rate in columns.
 	rateWidth = len(" 1234/s")
 )
 
-// rate measures how many objects end in a second, recent ones more. It is empty before the first.
+// rate measures how many objects end per second, with a higher weight for recent ones.
 type rate struct {
 	began, at time.Time
 	done      int

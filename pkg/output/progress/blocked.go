@@ -21,7 +21,7 @@ func plainRetry(e event.Retrying) string {
 	code := answered(e.Err)
 	switch {
 	case e.Ref != (object.Ref{}):
-		text = format.Name(e.Ref) + " did not come through"
+		text = "the request for " + format.Name(e.Ref) + " failed"
 	case errors.As(e.Err, &starting):
 		text, why = oneLine(e.Err), "" // The server answers, so the error says it.
 	case code != 0:
@@ -34,8 +34,8 @@ func plainRetry(e event.Retrying) string {
 	return text + why
 }
 
-// answered returns the code of an API server's own answer; 0 if there was none, or only a
-// gateway's.
+// answered returns the status code if the API server itself answered; 0 if nothing did, or only a
+// gateway.
 func answered(err error) int32 {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -62,8 +62,7 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d s", int64(max(0, d).Round(time.Second)/time.Second))
 }
 
-// root returns the innermost error, the shortest description: "connection refused" for a request
-// without an answer.
+// root returns the innermost error, which is the shortest description: "connection refused".
 func root(err error) error {
 	for {
 		inner := errors.Unwrap(err)

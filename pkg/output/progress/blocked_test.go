@@ -46,7 +46,7 @@ func TestPlainRetry(t *testing.T) {
 		"the API server does not answer, trying again for up to 9 s: etcd is away": { // A gateway does.
 			Err: sick(502, metav1.StatusCause{Type: metav1.CauseTypeUnexpectedServerResponse}), Left: 9 * time.Second,
 		},
-		"configmap/web -n prod did not come through, trying again: oops": {
+		"the request for configmap/web -n prod failed, trying again: oops": {
 			Ref: web, Err: errors.New("oops"),
 		},
 	} {

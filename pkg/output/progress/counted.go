@@ -10,7 +10,7 @@ import (
 )
 
 // soFar counts the objects that ended well and those that did not: "3 of 4 applied, 1 failed". It
-// leaves out awaited ones.
+// ignores awaited objects.
 func soFar(s *output.State) string {
 	if s.Total <= 0 || s.Word.Text == "" {
 		return ""

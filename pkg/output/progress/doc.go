@@ -1,3 +1,3 @@
-// Package progress reports the progress of a run on stderr: a live line at the bottom of a
-// terminal, or plain lines in a log; what the run waits for; warnings.
+// Package progress reports progress on stderr: a live status line on a terminal, or plain lines in
+// a log; what the run waits for; and warnings. Start with [New].
 package progress

@@ -12,7 +12,8 @@ import (
 // goingEvery is the shortest pause between two plain lines about one deletion.
 const goingEvery = 3 * time.Second
 
-// going reports a milestone: always on the status line, and now and then as a plain line.
+// going reports progress of a deletion: always on the status line, and occasionally as a plain
+// line.
 func (c *Reporter) going(e event.Going) {
 	if c.activity.taskOf(e.Ref) < 0 { // An object in progress reports its own news.
 		c.blocked = &pending{what: format.Name(e.Ref), lacks: going(e)}
@@ -30,7 +31,7 @@ func (c *Reporter) going(e event.Going) {
 	}
 }
 
-// columns returns a function that measures the terminal stderr; nil if it is none.
+// columns returns a function that measures the terminal on stderr; nil if there is none.
 func (c *Reporter) columns() func() int {
 	if c.statusLine == nil {
 		return nil
@@ -38,15 +39,15 @@ func (c *Reporter) columns() func() int {
 	return c.statusLine.columns
 }
 
-// Reported reports whether the reason why an object is stuck was printed.
+// Reported reports whether the cause of a stuck object was printed.
 func (c *Reporter) Reported(d event.Deleted) bool {
 	return slices.ContainsFunc(c.told, func(e event.Stuck) bool {
 		return e.Ref.Key() == d.Ref.Key() && format.SameCause(e.Causes, d.Causes)
 	})
 }
 
-// stuck reports why an object is stuck. Of many that wait for the same thing, it reports only the
-// first: the results have all of them.
+// stuck reports why an object is stuck. If many share a cause, it reports only the first; the
+// results list all.
 func (c *Reporter) stuck(e event.Stuck) {
 	c.hangs("still there: "+format.Name(e.Ref)+format.TerminatingFor(e.Since, c.now()), "more objects are still there for the same reason\n", e)
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// brief bounds the columns of a value in a progress line; results have all of it, if there is room.
+// brief limits the width of a value in a progress line. Results show the whole value if there is
+// room.
 const brief = 60
 
 // reading describes a value that was read.
@@ -34,7 +35,7 @@ func shortly(j event.Judged) string {
 			read = append(read, reading(v))
 		}
 		message := strings.Join(format.Lines(c.Message), " ")
-		// A log repeats the line, and a refusal that it quotes may be long; results have all of it.
+		// A log repeats the line, and the rejection in it may be long. Results have all of it.
 		excerpt := text.Excerpt(message)
 		switch {
 		case message == "false: "+text.Printable(c.For) && len(read) > 0:
@@ -52,7 +53,7 @@ func shortly(j event.Judged) string {
 	return ""
 }
 
-// going describes what moved.
+// going describes what changed.
 func going(e event.Going) string {
 	if e.Text == "" {
 		return fmt.Sprintf("%d of %d objects in it are gone", e.Done, e.Total)

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// pending is what a run waits for or works on: the one that has lasted longest. Terminal and log
-// describe it in the same words.
+// pending is what the run waits for or works on. If that is several things, it is the longest one.
+// Terminal and log describe it in the same words.
 type pending struct {
 	what string
-	// since is when it began, zero if unknown; limit is how long it may take, 0 for no limit.
+	// since is when it began; zero if unknown. limit is how long it may take; 0 means no limit.
 	since time.Time
 	limit time.Duration
-	// lacks is what is missing, or the reason; may be empty.
+	// lacks is what is missing, or the reason; it may be empty.
 	lacks string
-	// others is what else is pending, and is cut first.
+	// others is what else is pending. It is truncated first.
 	others string
 }
 
-// worthTelling is how long a step without a limit lasts before it is reported.
+// worthTelling is how long a step without a limit lasts before its duration is shown.
 const worthTelling = 3 * time.Second
 
-// line describes what the run waits for, how long of how long, and what is missing. The time
-// precedes parts that may be long.
+// line describes what the run waits for, for how long, and what is missing. The time precedes parts
+// that may be long.
 func (p pending) line(now time.Time) string {
 	text := p.what
 	switch elapsed := now.Sub(p.since); {
@@ -40,7 +40,7 @@ func (p pending) line(now time.Time) string {
 	return text + p.others
 }
 
-// over reports whether the time is up, so that something else is pending.
+// over reports whether the limit has passed.
 func (p pending) over(now time.Time) bool {
 	return p.limit > 0 && now.Sub(p.since) > p.limit
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// mostWorkloads is how many workloads have their own line on a terminal.
+// mostWorkloads is how many workloads get their own line on a terminal.
 const mostWorkloads = 5
 
 // hasReplicas reports whether objects of a kind become ready replica by replica.
@@ -29,7 +29,7 @@ func hasReplicas(kind schema.GroupKind) bool {
 	}
 }
 
-// workloads returns the awaited ones, in the order of their first report.
+// workloads returns the awaited workloads, in the order of their first report.
 func (a *activity) workloads() []lack {
 	var all []lack
 	for _, l := range a.lacking {
@@ -41,8 +41,8 @@ func (a *activity) workloads() []lack {
 	return all[:min(len(all), mostWorkloads)]
 }
 
-// lines returns the status line and those above it: one for each workload with its replicas. A
-// single one has them in the status line, if there is room.
+// lines returns the status line and the lines above it, one for each workload with its replicas. A
+// single workload is shown in the status line if there is room.
 func (l *statusLine) lines(a *activity, blocked *pending, now time.Time) (line string, above []string) {
 	line = l.line(a, blocked, now)
 	width := l.columns() - 1
@@ -81,7 +81,7 @@ func (l *statusLine) lines(a *activity, blocked *pending, now time.Time) (line s
 	return format.Cut(strings.TrimSpace(held(a.state)+"  "+strings.TrimSpace(p.line(now))), width), above
 }
 
-// latestBut returns the object with the latest news among those without a line.
+// latestBut returns the object with the latest news among those that are not shown.
 func (a *activity) latestBut(shown []lack) (latest event.Judged, ok bool) {
 	news := 0
 	for key, l := range a.lacking {
@@ -93,8 +93,7 @@ func (a *activity) latestBut(shown []lack) (latest event.Judged, ok bool) {
 	return latest, ok
 }
 
-// replicas counts them in readiness's sentence, without the values that it read, which would only
-// repeat that.
+// replicas returns readiness's message, which counts the replicas, without the values that it read.
 func replicas(j event.Judged) string {
 	for _, c := range j.Conditions {
 		if c.For == "ready" && !c.Met && j.Note == "" && c.Message != "" {

@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,14 +17,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// every is how long a log is silent before a line reports the progress. A line with the same
-// content comes after twice the time, up to seldom.
+// every is how long a log is silent before a progress line. A line with the same content comes
+// after twice the time, up to seldom.
 const (
 	every  = 10 * time.Second
 	seldom = time.Minute
 )
 
-// Reporter writes stderr: progress, waits and warnings. Except for the headings, it is the same for
+// Reporter writes progress, waits and warnings to stderr. Except for headings, it does the same for
 // every format.
 type Reporter struct {
 	state      *output.State
@@ -31,7 +32,8 @@ type Reporter struct {
 	screen     *output.Screen
 	now        func() time.Time
 	statusLine *statusLine // nil for plain lines
-	// headings: the name of a phase precedes its results. Programs find the phases in the stream.
+	// headings is set if the name of a phase precedes its results. Programs find the phases in the
+	// stream.
 	headings bool
 
 	warnings output.PlanOrdered[said]
@@ -50,8 +52,7 @@ type Reporter struct {
 	sick      bool          // it answers, with errors
 	lost      bool          // objects were given up because of that
 
-	// place makes lines by which the runner of a CI job shows errors and warnings in files; nil for
-	// none.
+	// place returns lines that make a CI system show errors and warnings in files; nil for none.
 	place      func(level string, at object.Source, message string) string
 	verbose    bool
 	explains   bool // stuck objects, while the run continues
@@ -60,35 +61,26 @@ type Reporter struct {
 	milestones map[object.Key]time.Time
 }
 
-// New returns the reporter of a run.
+// New returns the reporter for a run.
 func New(b output.Base) *Reporter {
 	c := &Reporter{
-		state:    b.State,
-		activity: newActivity(b.State),
-		screen:   b.Screen,
-		now:      b.Now,
-		warned:   map[warning]bool{},
-		verbose:  b.Verbose,
-		place:    b.Annotate,
-		hints:    b.Hints,
-		said:     map[string]bool{},
-
-		headings:   b.Format == output.Table || b.Format == output.Name,
-		milestones: map[object.Key]time.Time{},
+		state: b.State, activity: newActivity(b.State), screen: b.Screen, now: b.Now, verbose: b.Verbose, place: b.Annotate, hints: b.Hints,
+		warned: map[warning]bool{}, said: map[string]bool{}, milestones: map[object.Key]time.Time{},
+		headings: b.Format == output.Table || b.Format == output.Name,
 	}
 	if b.Progress {
-		c.statusLine = newStatusLine(b.ErrWidth)
+		c.statusLine = &statusLine{width: b.ErrWidth}
 	}
 	return c
 }
 
-// HidePhases makes the reporter print no headings of phases, for a run that writes nothing.
+// HidePhases disables the headings of phases, for a run that writes nothing.
 func (c *Reporter) HidePhases() { c.headings = false }
 
 // Explain makes the reporter explain stuck objects during the run.
 func (c *Reporter) Explain() { c.explains = true }
 
-// Handle reports the part of an event that matters during the run.
+// Handle reports what matters of an event during the run.
 func (c *Reporter) Handle(e event.Event) {
 	if c.start.IsZero() {
 		c.start = c.now()
@@ -133,7 +125,7 @@ func (c *Reporter) Handle(e event.Event) {
 	case event.Retrying:
 		c.retrying(e)
 	case event.RollingBack:
-		c.note("taking back what was written: " + text.Count(e.Objects, "object") + ", within " + lasting(e.Within) + "\n")
+		c.note("rolling back: " + text.Count(e.Objects, "object") + ", within " + lasting(e.Within) + "\n")
 	case event.Waiting:
 		c.waiting(e)
 	case event.Going:
@@ -155,7 +147,7 @@ func (c *Reporter) retrying(e event.Retrying) {
 	} else {
 		h.what = "trying " + format.Name(e.Ref) + " again"
 	}
-	// The time counts from the beginning of the trouble, not of its report.
+	// The time counts from the start of the problem, not of its report.
 	switch {
 	case e.Of > 0:
 		h.since, h.limit = c.now().Add(e.Left-e.Of), e.Of
@@ -167,11 +159,8 @@ func (c *Reporter) retrying(e event.Retrying) {
 	if h.limit == 0 && e.Left > 0 {
 		h.limit = c.now().Add(e.Left).Sub(h.since)
 	}
-	// Many workers meet the same trouble at once: report only the first.
-	key := format.Reason(e.Err)
-	if key == "" {
-		key = h.lacks
-	}
+	// Many workers have the same problem at once: report only the first.
+	key := cmp.Or(format.Reason(e.Err), h.lacks)
 	if c.unreached {
 		key = "unreached: " + key
 	}
@@ -215,23 +204,22 @@ func (c *Reporter) holdOn(h *pending, key, plain string) {
 	c.say(plain)
 }
 
-// redraws reports whether a line at the bottom shows the progress. Before there is a plan, a
-// program that writes manifests or has credentials may ask for a password on the same terminal, and
-// the line must not overwrite what is typed. A step with a time of its own comes after that.
+// redraws reports whether a status line shows the progress. Before there is a plan, a program that
+// generates manifests or fetches credentials may prompt for a password on the same terminal, and
+// the status line must not overwrite what is typed. A step with a limit comes after that.
 func (c *Reporter) redraws() bool {
 	return c.statusLine != nil && (c.state.Begun || c.unreached || c.activity.step.limit > 0)
 }
 
-// step handles the next step of the run, which comes when the server has answered or objects were
-// given up.
+// step handles the next step of the run. It means progress, unless objects were given up.
 func (c *Reporter) step() {
 	if !c.lost {
 		c.resume()
 	}
 }
 
-// result handles the outcome for an object. Only an answer of the server proves that it is
-// reachable, because an object also has an outcome when the time for reaching the server is over.
+// result handles the result for an object. Only an answer from the server proves that it is
+// reachable, because objects also get a result when the retries run out.
 func (c *Reporter) result(action event.Action, err error) {
 	switch {
 	case !c.unreached || heard(action, err):
@@ -241,7 +229,7 @@ func (c *Reporter) result(action event.Action, err error) {
 	}
 }
 
-// heard reports whether the result implies an answer of the server.
+// heard reports whether the server must have answered for this result.
 func heard(action event.Action, err error) bool {
 	if !slices.Contains([]event.Action{event.Failed, event.Skipped, event.Unknown, event.TimedOut, event.Unmet, event.Remains}, action) {
 		return true
@@ -250,7 +238,7 @@ func heard(action event.Action, err error) bool {
 	return errors.As(err, &status) && !object.IsUnanswered(err)
 }
 
-// resume records progress: the obstacle is gone.
+// resume records that nothing blocks the run any more.
 func (c *Reporter) resume() {
 	c.blocked, c.kinds = nil, nil
 	c.lost = false
@@ -262,13 +250,13 @@ func (c *Reporter) resume() {
 	switch {
 	case c.statusLine != nil:
 	case c.sick:
-		c.say("the API server is well again")
+		c.say("the API server has recovered")
 	default:
 		c.say("the API server answers again")
 	}
 }
 
-// announce prints the name of the phase, if there are several, above its output.
+// announce prints the name of the phase above its output, if there are several phases.
 func (c *Reporter) announce() {
 	phase, ok := c.state.Phase()
 	if c.statusLine != nil || !c.headings || !ok || len(c.state.Phases) < 2 {
@@ -277,8 +265,8 @@ func (c *Reporter) announce() {
 	c.screen.Heading(fmt.Sprintf("%s: %s\n", title(c.state), text.Count(phase.Total, "object")))
 }
 
-// Refer replaces what was reported during the wait by a reference, so that the result does not
-// repeat it right below.
+// Refer replaces causes that were reported during the wait by references, so that the result does
+// not repeat them right below.
 func (c *Reporter) Refer(w event.Waited) event.Waited {
 	told := false
 	for _, e := range c.told {
@@ -297,9 +285,8 @@ func (c *Reporter) Refer(w event.Waited) event.Waited {
 	return w
 }
 
-// Tick updates the status line or, in a log, reports the progress if nothing was printed for a
-// while. No other code does that, so an object that ends is never reported as in progress right
-// above its result.
+// Tick updates the status line or, in a log, reports progress if nothing was printed for a while.
+// No other code does that, so no object is reported as in progress right above its result.
 func (c *Reporter) Tick() {
 	now := c.now()
 	if c.blocked != nil && c.blocked.over(now) {
@@ -325,7 +312,7 @@ func (c *Reporter) Tick() {
 	c.pause = min(2*c.pause, seldom)
 }
 
-// pending returns what the run waits for, or else what it does; nil if unknown.
+// pending returns what blocks the run, or else what it is doing; nil if unknown.
 func (c *Reporter) pending() *pending {
 	if c.blocked != nil {
 		return c.blocked
@@ -336,8 +323,8 @@ func (c *Reporter) pending() *pending {
 	return nil
 }
 
-// status returns one line with the progress, what the run waits for, and how long; and the line
-// without what changes by itself.
+// status returns one line with the progress, what the run waits for, and for how long; and the same
+// line without times and rates.
 func (c *Reporter) status(now time.Time) (line, same string) {
 	var parts []string
 	p := c.pending()
@@ -366,7 +353,7 @@ func (c *Reporter) status(now time.Time) (line, same string) {
 
 func (c *Reporter) say(line string) { c.note(line + "\n") }
 
-// note writes lines to stderr, after which a log may be silent for a while.
+// note writes lines to stderr and restarts the silence of the log.
 func (c *Reporter) note(text string) {
 	c.last = c.now()
 	c.screen.Note(text)

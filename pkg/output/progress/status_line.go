@@ -10,19 +10,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Below this many columns there is no room for a bar.
+// roomForBar is the narrowest terminal that has room for a bar.
 const roomForBar = 60
 
-// statusLine composes the line that shows the progress on a terminal. The screen places it.
+// statusLine composes the status line. The screen places it.
 type statusLine struct {
 	rate  rate
 	width func() int
 }
 
-func newStatusLine(width func() int) *statusLine { return &statusLine{width: width} }
-
 // line returns the status line; empty if there is nothing to report yet. It leaves the last column
-// free, because some terminals begin a new line after it.
+// free, because some terminals wrap after it.
 func (l *statusLine) line(a *activity, blocked *pending, now time.Time) string {
 	width := l.columns() - 1
 	if width < 10 {
@@ -66,13 +64,13 @@ func (l *statusLine) progress(c *output.State, width int) string {
 	if width < roomForBar {
 		return figures + troubles(c)
 	}
-	// The bar with its figures takes a third of the line, so that names remain legible. It leaves
-	// room for a rate even if there is none yet, so that it does not jump.
+	// The bar with its figures takes a third of the line, so that names remain legible. It always
+	// leaves room for a rate, so that it does not jump.
 	drawn := bar(c.Ended(), c.Total, min(width/3, 40)-len(" ")-len(counted)-rateWidth)
 	return phaseName(c) + strings.TrimSpace(drawn+" "+figures) + troubles(c)
 }
 
-// held returns the progress of a run that waits: short, without a rate.
+// held returns the progress of a blocked run: short, without a rate.
 func held(c *output.State) string {
 	if c.Total <= 0 {
 		return ""

@@ -16,25 +16,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// few is how many objects are named for one line; others are counted, and -v 1 names them.
+// few is how many objects one line names. Others are counted, and -v 1 names them.
 const few = 5
 
-// warning is a text and its object: the same text for two objects is two warnings, and for one
-// object (in a dry run, then in the write) it is one.
+// warning identifies a warning. The same text for two objects is two warnings; for one object (in a
+// dry run, then in the write) it is one.
 type warning struct {
 	key  object.Key
 	text string
 }
 
-// said is the printed part of a warning. If several share the text, details are left out.
+// said is a warning to print. If several share the text, details are omitted.
 type said struct {
 	of           object.Ref
 	text, detail string
 	hint         string
 }
 
-// warn keeps a warning until its phase is over, so that warnings come in the order of the plan. A
-// warning about the whole run is printed at once.
+// warn keeps a warning until the end of its phase, so that warnings come in plan order. A warning
+// about the whole run is printed immediately.
 func (c *Reporter) warn(e event.Warned, hint string) {
 	w := warning{key: e.Ref.Key(), text: e.String()}
 	if c.warned[w] {
@@ -49,14 +49,14 @@ func (c *Reporter) warn(e event.Warned, hint string) {
 	c.warnings.Add(c.state.Place(e.Ref), one)
 }
 
-// remark is warn for forecasts, with the hint below.
+// remark is warn for remarks, with the hint below.
 func (c *Reporter) remark(e event.Remarked) {
 	c.warn(event.Warned{Ref: e.Ref, Text: strings.TrimPrefix(e.Path+": "+e.Text, ": ")}, e.Hint)
 }
 
-// Flush writes the warnings of the phase: one that several objects share once, with their number
-// and names. Warnings of the server about later phases, whose objects may have been read already,
-// wait for them.
+// Flush writes the warnings of the phase. A text that several objects share is written once, with
+// their number and names. Warnings about objects of later phases, which may have been read already,
+// wait for their phase.
 func (c *Reporter) Flush() { c.flush(c.state.Current) }
 
 // End writes the remaining warnings.
@@ -72,7 +72,7 @@ func (c *Reporter) flush(phase int) {
 		}
 		return one.text + "\n" + one.hint
 	}
-	for _, group := range grouped(c.warnings.DrainTo(phase), same) {
+	for _, group := range format.Grouped(c.warnings.DrainTo(phase), same) {
 		first := group[0]
 		if len(group) == 1 {
 			c.note(c.warning(text.Printable(first.of.String())+": "+first.text+first.detail, first.hint))
@@ -86,7 +86,7 @@ func (c *Reporter) flush(phase int) {
 	}
 }
 
-// shown returns how many objects are named for one line.
+// shown returns how many objects one line names.
 func (c *Reporter) shown() int {
 	if c.verbose {
 		return math.MaxInt
@@ -94,7 +94,7 @@ func (c *Reporter) shown() int {
 	return few
 }
 
-// warning formats a warning without breaking words. It leaves out a hint that was shown before.
+// warning formats a warning. It omits a hint that was shown before.
 func (c *Reporter) warning(said, hint string) string {
 	var width func() int
 	if c.statusLine != nil {
@@ -107,8 +107,8 @@ func (c *Reporter) warning(said, hint string) string {
 	return lines
 }
 
-// leaveOut reports the parts of the input that are left out; those with the same fault together,
-// unless all is wanted.
+// leaveOut reports the skipped parts of the input. Unless verbose, it groups those with the same
+// error.
 func (c *Reporter) leaveOut() {
 	faults := c.leftOuts
 	c.leftOuts = nil
@@ -118,7 +118,7 @@ func (c *Reporter) leaveOut() {
 		}
 		return err.Error()
 	}
-	for _, group := range grouped(faults, same) {
+	for _, group := range format.Grouped(faults, same) {
 		lines := c.hints.Explain(group[0])
 		if len(group) > 1 {
 			var places []string
@@ -136,7 +136,7 @@ func (c *Reporter) leaveOut() {
 	}
 }
 
-// annotateFaults shows faults of the input at their places in a CI job.
+// annotateFaults shows errors in the input at their places, in a CI job.
 func (c *Reporter) annotateFaults(faults []error) {
 	for _, err := range faults {
 		if fault, place := faultOf(err); fault != nil && c.place != nil {
@@ -147,8 +147,8 @@ func (c *Reporter) annotateFaults(faults []error) {
 	}
 }
 
-// faultOf returns the fault behind an error, and the beginning of its text. The fault's own text
-// may quote a Secret; the error's does not.
+// faultOf returns the fault behind an error, and the start of its text. Use the error's text: the
+// fault's own may quote a Secret.
 func faultOf(err error) (*object.FaultError, string) {
 	fault, ok := errors.AsType[*object.FaultError](err)
 	if !ok {
@@ -157,27 +157,11 @@ func faultOf(err error) (*object.FaultError, string) {
 	return fault, fault.Place()
 }
 
-// grouped groups equal items, in the order of the first of each.
-func grouped[T any](all []T, same func(T) string) [][]T {
-	var groups [][]T
-	at := map[string]int{}
-	for _, one := range all {
-		key := same(one)
-		i, known := at[key]
-		if !known {
-			i, at[key] = len(groups), len(groups)
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], one)
-	}
-	return groups
-}
-
-// kindsAfter is how long to wait for kinds before a log says so: those of the set's CRDs are served
-// within moments.
+// kindsAfter is how long the run waits for kinds before a log says so: the kinds of the set's CRDs
+// are served within moments.
 const kindsAfter = time.Second / 2
 
-// awaitKind records that the run waits for a kind; h is its report if it is the only one.
+// awaitKind records that the run waits for a kind. h is the report if it is the only kind.
 func (c *Reporter) awaitKind(kind string, h *pending) {
 	if c.blocked == nil || len(c.kinds) == 0 {
 		c.kinds = nil
@@ -193,7 +177,7 @@ func (c *Reporter) awaitKind(kind string, h *pending) {
 	c.blocked = h
 }
 
-// tellKinds reports in a log, once, which kinds the run waits for.
+// tellKinds reports, once in a log, which kinds the run waits for.
 func (c *Reporter) tellKinds(now time.Time) {
 	if len(c.kinds) == 0 || c.blocked == nil || now.Sub(c.blocked.since) < kindsAfter {
 		return
@@ -202,7 +186,7 @@ func (c *Reporter) tellKinds(now time.Time) {
 	c.kinds = nil
 }
 
-// annotateApplied shows a conflict or failure at the object's place in a CI job.
+// annotateApplied shows a conflict or failure at the object's place, in a CI job.
 func (c *Reporter) annotateApplied(e event.Applied) {
 	switch {
 	case e.Action == event.InConflict:
@@ -216,7 +200,7 @@ func (c *Reporter) annotateApplied(e event.Applied) {
 	}
 }
 
-// annotateCompared is the same for a diff.
+// annotateCompared is annotateApplied for a diff.
 func (c *Reporter) annotateCompared(e event.Compared) {
 	var paths []string
 	for _, change := range e.Changes {
@@ -235,7 +219,7 @@ func (c *Reporter) annotateConflict(at object.Source, of object.Ref, paths []str
 	c.annotate(at, of, fmt.Errorf("conflict: others own %s", text.List(paths, few)))
 }
 
-// annotate lets a CI job show an error where its object is written, or the field where that is known.
+// annotate makes a CI job show an error where the object, or the field if known, is written.
 func (c *Reporter) annotate(at object.Source, of object.Ref, err error) {
 	if c.place == nil || err == nil {
 		return
@@ -249,7 +233,7 @@ func (c *Reporter) annotate(at object.Source, of object.Ref, err error) {
 	}
 }
 
-// annotateUses lets a CI job show what is deprecated where it is written.
+// annotateUses makes a CI job show deprecated uses where they are written.
 func (c *Reporter) annotateUses(e event.Deprecations) {
 	if c.place == nil {
 		return

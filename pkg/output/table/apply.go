@@ -12,12 +12,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// applyTable is the output for people: one line an object with notes below. Failures end a phase
-// and conflicts end the table, because readers look there.
+// applyTable prints one line for each object, with notes below. Failures come at the end of their
+// phase and conflicts at the end of the table, where readers look for them.
 type applyTable struct {
 	output.Base
-	// lines are the texts of finished objects, so that thousands of events need no memory. The
-	// others are grouped at the end of their phase.
+	// lines are the lines of finished objects, kept instead of thousands of events to save memory.
+	// Other results are grouped at the end of their phase.
 	lines     output.PlanOrdered[string]
 	undone    output.PlanOrdered[event.Applied]
 	conflicts output.PlanOrdered[event.Applied]
@@ -64,8 +64,8 @@ func (t *applyTable) Handle(e event.Event) {
 	}
 }
 
-// listed reports whether an object gets a line: an unchanged one without news is only counted.
-// Paths that it yields as before are no news.
+// listed reports whether an object gets a line. An unchanged object without news is only counted;
+// paths that it still yields are not news.
 func (t *applyTable) listed(a event.Applied) bool {
 	quiet := a.Action == event.Unchanged || a.Action == event.Shared || a.OnlyOwners
 	if !quiet || t.Verbose || a.Reason != "" || a.Joined != nil {
@@ -107,8 +107,8 @@ func (t *applyTable) Flush() {
 	t.Screen.Result(b.String())
 }
 
-// failed writes one line for each object, and the reason once below each group of objects that
-// share it.
+// failed writes a line for each object, and the error once below each group of objects that share
+// it.
 func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
 	for _, group := range sameFault(failed, func(a event.Applied) error { return a.Err }) {
 		for i, a := range group {

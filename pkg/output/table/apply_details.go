@@ -25,7 +25,7 @@ func applyLine(base output.Base, b *strings.Builder, action event.Action, text s
 }
 
 // details returns the notes on an applied object: how the apply changed the ownership of its
-// fields. They fit into room columns, 0 for any.
+// fields. They fit into room columns; 0 means any width.
 func details(b output.Base, a event.Applied, room int) []string {
 	var all []string
 	most := manyPaths
@@ -71,7 +71,7 @@ func details(b output.Base, a event.Applied, room int) []string {
 	return all
 }
 
-// joined says that an existing object became a member.
+// joined says that an existing object became a member of the set.
 func joined(a event.Applied) string {
 	verb := "joined"
 	if a.DryRun {
@@ -84,8 +84,8 @@ func joined(a event.Applied) string {
 	return said
 }
 
-// paths lists the first changes of one kind, one a line, each with a note beside its path, or below
-// it if there is no room.
+// paths lists the first changes of one kind, each on a line with a note, which goes below the path
+// if there is no room beside it.
 func paths(verb string, changes []managedfields.Change, most, room int, note func(managedfields.Change, int) []string) []string {
 	const indent = "    " // below the path
 	shown := changes[:min(most, len(changes))]
@@ -111,12 +111,13 @@ func paths(verb string, changes []managedfields.Change, most, room int, note fun
 		}
 	}
 	if more := len(changes) - len(shown); more > 0 {
-		rows = append(rows, fmt.Sprintf("%s  and %s more", format.Pad(verb, len("removed")), text.Count(more, "path")))
+		rows = append(rows, fmt.Sprintf("%s  and %s", format.Pad(verb, len("removed")), text.Count(more, "more path")))
 	}
 	return rows
 }
 
-// withCommas lists words, with a text before the first and after the last.
+// withCommas joins words with commas into parts of a line, with a text before the first and after
+// the last.
 func withCommas(before string, words []string, after string) []string {
 	listed := commas(words)
 	if len(listed) == 0 {
@@ -138,7 +139,7 @@ func was(c managedfields.Change, _ int) []string {
 	return []string{"was " + format.Shorten(format.Value(c.From))}
 }
 
-// fromTo shows both values, cut so that their difference is visible.
+// fromTo shows both values, shortened so that their difference is visible.
 func fromTo(c managedfields.Change, room int) []string {
 	const arrow = "→ "
 	from, to := values(c.From, c.To, true)

@@ -11,7 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// NewCommented returns the objects of owners as YAML documents, with owners and history as comments.
+// NewCommented returns the objects of the verb owners as YAML documents, with owners and history as
+// comments.
 func NewCommented(b output.Base) output.Results {
 	return output.Together(func(objects []event.Owned) error {
 		texts := make([]string, len(objects))
@@ -46,7 +47,7 @@ func commentedYAML(o event.Owned, now func() time.Time) string {
 	return b.String()
 }
 
-// commented returns a line with its owners behind it.
+// commented returns a line with its owners as a comment.
 func commented(line yamlLine, version string, now time.Time) string {
 	switch {
 	case line.part, line.unownable:

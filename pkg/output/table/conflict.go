@@ -11,11 +11,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// widestColumn bounds the width to which values are padded.
+// widestColumn limits the width to which values are padded.
 const widestColumn = 60
 
-// report writes every conflict of the run, then once how to settle them. The opening says how far
-// the run got.
+// report writes every conflict of the run, then the ways to settle them. opening says how far the
+// run got.
 func report(base output.Base, b *strings.Builder, conflicts []event.Applied, opening string) {
 	width := format.Columns(base.Width)
 	for i, a := range conflicts {
@@ -32,7 +32,7 @@ func report(base output.Base, b *strings.Builder, conflicts []event.Applied, ope
 			b.WriteString("  " + row + "\n")
 		}
 		if more := len(a.Conflicts) - len(shown); more > 0 {
-			b.WriteString("  and " + text.Count(more, "path") + " more\n")
+			b.WriteString("  and " + text.Count(more, "more path") + "\n")
 		}
 		format.Below(b, base.Hints.ErrorLines(a.Err, width), "  ", base.Width)
 		for _, detail := range details(base, a, format.Within(base.Width, "  ")) {
@@ -45,7 +45,7 @@ func report(base output.Base, b *strings.Builder, conflicts []event.Applied, ope
 	}
 }
 
-// row is a path in conflict, ready for the layout.
+// row is a path in conflict.
 type row struct {
 	path, yours, live string
 	owners            []string
@@ -53,9 +53,9 @@ type row struct {
 
 func (r row) owner() string { return strings.Join(r.owners, ", ") }
 
-// conflictRows lays paths in conflict out in columns. If the terminal is too narrow, a path is
-// alone on its line and the rest is below. Paths are never cut, because users copy them; values
-// only if they are longer than a line.
+// conflictRows lays out paths in conflict in columns. On a terminal that is too narrow, each path
+// gets its own line, with the rest below. Paths are never shortened, because users copy them;
+// values only if they are longer than a line.
 func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) []string {
 	rows := make([]row, len(conflicts))
 	var path, yours, live, owned int
@@ -72,7 +72,7 @@ func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) 
 	if width > 0 && len("  ")+path+len(pathGap+"yours   live   ")+owned+yours+live > width {
 		return stacked(rows, width)
 	}
-	// Without a limit on the length of lines, a very long one does not move the others.
+	// Without a terminal, one very long value must not move all others.
 	yours, live = min(yours, widestColumn), min(live, widestColumn)
 	var laid []string
 	for _, r := range rows {
@@ -82,7 +82,7 @@ func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) 
 	return laid
 }
 
-// stacked writes each path on a line of its own and, below it, as much on a line as fits.
+// stacked writes each path on its own line, with as much as fits on each line below.
 func stacked(rows []row, width int) []string {
 	const indent = "    "
 	room := max(width-len("  "+indent), format.LeastValue)

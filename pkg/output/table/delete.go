@@ -17,23 +17,23 @@ import (
 // deletedWidth aligns what follows the action in the table of a delete.
 const deletedWidth = len(event.Remains)
 
-// deleteTable is the output for people: one line an object. Objects that still exist come last,
-// with the reason once for all that share it.
+// deleteTable prints one line for each object. Objects that still exist come last, with a shared
+// cause only once.
 type deleteTable struct {
 	output.Base
-	// lines are the texts of finished objects, so that thousands of events need no memory.
+	// lines are the lines of finished objects, kept instead of thousands of events to save memory.
 	lines   output.PlanOrdered[string]
 	failed  output.PlanOrdered[event.Deleted]
 	skipped output.PlanOrdered[event.Deleted]
 	remains output.PlanOrdered[event.Deleted]
 	pointed int // counts references to an explanation
-	// told reports whether the reader has seen why an object is stuck; nil if the results are
-	// complete by themselves.
+	// told reports whether the cause of a stuck object was already printed; nil if the table prints
+	// all causes.
 	told func(event.Deleted) bool
 }
 
-// NewDelete returns the table of a delete. told reports whether the reader has seen why an object
-// is stuck; nil if the table is complete by itself.
+// NewDelete returns the table of a delete. told reports whether the cause of a stuck object was
+// already printed; nil makes the table print all causes.
 func NewDelete(b output.Base, told func(event.Deleted) bool) output.Results {
 	return &deleteTable{Base: b, told: told}
 }
@@ -153,7 +153,7 @@ func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 		t.line(b, d)
 	}
 	if more := len(all) - len(shown); more > 0 {
-		fmt.Fprintf(b, "%s  and %s more\n", t.word(event.Remains), text.Count(more, "object"))
+		fmt.Fprintf(b, "%s  and %s\n", t.word(event.Remains), text.Count(more, "more object"))
 	}
 	if causes := all[0].Causes; len(causes) > 0 && t.told != nil && slices.ContainsFunc(all, t.told) {
 		format.Below(b, []string{causes[0].Code + ": see above"}, "    ", t.Width)

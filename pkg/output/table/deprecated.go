@@ -10,13 +10,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// NewDeprecated returns the table of what an upgrade removes: each object, and below it where it
-// still is used.
+// NewDeprecated returns the table of the verb deprecated: each object, and below it where the
+// deprecated API is used.
 func NewDeprecated(b output.Base) output.Results {
-	return output.AtEnd(func(d event.Deprecations) error {
-		b.Screen.Result(deprecations(b, d))
-		return nil
-	})
+	return output.Printed(b, func(d event.Deprecations) string { return deprecations(b, d) })
 }
 
 func deprecations(base output.Base, d event.Deprecations) string {
@@ -27,11 +24,11 @@ func deprecations(base output.Base, d event.Deprecations) string {
 	for i, u := range d.Uses {
 		if goes && !u.Goes {
 			shown, goes = 0, false
-			b.WriteString(base.Paint.Bold.Sprint("deprecated, and still there in "+d.Release) + "\n")
+			b.WriteString(base.Paint.Bold.Sprint("deprecated, but still in "+d.Release) + "\n")
 		}
 		if shown++; brief && shown > some {
 			if last := i == len(d.Uses)-1; last || d.Uses[i+1].Goes != goes {
-				fmt.Fprintf(&b, "and %s more; -v 1 shows all\n", text.Count(shown-some, "use"))
+				fmt.Fprintf(&b, "and %s; -v 1 shows all\n", text.Count(shown-some, "more use"))
 			}
 			continue
 		}

@@ -19,12 +19,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// contextLines surround each change of a diff.
+// contextLines is how many lines surround each change.
 const contextLines = 3
 
-// diffTable is the output for people: for each object that would change its name, then lines that
-// begin with # for what the text does not show (owners, unchecked parts), then the change as a
-// unified diff of YAML.
+// diffTable prints each object that would change: its name, then lines that begin with # for what
+// the diff does not show (owners, unchecked parts), then a unified diff of YAML.
 type diffTable struct {
 	output.Base
 	texts     output.PlanOrdered[string]
@@ -87,7 +86,7 @@ func (t *diffTable) Handle(e event.Event) {
 	t.texts.Add(at, t.head(compared)+t.changes(compared, before, after))
 }
 
-// quiet reports whether nothing of an object is to be shown.
+// quiet reports whether an object is not shown.
 func (t *diffTable) quiet(c event.Compared) bool {
 	if c.Reason != "" || c.Err != nil {
 		return false
@@ -95,8 +94,8 @@ func (t *diffTable) quiet(c event.Compared) bool {
 	return c.Action == event.None || c.OnlyOwners && !t.Verbose
 }
 
-// Flush writes the finished texts. With an external program, headings go to stderr, since stdout
-// belongs to the program.
+// Flush writes the finished objects. With an external program, their names and notes go to stderr,
+// since stdout belongs to the program.
 func (t *diffTable) Flush() {
 	texts := t.texts.Drain()
 	skipped[event.Compared]{
@@ -133,7 +132,7 @@ func (t *diffTable) Finish(ctx context.Context) error {
 	return err
 }
 
-// notes count what is not shown object by object.
+// notes counts what is not shown for each object.
 func (t *diffTable) notes() []string {
 	lines := t.left.lines()
 	if t.joining > 0 {
@@ -145,7 +144,7 @@ func (t *diffTable) notes() []string {
 	return lines
 }
 
-// verdict says how to apply what is shown.
+// verdict says how to apply the diff.
 func (t *diffTable) verdict() []string {
 	switch {
 	case t.contested > 0:
@@ -156,7 +155,7 @@ func (t *diffTable) verdict() []string {
 	return nil
 }
 
-// say writes text to where the heads of objects go.
+// say writes text to the same stream as the names of objects.
 func (t *diffTable) say(text string) {
 	if t.outside != nil {
 		t.Screen.Note(text)
@@ -165,7 +164,7 @@ func (t *diffTable) say(text string) {
 	t.Screen.Result(text)
 }
 
-// head returns the name of the object, and its notes.
+// head returns the name and notes of an object.
 func (t *diffTable) head(c event.Compared) string {
 	paint := t.Paint
 	if t.outside != nil {
@@ -201,7 +200,7 @@ func (t *diffTable) changes(c event.Compared, before, after string) string {
 	}
 	unified, err := udiff.ToUnified(from, to, before, udiff.Lines(before, after), contextLines)
 	if err != nil {
-		// The library promises that its edits fit.
+		// It cannot fail for edits of the same library.
 		return "# " + text.Printable(fmt.Sprintf("no diff of %s: %v", c.Ref, err)) + "\n"
 	}
 	if unified == "" {
@@ -218,7 +217,8 @@ func (t *diffTable) changes(c event.Compared, before, after string) string {
 	return b.String()
 }
 
-// shortened cuts long words of a diff so that a removed line still differs from the added one.
+// shortened truncates long words in a diff, so that a removed line still differs from the added
+// one.
 func shortened(lines []string) []string {
 	out := slices.Clone(lines)
 	for i := 0; i < len(lines); {
@@ -246,12 +246,12 @@ func shortened(lines []string) []string {
 	return out
 }
 
-// memberLabel is the label of a set's members (ApplySet specification). Separate lines report which
-// objects join and leave a set; a hash in a diff would tell readers nothing.
+// memberLabel marks the members of a set (ApplySet specification). Other lines say which objects
+// join or leave a set; the label's hash would tell readers nothing.
 const memberLabel = "applyset.kubernetes.io/part-of"
 
-// hideSet removes the label from both sides, unless all is wanted, and reports whether the object
-// would join a set.
+// hideSet removes the label from both sides, unless the table is verbose, and reports whether the
+// object would join a set.
 func (t *diffTable) hideSet(c *event.Compared) (joins bool) {
 	path := fieldpath.Field("metadata", "labels", memberLabel)
 	from, _ := path.Get(c.Before)
@@ -263,7 +263,7 @@ func (t *diffTable) hideSet(c *event.Compared) (joins bool) {
 	return member && c.Before != nil && from != to
 }
 
-// withoutMember returns a side without the label.
+// withoutMember returns one side without the label.
 func withoutMember(side map[string]any) map[string]any {
 	meta, _ := side["metadata"].(map[string]any)
 	labels, _ := meta["labels"].(map[string]any)
@@ -282,7 +282,7 @@ func withoutMember(side map[string]any) map[string]any {
 	return side
 }
 
-// projections returns the two sides of an object as YAML; a missing side is empty.
+// projections returns both sides of an object as YAML; a missing side is empty.
 func projections(c event.Compared) (before, after string, err error) {
 	if before, err = projected(foldLastApplied(c.Before, c.After)); err != nil {
 		return "", "", fmt.Errorf("show the live %s: %w", c.Ref, err)
@@ -293,7 +293,7 @@ func projections(c event.Compared) (before, after string, err error) {
 	return before, after, nil
 }
 
-// projected returns the YAML of a projection; none for an empty one.
+// projected returns the YAML of one side; empty if it has no fields.
 func projected(projection map[string]any) (string, error) {
 	if len(projection) == 0 {
 		return "", nil

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// markdownBytes is how long a diff in Markdown may be: a comment on GitHub has at most 65,536, and
-	// a job may add a heading.
+	// markdownBytes limits a diff in Markdown: a GitHub comment has at most 65,536 characters, and
+	// the job may add a heading.
 	markdownBytes = 65_000
-	// backticks is the longest row of them in an object that is shown. Fences have one more.
+	// backticks is the longest run of backticks in an object that is shown. Fences are one longer.
 	backticks = 100
 )
 
-// markdown is the table of a diff for a comment on a pull request. All of it is in fences, so that no
-// name and no value is read as Markdown. It has no ages: the same diff is the same text.
+// markdown prints a diff as a comment on a pull request. It puts everything into fences, so that no
+// name or value is read as Markdown, and it omits ages, so that the same diff gives the same text.
 type markdown struct {
 	*diffTable
 	objects []string
@@ -52,7 +52,7 @@ func ageless(changes []managedfields.Change) []managedfields.Change {
 	return changes
 }
 
-// Flush keeps the finished texts, since the rest is cut only at the end.
+// Flush keeps the finished objects, because the length is limited only at the end.
 func (m *markdown) Flush() {
 	m.objects = append(m.objects, m.texts.Drain()...)
 	for _, c := range m.stays.Drain() {
@@ -67,7 +67,7 @@ func (m *markdown) Finish(context.Context) error {
 	}
 	shown, named, rest := fitting(m.objects, markdownBytes-len(strings.Join(summary, "\n")))
 	if rest > 0 {
-		named = append(named, "and "+text.Count(rest, "object")+" more")
+		named = append(named, "and "+text.Count(rest, "more object"))
 	}
 	fence := strings.Repeat("`", 1+max(2, longestRow(strings.Join(slices.Concat(summary, shown, named), "\n"))))
 	block := func(language string, lines []string) string {
@@ -80,10 +80,10 @@ func (m *markdown) Finish(context.Context) error {
 	return nil
 }
 
-// fitting returns the objects that are shown as a whole, the names of the others, and how many have no
-// room for their name. Names come first: a reader has to know of every object.
+// fitting returns the objects to show in full, the names of others, and how many more there are.
+// Names have priority: a reader has to know about every object.
 func fitting(objects []string, bytes int) (shown, named []string, rest int) {
-	bytes -= 8*backticks + len("and 1000000 objects more")
+	bytes -= 8*backticks + len("and 1000000 more objects")
 	var known []string
 	for _, object := range objects {
 		name, _, _ := strings.Cut(object, "\n")
@@ -106,7 +106,7 @@ func fitting(objects []string, bytes int) (shown, named []string, rest int) {
 	return shown, named, rest
 }
 
-// longestRow is the length of the longest row of backticks.
+// longestRow returns the length of the longest run of backticks.
 func longestRow(text string) int {
 	longest, row := 0, 0
 	for _, r := range text {

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// diffNotes returns what a diff of texts cannot show, and counts the paths in conflict.
+// diffNotes returns what the diff of an object does not show, and counts its paths in conflict.
 func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) {
 	notes = remarks(b, c)
 	removed := 0
@@ -23,7 +23,7 @@ func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) 
 	anew := c.Action == event.Recreate
 	for _, change := range changes {
 		if change.Kind == managedfields.Removed && (anew || len(change.Owners) == 0 && !change.Atomic) {
-			// The diff shows it, or many are alike; only a few deserve a note as well.
+			// The diff shows it, or many are alike; only a few get a note too.
 			if removed++; removed > manyPaths && !all {
 				continue
 			}
@@ -36,7 +36,7 @@ func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) 
 		}
 	}
 	if more := removed - manyPaths; more > 0 && !all {
-		notes = append(notes, "removed    and "+text.Count(more, "path")+" more")
+		notes = append(notes, "removed    and "+text.Count(more, "more path"))
 	}
 	for _, path := range c.Yielded {
 		notes = append(notes, "yielded    "+text.Printable(path.String())+"  keeps its live value")
@@ -49,8 +49,8 @@ func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) 
 	return notes, contested
 }
 
-// diffNote names the owner of a path if that matters. An object that is created anew loses what is
-// owned by others alone.
+// diffNote names the owners of a path if they matter. anew is set if the object would be recreated,
+// which loses the fields that only others own.
 func diffNote(c managedfields.Change, anew bool, now time.Time) string {
 	word, whose := string(c.Kind), ""
 	switch c.Kind {

@@ -1,3 +1,3 @@
-// Package table writes the results of each verb for people: a line an object, notes below it, the
-// summary last.
+// Package table writes the results of each verb for people: one line for each object, notes below
+// it, and a summary at the end.
 package table

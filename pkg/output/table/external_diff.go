@@ -14,14 +14,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// outside collects the input of an external program.
+// outside collects the input of an external diff program.
 type outside struct {
 	output.External
 	files []file
 }
 
-// file is one object on both sides; a missing side is an empty file, so that programs need no
-// option for it.
+// file is an object on both sides. A missing side becomes an empty file, so that the program needs
+// no special option.
 type file struct {
 	name, before, after string
 }
@@ -32,8 +32,7 @@ func (o *outside) add(c event.Compared, before, after string) {
 	}
 }
 
-// run writes both sides into private folders, runs the program on them and removes them in any
-// case.
+// run writes both sides into temporary directories, runs the program, and removes the directories.
 func (o *outside) run(ctx context.Context) (err error) {
 	if len(o.files) == 0 {
 		return nil
@@ -69,7 +68,8 @@ func (o *outside) write(live, merged string) error {
 	return nil
 }
 
-// verdict: by the convention of diff(1), 1 means that there are differences.
+// verdict interprets the program's error. As with diff(1), exit code 1 means that there are
+// differences.
 func (o *outside) verdict(err error) error {
 	var exit interface {
 		error
@@ -86,7 +86,7 @@ func (o *outside) verdict(err error) error {
 }
 
 // fileName names an object's file as kubectl diff does. It escapes characters that file systems
-// reject, and ends long names in a checksum.
+// reject, and shortens long names with a checksum.
 func fileName(ref object.Ref) string {
 	const longest = 200
 	words := []string{ref.GVK.Version, ref.GVK.Kind, ref.Namespace, ref.Name}

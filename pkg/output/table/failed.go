@@ -9,24 +9,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// sameFault groups objects that failed for the same reason, in the order of the first of each.
+// sameFault groups objects that failed for the same reason.
 func sameFault[T any](failed []T, why func(T) error) [][]T {
-	var groups [][]T
-	at := map[string]int{}
-	for _, a := range failed {
-		why := strings.Join(format.Explain(why(a)), "\n")
-		i, known := at[why]
-		if !known {
-			i, at[why] = len(groups), len(groups)
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], a)
-	}
-	return groups
+	return format.Grouped(failed, func(one T) string { return strings.Join(format.Explain(why(one)), "\n") })
 }
 
-// commonFault returns the error for n objects with the same reason, in the error's own form for
-// several objects if there is one.
+// commonFault returns the error to print for n objects that share it. An error may have its own
+// form for several objects.
 func commonFault(err error, n int) error {
 	if common, ok := errors.AsType[interface {
 		error
@@ -37,8 +26,8 @@ func commonFault(err error, n int) error {
 	return err
 }
 
-// skipped reports objects that were skipped or kept: one by one, or many with the same reason by
-// their number. Both lines end with the reason.
+// skipped prints objects that were skipped or kept: each on a line, or only their number if many
+// share a reason. Both kinds of lines end with the reason.
 type skipped[T any] struct {
 	why  func(T) error
 	one  func(of T, reason string)

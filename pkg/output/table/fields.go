@@ -13,15 +13,15 @@ import (
 type yamlLine struct {
 	text   string
 	owners []managedfields.Owner
-	// part: the line continues the value above, or has nothing of its own.
+	// part is set if the line continues the value above or is only the key of a map or list without
+	// owners.
 	part bool
-	// unownable: the line cannot have an owner.
+	// unownable is set if the field cannot have an owner.
 	unownable bool
 }
 
-// within returns the line for a terminal with that many columns left, 0 for any number. It cuts a
-// value that is too long in its middle, since two images may differ only at the end, and a name
-// that leaves no room for its value.
+// within fits the line into a width; 0 means any width. It shortens the middle of the value, since
+// two images may differ only at the end, and then the key if it leaves no room for the value.
 func (l yamlLine) within(width int) string {
 	text := strings.ReplaceAll(l.text, "\t", "    ")
 	if width == 0 || format.Cells(text) <= width {
@@ -42,8 +42,8 @@ func (l yamlLine) within(width int) string {
 	return format.Cut(text, max(width, format.LeastValue))
 }
 
-// fieldTree lays a tree of fields out as YAML: one line for each field, none of them wrapped,
-// because their owners are beside them.
+// fieldTree lays out a tree of fields as YAML, one line for each field. It wraps none, because
+// their owners are beside them.
 type fieldTree struct{ format.YAMLLines }
 
 func (y fieldTree) lines(nodes []managedfields.Node) []yamlLine {
@@ -58,7 +58,7 @@ func (y fieldTree) lines(nodes []managedfields.Node) []yamlLine {
 	return out
 }
 
-// field writes a field of a map.
+// field formats a field of a map.
 func (y fieldTree) field(name string, n managedfields.Node) []yamlLine {
 	key := format.Scalar(name) + ":"
 	if len(n.Below) == 0 {
@@ -99,7 +99,7 @@ func deeper(lines []yamlLine) []yamlLine {
 	return lines
 }
 
-// owned makes lines of a value that is owned as a whole.
+// owned returns the lines of a value that is owned as a whole.
 func owned(n managedfields.Node, text []string) []yamlLine {
 	out := make([]yamlLine, len(text))
 	for i, line := range text {

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// givenTable is a give for people: one line an object, and below it which fields went from whom to
-// whom, and the outlook for the receiver's next apply.
+// givenTable prints one line for each object of a give, and below it which fields changed owners
+// and a prediction of the receiver's next apply.
 type givenTable struct {
 	output.Base
 	given output.PlanOrdered[event.Given]
@@ -91,7 +91,7 @@ func (t *givenTable) details(g event.Given) []string {
 func (t *givenTable) next(n event.NextApply) []string {
 	who := text.Printable(n.Manager) + "'s next apply"
 	if n.Err != nil {
-		return append([]string{who + " could not be asked about:"}, format.ErrorLines(n.Err, 0)...)
+		return append([]string{who + " cannot be predicted:"}, format.ErrorLines(n.Err, 0)...)
 	}
 	lines := []string{fmt.Sprintf("%s: %s before, %s after", who, text.Count(len(n.Before), "conflict"), orNone(len(n.After)))}
 	if len(n.Before)+len(n.After) == 0 {
@@ -107,7 +107,7 @@ func (t *givenTable) next(n event.NextApply) []string {
 		lines = append(lines, "  changes   "+text.Printable(c.Path.String())+"  "+strings.Join(fromTo(c, 0), " "))
 	}
 	for _, p := range n.Removes {
-		lines = append(lines, "  removes   "+text.Printable(p.String())+", which it does not state")
+		lines = append(lines, "  removes   "+text.Printable(p.String())+", which its manifest lacks")
 	}
 	return lines
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// noOwner stands for the owner of a field without one that could have one.
+// noOwner is shown for a field that could have an owner and has none.
 const noOwner = "no owner"
 
-// history lists the paths that changed owners, the latest last, and since when that is recorded.
+// history lists the ownership changes, the latest last, and when the webhook watched.
 func (t *ownersTable) history(h event.History) string {
 	var b strings.Builder
 	if h.Err != nil {
@@ -41,10 +41,10 @@ func (t *ownersTable) history(h event.History) string {
 	return b.String()
 }
 
-// NewPastChanges returns the table of recorded changes of many objects: a line for each or, on a
+// NewPastChanges returns the table of recorded changes in many objects: a line for each or, on a
 // narrow terminal, a paragraph.
 func NewPastChanges(b output.Base) output.Results {
-	return output.AtEnd(func(c event.PastChanges) error {
+	return output.Printed(b, func(c event.PastChanges) string {
 		var out strings.Builder
 		if len(c.Changes) > 0 {
 			out.WriteString(changeRows(c.Changes, b.Width) + "\n")
@@ -55,8 +55,7 @@ func NewPastChanges(b output.Base) output.Results {
 			lines = append(lines, text.Printable(limit))
 		}
 		format.Below(&out, append(lines, missingLines(c.Dropped, c.Lost)...), "", b.Width)
-		b.Screen.Result(out.String())
-		return nil
+		return out.String()
 	})
 }
 
@@ -78,7 +77,7 @@ func changeRows(changes []event.ObjectTransition, width func() int) string {
 	return out.String()
 }
 
-// sinceFrom says when the period begins that was asked for; nothing for all time.
+// sinceFrom says when the requested period begins; empty for all time.
 func sinceFrom(from, now time.Time) string {
 	if from.IsZero() {
 		return ""
@@ -112,7 +111,7 @@ func ownersAfter(tr event.Transition, now time.Time) string {
 	return to
 }
 
-// valuesText says from what to what the value changed; empty if that is not recorded.
+// valuesText describes the change of value; empty if it was not recorded.
 func valuesText(tr event.Transition) string {
 	if tr.FromValue == "" {
 		return ""
@@ -129,7 +128,7 @@ func howLast(tr event.Transition) string {
 	return how
 }
 
-// missingLines says how many transitions are not in the record.
+// missingLines says how many transitions the record lacks.
 func missingLines(dropped, lost int) (said []string) {
 	if dropped > 0 {
 		said = append(said, text.Count(dropped, "older transition")+" did not fit into the record")
@@ -140,7 +139,7 @@ func missingLines(dropped, lost int) (said []string) {
 	return said
 }
 
-// coverageLines says when the webhook was watching, since changes outside that time may be missing.
+// coverageLines says when the webhook watched: changes at other times may be missing.
 func coverageLines(c event.Coverage, now time.Time) []string {
 	if c.Since.IsZero() {
 		return []string{"watched since an unknown time: " + text.Printable(c.Unknown)}
@@ -153,7 +152,7 @@ func coverageLines(c event.Coverage, now time.Time) []string {
 		said = append(said, text.Count(c.Behind.Changes, "change")+" in this cluster not recorded yet, the oldest since "+moment(c.Behind.Since, now))
 	}
 	if c.Stale {
-		said = append(said, "nothing noted down since "+moment(c.Until, now)+"; does the webhook run?")
+		said = append(said, "no progress recorded since "+moment(c.Until, now)+"; is the webhook running?")
 	}
 	return said
 }
@@ -177,7 +176,7 @@ func transitionLines(tr event.Transition, now time.Time) []string {
 	return said
 }
 
-// moment formats a time with its age: one for logs, the other for people.
+// moment formats a time for comparison with logs, with its age for people.
 func moment(at, now time.Time) string {
 	return format.Stamp(at) + " (" + duration.ShortHumanDuration(max(0, now.Sub(at))) + " ago)"
 }

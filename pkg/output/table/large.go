@@ -13,20 +13,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// The diff of a large value has so many lines, with so much context around each change; the verb
-// diff shows all of it.
+// A large value is shown as a diff with at most largeLines lines and largeContext lines around each
+// change. The verb diff shows all of it.
 const (
 	largeLines   = 20
 	largeContext = 2
-	// largeWidth is how many columns a map or list may take on one line.
+	// largeWidth is the widest map or list, as JSON, that is shown on one line.
 	largeWidth = 60
 )
 
-// pathGap separates the values from the path, which users copy.
+// pathGap separates a path, which users copy, from its values.
 const pathGap = "     "
 
-// isLarge reports whether a value in conflict is a map or list that would mean nothing if it were
-// cut to one line.
+// isLarge reports whether a value in conflict is a map or list that would be useless if shortened
+// to one line.
 func isLarge(c managedfields.Conflict) bool {
 	large := func(v any) bool {
 		switch v.(type) {
@@ -39,7 +39,7 @@ func isLarge(c managedfields.Conflict) bool {
 	return c.HasLive && (large(c.Yours) || large(c.Live))
 }
 
-// largeRows shows each large value as its path and owners, with the difference below.
+// largeRows shows the path and owners of each large value, with the diff below.
 func largeRows(b output.Base, conflicts []managedfields.Conflict, width int) []string {
 	var rows []string
 	for _, c := range conflicts {
@@ -54,7 +54,7 @@ func largeRows(b output.Base, conflicts []managedfields.Conflict, width int) []s
 	return rows
 }
 
-// largeDiff returns the unified diff of a value as YAML, shortened unless all is wanted.
+// largeDiff returns the unified diff of a value as YAML. It is shortened unless whole is set.
 func largeDiff(c managedfields.Conflict, whole bool) []string {
 	live, err := yaml.Marshal(c.Live)
 	if err != nil {
@@ -76,12 +76,12 @@ func largeDiff(c managedfields.Conflict, whole bool) []string {
 		all[i] = text.Printable(line)
 	}
 	if more := len(all) - largeLines; more > 1 && !whole {
-		all = append(all[:largeLines], "and "+text.Count(more, "line")+" more; diff shows all")
+		all = append(all[:largeLines], "and "+text.Count(more, "more line")+"; diff shows all")
 	}
 	return all
 }
 
-// splitLarge separates the conflicts that fit on a line from the others.
+// splitLarge separates conflicts that fit on a line from large ones.
 func splitLarge(conflicts []managedfields.Conflict) (small, large []managedfields.Conflict) {
 	for _, c := range conflicts {
 		if isLarge(c) {

@@ -13,11 +13,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// migrationTable is a migration of owners to a served version, for people.
+// migrationTable prints a migration of owners to a served version.
 type migrationTable struct {
 	output.Base
 	migrated []event.Migrated
-	// ended: everything readable was read.
+	// ended is set if everything readable was read.
 	ended  bool
 	unread int
 }
@@ -85,7 +85,7 @@ func (t *migrationTable) owner(o managedfields.Owner) string {
 // whyLeft says why an owner stays at its version.
 func whyLeft(to string, l event.LeftOwner) string {
 	if len(l.Unknown) == 0 {
-		return "the server publishes no schema of " + text.Printable(to)
+		return "the server publishes no schema for " + text.Printable(to)
 	}
 	const some = 3
 	names := make([]string, len(l.Unknown))

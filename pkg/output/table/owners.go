@@ -14,17 +14,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// unownable stands for the owner of an object's identity and of fields that the API server manages.
+// unownable is shown for an object's identity and for fields that the API server manages, which
+// have no owner.
 const unownable = "-"
 
-// ownersTable is the output for people: each object as YAML, with the owners of each field before
-// it, because their width is limited and that of a value is not.
+// ownersTable prints each object as YAML, with the owners of each field in front of it, because
+// their width is limited and that of values is not.
 type ownersTable struct {
 	output.Base
 	texts []string
-	// places are the indices of the objects' texts.
+	// places are the indices of objects in texts.
 	places map[object.Key]int
-	// hues are the colours of the managers, in order of appearance.
+	// hues are the colours of managers, in order of appearance.
 	hues map[string]int
 }
 
@@ -41,13 +42,8 @@ func (t *ownersTable) Handle(e event.Event) {
 	case event.Runs:
 		if place, shown := t.places[e.Ref.Key()]; shown {
 			var b strings.Builder
-			b.WriteString("\n")
-			var lines []string
-			for _, i := range e.Images {
-				lines = append(lines, format.Image(i, t.Now()))
-			}
-			format.Below(&b, lines, "", t.Width)
-			t.texts[place] += b.String()
+			format.Below(&b, imageLines(t.Base, e.Images), "", t.Width)
+			t.texts[place] += "\n" + b.String()
 		}
 	}
 }
@@ -64,9 +60,7 @@ func (t *ownersTable) object(o event.Owned) string {
 		b.WriteString(remark + "\n")
 	}
 	t.shares(&b, o)
-	y := fieldTree{format.YAMLLines{Fold: !t.Verbose}}
-	lines := y.lines(o.Fields)
-	t.lay(&b, o, lines)
+	t.lay(&b, o, fieldTree{format.YAMLLines{Fold: !t.Verbose}}.lines(o.Fields))
 	if len(o.Absent) > 0 {
 		b.WriteString("\nowned, but the object does not have them:\n")
 		absent := make([]yamlLine, len(o.Absent))
@@ -81,7 +75,7 @@ func (t *ownersTable) object(o event.Owned) string {
 	return b.String()
 }
 
-// shares says how much of the object each owner has; with a path, only of that part.
+// shares says how many fields each owner has, unless a path was requested.
 func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
 	if len(o.Path) > 0 || len(o.Holdings) == 0 {
 		return
@@ -118,12 +112,9 @@ func ownedRemarks(o event.Owned) []string {
 	return remarks
 }
 
-// lay writes lines with their owners before them. Owners that do not fit go below each other.
+// lay writes lines with their owners in front. Owners that do not fit beside each other go below.
 func (t *ownersTable) lay(b *strings.Builder, o event.Owned, lines []yamlLine) {
-	width := 0
-	if t.Width != nil {
-		width = t.Width()
-	}
+	width := format.Columns(t.Width)
 	most := mostOwner(width)
 	column := 0
 	before := make([][][]ownerCell, len(lines))
@@ -146,8 +137,8 @@ func (t *ownersTable) lay(b *strings.Builder, o event.Owned, lines []yamlLine) {
 
 const ownerGap = "  "
 
-// mostOwner bounds the columns of the owners of a line together and, on a terminal, of a single
-// one.
+// mostOwner limits the width of the owners of a line together and, on a terminal, of a single
+// owner.
 func mostOwner(width int) int {
 	const most, least = 60, 16
 	if width <= 0 {
@@ -156,7 +147,6 @@ func mostOwner(width int) int {
 	return min(most, max(least, width*9/20))
 }
 
-// ownerCell is an owner in the table.
 type ownerCell struct {
 	text, manager string
 	faint         bool
@@ -182,8 +172,8 @@ func (t *ownersTable) owners(line yamlLine, version string, width int) []ownerCe
 	return out
 }
 
-// atVersion adds the API version to an owner whose version is not the object's: its paths are of
-// that version.
+// atVersion adds the API version to an owner if it differs from the object's, because its paths
+// belong to that version.
 func atVersion(o managedfields.Owner, version string) managedfields.Owner {
 	switch {
 	case o.APIVersion == "", o.APIVersion == version:
@@ -203,8 +193,7 @@ func atVersions(owners []managedfields.Owner, version string) []managedfields.Ow
 	return out
 }
 
-// together puts as many owners of a line beside each other as fit; a comma means that there are
-// more.
+// together puts as many owners on a line as fit. A comma means that more follow.
 func together(all []ownerCell, most int) [][]ownerCell {
 	var rows [][]ownerCell
 	for i, c := range all {

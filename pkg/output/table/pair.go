@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// values shows the two sides of a conflict so that their difference is visible: for texts of many
-// lines, the first line in which they differ.
+// values shows both sides of a conflict so that their difference is visible. For multi-line
+// strings, it shows the first line that differs.
 func values(yours, live any, hasLive bool) (string, string) {
 	if !hasLive {
 		return format.Shorten(format.Value(yours)), "(none)"
@@ -38,8 +38,8 @@ func lineOf(lines []string, n int) string {
 	return fmt.Sprintf("line %d: %s", n+1, text.Printable(lines[n]))
 }
 
-// cutPair shortens two values to a number of columns each. If that would make them equal, it keeps
-// the place at which they differ.
+// cutPair shortens two values to a width each. If they would become equal, it shows where they
+// differ.
 func cutPair(a, b string, aw, bw int) (string, string) {
 	ca, cb := cutValue(a, aw), cutValue(b, bw)
 	if a == b || ca != cb {
@@ -54,7 +54,7 @@ func cutPair(a, b string, aw, bw int) (string, string) {
 	return format.Cut(text.Ellipsis+string(ar[from:]), aw), format.Cut(text.Ellipsis+string(br[from:]), bw)
 }
 
-// cutValue shortens a value to a number of columns.
+// cutValue shortens a value to a width.
 func cutValue(s string, width int) string {
 	if format.Cells(s) > width {
 		if image, ok := cutImage(s, width); ok {
@@ -64,15 +64,14 @@ func cutValue(s string, width int) string {
 	return format.CutMiddle(s, width)
 }
 
-// images matches the parts of an image: its registry and repository, its name with the
-// tag, and its digest.
+// images matches the parts of an image: registry and repository, name and tag, digest.
 func images() *regexp.Regexp {
 	return regexp.MustCompile(`^((?:[\w.-]+(?::\d+)?/)*)([\w.-]+(?::[\w.-]+)?)(@sha256:[0-9a-f]{32,})?$`)
 }
 
-// cutImage shortens an image to a number of columns: it drops the digest first, then registry and
-// repository, from the left. Name and tag stay. It returns false for a text that is no image, or if
-// these do not fit.
+// cutImage shortens an image to a width. It drops the digest first, then registry and repository
+// from the left, and keeps name and tag. It returns false if the text is not an image or does not
+// fit.
 func cutImage(s string, width int) (string, bool) {
 	parts := images().FindStringSubmatch(s)
 	if parts == nil || parts[1] == "" && parts[3] == "" {
@@ -95,7 +94,7 @@ func cutImage(s string, width int) (string, bool) {
 }
 
 // foldLastApplied returns the live side of a diff with a removed last-applied annotation replaced
-// by its size. The annotation repeats the whole object, as client-side apply last saw it, and every
+// by its size. The annotation repeats the whole object as client-side apply last saw it, and every
 // adoption removes it.
 func foldLastApplied(before, after map[string]any) map[string]any {
 	path := fieldpath.Field("metadata", "annotations", managedfields.LastAppliedAnnotation)

@@ -13,21 +13,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Up to so many flags are listed; more are grouped by path, and at most so many groups are shown.
+// fewFlags is how many flags are listed one by one. If there are more, they are grouped by path,
+// and this many groups are shown.
 const fewFlags = 5
 
-// choice is the value of a --take or --yield flag, with the number of objects whose conflict it
+// choice is the value of a --take or --yield flag, with the number of objects whose conflicts it
 // settles.
 type choice struct {
 	value   string
 	objects int
-	// refused: the server would refuse to let it be taken; unstated: the manifest lacks it, so that
-	// no yield can name it.
+	// refused is set if the server would reject taking it; unstated if the manifest lacks it, so
+	// that it cannot be yielded.
 	refused, unstated bool
 }
 
-// resolutions is the paragraph below all conflicts: what was not written, and the flags that settle
-// them, ready to be pasted. named returns the name of an object in a flag.
+// resolutions returns the paragraph below all conflicts: what was not written, and the flags that
+// settle them, ready to be pasted. named returns the name of an object in flags.
 func resolutions(conflicts []event.Applied, opening string, named func(object.Ref) string) []string {
 	choices, gathered := choicesOf(conflicts, named)
 	shown := choices[:min(fewFlags, len(choices))]
@@ -39,32 +40,33 @@ func resolutions(conflicts []event.Applied, opening string, named func(object.Re
 			line := c.flag(way.flag)
 			switch {
 			case takes && c.refused:
-				line = "cannot be done: the server would refuse " + c.value + ", see above"
+				line = "not possible: the server would reject " + c.value + ", see above"
 			case !takes && c.unstated:
-				line = "cannot be done: " + c.value + " is a path of another API version; apply at that version"
+				line = "not possible: " + c.value + " is a path of another API version; apply at that version"
 			}
 			lines = append(lines, "  "+format.Pad(word, len(way.word))+"   "+line)
 			word = ""
 		}
 		if more := len(choices) - len(shown); more > 0 {
-			lines = append(lines, fmt.Sprintf("  %s   and so on for %s more", format.Pad("", len(way.word)), text.Count(more, "path")))
+			lines = append(lines, fmt.Sprintf("  %s   and so on for %s", format.Pad("", len(way.word)), text.Count(more, "more path")))
 		}
 	}
 	lines = append(lines, "  agree      put the live value into the manifest")
 	refused := slices.ContainsFunc(conflicts, func(a event.Applied) bool { return a.Err != nil })
 	if manager := soleOwner(conflicts); manager != "" && !refused {
-		lines = append(lines, "  adopt      --adopt-from="+text.ShellQuote(manager)+"  # all that it owns becomes yours, and is removed unless the manifest states it")
+		lines = append(lines, "  adopt      --adopt-from="+text.ShellQuote(manager)+"  # you take over all its fields; those not in the manifest are removed")
 	}
 	if len(choices) > 1 && !refused {
 		lines = append(lines, "  take all   --take=all")
 	}
 	if gathered {
-		lines = append(lines, "A flag without KIND/NAME: applies to that path of every object.")
+		lines = append(lines, "Without KIND/NAME, a flag applies to that path in every object.")
 	}
 	return lines
 }
 
-// soleOwner returns the manager whose adoption settles all conflicts of a run; empty for none.
+// soleOwner returns the manager whose adoption settles all conflicts of the run; empty if there is
+// none.
 func soleOwner(conflicts []event.Applied) string {
 	sole := conflicts[0].AdoptFrom
 	if slices.ContainsFunc(conflicts, func(a event.Applied) bool { return a.AdoptFrom != sole }) {
@@ -73,7 +75,7 @@ func soleOwner(conflicts []event.Applied) string {
 	return text.Printable(sole)
 }
 
-// flag spells the choice. To a shell, the text after the blank is a comment.
+// flag returns the flag for the choice. The shell ignores the comment.
 func (c choice) flag(flag string) string {
 	said := flag + text.ShellQuote(c.value)
 	if c.objects > 1 {
@@ -104,8 +106,8 @@ func nothingWritten(b output.Base, contested, changed map[int]bool) string {
 	}
 }
 
-// choicesOf lists the flag values that settle all conflicts. If there are many and objects share a
-// path, the path alone stands for all of them.
+// choicesOf returns the flag values that settle all conflicts. If there are many and objects share
+// a path, the path without an object stands for all of them.
 func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choices []choice, gathered bool) {
 	byPath := map[string][]string{} // path to values that name the object
 	var paths []string

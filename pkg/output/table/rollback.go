@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// rollback has the results of a rollback; empty for most runs.
+// rollback collects the results of a rollback, if any.
 type rollback struct {
 	objects output.PlanOrdered[event.RolledBack]
 	tally   map[event.Action]int
@@ -27,7 +27,7 @@ func (r *rollback) handle(s *output.State, e event.Event) {
 	r.objects.Add(s.Place(back.Ref), back)
 }
 
-// write writes the result for each object, after a blank line if there is text above.
+// write writes the result for each object. below is set if there is text above.
 func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 	if len(r.tally) == 0 {
 		return
@@ -35,7 +35,7 @@ func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 	if below {
 		b.WriteString("\n")
 	}
-	b.WriteString("Not everything went well, so this run took back what it had written:\n")
+	b.WriteString("Not everything succeeded, so the run was rolled back:\n")
 	for _, back := range r.objects.Drain() {
 		said := format.Name(back.Ref)
 		if back.Reason != "" {
@@ -49,14 +49,14 @@ func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 		for _, u := range back.Unreturned {
 			for _, path := range u.Paths {
 				details = append(details, "unowned  "+text.Printable(path.String())+"  "+text.Printable(u.Manager)+
-					" does not own it again: it has applied at another API version since")
+					" could not get it back: it has since applied at another API version")
 			}
 		}
 		applyLine(base, b, back.Action, said, details)
 	}
 }
 
-// summary counts the results, to follow the summary of the apply.
+// summary counts the results, to be appended to the summary of the apply.
 func (r *rollback) summary() string {
 	parts := counted([]event.Action{event.Restored, event.Gone, event.Kept, event.Failed}, r.tally, nil)
 	if len(parts) == 0 {

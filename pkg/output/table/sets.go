@@ -13,20 +13,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// setsTable is the output of sets for people: one line each, or the members of a named set.
+// setsTable prints one line for each set, or one set with its members.
 type setsTable struct {
 	output.Base
 	// wide adds ids, kinds and tools; members adds a line for each member.
 	wide, members bool
 	sets          []event.Set
-	// none says that there is no set; empty if that is unknown.
+	// none says that no set was found; empty if that is unknown.
 	none string
 }
 
-// NewSets returns the table of sets: a line for each of them.
+// NewSets returns the table of sets.
 func NewSets(b output.Base) output.Results { return &setsTable{Base: b, wide: b.Format == output.Wide} }
 
-// NewMembers returns the table of one set: a line for each member.
+// NewMembers returns the table of one set, with a line for each member.
 func NewMembers(b output.Base) output.Results {
 	return &setsTable{Base: b, wide: b.Format == output.Wide, members: true}
 }
@@ -38,7 +38,7 @@ func (t *setsTable) Handle(e event.Event) {
 	case event.NoSets:
 		t.none = "no set found in any namespace\n"
 		if e.Namespace != "" {
-			t.none = fmt.Sprintf("no set found in namespace %s; -A looks into all\n", format.Plain(e.Namespace))
+			t.none = fmt.Sprintf("no set found in namespace %s; -A searches all\n", format.Plain(e.Namespace))
 		}
 	}
 }
@@ -114,7 +114,7 @@ func lastRun(r *event.SetRun) string {
 	return text.Printable(said)
 }
 
-// readyOf says how many of the members are ready: 3/4.
+// readyOf says how many members are ready: "3/4".
 func readyOf(s event.Set) string {
 	ready := 0
 	for _, m := range s.Members {
@@ -147,7 +147,7 @@ func (t *setsTable) memberLines(s event.Set) string {
 	return b.String()
 }
 
-// runLines lists the kept runs with their results.
+// runLines lists the runs in the history with their results.
 func (t *setsTable) runLines(s event.Set) string {
 	var b strings.Builder
 	for _, r := range s.Runs {
@@ -156,13 +156,13 @@ func (t *setsTable) runLines(s event.Set) string {
 	return b.String()
 }
 
-// setNames writes the names of sets, or of the members of one, as kubectl -o name does.
+// setNames prints the names of sets, or of the members of one set, as kubectl -o name does.
 type setNames struct {
 	output.Base
 	members bool
 }
 
-// NewSetNames returns the names of sets; members: those of the members.
+// NewSetNames returns the names of sets or, if members is set, of their members.
 func NewSetNames(b output.Base, members bool) output.Results { return &setNames{b, members} }
 
 func (t *setNames) Handle(e event.Event) {

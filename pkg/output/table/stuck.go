@@ -12,13 +12,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// stuckTable is the output for people: each object with its causes; or, if there are roots, a tree
-// of these with everything that they block.
+// stuckTable prints each object with its causes or, if there are root causes, each root cause with
+// a tree of the objects that it blocks.
 type stuckTable struct {
 	output.Base
 	stuck []event.Stuck
 	roots []event.Rooted
-	// unread counts objects of which nothing is known.
+	// unread counts objects about which nothing is known.
 	unread int
 }
 
@@ -77,7 +77,7 @@ func (t *stuckTable) object(b *strings.Builder, s event.Stuck) {
 	format.Below(b, format.Stuck(s, format.Columns(t.Width)), "    ", t.Width)
 }
 
-// root writes a cause and, as a tree, everything that it blocks.
+// root writes a root cause and, as a tree, the objects that it blocks.
 func (t *stuckTable) root(b *strings.Builder, r event.Rooted) {
 	head := format.Causes(brief(t.Base, []event.Cause{r.Cause}))
 	var title strings.Builder

@@ -62,7 +62,7 @@ func diffSummary(c *output.State) string {
 	return strings.Join(parts, ", ") + shared(c)
 }
 
-// shared counts, once a run, the fields that change owners and not values.
+// shared counts the fields of the run that change owners but not values.
 func shared(c *output.State) string {
 	if c.Sharers == 0 {
 		return ""
@@ -70,7 +70,7 @@ func shared(c *output.State) string {
 	return "; " + text.Printable(c.Sharing.String()) + " (" + text.Count(c.Sharers, "object") + ")"
 }
 
-// counted counts results in the order of the actions, by the words for them if these differ.
+// counted counts results in the order of the actions. words replaces the names of some actions.
 func counted(actions []event.Action, tally map[event.Action]int, words map[event.Action]string) []string {
 	var parts []string
 	for _, action := range actions {
@@ -81,7 +81,7 @@ func counted(actions []event.Action, tally map[event.Action]int, words map[event
 	return parts
 }
 
-// undone counts what was not reached, and what was left out.
+// undone counts the objects that the run did not reach, and the skipped parts of the input.
 func undone(c *output.State) []string {
 	if missing := c.Total - c.Done; missing > 0 {
 		return append([]string{fmt.Sprintf("%d not reached", missing)}, unmade(c)...)
@@ -89,7 +89,7 @@ func undone(c *output.State) []string {
 	return unmade(c)
 }
 
-// unmade counts the parts of the input that were left out, for the last line.
+// unmade counts the skipped parts of the input.
 func unmade(c *output.State) []string {
 	var parts []string
 	if n := len(c.LeftOut); n > 0 {
@@ -113,7 +113,7 @@ func waitSummary(c *output.State) string {
 	return strings.Join(parts, ", ")
 }
 
-// tallyOf counts results of waiting.
+// tallyOf counts the results of a wait.
 func tallyOf(tally map[event.Action]int) string {
 	words := map[event.Action]string{
 		event.Met: "met", event.Failed: "failed", event.TimedOut: "not met in time", event.Unmet: "not met",
@@ -135,12 +135,12 @@ func deleteSummary(c *output.State, dryRun bool) string {
 	return text
 }
 
-// So many objects fit on one screen: all are listed, met or not.
+// oneScreen is how many objects are listed even if they met their conditions.
 const oneScreen = 20
 
-// manySkipped is how many skipped objects of a phase with the same reason are listed; more are only
-// counted.
+// manySkipped is how many objects of a phase that were skipped for the same reason are listed. More
+// are only counted.
 const manySkipped = 3
 
-// manyPaths is how many paths of one kind an object shows; more are only counted.
+// manyPaths is how many paths of one kind are listed for an object. More are only counted.
 const manyPaths = 10

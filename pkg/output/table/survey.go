@@ -6,26 +6,18 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// surveyTable is a survey for people: who owns what, and below it the objects in question.
+// surveyTable prints a survey: the owners, and below them the objects in question.
 type surveyTable struct{ output.Base }
 
 // NewSurvey returns the table of a survey of owners.
 func NewSurvey(b output.Base) output.Results {
-	t := &surveyTable{b}
-	return output.AtEnd(func(s event.Surveyed) error {
-		b.Screen.Result(t.survey(s))
-		return nil
-	})
+	return output.Printed(b, (&surveyTable{b}).survey)
 }
 
 func (t *surveyTable) survey(s event.Surveyed) string {
@@ -48,7 +40,7 @@ func (t *surveyTable) survey(s event.Surveyed) string {
 func holdingRows(s event.Surveyed) [][]string {
 	rows := [][]string{{"MANAGER", "KIND", "OBJECTS", "FIELDS", "SHARED", "SOLE"}}
 	for _, h := range s.Holdings {
-		row := []string{format.Owner(h.Owner, time.Time{}), kindName(h.Kind), strconv.Itoa(h.Objects)}
+		row := []string{format.Owner(h.Owner, time.Time{}), format.KindName(h.Kind), strconv.Itoa(h.Objects)}
 		rows = append(rows, append(row, countsOf(h.Fields)...))
 	}
 	return rows
@@ -58,7 +50,7 @@ func holdingRows(s event.Surveyed) [][]string {
 func managerRows(s event.Surveyed) [][]string {
 	rows := [][]string{{"MANAGER", "KINDS", "OBJECTS", "FIELDS", "SHARED", "SOLE"}}
 	for _, m := range s.Managers {
-		row := []string{managerName(m.Manager), strconv.Itoa(m.Kinds), strconv.Itoa(m.Objects)}
+		row := []string{format.Manager(m.Manager), strconv.Itoa(m.Kinds), strconv.Itoa(m.Objects)}
 		rows = append(rows, append(row, countsOf(m.Fields)...))
 	}
 	return rows
@@ -68,15 +60,7 @@ func countsOf(f event.Fields) []string {
 	return []string{strconv.Itoa(f.All), strconv.Itoa(f.Shared), strconv.Itoa(f.Sole())}
 }
 
-func kindName(kind schema.GroupKind) string {
-	return format.Name(object.Ref{GVK: schema.GroupVersionKind{Group: kind.Group, Kind: kind.Kind}})
-}
-
-func managerName(name string) string {
-	return format.Owner(managedfields.Owner{Manager: name}, time.Time{})
-}
-
-// leaving lists what would have no owner if managers went.
+// leaving lists the fields that would have no owner without the managers of --from.
 func (t *surveyTable) leaving(b *strings.Builder, s event.Surveyed) {
 	for _, manager := range s.From {
 		var of []event.ObjectHolding
@@ -87,11 +71,11 @@ func (t *surveyTable) leaving(b *strings.Builder, s event.Surveyed) {
 			}
 		}
 		if len(of) == 0 {
-			b.WriteString(format.Fit("", managerName(manager)+" owns nothing", t.Width) + "\n\n")
+			b.WriteString(format.Fit("", format.Manager(manager)+" owns nothing", t.Width) + "\n\n")
 			continue
 		}
 		title := fmt.Sprintf("%s owns %s of %s; without it, %d of the fields would have no owner",
-			managerName(manager), text.Count(fields.All, "field"), text.Count(len(of), "object"), fields.Sole())
+			format.Manager(manager), text.Count(fields.All, "field"), text.Count(len(of), "object"), fields.Sole())
 		t.objects(b, title, of, func(h event.ObjectHolding) string {
 			if h.Fields.Sole() == 0 {
 				return fmt.Sprintf("all %s shared", text.Count(h.Fields.All, "field"))
@@ -101,21 +85,20 @@ func (t *surveyTable) leaving(b *strings.Builder, s event.Surveyed) {
 	}
 }
 
-// title writes the title of the lines below.
 func (t *surveyTable) title(b *strings.Builder, title string) {
 	for line := range strings.SplitSeq(format.Fit("", title, t.Width), "\n") {
 		b.WriteString(t.Paint.Bold.Sprint(line) + "\n")
 	}
 }
 
-// unexpected lists fields of managers that --expect does not name.
+// unexpected lists the fields of managers that --expect does not name.
 func (t *surveyTable) unexpected(b *strings.Builder, s event.Surveyed) {
 	if len(s.Unexpected) == 0 {
 		return
 	}
 	const somePaths = 2
 	say := func(h event.ObjectHolding) string {
-		said := managerName(h.Manager) + ", " + text.Count(h.Fields.All, "field")
+		said := format.Manager(h.Manager) + ", " + text.Count(h.Fields.All, "field")
 		if t.Verbose {
 			return said
 		}
@@ -128,14 +111,14 @@ func (t *surveyTable) unexpected(b *strings.Builder, s event.Surveyed) {
 	t.objects(b, "not expected", s.Unexpected, say, t.Verbose)
 }
 
-// objects lists objects with a text for each and, if they are wanted, their paths below.
+// objects lists objects, each with the text that say returns and, if below is set, with its paths.
 func (t *surveyTable) objects(b *strings.Builder, title string, holdings []event.ObjectHolding, say func(event.ObjectHolding) string, below bool) {
 	const some, somePaths = 20, 4
 	brief := t.Width != nil && !t.Verbose
 	t.title(b, title)
 	for i, h := range holdings {
 		if brief && i == some {
-			fmt.Fprintf(b, "  and %s more; -v 1 shows all\n", text.Count(len(holdings)-some, "object"))
+			fmt.Fprintf(b, "  and %s; -v 1 shows all\n", text.Count(len(holdings)-some, "more object"))
 			break
 		}
 		b.WriteString(format.Fit("  ", format.Name(h.Ref)+"  "+say(h), t.Width) + "\n")
@@ -165,7 +148,7 @@ func (t *surveyTable) unserved(b *strings.Builder, s event.Surveyed) {
 	for _, v := range s.Unserved {
 		owner := v.Owner
 		owner.APIVersion = ""
-		rows = append(rows, []string{"  " + format.Owner(owner, time.Time{}) + " at " + text.Printable(v.Owner.APIVersion), kindName(v.Kind), text.Count(v.Objects, "object")})
+		rows = append(rows, []string{"  " + format.Owner(owner, time.Time{}) + " at " + text.Printable(v.Owner.APIVersion), format.KindName(v.Kind), text.Count(v.Objects, "object")})
 	}
 	b.WriteString(format.Aligned(rows, t.Width) + "\n")
 }

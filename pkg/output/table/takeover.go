@@ -8,9 +8,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// takeovers counts, by manager, the objects whose fields became ours. A new owner of a field is
-// worth one line for the run; more important changes, such as a changed value, are reported with
-// the object.
+// takeovers counts objects whose fields became ours, by their former manager. A new owner gets one
+// line for the whole run; more important changes, such as a changed value, are reported with the
+// object.
 type takeovers map[string]int
 
 func (t takeovers) add(managers []string) {
@@ -19,7 +19,7 @@ func (t takeovers) add(managers []string) {
 	}
 }
 
-// lines returns the lines for the end of a run: one for each manager.
+// lines returns a line for each manager. asked is set if nothing was changed yet.
 func (t takeovers) lines(asked bool) []string {
 	words := " taken over from "
 	if asked {
@@ -32,8 +32,7 @@ func (t takeovers) lines(asked bool) []string {
 	return all
 }
 
-// leftOver counts, by manager, the values that were left to the manager that should set them, which
-// is worth one line for the run.
+// leftOver counts the values that were left to the manager that should set them, by manager.
 type leftOver map[string]int
 
 func (l leftOver) add(left []managedfields.Conflict) {
@@ -54,8 +53,8 @@ func (l leftOver) lines() []string {
 	return all
 }
 
-// withoutLastApplied removes the annotation of client-side apply, which every takeover from that
-// removes.
+// withoutLastApplied removes the last-applied annotation from the changes, which every takeover
+// from client-side apply removes.
 func withoutLastApplied(changes []managedfields.Change, adopted []string) []managedfields.Change {
 	if len(adopted) == 0 {
 		return changes

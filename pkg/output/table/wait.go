@@ -12,12 +12,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// waitTable is the output for people: one line an object; below unmet ones what their conditions
-// read, and the causes.
+// waitTable prints one line for each object and, below those that did not meet their conditions,
+// what the conditions read, and the causes.
 type waitTable struct {
 	output.Base
 	waited output.PlanOrdered[event.Waited]
-	// quiet: objects that met their conditions are reported elsewhere.
+	// quiet is set if objects that met their conditions are printed elsewhere.
 	quiet bool
 	// runs are the images of workloads.
 	runs map[object.Key][]event.Image
@@ -78,7 +78,7 @@ func imageLines(b output.Base, images []event.Image) []string {
 	return lines
 }
 
-// waitedLine writes an object, and what it lacks. width is that of the first column.
+// waitedLine writes an object and what it lacks. width is the width of the first column.
 func waitedLine(b output.Base, text *strings.Builder, w event.Waited, width int) {
 	text.WriteString(b.Paint.Action(w.Action, format.Pad(string(w.Action), width)) + "  " + format.Name(w.Ref))
 	if note := strings.Join(format.Lines(w.Note), "; "); note != "" {
@@ -88,7 +88,7 @@ func waitedLine(b output.Base, text *strings.Builder, w event.Waited, width int)
 	format.Below(text, waitedLines(b, w, format.Within(b.Width, "    ")), "    ", b.Width)
 }
 
-// waitedLines are the lines below an unmet object.
+// waitedLines returns the lines below an object that did not meet its conditions.
 func waitedLines(b output.Base, w event.Waited, room int) []string {
 	if w.Action == event.Met {
 		return nil
@@ -107,8 +107,8 @@ func waitedLines(b output.Base, w event.Waited, room int) []string {
 	return append(text, format.Causes(brief(b, w.Causes))...)
 }
 
-// withoutRepetition removes conditions that say why Pods are refused, and what readiness read: a
-// cause below says that better. It keeps the values that a condition of the user's own read.
+// withoutRepetition removes what a cause explains better: why Pods are rejected, and what readiness
+// read. It keeps the values that the user's own conditions read.
 func withoutRepetition(conditions []event.Condition) []event.Condition {
 	conditions = slices.Clone(conditions)
 	for i, c := range conditions {
@@ -120,7 +120,7 @@ func withoutRepetition(conditions []event.Condition) []event.Condition {
 	return conditions
 }
 
-// brief removes repetitions from causes, unless all is wanted.
+// brief removes redundant causes, unless the output is verbose.
 func brief(b output.Base, causes []event.Cause) []event.Cause {
 	if b.Verbose {
 		return causes
@@ -135,12 +135,12 @@ func isOfCondition(w event.Waited) bool {
 	})
 }
 
-// isListed reports whether a condition is listed below its object: the object lacks it, and its own
-// line does not say so.
+// isListed reports whether a condition is listed below its object: it is unmet, and the object's
+// own line does not already say so.
 func isListed(c event.Condition) bool { return c.Met == c.Forbidden && c.Reason != "NotFound" }
 
-// conditionLines describes each unmet condition, with what it read. The lines fit into room
-// columns, 0 for any, if there are blanks to break at.
+// conditionLines describes each unmet condition and what it read. The lines are wrapped to room
+// columns; 0 means any width.
 func conditionLines(b output.Base, conditions []event.Condition, room int) []string {
 	var text []string
 	for _, c := range conditions {
@@ -157,8 +157,8 @@ func conditionLines(b output.Base, conditions []event.Condition, room int) []str
 	return text
 }
 
-// conditionHead describes a condition that is not met, and why. One that could not be evaluated is
-// neither met nor unmet.
+// conditionHead describes a condition that is not met, and why. A condition that could not be
+// evaluated is neither met nor unmet.
 func conditionHead(b output.Base, c event.Condition, room int) []string {
 	if lines := b.Hints.ErrorLines(c.Err, room); len(lines) > 0 {
 		return append([]string{"could not tell " + text.Printable(c.For) + ": " + lines[0]}, lines[1:]...)
@@ -173,7 +173,7 @@ func conditionHead(b output.Base, c event.Condition, room int) []string {
 	return []string{head}
 }
 
-// valueLines returns a path that was read with its value beside it, or below if there is no room.
+// valueLines returns an expression with its value beside it, or below if there is no room.
 func valueLines(v event.Value, room int) []string {
 	expr := text.Printable(v.Expr)
 	if v.Absent {
