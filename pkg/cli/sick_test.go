@@ -98,7 +98,7 @@ func TestSickDiscovery(t *testing.T) {
 				if said := strings.Count(all, "does not say which kinds it serves"); test.all && said != 1 {
 					t.Errorf("the reason is reported %d times", said)
 				}
-				if strings.Contains(all, "serves no kind Thing") {
+				if strings.Contains(all, "does not serve the kind Thing") {
 					t.Error("a kind is said not to be served")
 				}
 				for _, claim := range []string{"the API server does not answer", "cluster itself is gone"} {
@@ -187,7 +187,7 @@ func TestSickSchemas(t *testing.T) {
 			asked := newSick(t, func(path string) bool { return path == "/openapi/v3" })
 			code, out, stderr := call(t, append(strings.Split(args, " "), "-n", "default", "--server-timeout=3s")...)
 			all := strings.Join(strings.Fields(out+stderr), " ")
-			if code != verb.ExitUnknown || !strings.Contains(all, "does not say of what schema a Thing is: it answers 503: sick") {
+			if code != verb.ExitUnknown || !strings.Contains(all, "did not return the schema of Thing: it answers 503: sick") {
 				t.Errorf("exit status %d, want %d, and what the server answers", code, verb.ExitUnknown)
 			}
 			for _, claim := range []string{"does not answer", "is reachable"} {

@@ -40,7 +40,7 @@ func newWrong(t *testing.T, text string, later bool) {
 // ends, cannot tell, and says what it was answered. TestWrongForever of pkg/client has more
 // answers, and counts the time.
 func TestWrongAnswersForever(t *testing.T) {
-	const wrong = "the answer is not what was asked for"
+	const wrong = "unexpected answer"
 	for _, test := range []struct {
 		args, text string
 		later      bool

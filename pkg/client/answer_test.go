@@ -61,8 +61,6 @@ func wrongAnswers() map[string]string {
 		"a list, almost":      `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]`,
 		"an unknown object":   `{"kind":"Thing","apiVersion":"v1","metadata":{"name":"a","namespace":"prod","uid":"1"}}`,
 		"of another version":  `{"kind":"ConfigMap","apiVersion":"v2","metadata":{"name":"a","namespace":"prod","uid":"1"}}`,
-		"another object":      `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"z","namespace":"prod","uid":"1"}}`,
-		"of another place":    `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"z","uid":"1"}}`,
 		"what was sent":       `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"prod"}}`,
 		"half an object":      `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"prod","uid":"1"},"data":{"a`,
 		"an object, almost":   `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"prod","uid":"1"}`,

@@ -1,6 +1,6 @@
 // Package client is the only access to the API server: served kinds, reads, server-side apply, and
-// for every request retries, availability, limited concurrency and warnings. Start with [New].
-// Calls may run concurrently. It knows nothing of plans, owners or output.
+// for every request retries, limited concurrency and warnings. Start with [New]. It knows nothing
+// of plans, owners or output.
 package client
 
 import (
@@ -23,21 +23,20 @@ import (
 
 // Options of a Client. REST is required.
 type Options struct {
-	// REST has the server's address and our credentials. New copies it.
+	// REST contains the server's address and our credentials. New copies it.
 	REST *rest.Config
-	// CacheDir is kubectl's --cache-dir: the cache of served kinds is shared with kubectl. If
-	// empty, the cache is in memory.
+	// CacheDir is kubectl's --cache-dir, where the served kinds are cached; if empty, the cache is
+	// in memory.
 	CacheDir string
-	// ServerTimeout is how long to retry while the server is unreachable or fails in a way that may
-	// pass. 0 tries once.
+	// ServerTimeout is how long to retry while the server is unreachable or an error may pass; 0
+	// tries once.
 	ServerTimeout time.Duration
-	// Outage extends ServerTimeout, unless the server is well and only a webhook that it calls does
-	// not answer.
+	// Outage extends ServerTimeout, except for errors of a webhook that the server calls.
 	Outage time.Duration
 	// Concurrency bounds concurrent requests; 0 means 96.
 	Concurrency int
-	// Run begins the Audit-ID of each request, which links the server's audit log with the output
-	// of a run.
+	// Run is the prefix of each request's Audit-ID, which links the server's audit log with the
+	// output of a run.
 	Run string
 	// Sent counts the requests of all clients of the run; nil counts only this one's.
 	Sent *atomic.Int64
@@ -46,30 +45,29 @@ type Options struct {
 	// Opening is the run's first connection, if it was opened early or is shared by clients; nil
 	// leaves it to the first request.
 	Opening *transport.Opening
-	// OnWarning receives the server's warnings, each text once for an object. The zero Ref means
-	// that the request concerns no object.
+	// OnWarning receives the server's warnings, each once for an object. The zero Ref stands for a
+	// request that concerns no object.
 	OnWarning func(object.Ref, string)
-	// OnRetry is called before a request is retried: in is the pause before, left the remaining
-	// time for retries, 0 if that depends on the server. The Ref has no name if the request
-	// concerns a kind; the zero Ref stands for the server as a whole.
+	// OnRetry is called before a request is retried. in is the pause before that; left is the
+	// remaining time for retries, 0 if that depends on the server. The Ref has no name if the
+	// request concerns a kind; the zero Ref stands for the server.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
-	// OnStall is called repeatedly for a request without any sign of life since that time, while
-	// the server answers others; within is how long it may take. The Ref is as in OnRetry.
+	// OnStall is called repeatedly for a request without any sign of life since the given time,
+	// while the server answers others; within is how long it may take. The Ref is as in OnRetry.
 	//
 	// These functions are never called concurrently.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
-	// Credentials is a credential program that does not ask the user; empty for none. OnCredentials
-	// is called repeatedly while the program has been running since that time.
+	// Credentials is a non-interactive credential program; empty if there is none. OnCredentials is
+	// called repeatedly while the program has been running since the given time.
 	Credentials   string
 	OnCredentials func(since time.Time)
 	// OnPolling is called, once for each kind and namespace, if objects are polled instead of
-	// watched because we lack the right to verb.
+	// watched because we may not use verb.
 	OnPolling func(kind object.Kind, namespace, verb string)
 }
 
 // Client is the connection of one run to one API server. It is safe for concurrent use.
 type Client struct {
-	// Discovery knows how the server serves kinds.
 	*discovery.Discovery
 
 	rest     *rest.RESTClient
@@ -84,7 +82,7 @@ type Client struct {
 // Now returns the server's time, for comparison with the times in its objects.
 func (c *Client) Now() time.Time { return c.clock.Now() }
 
-// Callers of a Client know the errors of its parts by these names.
+// Errors that callers of a Client need.
 
 // UnreachableError says that the server was unreachable for longer than ServerTimeout.
 type UnreachableError = transport.UnreachableError
@@ -92,13 +90,13 @@ type UnreachableError = transport.UnreachableError
 // NoKindError says that the server does not serve a kind.
 type NoKindError = discovery.NoKindError
 
-// NoTypeError says that the server serves no type of that name.
+// NoTypeError says that the server does not serve the type of that name.
 type NoTypeError = discovery.NoTypeError
 
 // UntoldKindError says that the server behind a kind's API does not answer.
 type UntoldKindError = discovery.UntoldKindError
 
-// New returns a client, and sends nothing yet.
+// New returns a client, without sending anything.
 func New(o Options) (*Client, error) {
 	var telling sync.Mutex
 	clock := &transport.Clock{}
@@ -124,7 +122,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// onPolling calls tell once for each kind and namespace.
+// onPolling returns a function that calls tell once for each kind and namespace.
 func onPolling(telling *sync.Mutex, tell func(object.Kind, string, string)) func(object.Kind, object.Selection, string) {
 	type place struct{ resource, namespace string }
 	told := map[place]bool{}
@@ -143,13 +141,13 @@ func onPolling(telling *sync.Mutex, tell func(object.Kind, string, string)) func
 // Log identifies the end of a container's log.
 type Log struct {
 	Namespace, Pod, Container string
-	// Previous: the log of the previous instance.
+	// Previous: read the log of the previous instance.
 	Previous bool
-	// Lines and Bytes bound what is read.
+	// Lines and Bytes bound the result.
 	Lines, Bytes int
 }
 
-// Log reads the end of a container's log, unchanged.
+// Log reads the end of a container's log.
 func (n *NoRetry) Log(ctx context.Context, l Log) (string, error) {
 	ref := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Namespace: l.Namespace, Name: l.Pod}
 	var text []byte

@@ -24,13 +24,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// countFor bounds one count, which only shows progress and is not worth a long wait.
+// countFor bounds one count, which only shows progress.
 const countFor = 10 * time.Second
 
-// Count counts what has to go before a terminating object: the objects of a namespace, the
-// instances of a CRD, nothing for others. For each kind it requests a single object, whose answer
-// says how many more there are; it does not ask again for a kind without any, since nothing new can
-// be created there. It leaves out kinds that we may not list, and events, which expire.
+// Count counts what must be deleted before a terminating object is: the objects in a namespace, or
+// the instances of a CRD. It requests one object of each kind, because the answer says how many
+// more there are. It does not ask again for a kind without objects, since nothing new can be
+// created there. It omits kinds that we may not list, and events, which expire.
 func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, countFor)
 	defer cancel()
@@ -62,10 +62,9 @@ func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (in
 	return total, nil
 }
 
-// Contents visits the metadata of what is deleted with each object: the deletable objects of a
-// namespace, the instances of a CRD, nothing for others. It leaves out events, which expire. If
-// some of it may not be listed, it returns an error. It visits an object twice that two groups
-// serve.
+// Contents visits the metadata of everything that is deleted with an object: the deletable objects
+// in a namespace, or the instances of a CRD. It omits events, which expire. It visits an object
+// twice if two groups serve it. It returns an error if we may not list one of the kinds.
 func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error {
 	kinds, namespace, err := c.holdings(ctx, live)
 	if err != nil {
@@ -75,7 +74,7 @@ func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, 
 	group, ctx := errgroup.WithContext(ctx)
 	for _, kind := range kinds {
 		if len(kind.Verbs) > 0 && !slices.Contains(kind.Verbs, "delete") {
-			continue // It is computed from others, such as the usage of Pods.
+			continue // The server computes it, such as the metrics of Pods.
 		}
 		group.Go(func() error {
 			err := c.Metadata(ctx, kind, object.Selection{Namespace: namespace}, func(u *unstructured.Unstructured) {
@@ -93,7 +92,7 @@ func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, 
 	return group.Wait()
 }
 
-// holdings returns the kinds that an object may hold, and where.
+// holdings returns the kinds of objects that are deleted with an object, and their namespace.
 func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) ([]object.Kind, string, error) {
 	switch kind := live.GroupVersionKind().GroupKind(); {
 	case kind == schema.GroupKind{Kind: "Namespace"}:
@@ -109,7 +108,7 @@ func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) 
 	}
 }
 
-// namespacedKinds returns the kinds of namespaced objects that can be listed.
+// namespacedKinds returns the namespaced kinds that can be listed.
 func (c *Client) namespacedKinds(ctx context.Context) ([]object.Kind, error) {
 	kinds, err := c.Listable(ctx)
 	return slices.DeleteFunc(kinds, func(k object.Kind) bool { return !k.Namespaced || k.GVK.Kind == "Event" }), err
@@ -136,7 +135,7 @@ func instancesOf(definition *unstructured.Unstructured) []object.Kind {
 	return kinds
 }
 
-// countKind counts the objects of a kind in a namespace; if that is empty, in all.
+// countKind counts the objects of a kind in a namespace; in all namespaces if it is empty.
 func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace string) (int, error) {
 	sel := object.Selection{Namespace: namespace}
 	r := transport.Request{Ref: object.Ref{GVK: kind.GVK, Namespace: namespace}, Bulk: true, Quiet: true}
@@ -150,7 +149,7 @@ func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace stri
 		Turn: func() { n = 0 },
 		Item: func(text []byte) error {
 			n++
-			_, err := transport.Item(text, kind, within(kind, sel))
+			_, err := transport.Item(text, kind)
 			return err
 		},
 		More: func(metav1.ListMeta) (int, bool) { return 0, false },
@@ -165,7 +164,7 @@ func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace stri
 	return n, err
 }
 
-// held remembers which kinds objects still hold.
+// held remembers of which kinds a terminating object still contains objects.
 type held struct {
 	mu    sync.Mutex
 	kinds map[types.UID][]object.Kind
@@ -187,30 +186,28 @@ func (h *held) put(uid types.UID, kinds []object.Kind) {
 	h.kinds[uid] = kinds
 }
 
-// openFor bounds how long a deletion waits for the storage of a CRD's instances, which opens in a
-// fraction of a second. Without it, the CRD is deleted too, but later.
+// openFor bounds how long a deletion waits for openStorage, which needs a fraction of a second.
 const openFor = 5 * time.Second
 
-// isDefinition reports whether the kind is that of CRDs.
 func isDefinition(kind schema.GroupKind) bool {
 	return kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 }
 
 // openStorage makes the server open the storage of a CRD's instances before the CRD is deleted. The
-// server opens it at the first request for the kind, and its own finalizer requests the kind as
-// well: it then fails with "storage is (re)initializing", and may forget the CRD for up to five
-// minutes (docs/design/delete.md).
+// server opens it at the first request for the kind. If that is the one of its own finalizer, the
+// finalizer fails with "storage is (re)initializing", and the server may forget the CRD for up to
+// five minutes (docs/design/delete.md).
 //
 // It ignores errors, which the deletion will report.
 func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.Ref) {
 	ctx, cancel := context.WithTimeout(ctx, openFor)
 	defer cancel()
-	ahead := transport.Request{Ref: ref, Quiet: true, Asked: make(chan struct{})} // This request is not reported.
+	ahead := transport.Request{Ref: ref, Quiet: true, Asked: make(chan struct{})} // never closed: nothing is reported
 	var definition *unstructured.Unstructured
 	err := c.requests.Once(ctx, ahead, func(ctx context.Context) error {
 		body, err := transport.Read(ctx, c.rest.Get().AbsPath(transport.ResourcePath(kind, ref.Namespace, ref.Name)...))
 		if err == nil {
-			definition, err = transport.Object(body, kind, ref)
+			definition, err = transport.Object(body, kind)
 		}
 		return err
 	})
@@ -224,8 +221,8 @@ func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.R
 	pauses := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.5, Steps: 100, Cap: time.Second}
 	for {
 		err := c.requests.Once(ctx, ahead, func(ctx context.Context) error {
-			// No object has the label, so that the answer is short. A list with a limit would be
-			// read from etcd in more than one page.
+			// No object has the label, so the answer is short. With a limit instead, the server
+			// would read from etcd, possibly several pages.
 			list := listwatch.Collection(c.rest, kinds[0], object.Selection{Labels: "k8sconnect.io/storage=open"})
 			_, err := transport.Read(ctx, listwatch.MetadataOnly(list))
 			return err
@@ -236,21 +233,21 @@ func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.R
 	}
 }
 
-// FieldsPage holds the objects of one page of a list, with only their managed fields. It is valid
-// only during the call.
+// FieldsPage contains the managed fields of the objects of one page of a list. It is valid only
+// during the call.
 type FieldsPage []ObjectFields
 
-// ObjectFields is an object of a page.
+// ObjectFields is an object of a FieldsPage.
 type ObjectFields struct {
 	Ref    object.Ref
 	Fields []metav1.ManagedFieldsEntry
-	// LastApplied is the annotation in which kubectl apply keeps what it wrote.
+	// LastApplied is the annotation in which kubectl apply stores the last manifest.
 	LastApplied string
 }
 
 // Fields lists the selected objects of a kind without retries and passes their managed fields to
-// visit, page by page. The server sends only metadata, and no more than a page is in memory. begin
-// is called at the beginning, and again if the list starts over.
+// page. The server sends only metadata, and no more than a page is in memory. begin is called at
+// the beginning, and again if the list starts over.
 func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selection, begin func(), page func(FieldsPage)) error {
 	ref := object.Ref{GVK: kind.GVK, Namespace: sel.Namespace, Name: sel.Name}
 	var items FieldsPage
@@ -269,7 +266,7 @@ func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selec
 		Begin: begin,
 		Turn:  func() { items = items[:0] },
 		Item: func(text []byte) error {
-			item, err := fieldsOf(text, kind, within(kind, sel))
+			item, err := fieldsOf(text, kind)
 			items = append(items, item)
 			return err
 		},
@@ -282,7 +279,7 @@ func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selec
 }
 
 // fieldsOf decodes the needed part of a list's item, because there may be much other metadata.
-func fieldsOf(text []byte, kind object.Kind, namespace string) (ObjectFields, error) {
+func fieldsOf(text []byte, kind object.Kind) (ObjectFields, error) {
 	var item struct {
 		Metadata struct {
 			Name          string                      `json:"name"`
@@ -300,11 +297,8 @@ func fieldsOf(text []byte, kind object.Kind, namespace string) (ObjectFields, er
 		Ref:    object.Ref{GVK: kind.GVK, Namespace: item.Metadata.Namespace, Name: item.Metadata.Name},
 		Fields: item.Metadata.ManagedFields, LastApplied: item.Metadata.Annotations.LastApplied,
 	}
-	switch {
-	case out.Ref.Name == "":
-		return out, transport.Wrong("a %s without name", kind.GVK.Kind)
-	case kind.Namespaced && namespace != "" && out.Ref.Namespace != namespace:
-		return out, transport.Wrong("it is the %s %s of namespace %q, not of %q", kind.GVK.Kind, out.Ref.Name, out.Ref.Namespace, namespace)
+	if out.Ref.Name == "" {
+		return out, transport.Wrong("a %s without a name", kind.GVK.Kind)
 	}
 	return out, nil
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Delete deletes the object and returns it as it is then; nil if the server says that it is gone.
-// For some kinds the server returns the object although it is gone at the next read.
+// Delete deletes the object and returns its state after that; nil if the server says that it is
+// gone. For some kinds the server returns the object although the next read does not find it.
 //
-// The error is NotFound if no object has the name, and a conflict if it is not the object of
-// how.UID, or has changed since how.ResourceVersion.
+// The error is NotFound if no object has the name, and a conflict if the object has another UID
+// than how.UID, or has changed since how.ResourceVersion.
 func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal(optionsOf(how))
 	if err != nil {
@@ -35,7 +35,7 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 	doubtful := false
 	send := func() *rest.Request {
 		r := c.rest.Delete().AbsPath(transport.ResourcePath(kind, ref.Namespace, ref.Name)...).Body(body)
-		if how.DryRun { // The server reads it in the body, people see it in the address.
+		if how.DryRun { // The server reads it from the body; in the URL, audit logs show it.
 			r = r.Param("dryRun", metav1.DryRunAll)
 		}
 		return r
@@ -54,15 +54,15 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 	return left, err
 }
 
-// deleted decodes the answer to a deletion. A Status says that the object is gone; a Status that
-// does not name the object is doubtful, because a proxy may answer every request like that.
+// deleted decodes the answer to a deletion. A Status says that the object is gone. If the Status
+// does not name the object, that is doubtful, because a proxy may answer every request like that.
 func deleted(body []byte, kind object.Kind, ref object.Ref, how object.Deletion) (left *unstructured.Unstructured, doubtful bool, err error) {
 	u, err := transport.Any(body)
 	if err != nil {
 		return nil, false, err
 	}
 	if u.GroupVersionKind() != (schema.GroupVersionKind{Version: "v1", Kind: "Status"}) {
-		left, err = transport.Object(body, kind, ref)
+		left, err = transport.Object(body, kind)
 		if err == nil && how.UID != "" && left.GetUID() != how.UID {
 			err = transport.Wrong("it is the %s %s with the UID %s, not %s", kind.GVK.Kind, ref.Name, left.GetUID(), how.UID)
 		}
@@ -72,17 +72,10 @@ func deleted(body []byte, kind object.Kind, ref object.Ref, how object.Deletion)
 	if err := json.Unmarshal(body, &status); err != nil {
 		return nil, false, transport.Garbled(body)
 	}
-	about := metav1.StatusDetails{}
-	if status.Details != nil {
-		about = *status.Details
-	}
-	switch {
-	case status.Status != metav1.StatusSuccess:
+	if status.Status != metav1.StatusSuccess {
 		return nil, false, transport.Wrong("it is %s", transport.Describe(u))
-	case about.Name != "" && about.Name != ref.Name, about.UID != "" && how.UID != "" && about.UID != how.UID:
-		return nil, false, transport.Wrong("it says that %s is deleted, not %s", about.Name, ref.Name)
 	}
-	return nil, about.Name == "", nil
+	return nil, status.Details == nil || status.Details.Name != ref.Name, nil
 }
 
 func optionsOf(how object.Deletion) metav1.DeleteOptions {
@@ -109,7 +102,7 @@ func optionsOf(how object.Deletion) metav1.DeleteOptions {
 }
 
 // RemoveFinalizer removes one finalizer if the object is still the version that was read; otherwise
-// the error is a conflict. An object without the finalizer is returned unchanged.
+// the error is a conflict. It returns an object without the finalizer unchanged.
 func (c *Client) RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error) {
 	q := transport.Request{Ref: object.RefOf(live), Guarded: true}
 	switch {
@@ -128,13 +121,13 @@ func (c *Client) finalization(kind object.Kind, live *unstructured.Unstructured,
 	sent := live.DeepCopy()
 	all, _, _ := unstructured.NestedStringSlice(sent.Object, "spec", "finalizers")
 	left := slices.DeleteFunc(all, func(f string) bool { return f == finalizer })
-	_ = unstructured.SetNestedStringSlice(sent.Object, left, "spec", "finalizers") // It was read from there.
-	body, _ := sent.MarshalJSON()                                                  // It was unmarshalled.
+	_ = unstructured.SetNestedStringSlice(sent.Object, left, "spec", "finalizers")
+	body, _ := sent.MarshalJSON()
 	return c.rest.Put().AbsPath(append(transport.ResourcePath(kind, "", live.GetName()), "finalize")...).Body(body)
 }
 
-// removal returns the request that removes a finalizer. It is bound to the version, so it may
-// replace the whole list: no finalizer was added in between. "add" replaces an existing value.
+// removal returns the request that removes a finalizer. It replaces the whole list, because it is
+// bound to the version that was read. "add" replaces an existing value.
 func (c *Client) removal(kind object.Kind, live *unstructured.Unstructured, finalizer string) *rest.Request {
 	left := slices.DeleteFunc(live.GetFinalizers(), func(f string) bool { return f == finalizer })
 	patch := []map[string]any{

@@ -19,20 +19,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// worthList is how many objects of one namespace are read by a list instead of one by one: fewer
-// requests run concurrently and take no longer.
+// worthList is how many objects of a namespace are read by a list instead of one by one: concurrent
+// requests for fewer take no longer.
 const worthList = 6
 
-// apart is how many CRDs are each read by a list of one name. A cluster has many CRDs that a set
-// does not need, of up to half a megabyte each; and such a list comes from the server's cache,
-// while a get decodes what is in etcd.
+// apart is how many CRDs are each read by a list of one name. A cluster has many other CRDs, of up
+// to half a megabyte each, and the server reads such a list from its cache, but decodes a get from
+// etcd.
 const apart = 32
 
-// Live reads objects of one kind and calls visit once for each, one call at a time and in any
-// order: with nil for an object that does not exist, with an error for one that could not be read.
-// It reads many objects of a namespace with one list if we may list and the namespace does not hold
-// far more; it reads CRDs with lists of one name, unless they are very many. visit may keep
-// objects; others are freed. refs must not have duplicates.
+// Live reads objects of one kind and calls visit for each, one call at a time and in any order,
+// with nil for an object that does not exist and an error for an object that could not be read. It
+// reads many objects of a namespace with one list if we may list and the namespace does not contain
+// far more. visit may keep objects; others are freed. refs must not contain duplicates.
 func (c *Client) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	r := reading{client: c, kind: kind, refs: refs, visit: visit}
 	namespaces := map[string]map[string]int{}
@@ -55,7 +54,7 @@ type reading struct {
 	kind   object.Kind
 	refs   []object.Ref
 
-	mu    sync.Mutex // serialises visit
+	mu    sync.Mutex // serializes visit
 	visit func(i int, live *unstructured.Unstructured, err error)
 }
 
@@ -65,7 +64,8 @@ func (r *reading) see(i int, live *unstructured.Unstructured, err error) {
 	r.visit(i, live, err)
 }
 
-// namespace reads the objects of one namespace.
+// namespace reads the objects of one namespace. left maps the names of objects that were not read
+// to their index in refs.
 func (r *reading) namespace(ctx context.Context, namespace string, left map[string]int) {
 	few, definitions := len(left) < worthList, isDefinition(r.kind.GVK.GroupKind())
 	switch {
@@ -82,8 +82,8 @@ func (r *reading) namespace(ctx context.Context, namespace string, left map[stri
 	}
 }
 
-// together reads objects by a list, and one by one if it must not list or if there are far more
-// others. It removes finished ones from left (name → index).
+// together reads objects with a list, or one by one if we may not list or there are far more
+// others. It removes the objects that it read from left.
 func (r *reading) together(ctx context.Context, sel object.Selection, left map[string]int) {
 	whole, err := r.list(ctx, sel, left)
 	switch {
@@ -114,16 +114,17 @@ func (r *reading) each(ctx context.Context, left map[string]int) {
 }
 
 const (
-	// pageSpare is how many more objects than needed one page may hold.
+	// pageSpare is how many unneeded objects one page may contain.
 	pageSpare = 500
 	// pageLimit bounds the objects of a page, which is in memory.
 	pageLimit = 10_000
-	// farMore is how many objects are read for a needed one before single reads are less work.
+	// farMore is how many objects a list may contain for a needed one before single reads are less
+	// work.
 	farMore = 20
 )
 
 // list reads page by page, visits the wanted objects and removes them from left. It returns false
-// if the rest is better read one by one. Most sets are one page.
+// if the rest should be read one by one. Most sets are one page.
 func (r *reading) list(ctx context.Context, sel object.Selection, left map[string]int) (whole bool, err error) {
 	whole = true
 	l := &listwatch.List{
@@ -137,7 +138,7 @@ func (r *reading) list(ctx context.Context, sel object.Selection, left map[strin
 				Bulk:        true,
 			}, send)
 		},
-		Item: func(text []byte) error { return r.visitItem(text, sel.Namespace, left) },
+		Item: func(text []byte) error { return r.visitItem(text, left) },
 		More: func(page metav1.ListMeta) (size int, on bool) {
 			if len(left) == 0 {
 				return 0, false
@@ -153,8 +154,8 @@ func (r *reading) list(ctx context.Context, sel object.Selection, left map[strin
 	return whole && err == nil, err
 }
 
-// visitItem visits an item if it is wanted. Of other items it decodes only the name.
-func (r *reading) visitItem(text []byte, namespace string, left map[string]int) error {
+// visitItem visits a wanted item. It decodes only the name of other items.
+func (r *reading) visitItem(text []byte, left map[string]int) error {
 	name, err := transport.NameOf(text)
 	if err != nil {
 		return err
@@ -163,7 +164,7 @@ func (r *reading) visitItem(text []byte, namespace string, left map[string]int) 
 	if !wanted {
 		return nil
 	}
-	live, err := transport.Item(text, r.kind, namespace)
+	live, err := transport.Item(text, r.kind)
 	if err != nil {
 		return err
 	}
@@ -184,9 +185,9 @@ func (r *reading) refsOf(left map[string]int) []object.Ref {
 // selectPage bounds the objects of a page of Select.
 const selectPage = 500
 
-// Select lists the selected objects of a kind, page by page, and calls visit for each, one after
-// the other. fields is a field selector as in kubectl; empty for all. visit may keep objects;
-// others are freed. If a page is too old to continue, objects may be visited twice.
+// Select lists the selected objects of a kind, page by page, and calls visit for each. fields is a
+// field selector as in kubectl; empty for all. visit may keep objects; others are freed. If a page
+// is too old to continue, objects may be visited twice.
 func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
 	kind, err := c.Kind(ctx, gvk)
 	if err != nil {
@@ -218,7 +219,7 @@ func (c *Client) Names(ctx context.Context, kind object.Kind, sel object.Selecti
 // sending sends a request once.
 type sending = func(context.Context) error
 
-// sender returns a function that retries requests about objects of a kind.
+// sender returns a function that sends requests about a kind, with retries.
 func (c *Client) sender(about object.Ref) func(context.Context, sending) error {
 	r := transport.Request{Ref: about, NewlyServed: c.NewlyServed(about.GVK), Bulk: true}
 	return func(ctx context.Context, send sending) error { return c.requests.Do(ctx, r, send) }
@@ -228,10 +229,10 @@ func (c *Client) sender(about object.Ref) func(context.Context, sending) error {
 type query struct {
 	kind   object.Kind
 	sel    object.Selection
-	fields string // in addition to those of the selection
+	fields string // a field selector, in addition to the selection's
 	// metadata: the server sends only metadata.
 	metadata bool
-	// size is how many objects a page holds at most; 0 means selectPage.
+	// size bounds the objects of a page; 0 means selectPage.
 	size  int
 	begin func()
 	visit func(*unstructured.Unstructured)
@@ -242,7 +243,7 @@ type query struct {
 // each visits all objects of a query. Without begin, objects may be visited twice if a page is too
 // old to continue.
 func (c *Client) each(ctx context.Context, q query) error {
-	var items []*unstructured.Unstructured // A page that breaks off is not visited twice.
+	var items []*unstructured.Unstructured // of one page, which may have to be read again
 	l := &listwatch.List{
 		Kind: q.kind, Size: cmp.Or(q.size, selectPage), AnyTime: true,
 		Build: func() *rest.Request { return listwatch.Collection(c.rest, q.kind, q.sel, q.fields) },
@@ -258,7 +259,7 @@ func (c *Client) each(ctx context.Context, q query) error {
 		Begin: q.begin,
 		Turn:  func() { items = items[:0] },
 		Item: func(text []byte) error {
-			u, err := transport.Item(text, q.kind, within(q.kind, q.sel))
+			u, err := transport.Item(text, q.kind)
 			items = append(items, u)
 			return err
 		},
@@ -271,15 +272,7 @@ func (c *Client) each(ctx context.Context, q query) error {
 	return err
 }
 
-// within returns the namespace of all selected objects; empty for any.
-func within(kind object.Kind, sel object.Selection) string {
-	if !kind.Namespaced {
-		return ""
-	}
-	return sel.Namespace
-}
-
-// Read is Get for callers that have only the reference.
+// Read is Get for callers without the kind.
 func (c *Client) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error) {
 	kind, err := c.Kind(ctx, ref.GVK)
 	if err != nil {
@@ -288,8 +281,8 @@ func (c *Client) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstru
 	return c.Get(ctx, kind, ref)
 }
 
-// Exists reports whether an object exists. It requests only metadata, so that no value of a Secret
-// is sent.
+// Exists reports whether an object exists. It requests only metadata, so that the server does not
+// send the values of a Secret.
 func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	kind, err := c.Kind(ctx, ref.GVK)
 	if surelyUnserved(err) {
@@ -298,28 +291,27 @@ func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ask := func() *rest.Request { return c.existence(kind, ref) }
-	_, err = c.object(ctx, kind, transport.Request{Ref: ref}, ask)
+	_, err = c.object(ctx, kind, transport.Request{Ref: ref}, func() *rest.Request { return c.existence(kind, ref) })
 	if apierrors.IsNotFound(err) || surelyUnserved(err) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// surelyUnserved reports whether an error says for certain that a kind is not served.
+// surelyUnserved reports whether an error says with certainty that a kind is not served.
 func surelyUnserved(err error) bool {
 	missing, ok := errors.AsType[*NoKindError](err)
 	return ok && missing.Err == nil
 }
 
-// existence requests only an object's metadata.
+// existence returns a request for an object's metadata.
 func (c *Client) existence(kind object.Kind, ref object.Ref) *rest.Request {
 	return c.rest.Get().AbsPath(transport.ResourcePath(kind, ref.Namespace, ref.Name)...).
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 }
 
-// Metadata lists the selected objects and calls visit with the metadata of each; the server sends
-// nothing else. If a page is too old to continue, objects may be visited twice.
+// Metadata lists the selected objects and calls visit with the metadata of each, which is all that
+// the server sends. If a page is too old to continue, objects may be visited twice.
 func (c *Client) Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error {
 	return c.each(ctx, query{
 		kind: kind, sel: sel, metadata: true, visit: visit,
@@ -327,8 +319,8 @@ func (c *Client) Metadata(ctx context.Context, kind object.Kind, sel object.Sele
 	})
 }
 
-// Watch is [listwatch.Source.Watch], with a *NoKindError if the server does not (or no longer)
-// serve the kind.
+// Watch is [listwatch.Source.Watch], with a *NoKindError if the server does not serve the kind, or
+// no longer.
 func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
 	err := c.lists.Watch(ctx, kind, sel, tell)
 	if ctx.Err() == nil && transport.Unserved(err) {
@@ -337,7 +329,8 @@ func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selecti
 	return err
 }
 
-// Follow is [listwatch.Source.Follow]. A kind that is no longer served has no changes.
+// Follow is [listwatch.Source.Follow], with a *NoKindError if the server does not serve the kind,
+// or no longer.
 func (c *Client) Follow(ctx context.Context, changes listwatch.Changes) error {
 	err := c.lists.Follow(ctx, changes)
 	if ctx.Err() == nil && transport.Unserved(err) {

@@ -19,9 +19,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// NoRetry reads without retries: for the diagnosis of a cluster, a failure is an answer. It drops
-// the server's warnings. If the server does not serve a kind, [meta.IsNoMatchError] is true for the
-// error; if only the server behind the kind does not answer, it is false.
+// NoRetry reads without retries, for the diagnosis of a cluster, to which a failure is a result. It
+// drops the server's warnings. If the server does not serve a kind, [meta.IsNoMatchError] is true
+// for the error; if only the server behind the kind does not answer, it is false.
 type NoRetry struct {
 	client *Client
 
@@ -29,7 +29,7 @@ type NoRetry struct {
 	kinds map[schema.GroupVersionKind]object.Kind
 }
 
-// NoRetry returns a reader that tries each request once.
+// NoRetry returns a reader that sends each request once.
 func (c *Client) NoRetry() *NoRetry {
 	return &NoRetry{client: c, kinds: map[schema.GroupVersionKind]object.Kind{}}
 }
@@ -53,8 +53,8 @@ func (n *NoRetry) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return live, err
 }
 
-// GetAt reads one object as it was at a version of its kind; nil, nil if it did not exist. The server
-// keeps versions for some minutes.
+// GetAt reads one object at an old resource version of its kind; nil, nil if it did not exist then.
+// The server keeps versions for some minutes.
 func (n *NoRetry) GetAt(ctx context.Context, kind object.Kind, ref object.Ref, version string, metadata bool) (*unstructured.Unstructured, error) {
 	var found *unstructured.Unstructured
 	l := &listwatch.List{
@@ -70,7 +70,7 @@ func (n *NoRetry) GetAt(ctx context.Context, kind object.Kind, ref object.Ref, v
 		Do: func(ctx context.Context, send func(context.Context) error) error { return n.do(ctx, ref, send) },
 		Item: func(text []byte) error {
 			var err error
-			found, err = transport.Item(text, kind, within(kind, object.Selection{Namespace: ref.Namespace}))
+			found, err = transport.Item(text, kind)
 			return err
 		},
 	}
@@ -78,7 +78,7 @@ func (n *NoRetry) GetAt(ctx context.Context, kind object.Kind, ref object.Ref, v
 	return found, err
 }
 
-// Metrics returns a page of the API server's own metrics.
+// Metrics calls visit with the API server's metrics.
 func (n *NoRetry) Metrics(ctx context.Context, visit func(io.Reader) error) error {
 	return n.do(ctx, object.Ref{}, func(ctx context.Context) error {
 		body, err := n.client.rest.Get().AbsPath("/metrics").SetHeader("Accept", "text/plain").Stream(ctx)
@@ -90,7 +90,7 @@ func (n *NoRetry) Metrics(ctx context.Context, visit func(io.Reader) error) erro
 	})
 }
 
-// Exists reports whether an object exists, without its contents.
+// Exists reports whether an object exists, without reading its content.
 func (n *NoRetry) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	kind, err := n.kind(ctx, ref.GVK)
 	if err != nil {
@@ -114,8 +114,7 @@ func (n *NoRetry) Select(ctx context.Context, gvk schema.GroupVersionKind, sel o
 	return n.each(ctx, gvk, query{sel: sel, fields: fields, visit: visit})
 }
 
-// SelectLarge is [NoRetry.Select] for objects of up to a megabyte, such as definitions: a page
-// holds few of them.
+// SelectLarge is [NoRetry.Select] in small pages, for objects of up to a megabyte, such as CRDs.
 func (n *NoRetry) SelectLarge(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
 	return n.each(ctx, gvk, query{sel: sel, fields: fields, visit: visit, size: 50})
 }
@@ -131,7 +130,6 @@ func (n *NoRetry) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel
 	return items, err
 }
 
-// each visits all objects of a query.
 func (n *NoRetry) each(ctx context.Context, gvk schema.GroupVersionKind, q query) error {
 	kind, err := n.kind(ctx, gvk)
 	if err != nil {
@@ -146,9 +144,9 @@ func (n *NoRetry) each(ctx context.Context, gvk schema.GroupVersionKind, q query
 	return err
 }
 
-// Kinds returns the served kinds that can be listed, each at one version, without those of an API
-// whose server does not answer. It asks the server, because a kind that a cache lacks may be the
-// cause of the trouble.
+// Kinds returns the served kinds that can be listed, each at one version. It omits an API whose
+// server does not answer. It asks the server, because a kind that a cache lacks may be the cause of
+// the problem.
 func (n *NoRetry) Kinds(ctx context.Context) ([]object.Kind, error) {
 	kinds, err := n.client.Listable(ctx)
 	n.mu.Lock()
@@ -159,8 +157,7 @@ func (n *NoRetry) Kinds(ctx context.Context) ([]object.Kind, error) {
 	return kinds, err
 }
 
-// DryRunRemoveFinalizer sends the removal of a finalizer as a dry run, and returns why it was
-// refused.
+// DryRunRemoveFinalizer removes a finalizer as a dry run, and returns why the server refuses.
 func (n *NoRetry) DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error {
 	kind, err := n.kind(ctx, ref.GVK)
 	if err != nil {
@@ -172,8 +169,7 @@ func (n *NoRetry) DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, liv
 	return err
 }
 
-// Allowed reports whether a user may use the verb on the object; with an empty user, whether we
-// may.
+// Allowed reports whether a user may use the verb on the object; if user is empty, whether we may.
 func (n *NoRetry) Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error) {
 	kind, err := n.kind(ctx, ref.GVK)
 	if err != nil {
@@ -184,8 +180,7 @@ func (n *NoRetry) Allowed(ctx context.Context, user, verb string, ref object.Ref
 	})
 }
 
-// kind finds how a kind is served. A server that does not answer is no proof that the kind does not
-// exist.
+// kind returns how a kind is served. If the server does not answer, the kind may exist.
 func (n *NoRetry) kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	n.mu.Lock()
 	kind, known := n.kinds[gvk]
@@ -200,13 +195,12 @@ func (n *NoRetry) kind(ctx context.Context, gvk schema.GroupVersionKind) (object
 	return kind, err
 }
 
-// object sends a request for one object, once.
 func (n *NoRetry) object(ctx context.Context, kind object.Kind, ref object.Ref, build func() *rest.Request) (*unstructured.Unstructured, error) {
 	var live *unstructured.Unstructured
 	err := n.do(ctx, ref, func(ctx context.Context) error {
 		body, err := transport.Read(ctx, build())
 		if err == nil {
-			live, err = transport.Object(body, kind, ref)
+			live, err = transport.Object(body, kind)
 		}
 		return err
 	})

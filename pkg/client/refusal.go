@@ -20,11 +20,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// SilentWebhookError says that a webhook which has to admit the write does not answer.
+// SilentWebhookError says that a webhook that has to admit the write does not answer.
 type SilentWebhookError struct {
 	// Webhook is its name, Backend the service or URL that it calls, with the fault.
 	Webhook, Backend string
-	// Absent: nothing is behind the webhook.
+	// Absent: the webhook has no backend.
 	Absent bool
 	// See is a command that shows the backend; it may be empty.
 	See string
@@ -40,7 +40,7 @@ func (e *SilentWebhookError) Error() string {
 		what = fmt.Sprintf("%d objects", e.Objects)
 	}
 	text := fmt.Sprintf("webhook %s (%s) refuses %s", e.Webhook, e.Backend, what)
-	if !e.Absent { // The API server knows more than we do.
+	if !e.Absent {
 		text += fmt.Sprintf(": %v", e.Err)
 	}
 	return text
@@ -55,7 +55,6 @@ func (e *SilentWebhookError) Of(objects int) error {
 	return &all
 }
 
-// Hint says where to look.
 func (e *SilentWebhookError) Hint() string {
 	if e.See == "" {
 		return "try again once it answers"
@@ -63,15 +62,15 @@ func (e *SilentWebhookError) Hint() string {
 	return "try again once it answers; see: " + e.See
 }
 
-// ExplainRefusal finds the webhook behind an internal error about an object of the kind: one whose
-// name is in the error and whose rules match. It returns a *SilentWebhookError, or err unchanged.
+// ExplainRefusal finds the webhook that caused an internal error about an object of the kind: its
+// name is in the error and its rules match. It returns a *SilentWebhookError, or err unchanged.
 func (c *Client) ExplainRefusal(ctx context.Context, kind object.Kind, err error) error {
 	if !apierrors.IsInternalError(err) || errors.As(err, new(*SilentWebhookError)) {
 		return err
 	}
 	c.hooks.once.Do(func() { c.hooks.hooks = c.admissionHooks(ctx) })
 	for _, hook := range c.hooks.hooks {
-		if !strings.Contains(err.Error(), fmt.Sprintf("%q", hook.name)) || !hook.means(kind) {
+		if !strings.Contains(err.Error(), fmt.Sprintf("%q", hook.name)) || !hook.matches(kind) {
 			continue
 		}
 		out := &SilentWebhookError{Webhook: hook.name, Objects: 1, Err: err}
@@ -81,7 +80,7 @@ func (c *Client) ExplainRefusal(ctx context.Context, kind object.Kind, err error
 	return err
 }
 
-// admissionHooks reads the webhook configurations; without permission it returns none.
+// admissionHooks reads the webhook configurations; none without permission.
 func (c *Client) admissionHooks(ctx context.Context) []admissionHook {
 	var validating admission.ValidatingWebhookConfigurationList
 	var mutating admission.MutatingWebhookConfigurationList
@@ -113,8 +112,8 @@ func (c *Client) fetch(ctx context.Context, into any, path ...string) error {
 	})
 }
 
-// backend returns the service or URL of a webhook, a command to inspect it, and whether certainly
-// nothing is behind it.
+// backend describes the service or URL of a webhook, and returns a command to inspect it and
+// whether nothing certainly runs behind it.
 func (c *Client) backend(ctx context.Context, client admission.WebhookClientConfig) (state, see string, absent bool) {
 	if client.Service == nil {
 		return "outside the cluster", "", false
@@ -147,7 +146,7 @@ func anyReady(endpoints []discoveryv1.Endpoint) bool {
 	})
 }
 
-// admissionHooks are the webhooks of the cluster, read once, after a first refusal.
+// admissionHooks are the webhooks of the cluster, read once, after the first refusal.
 type admissionHooks struct {
 	once  sync.Once
 	hooks []admissionHook
@@ -159,9 +158,9 @@ type admissionHook struct {
 	rules  []admission.RuleWithOperations
 }
 
-// means reports whether the rules match writes of the kind. It ignores the version: a webhook gets
-// objects in the version that it wants.
-func (h admissionHook) means(kind object.Kind) bool {
+// matches reports whether the rules match writes of the kind. It ignores the version, because the
+// server converts objects to the version that a webhook wants.
+func (h admissionHook) matches(kind object.Kind) bool {
 	return slices.ContainsFunc(h.rules, func(rule admission.RuleWithOperations) bool {
 		groups := slices.Contains(rule.APIGroups, kind.GVK.Group) || slices.Contains(rule.APIGroups, "*")
 		return groups && slices.ContainsFunc(rule.Resources, func(resource string) bool {
@@ -170,15 +169,15 @@ func (h admissionHook) means(kind object.Kind) bool {
 	})
 }
 
-// Permitted reports whether we may use the verb on the object. It separates a missing permission
-// from other reasons for Forbidden: a quota, an admission plugin, a terminating namespace.
+// Permitted reports whether we may use the verb on the object. A request may be Forbidden for other
+// reasons: a quota, an admission plugin, a terminating namespace.
 func (c *Client) Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error) {
 	return c.permitted(ctx, kind, "", verb, ref, func(ctx context.Context, send sending) error {
 		return c.requests.Do(ctx, transport.Request{Ref: ref}, send)
 	})
 }
 
-// permitted reports whether a user may use the verb on the object; with an empty user, whether we
+// permitted reports whether a user may use the verb on the object; if user is empty, whether we
 // may.
 func (c *Client) permitted(ctx context.Context, kind object.Kind, user, verb string, ref object.Ref, do func(context.Context, sending) error) (bool, error) {
 	review := authorizationv1.SubjectAccessReview{
@@ -226,8 +225,8 @@ func decision(body []byte, kind string) (allowed bool, err error) {
 	return *review.Status.Allowed, nil
 }
 
-// groupsOf returns the groups that the API server derives from a user's name: those of service
-// accounts.
+// groupsOf returns the groups that the API server derives from the name of a user or a service
+// account.
 func groupsOf(user string) []string {
 	const accounts = "system:serviceaccount:"
 	groups := []string{"system:authenticated"}

@@ -127,10 +127,10 @@ func sickGroup(i int) string { return fmt.Sprintf("g%d.%s", i, []string{"example
 // A server that is not ready says itself which of its checks fail.
 func TestNotReadyInItsOwnWords(t *testing.T) {
 	for said, want := range map[string]string{
-		"[+]ping ok\n[-]etcd failed: reason withheld\n[+]log ok\nreadyz check failed\n": "the API server is there, but not ready: etcd failed",
-		"[-]etcd failed: reason withheld\n[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\n": "the API server is there, but not ready: " +
+		"[+]ping ok\n[-]etcd failed: reason withheld\n[+]log ok\nreadyz check failed\n": "the API server is running but not ready: etcd failed",
+		"[-]etcd failed: reason withheld\n[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\n": "the API server is running but not ready: " +
 			"etcd, poststarthook/rbac/bootstrap-roles failed",
-		"": "the API server is starting (it answers /readyz with 500)",
+		"": "the API server is starting (/readyz returns 500)",
 	} {
 		c, _, _ := newFake(t, func(int, *http.Request) (*http.Response, error) { return text2response(500, "text/plain", said), nil })
 		if err := c.requests.Ready(t.Context()); err == nil || err.Error() != want {

@@ -40,7 +40,7 @@ func TestSickSchema(t *testing.T) {
 		"a gateway's success": {func(*http.Request) (*http.Response, error) {
 			return reply(503, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess}), nil
 		}, 0, "does not answer"},
-		"{}": {func(*http.Request) (*http.Response, error) { return reply(200, map[string]any{}), nil }, 0, "not what was asked for"},
+		"{}": {func(*http.Request) (*http.Response, error) { return reply(200, map[string]any{}), nil }, 0, "unexpected answer"},
 	} {
 		for _, path := range []string{index, document} {
 			t.Run(name+", "+path, func(t *testing.T) {

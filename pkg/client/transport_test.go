@@ -203,7 +203,7 @@ func TestDeclinedConnections(t *testing.T) {
 			config := other.config()
 			config.CAData = nil
 			return config
-		}, "is it the right cluster"},
+		}, "is this the right cluster"},
 		"wrong name": {func() *rest.Config {
 			config := other.config()
 			config.ServerName = "elsewhere.example.org"
@@ -286,7 +286,7 @@ func TestWebPage(t *testing.T) {
 			})
 			err := send(c)
 			var hinted interface{ Hint() string }
-			if err == nil || !strings.Contains(err.Error(), "answers with a web page (200)") || !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "proxy") {
+			if err == nil || !strings.Contains(err.Error(), "returned a web page (200)") || !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "proxy") {
 				t.Errorf("error %v, want that it is a web page, and a hint at the proxy", err)
 			}
 			if len(f.seen) > 2 || len(says.retries) != 0 { // discovery asks two addresses

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,11 +20,11 @@ import (
 )
 
 // noVersion is the revision of an empty store, which no object has. An apply with it conflicts with
-// any existing object; an apply that creates ignores it.
+// any existing object, and creates a missing one.
 const noVersion = "1"
 
-// Apply applies the object with server-side apply and returns it as the server stores it, or would
-// after a dry run.
+// Apply applies the object with server-side apply and returns the stored object, or the result of a
+// dry run.
 func (c *Client) Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	if how.Create {
 		obj = object.AtVersion(obj, noVersion)
@@ -37,13 +38,13 @@ func (c *Client) Apply(ctx context.Context, kind object.Kind, obj *unstructured.
 	}, obj.GetName())
 }
 
-// Create creates the object. It returns a conflict (already exists) if there is one of that name.
+// Create creates the object. The error is AlreadyExists if an object has the name.
 func (c *Client) Create(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	return c.write(ctx, kind, obj, how, transport.Request{Guarded: true}, c.rest.Post)
 }
 
-// Merge changes the fields of the patch. A patch with a resource version is a conflict unless the
-// object has that version.
+// Merge sends a merge patch. If the patch has a resource version and the object another, the error
+// is a conflict.
 func (c *Client) Merge(ctx context.Context, kind object.Kind, patch *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	patched := func() *rest.Request { return c.rest.Patch(types.MergePatchType) }
 	return c.write(ctx, kind, patch, how, transport.Request{}, patched, patch.GetName())
@@ -61,7 +62,7 @@ func (c *Client) Get(ctx context.Context, kind object.Kind, ref object.Ref) (*un
 	})
 }
 
-// write sends an object, or a patch of one, to the path of its kind or its own.
+// write sends an object or a patch to the path of its kind, followed by path.
 func (c *Client) write(
 	ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write, q transport.Request, begin func() *rest.Request, path ...string,
 ) (*unstructured.Unstructured, error) {
@@ -77,23 +78,18 @@ func (c *Client) write(
 
 // withOptions adds the options that all writes share.
 func withOptions(r *rest.Request, how object.Write) *rest.Request {
-	r = r.Param("fieldManager", how.Manager)
-	validation := how.Validation
-	if validation == "" {
-		validation = metav1.FieldValidationStrict
-	}
-	r = r.Param("fieldValidation", validation)
+	r = r.Param("fieldManager", how.Manager).Param("fieldValidation", cmp.Or(how.Validation, metav1.FieldValidationStrict))
 	if how.DryRun {
 		r = r.Param("dryRun", metav1.DryRunAll)
 	}
 	return r
 }
 
-// object sends a request for one object. build builds it anew for each try. A kind that is no
-// longer served is a *NoKindError.
+// object sends a request for one object. build is called for each try. The error is a *NoKindError
+// if the kind is no longer served.
 func (c *Client) object(ctx context.Context, kind object.Kind, q transport.Request, build func() *rest.Request) (*unstructured.Unstructured, error) {
 	return c.answered(ctx, kind, q, build, func(body []byte) (*unstructured.Unstructured, error) {
-		return transport.Object(body, kind, q.Ref)
+		return transport.Object(body, kind)
 	})
 }
 
@@ -126,10 +122,10 @@ func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *u
 	return c.PutManagedFields(ctx, kind, live, fields, object.Write{})
 }
 
-// PutManagedFields is SetManagedFields under a manager's name, or as a dry run. It sends the write
-// at a version of the kind at which the server changes nothing else, if there is one, because such
-// changes would become the manager's. The answer has the requested version all the same. If the
-// object would become too large, the error is a *[TooLargeError].
+// PutManagedFields is SetManagedFields with a manager's name, or as a dry run. It writes at a
+// version of the kind at which the server changes nothing else, if there is one, because the
+// manager would own such changes. The answer has the requested version nevertheless. If the object
+// would become too large, the error is a *[TooLargeError].
 func (c *Client) PutManagedFields(
 	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
 ) (*unstructured.Unstructured, error) {
@@ -174,12 +170,12 @@ func (c *Client) sendManagedFields(
 }
 
 // uncredited returns the kind at the version at which to write managed fields: the requested one,
-// unless the server would change the object there and credit us with that. This happens to a
-// default of one version that the stored version lacks: each write sets it anew. A write at the
-// stored version changes nothing, but the server does not say which one that is, so dry runs find
-// it.
+// unless the server would change the object there and make us the owner of the change. That happens
+// if one version has a default that the stored version lacks, because each write sets it anew. A
+// write at the stored version changes nothing, but the server does not say which version that is,
+// so dry runs find it.
 func (c *Client) uncredited(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (object.Kind, error) {
-	if kind.GVK.Group == "" { // The core group has a single version.
+	if kind.GVK.Group == "" { // The core group has only one version.
 		return kind, nil
 	}
 	others, err := c.Elsewhere(ctx, kind.GVK)
@@ -226,7 +222,7 @@ func credited(answer *unstructured.Unstructured, sent []any) bool {
 	return false
 }
 
-// exceeds reports whether fields have a path that others lack.
+// exceeds reports whether fields contain a path that others lack.
 func exceeds(fields, others any) bool {
 	has, _ := fields.(map[string]any)
 	known, is := others.(map[string]any)
@@ -241,28 +237,28 @@ func exceeds(fields, others any) bool {
 	return false
 }
 
-// TooLargeError says that an object with the managed fields is larger than the API server stores.
-// The server does not refuse it: it stores the object without any managed fields.
+// TooLargeError says that an object exceeds the API server's size limit because of its managed
+// fields. The server does not refuse such an object: it stores it without any managed fields.
 type TooLargeError struct {
 	Ref object.Ref
-	// Lost is why the former managed fields could not be restored; nil if they were, so that
+	// Lost is why the previous managed fields could not be restored; nil if they were, so that
 	// nothing changed.
 	Lost error
 }
 
 func (e *TooLargeError) Error() string {
-	said := "with these managed fields the object is larger than the API server stores, so it kept none of any owner; "
+	said := "with these managed fields, the object exceeds the API server's size limit, so the server dropped all managed fields; "
 	if e.Lost == nil {
-		return said + "the former ones were put back"
+		return said + "the previous ones were restored"
 	}
-	return fmt.Sprintf("%sthe former ones could not be put back: %v", said, e.Lost)
+	return fmt.Sprintf("%sthe previous ones could not be restored: %v", said, e.Lost)
 }
 
 func (e *TooLargeError) Hint() string {
 	if e.Lost == nil {
-		return "the more managers own a field, the larger is the object: move fields rather than share them, or fewer of them"
+		return "each additional owner of a field makes the object larger: move fields instead of sharing them, or move fewer"
 	}
-	return "it has no owner left: the next apply conflicts with before-first-apply over every difference, and --force-conflicts or --take=all owns it again"
+	return "the object has no owners now: the next apply conflicts with before-first-apply over every difference; --force-conflicts or --take=all makes you its owner again"
 }
 
 func (e *TooLargeError) Unwrap() error { return e.Lost }
@@ -280,16 +276,16 @@ func keptNone(answer *unstructured.Unstructured, sent []any) bool {
 	return len(sent) > 0 && len(answer.GetManagedFields()) == 0
 }
 
-// putBack restores the managed fields of an object that has lost all. A client that updated it in
-// between got none from the server. One that applied it is an owner again, and nothing is restored
-// beside that.
+// putBack restores the managed fields of an object that has lost all. If another client applied the
+// object in between, that client is an owner again, and putBack restores nothing. An update in
+// between sets no managed fields.
 func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *unstructured.Unstructured, how object.Write) error {
 	out := &TooLargeError{Ref: object.RefOf(live)}
 	before, _, _ := unstructured.NestedSlice(live.Object, "metadata", "managedFields")
-	if len(before) == 0 { // There is nothing to lose.
+	if len(before) == 0 {
 		return out
 	}
-	ctx = context.WithoutCancel(ctx) // Until then the object has no owners, so finish even if interrupted.
+	ctx = context.WithoutCancel(ctx) // Without this, the object has no owners, so finish even if interrupted.
 	for attempts := retry.At(out.Ref); ; {
 		attempts.Saw(answer)
 		if !keptNone(answer, before) {
@@ -299,7 +295,7 @@ func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *un
 		back, err := c.sendManagedFields(ctx, kind, answer, before, how)
 		switch {
 		case err == nil && keptNone(back, before):
-			out.Lost = errors.New("with them, too, it is too large by now")
+			out.Lost = errors.New("the object is now too large even with these")
 			return out
 		case !apierrors.IsConflict(err):
 			out.Lost = err

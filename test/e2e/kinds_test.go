@@ -152,7 +152,7 @@ spec:
 		{"no longer in namespaces", "Namespaced", "Cluster", "things", "v1", 0, 1, "created     thing."},
 		{"in namespaces", "Cluster", "Namespaced", "things", "v1", 0, 1, "created     thing."},
 		{"another version", "Namespaced", "Namespaced", "things", "v2", 1, 2, "this server has Thing in "},
-		{"gone", "Namespaced", "", "", "", 1, 2, "the server serves no kind Thing in "},
+		{"gone", "Namespaced", "", "", "", 1, 2, "the server does not serve the kind Thing in "},
 	} {
 		for j, like := range []struct {
 			objects int  // read one by one, and as a list

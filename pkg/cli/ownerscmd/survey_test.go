@@ -48,7 +48,7 @@ func TestUnreadError(t *testing.T) {
 		},
 		"no answer of a server": {
 			unread: []event.Unread{pod, {Ref: pod.Ref, Err: fmt.Errorf("b: %w", transport.NoAnswer(transport.Wrong("it is null, not a list")))}},
-			want:   "could not be read: pod/b -n a (gone); pod/b -n a (b: the API server is reachable, but does not answer this request: the answer is not what was asked for: it is null, not a list)",
+			want:   "could not be read: pod/b -n a (gone); pod/b -n a (b: the API server is reachable, but does not answer this request: unexpected answer: it is null, not a list)",
 			hint:   "a proxy",
 		},
 		"objects": {

@@ -22,14 +22,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Cache is what the server serves: as it answered in this run, or else as in kubectl's cache on
-// disk, so that both programs benefit from each other's requests. Files on disk stay until an
-// answer replaces them.
+// Cache contains what the server serves, from its answers in this run or else from kubectl's cache
+// on disk, which it shares and updates.
 //
-// client-go's own client for that cache asks for the core and for the groups one after the other,
-// asks for both again if the cache lacks one file, and writes only the files that it was asked for.
+// client-go's own client for that cache asks for the core and for the groups in sequence, asks for
+// both again if the cache lacks one file, and writes only the files that it was asked for.
 type Cache struct {
-	// live asks the server through our transport, which does not retry silently. It keeps schema
+	// live asks the server through our transport, which does not retry silently. It caches schema
 	// documents on disk.
 	live *discovery.DiscoveryClient
 	disk store
@@ -37,11 +36,11 @@ type Cache struct {
 	mu sync.Mutex
 	// told is the server's answer in this run; nil if there is none, or it is too old.
 	told *served
-	// read is the content of the disk; nil if nothing was read, or it no longer counts.
+	// read is the content of the disk; nil if it was not read, or is ignored.
 	read *served
-	// distrusted: the content of the disk does not count.
+	// distrusted: the content of the disk is ignored.
 	distrusted bool
-	// seen are the lists in which a kind was first served during this run.
+	// seen are the lists in which kinds first appeared during this run.
 	seen map[schema.GroupVersion]*metav1.APIResourceList
 }
 
@@ -49,14 +48,14 @@ type Cache struct {
 type served struct {
 	groups *metav1.APIGroupList
 	lists  map[schema.GroupVersion]*metav1.APIResourceList
-	// failed are group versions whose kinds are unknown, and why.
+	// failed are the group versions whose kinds are unknown, and why.
 	failed map[schema.GroupVersion]error
-	// whole: a group version in neither map is not served, as aggregated discovery (KEP-3352)
-	// implies.
+	// whole: a group version in neither map is not served, as with aggregated discovery (KEP-3352).
 	whole bool
 }
 
-// NewCache returns the cache for a server, in kubectl's cache folder; without one, in memory.
+// NewCache returns the cache for a server, in kubectl's cache folder, or in memory if cacheDir is
+// empty.
 func NewCache(config *rest.Config, cacheDir string) (*Cache, error) {
 	if cacheDir == "" {
 		client, err := discovery.NewDiscoveryClientForConfig(config)
@@ -73,28 +72,28 @@ func NewCache(config *rest.Config, cacheDir string) (*Cache, error) {
 	return &Cache{live: discovery.NewDiscoveryClient(client.RESTClient()), disk: store{dir}}, nil
 }
 
-// hostFolder is kubectl's name for the folder of one server.
+// hostFolder returns kubectl's name for a server's folder.
 func hostFolder(host string) string {
 	host = strings.Replace(strings.Replace(host, "https://", "", 1), "http://", "", 1)
 	return regexp.MustCompile(`[^(\w/.)]`).ReplaceAllString(host, "_")
 }
 
-// fresh reports whether all that the cache knows is from this run.
+// fresh reports whether the whole cache is from this run.
 func (c *Cache) fresh() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.told != nil
 }
 
-// distrust makes the cache ignore what it knows. It deletes nothing.
+// distrust makes the cache ignore its content, without deleting anything.
 func (c *Cache) distrust() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.told, c.read, c.distrusted = nil, nil, true
 }
 
-// known returns the content of the cache; nil if it lacks even the groups. From disk, it has only
-// the groups.
+// known returns the content of the cache; nil if it does not even contain the groups. From disk, it
+// contains only the groups.
 func (c *Cache) known() *served {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +143,7 @@ func (c *Cache) everything() *served {
 	return now
 }
 
-// answer stores an answer with everything that is served.
+// answer stores an answer with everything that the server serves.
 func (c *Cache) answer(said *served) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,8 +157,8 @@ func (c *Cache) answer(said *served) {
 	c.disk.putGroups(said.groups)
 }
 
-// see stores a list in which a kind was first served, for the next run, which has to confirm it.
-// This run uses the server's full answers.
+// see stores a list in which a kind first appeared, for the next run, which has to confirm it. This
+// run uses the server's full answers.
 func (c *Cache) see(gv schema.GroupVersion, list *metav1.APIResourceList) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,7 +181,7 @@ func lacks(list, of *metav1.APIResourceList) bool {
 	})
 }
 
-// view presents what is served to apimachinery, which asks for all of it.
+// view presents a served to apimachinery, which requests all of it.
 type view struct {
 	discovery.DiscoveryInterfaceWithContext
 	*served
@@ -216,8 +215,7 @@ func quietly(ctx context.Context) context.Context {
 const cacheFor = 6 * time.Hour
 
 // store is the folder in which kubectl caches what one server serves: a file for the groups, and
-// one for each group version. An unreadable file counts as absent, and an answer that cannot be
-// written is requested again.
+// one for each group version. Errors are ignored: the server is asked again.
 type store struct {
 	dir string // empty: nothing is kept
 }
@@ -238,14 +236,15 @@ func (s store) list(gv schema.GroupVersion) *metav1.APIResourceList {
 	return &list
 }
 
-// putGroups does not keep an answer without groups, as kubectl does not.
+// putGroups stores the groups. Like kubectl, it does not store an answer without groups.
 func (s store) putGroups(list *metav1.APIGroupList) {
 	if len(list.Groups) > 0 {
 		s.put(list, "servergroups.json")
 	}
 }
 
-// putList does not keep an answer without kinds, as kubectl does not.
+// putList stores the kinds of a group version. Like kubectl, it does not store an answer without
+// kinds.
 func (s store) putList(gv schema.GroupVersion, list *metav1.APIResourceList) {
 	if len(list.APIResources) > 0 {
 		s.put(list, gv.Group, gv.Version, "serverresources.json")
@@ -269,7 +268,7 @@ func (s store) get(into any, elements ...string) bool {
 	return err == nil && json.Unmarshal(text, into) == nil
 }
 
-// put replaces a file in one step, since kubectl may be reading it.
+// put replaces a file atomically, since kubectl may be reading it.
 func (s store) put(list runtime.Object, elements ...string) {
 	if s.dir == "" {
 		return

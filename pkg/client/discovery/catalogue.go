@@ -16,11 +16,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// renewAfter is how long our knowledge of the kinds proves that one is not served.
+// renewAfter is how long a list of all kinds proves that a kind is not served.
 const renewAfter = time.Second
 
-// search calls find with everything that is served according to the cache and, if find fails, again
-// with what the server serves now.
+// search calls find with everything that the cache says is served and, if find fails, again with
+// what the server serves now.
 func (d *Discovery) search(ctx context.Context, text string, find func(catalogue) error) error {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (d *Discovery) search(ctx context.Context, text string, find func(catalogue
 	return err
 }
 
-// refresh drops what the cache knows from before this run.
+// refresh discards what the cache knows from before this run.
 func (d *Discovery) refresh(ctx context.Context) error {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -59,27 +59,26 @@ func (d *Discovery) refresh(ctx context.Context) error {
 	return nil
 }
 
-// refreshAfter is how long an answer of this run with everything is trusted.
+// refreshAfter is how long a list of all kinds from this run is trusted.
 const refreshAfter = time.Minute
 
-// catalogue is everything that the server serves.
 type catalogue struct {
 	view   view
 	mapper meta.RESTMapperWithContext
 	groups []*restmapper.APIGroupResources
-	// unknown names the groups whose kinds are unknown because their servers do not answer (edge
-	// case 21).
+	// unknown says which groups' kinds are unknown because their servers do not answer (edge case
+	// 21).
 	unknown error
 }
 
-// catalogue returns what the server serves, from the cache if that is complete.
+// catalogue returns everything that the server serves, from the cache if that is complete.
 func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 	now := d.cache.everything()
 	if now == nil {
-		if err := d.fill(ctx); err != nil {
+		var err error
+		if now, err = d.everything(ctx); err != nil {
 			return catalogue{}, err
 		}
-		now = d.cache.known()
 	}
 	all := view{served: now}
 	t := catalogue{view: all}
@@ -94,22 +93,12 @@ func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 		for gv := range now.failed {
 			names = append(names, gv.String())
 		}
-		t.unknown = fmt.Errorf("it is unknown for %s, whose server does not answer", strings.Join(sortedOnce(names), ", "))
+		t.unknown = fmt.Errorf("the kinds of %s are unknown, because its server does not answer", strings.Join(sortedOnce(names), ", "))
 	}
 	return t, nil
 }
 
-// untold reports whether the server of a version of the group does not answer.
-func (t catalogue) untold(group string) bool {
-	for gv := range t.view.failed {
-		if gv.Group == group {
-			return true
-		}
-	}
-	return false
-}
-
-// kindOf parses a TYPE: a resource in its three forms or by its short names, or else a kind.
+// kindOf parses a TYPE: a resource in one of its three forms, a short name, or a kind.
 func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersionKind, error) {
 	full, resource := schema.ParseResourceArg(strings.ToLower(text))
 	if full != nil {
@@ -124,7 +113,7 @@ func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersion
 	fullKind, kind := schema.ParseKindArg(text)
 	if fullKind != nil {
 		if mapping, err := t.mapper.RESTMappingWithContext(ctx, fullKind.GroupKind(), fullKind.Version); err == nil {
-			return t.mapper.KindForWithContext(ctx, mapping.Resource) // The mapping's kind has the user's spelling.
+			return t.mapper.KindForWithContext(ctx, mapping.Resource) // The kind of the mapping is spelled as in text.
 		}
 	}
 	if mapping, kindErr := t.mapper.RESTMappingWithContext(ctx, kind); kindErr == nil {
@@ -133,8 +122,8 @@ func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersion
 	return schema.GroupVersionKind{}, err
 }
 
-// names returns name's result for each type, in order and without duplicates, a
-// group's at its preferred version.
+// names returns the sorted, unique results of name for all types, each at its group's preferred
+// version.
 func (t catalogue) names(name func(schema.GroupResource, metav1.APIResource) []string) []string {
 	var names []string
 	for _, group := range t.groups {
@@ -148,7 +137,7 @@ func (t catalogue) names(name func(schema.GroupResource, metav1.APIResource) []s
 	return sortedOnce(names)
 }
 
-// near returns the types that were probably meant.
+// near returns the types that the user probably meant.
 func (t catalogue) near(typed string) []string {
 	return t.names(func(gr schema.GroupResource, r metav1.APIResource) []string {
 		if isNear(typed, gr, r) {
@@ -159,7 +148,7 @@ func (t catalogue) near(typed string) []string {
 }
 
 // Listable returns the kinds that the server serves now and that can be listed. An older cache may
-// lack a new CRD, and thus the object that is stuck.
+// lack a new CRD, whose objects may be the ones that are stuck.
 func (d *Discovery) Listable(ctx context.Context) ([]object.Kind, error) {
 	if err := d.refresh(ctx); err != nil {
 		return nil, err
@@ -172,8 +161,8 @@ func (d *Discovery) Listable(ctx context.Context) ([]object.Kind, error) {
 	return kinds, err
 }
 
-// Unanswered returns the versions whose servers do not answer, so that it is unknown which kinds they
-// have. Listable leaves these out.
+// Unanswered returns the versions whose kinds are unknown because their servers do not answer.
+// Listable omits these kinds.
 func (d *Discovery) Unanswered(ctx context.Context) ([]schema.GroupVersion, error) {
 	var all []schema.GroupVersion
 	err := d.search(ctx, "", func(t catalogue) error {
@@ -183,8 +172,8 @@ func (d *Discovery) Unanswered(ctx context.Context) ([]schema.GroupVersion, erro
 	return all, err
 }
 
-// listable returns the kinds that can be listed, each at the preferred version of its group, or
-// else at another.
+// listable returns the kinds that can be listed, each at its group's preferred version if that has
+// it.
 func (t catalogue) listable() []object.Kind {
 	var kinds []object.Kind
 	for _, group := range t.groups {
@@ -207,8 +196,8 @@ func (t catalogue) listable() []object.Kind {
 	return kinds
 }
 
-// Serves returns a function that reports whether the server serves a kind at a version now. A
-// version whose server does not answer counts as served.
+// Serves returns a function that reports whether the server serves a kind at a version now. It
+// returns true for a version whose server does not answer.
 func (d *Discovery) Serves(ctx context.Context) (func(schema.GroupVersionKind) bool, error) {
 	if err := d.refresh(ctx); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
-// Package discovery knows how an API server serves kinds: their names and aliases, the cache, what
-// was probably meant by a name, which kinds will come or are certainly gone, and the schemas and
-// annotations of CRDs. The Client of package client embeds it.
+// Package discovery finds out how an API server serves kinds: names and aliases, suggestions for
+// misspelled ones, kinds that are not served yet or any more, and the schemas and annotations of
+// CRDs. Start with [New]. It never writes to the cluster.
 package discovery
 
 import (
@@ -25,8 +25,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Requests about what a server serves share their patience: those for its groups, for the kinds of
-// one group version, and for schemas.
+// Requests about what a server serves share their patience, by topic.
 const (
 	forGroups  = "groups"
 	forKinds   = "kinds of groups"
@@ -42,7 +41,7 @@ type Options struct {
 	Cache *Cache
 	REST  *rest.RESTClient
 	Send  *transport.Sender
-	// Timeout is how long to retry while the server is unreachable or fails in a way that may pass.
+	// Timeout is how long to retry while the server is unreachable or an error may pass.
 	Timeout time.Duration
 	// Get reads a CRD.
 	Get Reader
@@ -125,22 +124,21 @@ func until(ctx context.Context, within time.Duration, done func() bool) error {
 	return nil
 }
 
-// known is what a run has learnt about served kinds.
+// known is what a run has learned about served kinds.
 type known struct {
 	kinds table[object.Kind]
 	// young kinds were not served when the run began.
 	young table[bool]
-	// terse kinds are served, but their servers answer for a missing object only that something was
-	// not found.
+	// terse kinds are served, but a 404 about one of their objects does not name the object.
 	terse table[bool]
 	// refused kinds have a CRD that the server does not accept.
 	refused table[*NotEstablishedError]
 
-	// asking is a lock: whoever can send to it asks discovery, so that a cold cache is filled once.
+	// asking is a lock: its holder asks discovery, so that an empty cache is filled once.
 	asking chan struct{}
 	// renewed: the cache was outdated and has been refilled. asking guards it and read.
 	renewed bool
-	// read is when the kinds were last read because a type was not found.
+	// read is when all kinds were last read because a type was not found.
 	read time.Time
 }
 
@@ -156,7 +154,7 @@ func (t *table[V]) get(gvk schema.GroupVersionKind) V {
 
 func (t *table[V]) put(gvk schema.GroupVersionKind, value V) { t.entries.Store(gvk, value) }
 
-// lock makes the caller the only one to ask discovery until it calls unlock.
+// lock waits until no other caller asks discovery.
 func (k *known) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case k.asking <- struct{}{}:
@@ -167,7 +165,7 @@ func (k *known) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // Resource finds the kind of a TYPE as kubectl does: deploy, deployments, Deployment,
-// deployments.apps, deployments.v1.apps. If several groups have it, the server's first one counts,
+// deployments.apps, deployments.v1.apps. If several groups have it, it returns the server's first,
 // at its preferred version. The error is a *NoTypeError if the server serves none; a later call
 // asks again.
 func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, error) {
@@ -183,12 +181,15 @@ func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, err
 }
 
 // Preferred returns how the server serves a kind at its preferred version. The error is a
-// *NoTypeError if it serves none.
+// *NoTypeError if it does not.
 func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
 	untold := false
 	err := d.search(ctx, gk.String(), func(t catalogue) error {
-		untold = t.untold(gk.Group)
+		untold = false
+		for gv := range t.view.failed {
+			untold = untold || gv.Group == gk.Group
+		}
 		mapping, err := t.mapper.RESTMappingWithContext(ctx, gk)
 		if err == nil {
 			gvk = mapping.GroupVersionKind
@@ -196,7 +197,7 @@ func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.
 		return err
 	})
 	if none, ok := errors.AsType[*NoTypeError](err); ok && !untold {
-		none.Err = nil // Another group's silent server casts no doubt on this one.
+		none.Err = nil // Only the servers of other groups do not answer.
 	}
 	if err != nil {
 		return object.Kind{}, err
@@ -236,7 +237,7 @@ func (d *Discovery) Resources(ctx context.Context, text string) ([]object.Kind, 
 	return kinds, nil
 }
 
-// kindOfType confirms a kind that the cache has.
+// kindOfType confirms that the server serves a kind from the cache.
 func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.GroupVersionKind) (object.Kind, error) {
 	kind, err := d.Kind(ctx, gvk)
 	if missing, ok := errors.AsType[*NoKindError](err); ok {
@@ -248,8 +249,8 @@ func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.Grou
 	return kind, err
 }
 
-// TypeNames returns the types that can be read, named as kubectl lists them: deployments.apps,
-// pods. A shell completes a TYPE from them.
+// TypeNames returns the types that the server serves, named as kubectl lists them:
+// deployments.apps, pods. Shells complete a TYPE from them.
 func (d *Discovery) TypeNames(ctx context.Context) ([]string, error) {
 	var names []string
 	err := d.search(ctx, "", func(t catalogue) error {

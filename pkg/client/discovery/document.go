@@ -25,22 +25,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// document is what a server publishes for a group version: schemas that refer to each other by
-// name. It decodes a schema on first use, once, however many refer to it; results are shared and
-// must not be changed. It is safe for concurrent use.
+// document is the OpenAPI document of a group version: schemas that refer to each other by name. It
+// decodes a schema on first use, once. Results are shared and must not be changed. It is safe for
+// concurrent use.
 type document struct {
 	texts map[string][]byte
 	named func(name string) decoded
 }
 
-// decoded is a schema as written, with its name as its ID, or why it cannot be decoded.
+// decoded is a schema as published, with its name as its ID, or why it cannot be decoded.
 type decoded struct {
 	schema *spec.Schema
 	err    error
 }
 
-// cut splits a document into its schemas; an empty text has none. The text must not change
-// afterwards.
+// cut splits a document into its schemas, which may be none. They refer to the text, which must not
+// change.
 func cut(text []byte) (*document, error) {
 	out := &document{texts: map[string][]byte{}}
 	out.named = once(out.decode)
@@ -66,7 +66,7 @@ func cut(text []byte) (*document, error) {
 	})
 }
 
-// skip reads a value as a whole; SkipValue reads it token by token, which is slower.
+// skip skips a value. It reads the value whole, which is faster than SkipValue.
 func skip(from *jsontext.Decoder) error {
 	_, err := from.ReadValue()
 	return err
@@ -75,10 +75,10 @@ func skip(from *jsontext.Decoder) error {
 func (d *document) decode(name string) decoded {
 	text, ok := d.texts[name]
 	if !ok {
-		return decoded{err: fmt.Errorf("it refers to %s, which is not there", name)}
+		return decoded{err: fmt.Errorf("it refers to %s, which does not exist", name)}
 	}
 	var out spec.Schema
-	// A decoder would read the text twice more to find its end.
+	// json.Unmarshal would read the text twice more to find its end.
 	if err := out.UnmarshalJSON(text); err != nil {
 		return decoded{err: fmt.Errorf("%s: %w", name, err)}
 	}
@@ -92,11 +92,11 @@ func (d *document) of(gvk schema.GroupVersionKind) (found *spec.Schema, err erro
 	quoted := []byte(`"` + gvk.Kind + `"`)
 	for name, text := range d.texts {
 		if !bytes.Contains(text, quoted) || !bytes.Contains(text, []byte(mark)) {
-			continue // Most are parts of kinds, or other kinds, and are not decoded.
+			continue // Do not decode schemas of other kinds.
 		}
 		one := d.named(name)
 		if one.err != nil {
-			err = one.err // It may be another kind's.
+			err = one.err // It may be the schema of another kind.
 			continue
 		}
 		var kinds []schema.GroupVersionKind
@@ -107,8 +107,9 @@ func (d *document) of(gvk schema.GroupVersionKind) (found *spec.Schema, err erro
 	return nil, err
 }
 
-// follow returns what a schema refers to, with the keywords beside the reference; the schema itself
-// if it refers to nothing. A circular reference is an object. followed are the references so far.
+// follow returns the schema that a schema refers to, with the keywords next to the reference, or
+// the schema itself if it refers to none. followed are the references so far; a circular reference
+// becomes an object without properties.
 func (d *document) follow(in *spec.Schema, followed ...string) (*spec.Schema, error) {
 	name, ok := refOf(in)
 	if !ok {
@@ -128,7 +129,7 @@ func (d *document) follow(in *spec.Schema, followed ...string) (*spec.Schema, er
 	return beside(in, referred), nil
 }
 
-// known is follow without the error: an unreadable schema is unknown.
+// known is follow for callers to whom an unreadable schema is unknown.
 func (d *document) known(in *spec.Schema) *spec.Schema {
 	out, err := d.follow(in)
 	if err != nil {
@@ -137,8 +138,8 @@ func (d *document) known(in *spec.Schema) *spec.Schema {
 	return out
 }
 
-// resolved returns a schema with all its references followed. A reference to a schema that contains
-// it becomes an object without properties: above are the names of those.
+// resolved returns a schema with all its references followed. A circular reference becomes an
+// object without properties; above are the names of the enclosing schemas.
 func (d *document) resolved(in *spec.Schema, above sets.Set[string]) (*spec.Schema, error) {
 	referred, err := d.follow(in)
 	if err != nil {
@@ -181,8 +182,8 @@ func anObject() *spec.Schema {
 	return &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
 }
 
-// beside returns a referred schema as it is at one use: a selector that is atomic by its type can
-// be granular there.
+// beside returns a referred schema with the keywords next to the reference: a selector whose type
+// is atomic can be granular in one use.
 func beside(use, referred *spec.Schema) *spec.Schema {
 	if len(use.Extensions) == 0 && use.Default == nil {
 		return referred
@@ -198,8 +199,8 @@ func beside(use, referred *spec.Schema) *spec.Schema {
 	return &out
 }
 
-// refOf returns the name that a schema refers to. A description beside a reference makes Kubernetes
-// wrap it in allOf; nothing else does (k/k#106387).
+// refOf returns the name that a schema refers to. Kubernetes wraps a reference with a description
+// in allOf, and uses allOf for nothing else (k/k#106387).
 func refOf(in *spec.Schema) (name string, ok bool) {
 	if in.Ref.GetURL() != nil {
 		return strings.TrimPrefix(in.Ref.String(), "#/components/schemas/"), true
@@ -212,14 +213,8 @@ func refOf(in *spec.Schema) (name string, ok bool) {
 	return "", false
 }
 
-// fill fills the cache with everything that the server serves.
-func (d *Discovery) fill(ctx context.Context) error {
-	_, err := d.everything(ctx)
-	return err
-}
-
-// everything asks the server for all that it serves, the core and the groups concurrently. The
-// cache is unchanged until both have answered.
+// everything asks the server for everything that it serves, the core and the groups concurrently,
+// and stores the result in the cache once both have answered.
 func (d *Discovery) everything(ctx context.Context) (*served, error) {
 	var core, groups served
 	all, within := errgroup.WithContext(ctx)
@@ -242,19 +237,19 @@ func (d *Discovery) everything(ctx context.Context) (*served, error) {
 	return &said, nil
 }
 
-// part asks for a part of everything.
+// part asks for the core group or for the other groups.
 func (d *Discovery) part(ctx context.Context, path string) (served, error) {
 	var contentType string
 	result := d.cache.live.RESTClient().Get().AbsPath(path).
 		SetHeader("Accept", discovery.AcceptV2+","+discovery.AcceptV1).Do(quietly(ctx)).ContentType(&contentType)
 	body, err := result.Raw()
 	if err != nil {
-		err = result.Error() // It has the server's own words, which Raw does not decode.
+		err = result.Error() // Error decodes the server's message; Raw does not.
 	}
 	switch {
-	case path == "/api" && apierrors.IsNotFound(err): // A server without the core API may lack it.
+	case path == "/api" && apierrors.IsNotFound(err): // Not every server has the core API.
 		return served{groups: &metav1.APIGroupList{}, whole: true}, nil
-	case apierrors.IsNotFound(err): // Every server has them: another program answered.
+	case apierrors.IsNotFound(err): // Every server has groups, so another program answered.
 		return served{}, transport.Wrong("/apis is not found")
 	case err != nil:
 		return served{}, err
@@ -277,7 +272,7 @@ func (d *Discovery) part(ctx context.Context, path string) (served, error) {
 	return served{groups: &groups}, err
 }
 
-// coreGroup presents the versions of the core as a group without a name.
+// coreGroup returns the versions of the core as a group without a name.
 func coreGroup(versions metav1.APIVersions) *metav1.APIGroupList {
 	var group metav1.APIGroup
 	for _, v := range versions.Versions {
@@ -289,7 +284,8 @@ func coreGroup(versions metav1.APIVersions) *metav1.APIGroupList {
 	return &metav1.APIGroupList{Groups: []metav1.APIGroup{group}}
 }
 
-// join combines the core and the groups, the core first. Lists count only if both have them.
+// join combines the core and the groups, the core first. It ignores the lists unless both have
+// them.
 func join(core, groups served) served {
 	all := served{
 		groups: &metav1.APIGroupList{Groups: append(core.groups.Groups, groups.groups.Groups...)},
@@ -307,7 +303,8 @@ func join(core, groups served) served {
 }
 
 // listEach asks a server without aggregated discovery for the kinds of all group versions,
-// concurrently. It asks again for one without an answer when a kind of it is needed.
+// concurrently. A group version that does not answer is asked again when one of its kinds is
+// needed.
 func (d *Discovery) listEach(ctx context.Context, said *served) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -333,8 +330,8 @@ func (d *Discovery) listEach(ctx context.Context, said *served) {
 	all.Wait()
 }
 
-// list returns the cached kinds of a group version; nil if there are none. It requests groups again
-// that a server without aggregated discovery left out.
+// list returns the cached kinds of a group version; nil if there are none. It asks again for group
+// versions that a server without aggregated discovery omitted.
 func (d *Discovery) list(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	list, err := d.cache.list(gv)
 	if err == nil || errors.As(err, new(discovery.StaleGroupVersionError)) {
@@ -347,5 +344,5 @@ func (d *Discovery) list(ctx context.Context, gv schema.GroupVersion) (*metav1.A
 	return list, err
 }
 
-// ofGroup is the Ref for requests about the kinds of a group version.
+// ofGroup returns the Ref for requests about the kinds of a group version.
 func ofGroup(gv schema.GroupVersion) object.Ref { return object.Ref{GVK: gv.WithKind("")} }

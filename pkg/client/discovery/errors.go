@@ -20,20 +20,20 @@ type NoKindError struct {
 	GVK schema.GroupVersionKind
 	// Near is a similar kind; empty if there is none.
 	Near string
-	// Unkept: it does, but stores no objects of it.
+	// Unkept: the server serves the kind but stores no objects of it.
 	Unkept bool
-	// Err is the reason, if more is known.
+	// Err is the reason, if it is known.
 	Err error
 }
 
-// NoneOf says that the objects of a kind that was served a moment ago can no longer be read.
+// NoneOf returns the error for a kind whose objects can no longer be read.
 func NoneOf(kind object.Kind) *NoKindError { return &NoKindError{GVK: kind.GVK, Unkept: !kind.Kept()} }
 
 func (e *NoKindError) Error() string {
 	if e.Unkept {
 		return fmt.Sprintf("the server stores no objects of the kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
 	}
-	text := fmt.Sprintf("the server serves no kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
+	text := fmt.Sprintf("the server does not serve the kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
@@ -48,7 +48,7 @@ func (e *NoKindError) Is(target error) bool {
 	return ok
 }
 
-// Meant returns a similar kind; empty if there is none.
+// Meant returns the similar kind; empty if there is none.
 func (e *NoKindError) Meant() string { return e.Near }
 
 func (e *NoKindError) Hint() string {
@@ -59,7 +59,7 @@ func (e *NoKindError) Hint() string {
 		return "did you mean kind: " + e.Near + "?"
 	}
 	if e.Unkept {
-		return "it answers each when it is created, and stores none; there is nothing to read or to delete"
+		return "it answers them when they are created and does not store them, so there is nothing to read or delete"
 	}
 	if e.Err != nil {
 		return apiHint(e.GVK)
@@ -70,7 +70,7 @@ func (e *NoKindError) Hint() string {
 	return "install its CRD, or add the CRD to the set; apply --await-kinds waits for an operator that installs it"
 }
 
-// UntoldKindError says that the server cannot say whether it serves a kind, because the server
+// UntoldKindError says that the server cannot tell whether it serves a kind, because the server
 // behind the kind's API does not answer. Only objects of that API are affected.
 type UntoldKindError struct {
 	GVK schema.GroupVersionKind
@@ -83,7 +83,7 @@ func (e *UntoldKindError) Error() string {
 	if code := transport.StatusOf(e.Err).Code; code != 0 {
 		why = fmt.Sprintf("the API %s answers %d", e.GVK.GroupVersion(), code)
 	}
-	return fmt.Sprintf("cannot tell whether the server serves a kind %s: %s", e.GVK.Kind, why)
+	return fmt.Sprintf("cannot tell whether the server serves the kind %s: %s", e.GVK.Kind, why)
 }
 
 // Unreachable marks errors that say nothing about the object.
@@ -91,12 +91,12 @@ func (e *UntoldKindError) Unreachable() bool { return true }
 
 func (e *UntoldKindError) Hint() string { return apiHint(e.GVK) }
 
-// apiHint returns how to inspect the server behind an API.
+// apiHint returns a hint to inspect the server behind an API.
 func apiHint(gvk schema.GroupVersionKind) string {
 	return fmt.Sprintf("see: %s apiservice %s.%s", command.Kubectl("get"), gvk.Version, gvk.Group)
 }
 
-// NoTypeError says that the server serves no type of that name.
+// NoTypeError says that the server does not serve the type of that name.
 type NoTypeError struct {
 	// Type is the requested type.
 	Type string
@@ -110,7 +110,7 @@ func (e *NoTypeError) Error() string {
 	if untold, ok := errors.AsType[*UntoldKindError](e.Err); ok {
 		return untold.Error()
 	}
-	text := fmt.Sprintf("the server serves no type %q", e.Type)
+	text := fmt.Sprintf("the server does not serve the type %q", e.Type)
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
@@ -138,8 +138,7 @@ func (e *NoTypeError) Hint() string {
 // NotEstablishedError says that the API server does not accept a CRD.
 type NotEstablishedError struct {
 	Definition string
-	// Message is the API server's.
-	Message string
+	Message    string
 }
 
 func (e *NotEstablishedError) Error() string {
@@ -150,9 +149,8 @@ func (e *NotEstablishedError) Hint() string {
 	return "another CRD has one of its names; see: " + command.Kubectl("get") + " crd"
 }
 
-// ofKind turns an error about how a kind is served into one about the kind, if the server answers
-// that this is unknown at the moment, or nothing. A request to back off concerns more than the
-// kind.
+// ofKind turns an error about how a kind is served into an *UntoldKindError if the server did not
+// answer the question.
 func ofKind(gvk schema.GroupVersionKind, err error) error {
 	if untold(err) {
 		return &UntoldKindError{GVK: gvk, Err: err}
@@ -160,7 +158,8 @@ func ofKind(gvk schema.GroupVersionKind, err error) error {
 	return err
 }
 
-// ofServer does the same for an error about everything that the server serves.
+// ofServer adds a hint to an error about everything that the server serves if the server did not
+// answer the question.
 func ofServer(err error) error {
 	if untold(err) {
 		return transport.Unanswered("see: "+command.Kubectl("get", "--raw", "/apis")+"; --server-timeout=5m keeps trying longer",

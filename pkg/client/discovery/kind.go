@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,35 +20,29 @@ import (
 )
 
 // Kind returns how the server serves a kind. It trusts the cache on disk for Kubernetes' own kinds;
-// if the cache lacks a kind, it is refilled once a run. Custom kinds change faster than a cache
-// expires, so it asks the server about them. It requests only the kind's group version, so that an
-// API whose server is down affects no other kind (edge case 21). The error is a *NoKindError if the
-// server does not serve the kind, an *UntoldKindError if only the server behind the kind does not
-// answer (edge case 20), and an error with Unreachable if the server does not say what it serves.
+// if the cache lacks a kind, it is refilled once a run. It asks the server about custom kinds,
+// which change faster than the cache expires. It requests only the kind's group version, so that an
+// API whose server is down affects no other kind (edge case 21).
+//
+// The error is a *NoKindError if the server does not serve the kind, an *UntoldKindError if only
+// the server behind the kind does not answer (edge case 20), and an Unreachable error if the server
+// does not say what it serves.
 func (d *Discovery) Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	return d.kind(ctx, gvk, d.listedNow)
 }
 
-// KindOnce returns Kind for a caller with many kinds: it asks the server once about each group
-// version, however long the caller takes.
+// KindOnce returns Kind for a caller with many kinds: it asks the server about each group version
+// only once.
 func (d *Discovery) KindOnce(ctx context.Context) func(context.Context, schema.GroupVersionKind) (object.Kind, error) {
-	type answered struct {
-		listing
-		err error
-	}
-	lists := once(func(gv schema.GroupVersion) answered {
-		l, err := d.listed(ctx, gv)
-		return answered{l, err}
+	lists := once(func(gv schema.GroupVersion) func() (*metav1.APIResourceList, error) {
+		return sync.OnceValues(func() (*metav1.APIResourceList, error) { return d.listed(ctx, gv) })
 	})
 	return func(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
-		return d.kind(ctx, gvk, func(_ context.Context, gv schema.GroupVersion) (listing, error) {
-			l := lists(gv)
-			return l.listing, l.err
-		})
+		return d.kind(ctx, gvk, func(_ context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) { return lists(gv)() })
 	}
 }
 
-func (d *Discovery) kind(ctx context.Context, gvk schema.GroupVersionKind, list func(context.Context, schema.GroupVersion) (listing, error)) (object.Kind, error) {
+func (d *Discovery) kind(ctx context.Context, gvk schema.GroupVersionKind, list lister) (object.Kind, error) {
 	if kind := d.known.kinds.get(gvk); kind.Resource != "" {
 		return kind, nil
 	}
@@ -61,8 +56,8 @@ func (d *Discovery) kind(ctx context.Context, gvk schema.GroupVersionKind, list 
 	return kind, err
 }
 
-// Remembered is Kind from the cache. If it is not sure, Kind would ask the server: for custom
-// kinds, and before it reports a missing kind.
+// Remembered is Kind from the cache. If it is not sure, as for custom and missing kinds, Kind would
+// ask the server.
 func (d *Discovery) Remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	if kind := d.known.kinds.get(gvk); kind.Resource != "" {
 		return kind, true, nil
@@ -75,8 +70,8 @@ func (d *Discovery) Remembered(ctx context.Context, gvk schema.GroupVersionKind)
 	return d.cached(ctx, gvk)
 }
 
-// remembered reads the cache. If that is from before this run and lacks the kind, it refills the
-// cache, once a run.
+// remembered reads the cache. If the cache is from before this run and lacks the kind, remembered
+// refills it, once a run.
 func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -92,11 +87,11 @@ func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind)
 	return kind, sure, err
 }
 
-// cached reads the cache, which fills itself if it is empty. It is not sure of kinds from before
-// this run that may be outdated.
+// cached reads the cache, filling it if it is empty. It is not sure of custom kinds from before
+// this run.
 func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	if d.cache.known() == nil {
-		if err := d.fill(ctx); err != nil {
+		if _, err := d.everything(ctx); err != nil {
 			return object.Kind{}, false, err
 		}
 	}
@@ -125,33 +120,26 @@ func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kin
 		return object.Kind{}, &NoKindError{GVK: gvk, Near: nearKind(list, gvk)}
 	}
 	r := list.APIResources[i]
-	return object.Kind{
-		GVK: gvk, Resource: r.Name, ShortNames: r.ShortNames, Namespaced: r.Namespaced, Verbs: r.Verbs,
-	}, nil
+	return object.Kind{GVK: gvk, Resource: r.Name, ShortNames: r.ShortNames, Namespaced: r.Namespaced, Verbs: r.Verbs}, nil
 }
 
-// live asks the server about one group version, and also returns the list that has the kind. Its
-// errors are those of Kind.
-func (d *Discovery) live(
-	ctx context.Context, gvk schema.GroupVersionKind, list func(context.Context, schema.GroupVersion) (listing, error),
-) (object.Kind, *metav1.APIResourceList, error) {
+// live asks the server about one group version, and also returns the list that contains the kind.
+// Its errors are those of Kind.
+func (d *Discovery) live(ctx context.Context, gvk schema.GroupVersionKind, list lister) (object.Kind, *metav1.APIResourceList, error) {
 	l, err := list(ctx, gvk.GroupVersion())
 	if err != nil {
 		return object.Kind{}, nil, ofKind(gvk, err)
 	}
-	kind, err := find(&l.kinds, gvk)
-	return kind, &l.kinds, err
+	kind, err := find(l, gvk)
+	return kind, l, err
 }
 
-// listing is the server's list of the kinds of a group version; empty if there is none.
-type listing struct {
-	kinds metav1.APIResourceList
-	found bool
-}
+// lister returns the server's list of the kinds of a group version; empty if it serves none.
+type lister = func(context.Context, schema.GroupVersion) (*metav1.APIResourceList, error)
 
-// listedNow lets concurrent callers share one request. If it fails, each asks for itself, since the
-// first may have been interrupted.
-func (d *Discovery) listedNow(ctx context.Context, gv schema.GroupVersion) (listing, error) {
+// listedNow lets concurrent callers share one request. If it fails, each sends its own, since the
+// shared one may have been interrupted.
+func (d *Discovery) listedNow(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	first := false
 	l, err, _ := d.asking.Do(gv.String(), func() (any, error) {
 		first = true
@@ -160,36 +148,34 @@ func (d *Discovery) listedNow(ctx context.Context, gv schema.GroupVersion) (list
 	if err != nil && !first {
 		return d.listed(ctx, gv)
 	}
-	return l.(listing), err
+	return l.(*metav1.APIResourceList), err
 }
 
-func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (listing, error) {
-	var l listing
+func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
+	list := &metav1.APIResourceList{}
 	err := d.requests.Do(ctx, transport.Request{Ref: ofGroup(gv), Bulk: true, Patience: forKinds}, func(ctx context.Context) error {
 		body, err := transport.Read(ctx, d.rest.Get().AbsPath(transport.GroupPath(gv.Group, gv.Version)...))
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(body, &l.kinds)
+		return json.Unmarshal(body, list)
 	})
 	if apierrors.IsNotFound(err) {
-		return listing{}, nil
+		return &metav1.APIResourceList{}, nil
 	}
-	l.found = err == nil
-	return l, err
+	return list, err
 }
 
-// mostDefinitions bounds the CRDs of a group that are read in search of a kind.
+// mostDefinitions bounds the CRDs of a group that are read to find a kind.
 const mostDefinitions = 10
 
-// definitionOf returns the name of the CRD that should make the server serve a kind; empty if there
-// is none.
+// definitionOf returns the name of the CRD that defines a kind; empty if there is none.
 func (d *Discovery) definitionOf(ctx context.Context, gvk schema.GroupVersionKind) (string, error) {
 	names, err := d.definitionsOf(ctx, gvk.Group)
 	if err != nil {
 		return "", err
 	}
-	// A CRD's name begins with a plural: policies for Policy.
+	// The name of a CRD begins with the plural of its kind: policies for Policy.
 	stem := strings.ToLower(gvk.Kind)
 	stem = stem[:max(1, len(stem)-1)]
 	slices.SortStableFunc(names, func(a, b string) int {
@@ -216,7 +202,7 @@ func (d *Discovery) definitionOf(ctx context.Context, gvk schema.GroupVersionKin
 }
 
 // definitionsOf returns the names of the CRDs of a group, the youngest first. It requests a table,
-// in which the largest CRD is one short line.
+// in which a CRD is one short line.
 func (d *Discovery) definitionsOf(ctx context.Context, group string) ([]string, error) {
 	crd := definitionKind()
 	var table metav1.Table
@@ -274,9 +260,9 @@ func definitionKind() object.Kind {
 	}
 }
 
-// Established waits until the API server has accepted a CRD, as long as it would for the server
-// itself. It returns a *NotEstablishedError if another CRD has the names. Without the right to read
-// CRDs it returns nil; [Discovery.Served] needs no such right.
+// Established waits until the API server has accepted a CRD, for up to Options.Timeout. It returns
+// a *NotEstablishedError if another CRD has the names. Without the right to read CRDs it returns
+// nil; [Discovery.Served] does not need that right.
 func (d *Discovery) Established(ctx context.Context, definition string) (err error) {
 	crd := definitionKind()
 	ended := until(ctx, d.timeout, func() bool {
@@ -302,8 +288,8 @@ func (d *Discovery) Established(ctx context.Context, definition string) (err err
 	return cmp.Or(ended, err)
 }
 
-// DefinitionAnnotations returns the annotations and the name of a kind's CRD; none if the kind has
-// no CRD, or it may not be read. It requests only metadata, because a CRD may have a megabyte.
+// DefinitionAnnotations returns the name of a kind's CRD and its annotations; none if the kind has
+// no CRD, or we may not read it. It requests only metadata, because a CRD may have a megabyte.
 func (d *Discovery) DefinitionAnnotations(ctx context.Context, kind object.Kind) (name string, annotations map[string]string, err error) {
 	crd := definitionKind()
 	name = kind.GVR().GroupResource().String()

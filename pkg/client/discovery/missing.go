@@ -21,31 +21,31 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Absent distinguishes a kind that is not served from an object that does not exist. An
-// aggregated API may answer both with the same 404, which names nothing.
+// Absent distinguishes a kind that is not served from an object that does not exist. An aggregated
+// API may answer both with the same 404, which names nothing.
 func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) error {
 	if d.known.terse.get(kind.GVK) {
 		return err
 	}
-	l, asked := d.listed(ctx, kind.GVK.GroupVersion())
+	list, asked := d.listed(ctx, kind.GVK.GroupVersion())
 	if asked != nil {
 		return asked
 	}
-	if _, missing := find(&l.kinds, kind.GVK); missing == nil {
+	if _, missing := find(list, kind.GVK); missing == nil {
 		d.known.terse.put(kind.GVK, true)
 		return err
 	}
 	return d.Gone(ctx, kind.GVK)
 }
 
-// errServedBefore makes the absence of a kind uncertain: one of several API servers may lag
-// behind, or this one may be busy.
+// errServedBefore makes the absence of a kind uncertain: one of several API servers may lag, or
+// this one may be busy.
 var errServedBefore = errors.New("it was served a moment ago")
 
-// Gone returns the error for an answer by which the server no longer serves a kind: a *NoKindError,
-// with a cause if that is uncertain. A caller may be waiting for just that, and a proxy in the
-// server's place answers 404 too, so Gone asks for everything that is served. The kind may be
-// listed at another version, in which the objects still exist.
+// Gone returns the error after an answer by which the server no longer serves a kind: a
+// *NoKindError, with a cause if that is uncertain. A caller may be waiting for that, and a proxy
+// may answer 404 too, so Gone asks for everything that is served. The objects may still exist at
+// another version of the kind.
 func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error {
 	d.known.kinds.entries.Delete(gvk)
 	elsewhere, err := d.servedElsewhere(ctx, gvk)
@@ -58,20 +58,20 @@ func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error
 	case err == nil && elsewhere.Empty() && d.NewlyServed(gvk):
 		err = transport.NoAnswer(errServedBefore)
 	case err == nil && !elsewhere.Empty():
-		err = object.Hinted("its objects are still there, under that version",
-			"it does in %s", elsewhere)
+		err = object.Hinted("its objects still exist under that version",
+			"it serves it in %s", elsewhere)
 	}
 	return &NoKindError{GVK: gvk, Err: err}
 }
 
-// contradiction says that the server's answers about what it serves disagree.
+// contradiction says that answers about what the server serves disagree.
 type contradiction struct{ text string }
 
 func (e *contradiction) Error() string { return e.text }
 
 // servedElsewhere returns another version at which the server serves a kind that was not found;
-// empty if there is none. It asks until the answers agree, since they lag when a CRD comes or goes.
-// If they never do, the error is a *contradiction.
+// empty if there is none. It asks until the answers agree, because they lag when a CRD is created
+// or deleted. If they never agree, the error is a *contradiction.
 func (d *Discovery) servedElsewhere(ctx context.Context, gvk schema.GroupVersionKind) (other schema.GroupVersion, err error) {
 	ended := until(ctx, d.timeout, func() bool {
 		var now *served
@@ -83,13 +83,12 @@ func (d *Discovery) servedElsewhere(ctx context.Context, gvk schema.GroupVersion
 	return other, cmp.Or(ended, err)
 }
 
-// elsewhere returns another version of a kind.
 func (s *served) elsewhere(gvk schema.GroupVersionKind) (schema.GroupVersion, error) {
 	if gvk.Group == "" && s.lists[gvk.GroupVersion()] == nil {
 		return schema.GroupVersion{}, &contradiction{"the core kinds are not listed"}
 	}
 	if errors.As(s.failed[gvk.GroupVersion()], new(discovery.StaleGroupVersionError)) {
-		return schema.GroupVersion{}, errDeadAPI // Such versions are not among the group's.
+		return schema.GroupVersion{}, errDeadAPI // The group does not list such a version.
 	}
 	for _, group := range s.groups.Groups {
 		if group.Name != gvk.Group {
@@ -103,10 +102,15 @@ func (s *served) elsewhere(gvk schema.GroupVersionKind) (schema.GroupVersion, er
 			case err != nil:
 				return schema.GroupVersion{}, err
 			}
-			switch served := s.has(gv.WithKind(gvk.Kind)); {
-			case served && gv == gvk.GroupVersion():
+			list := s.lists[gv]
+			if list == nil {
+				continue
+			}
+			switch _, missing := find(list, gv.WithKind(gvk.Kind)); {
+			case missing != nil:
+			case gv == gvk.GroupVersion():
 				return schema.GroupVersion{}, &contradiction{"it is listed among the kinds, but not found"}
-			case served:
+			default:
 				return gv, nil
 			}
 		}
@@ -114,19 +118,9 @@ func (s *served) elsewhere(gvk schema.GroupVersionKind) (schema.GroupVersion, er
 	return schema.GroupVersion{}, nil
 }
 
-// has reports whether the lists have a kind.
-func (s *served) has(gvk schema.GroupVersionKind) bool {
-	list := s.lists[gvk.GroupVersion()]
-	if list == nil {
-		return false
-	}
-	_, err := find(list, gvk)
-	return err == nil
-}
-
 // Elsewhere returns the served versions of a kind that is not served at the requested one. An
 // object whose manifest has an old version may exist under a newer one. For extensions, the former
-// group of many of Kubernetes' own kinds, it searches other groups too.
+// group of many of Kubernetes' own kinds, it also searches other groups.
 func (d *Discovery) Elsewhere(ctx context.Context, gvk schema.GroupVersionKind) ([]schema.GroupVersion, error) {
 	var served []schema.GroupVersion
 	err := d.search(ctx, "", func(t catalogue) error {
@@ -153,12 +147,10 @@ func (t catalogue) elsewhere(gvk schema.GroupVersionKind) []schema.GroupVersion 
 	return served
 }
 
-// Unserved says why the server does not serve a kind, as far as that can be known: in
-// which release of Kubernetes it was removed, and in which versions this server has it.
-// It returns a *NoKindError, or an *UntoldKindError if the server lists the group version
-// but does not find it, as when something else answers for the server behind an API, or lists it as
-// one whose server does not answer; or the error of asking for the kind. It asks for everything that the server serves, until its answers agree, so call it only for
-// a kind that is missing for good.
+// Unserved explains why the server does not serve a kind: in which release of Kubernetes it was
+// removed, and at which versions this server has it. It returns a *NoKindError; an *UntoldKindError
+// if the server contradicts itself, or the server behind the API does not answer; or the error of
+// Kind. It waits until the server's answers agree, so call it only for a kind that will not come.
 func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	none := &NoKindError{GVK: gvk}
 	_, err := d.Kind(ctx, gvk)
@@ -166,7 +158,7 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	switch {
 	case ok:
 		none.Near = known.Near
-	case err != nil: // Without an answer, the kind may exist.
+	case err != nil: // The kind may exist.
 		return err
 	}
 	notice := d.deprecated(ctx, gvk)
@@ -177,7 +169,7 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 			return &UntoldKindError{GVK: gvk, Err: err}
 		}
 		if err != nil {
-			return none // Known causes are still reported.
+			return none
 		}
 		if !served.Empty() {
 			use = served.WithKind(gvk.Kind)
@@ -208,7 +200,7 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	return none
 }
 
-// deprecated returns what this server's release knows about a deprecated kind of Kubernetes.
+// deprecated returns the deprecation of one of Kubernetes' own kinds in the server's release.
 func (d *Discovery) deprecated(ctx context.Context, gvk schema.GroupVersionKind) deprecation.Notice {
 	if _, ok := deprecation.Builtin(gvk); !ok {
 		return deprecation.Notice{}
@@ -217,13 +209,13 @@ func (d *Discovery) deprecated(ctx context.Context, gvk schema.GroupVersionKind)
 	if err != nil {
 		return deprecation.Notice{}
 	}
-	release, _ := deprecation.Server(*info) // An unknown release gives no advice.
+	release, _ := deprecation.Server(*info)
 	notice, _ := deprecation.Check(gvk, release)
 	return notice
 }
 
-// servedSuccessor returns the kind if the server has it: the table knows releases, but not how this
-// server is configured.
+// servedSuccessor returns the kind if the server serves it. The table of deprecations does not know
+// how this server is configured.
 func (d *Discovery) servedSuccessor(ctx context.Context, use schema.GroupVersionKind) schema.GroupVersionKind {
 	if use.Empty() {
 		return use
@@ -238,17 +230,18 @@ func (d *Discovery) servedSuccessor(ctx context.Context, use schema.GroupVersion
 // to 60 ms.
 const unseenFor = 2 * time.Second
 
-// Upcoming waits for a kind whose CRD is in the cluster and that is not served yet, since the
-// server takes a while to serve a stored CRD (edge case 18, between two runs). It waits as long as
-// it would for the server itself, and first calls tell with the CRD's name.
+// Upcoming waits for a kind whose CRD is in the cluster but that is not served yet, because the
+// server takes a while to serve a new CRD (edge case 18). It waits for up to Options.Timeout, and
+// first calls tell with the CRD's name.
 //
 // Without the right to read CRDs it waits briefly, or not at all if a served kind has nearly the
-// same name. The error is a *NoKindError if nothing says that the kind will come, or if it did not.
+// same name. The error is a *NoKindError if nothing shows that the kind will come, or if it did
+// not.
 func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, tell func(definition string)) (object.Kind, error) {
 	kind, list, err := d.live(ctx, gvk, d.listedNow)
 	missing, ok := errors.AsType[*NoKindError](err)
 	switch {
-	case err == nil: // The cached list of all kinds is older.
+	case err == nil:
 		d.Know(kind, true)
 		d.cache.see(gvk.GroupVersion(), list)
 		return kind, nil
@@ -276,15 +269,14 @@ func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, t
 	return d.Served(ctx, gvk, 0)
 }
 
-// Served waits until the server serves the kind: for the given time or, if that is 0, as long as it
-// would for the server itself. A CRD that is Established may not be served yet
-// (apiextensions-apiserver#5; edge case 18): only a request for the kind shows that. The answer is
-// cached for the next run.
+// Served waits until the server serves the kind, for the given time or, if that is 0, for
+// Options.Timeout. A CRD that is Established may not be served yet (apiextensions-apiserver#5; edge
+// case 18). The answer is cached for the next run.
 func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (kind object.Kind, err error) {
 	var list *metav1.APIResourceList
 	ended := until(ctx, cmp.Or(within, d.timeout), func() bool {
 		kind, list, err = d.live(ctx, gvk, d.listedNow)
-		return !errors.As(err, new(*NoKindError)) && !errors.As(err, new(*UntoldKindError)) // An aggregated API does not answer until its Pods are ready.
+		return !errors.As(err, new(*NoKindError)) && !errors.As(err, new(*UntoldKindError)) // An aggregated API answers once its Pods are ready.
 	})
 	if err = cmp.Or(ended, err); err != nil {
 		return object.Kind{}, err
@@ -294,10 +286,10 @@ func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, wit
 	return kind, nil
 }
 
-// isNear reports whether a type was probably meant.
+// isNear reports whether the user probably meant the type.
 func isNear(typed string, gr schema.GroupResource, r metav1.APIResource) bool {
 	wanted, group, _ := strings.Cut(strings.ToLower(typed), ".")
-	// With another group, the user means another kind, which may be yet to come.
+	// With another group, the user means another kind, which may be created later.
 	if group != "" && !sameGroup(group, gr.Group) {
 		return false
 	}
@@ -305,7 +297,7 @@ func isNear(typed string, gr schema.GroupResource, r metav1.APIResource) bool {
 	return slices.ContainsFunc(names, func(known string) bool { return text.Similar(wanted, known) })
 }
 
-// nearKind returns the similar kind of a group version.
+// nearKind returns the similar kind of a group version; empty if there is none.
 func nearKind(list *metav1.APIResourceList, gvk schema.GroupVersionKind) string {
 	var known []string
 	for _, r := range list.APIResources {
@@ -316,19 +308,20 @@ func nearKind(list *metav1.APIResourceList, gvk schema.GroupVersionKind) string 
 	return text.Nearest(gvk.Kind, known)
 }
 
-// sameGroup reports whether the text after the name of a type, a group with or without a version,
-// probably means the group.
+// sameGroup reports whether the suffix of a TYPE, a group with or without a version, probably means
+// the group.
 func sameGroup(typed, group string) bool {
 	if first, rest, _ := strings.Cut(typed, "."); versions.MatchString(first) {
 		typed = rest
 	}
-	return typed == group || typed != "" && strings.HasPrefix(group, typed+".") || isSlip(typed, group)
+	return typed == group || typed != "" && strings.HasPrefix(group, typed+".") || isTypo(typed, group)
 }
 
-// isSlip reports whether a group is mistyped. Groups of one owner differ in a word, or in a letter
-// of a short one: ecs.aws.upbound.io is no slip of ecr.aws.upbound.io.
-func isSlip(typed, group string) bool {
-	const most, letters = 2, 4 // edits in all, and letters of a word for each
+// isTypo reports whether a group is probably a misspelling of another. Groups of one owner differ
+// by a word, or by a letter of a short word: ecs.aws.upbound.io is not a misspelling of
+// ecr.aws.upbound.io.
+func isTypo(typed, group string) bool {
+	const most, letters = 2, 4 // edits in total, and letters of a word per edit
 	one, other := strings.Split(typed, "."), strings.Split(group, ".")
 	if len(one) != len(other) {
 		return strings.Join(one, "") == strings.Join(other, "") // a dot too many or too few

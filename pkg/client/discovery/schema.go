@@ -18,9 +18,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Schema returns the OpenAPI v3 schema of a kind with all its references resolved; a circular
-// reference becomes an object without properties. A resolved schema has the name of its type as its
-// ID. Schema returns nil if the server has none. The documents are kept in kubectl's cache.
+// Schema returns the OpenAPI v3 schema of a kind with all its references resolved; nil if the
+// server has none. A circular reference becomes an object without properties. The ID of a resolved
+// schema is the name of its type. Documents are cached in kubectl's cache.
 func (d *Discovery) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error) {
 	index, err := d.published(ctx, kind.GVK, nil)
 	if err != nil {
@@ -42,8 +42,8 @@ func (d *Discovery) Schema(ctx context.Context, kind object.Kind) (*spec.Schema,
 	return s, schemaError(kind, err)
 }
 
-// schemaError names the schema that could not be read. A server without OpenAPI v3, or one that
-// does not let us read it, is no error.
+// schemaError names the schema that could not be read. It ignores the error of a server without
+// OpenAPI v3, or one that does not let us read it.
 func schemaError(kind object.Kind, err error) error {
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsNotAcceptable(err) {
 		return nil
@@ -54,19 +54,19 @@ func schemaError(kind object.Kind, err error) error {
 			answer = fmt.Sprintf("it answers %d: ", code)
 		}
 		return transport.Unanswered("see: "+command.Kubectl("get", "--raw", "/openapi/v3")+"; --server-timeout=5m keeps trying longer",
-			"the server does not say of what schema a %s is: %s%w", kind.GVK.Kind, answer, err)
+			"the server did not return the schema of %s: %s%w", kind.GVK.Kind, answer, err)
 	}
 	return fmt.Errorf("schema of %s: %w", kind.GVK.Kind, err)
 }
 
-// Lookup returns the schema of a kind, nil if unknown, with its references: follow returns what a
-// schema refers to, with the keywords of that use and the name of its type as its ID, or the schema
-// itself if it refers to nothing. A type is decoded on first use. Schemas are shared and must not
-// be changed. Both functions may be called concurrently.
+// Lookup returns the schema of a kind, or nil, with its references unresolved. follow returns the
+// schema that a schema refers to, with the keywords of that use and the name of its type as its ID;
+// or the schema itself if it refers to none. Types are decoded on first use. Schemas are shared and
+// must not be changed. Both functions may be called concurrently.
 type Lookup func(kind object.Kind) (s *spec.Schema, follow func(*spec.Schema) *spec.Schema)
 
 // SchemaOnce is Schema for callers that ask often about few kinds and read little of each. It
-// requests each document once, and the list of documents once. A schema is nil if there is no
+// requests the list of documents and each document once. A schema is nil if the server does not
 // answer.
 func (d *Discovery) SchemaOnce(ctx context.Context) Lookup {
 	all := sync.OnceValue(func() index { return d.index(ctx, nil) })
@@ -76,7 +76,7 @@ func (d *Discovery) SchemaOnce(ctx context.Context) Lookup {
 // SchemaAhead is SchemaOnce for a run that will probably need schemas: it requests the list of
 // documents at once, and the documents of group versions when the caller calls expect. A group
 // version that was missing then is requested again when it is needed. A prefetch that fails is
-// neither reported nor repeated until its result is needed. The caller must call stop at the end;
+// neither reported nor repeated before its result is needed. The caller must call stop at the end;
 // after that, nothing is sent.
 func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]schema.GroupVersion), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -113,7 +113,8 @@ func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]s
 	return of, expect, func() { cancel(); asking.Wait() }
 }
 
-// question is a request that may be sent before it is needed. The zero value is needed at once.
+// question is a request that may be sent before its answer is needed. The zero value is needed at
+// once.
 type question struct {
 	asked chan struct{}
 	once  sync.Once
@@ -123,8 +124,8 @@ func newQuestion() *question { return &question{asked: make(chan struct{})} }
 
 func (q *question) ask() { q.once.Do(func() { close(q.asked) }) }
 
-// documents returns a function that reads the document of each group version once, by the index;
-// empty without an answer.
+// documents returns a function that reads each document in the index once. A document is empty if
+// the server does not answer.
 func (d *Discovery) documents(
 	ctx context.Context, indexOf func(schema.GroupVersion) index, what func(schema.GroupVersion) *question,
 ) func(schema.GroupVersion) []byte {
@@ -134,7 +135,7 @@ func (d *Discovery) documents(
 	})
 }
 
-// lookUpIn returns a Lookup that searches each kind once in the documents.
+// lookUpIn returns a Lookup that searches the documents once for each kind.
 func lookUpIn(texts func(schema.GroupVersion) []byte) Lookup {
 	documents := once(func(gv schema.GroupVersion) *document {
 		doc, err := cut(texts(gv))
@@ -155,14 +156,15 @@ func lookUpIn(texts func(schema.GroupVersion) []byte) Lookup {
 	}
 }
 
-// index has the addresses of the documents.
+// index contains the addresses of the documents.
 type index map[string]openapi.GroupVersionWithContext
 
 func (i index) of(gv schema.GroupVersion) openapi.GroupVersionWithContext {
 	return i[strings.Join(transport.GroupPath(gv.Group, gv.Version), "/")[1:]]
 }
 
-// index is published without the error: without an answer it is nil, and no schema is known.
+// index is published without the error: if the server does not answer, it is nil, and no schema is
+// known.
 func (d *Discovery) index(ctx context.Context, asked <-chan struct{}) index {
 	paths, _ := d.published(ctx, schema.GroupVersionKind{}, asked)
 	return paths
@@ -179,9 +181,8 @@ func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind, 
 	return paths, err
 }
 
-// document reads the server's document of a group version; empty if there is none. It uses the
-// client of discovery, which caches the document on disk under an address that contains its
-// version.
+// document reads the server's document of a group version; empty if there is none. The discovery
+// client caches it on disk, under an address that contains its version.
 func (d *Discovery) document(
 	ctx context.Context, index index, gvk schema.GroupVersionKind, asked <-chan struct{},
 ) (text []byte, err error) {

@@ -14,23 +14,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Changes follows the changes of objects by their metadata alone. Objects that do not change cost
-// nothing: they are counted, and neither listed nor kept.
+// Changes follows the changes of objects by their metadata. Unchanged objects cost nothing: they
+// are counted, but not listed.
 type Changes struct {
 	Kind      object.Kind
 	Selection object.Selection
-	// Begun is called when a watch begins, with the number of objects. A second call means that
-	// changes in between were missed.
+	// Begun is called when a watch begins, with the number of objects. After the first call, it
+	// reports that changes were missed.
 	Begun func(objects int)
-	// Changed is called for each change, with the type of its event and the version of the kind
-	// before it. It may keep the object.
+	// Changed is called for each change, with the type of its event and the resource version before
+	// it. It may keep the object.
 	Changed func(event, before string, o *metav1.PartialObjectMetadata)
-	// Blind is called when changes cannot be read at present, and with nil when they can be again.
+	// Blind is called when changes cannot be read, and with nil when they can be again.
 	Blind func(error)
 }
 
-// Follow calls the functions of c, one at a time, until ctx is done or an error occurs that waiting
-// does not cure.
+// Follow calls the functions of c, one at a time, until ctx is done or an error occurs that retries
+// do not fix.
 func (s *Source) Follow(ctx context.Context, c Changes) error {
 	w := &watching{source: s, kind: c.Kind, sel: c.Selection, changes: &c}
 	w.tell = func(change object.Change) {
@@ -61,7 +61,8 @@ func (s *Source) Follow(ctx context.Context, c Changes) error {
 	}
 }
 
-// count reads one object: the answer says how many more there are, and the version to watch from.
+// count reads one object: the answer says how many more there are, and the version from which to
+// watch.
 func (w *watching) count(ctx context.Context) error {
 	n := 0
 	l := &List{
@@ -71,7 +72,7 @@ func (w *watching) count(ctx context.Context) error {
 		Item:  func([]byte) error { n++; return nil },
 		More:  func(metav1.ListMeta) (int, bool) { return 0, false },
 	}
-	if w.sel.Narrowed() { // Then the server does not say how many more there are.
+	if w.sel.Narrowed() { // The server then does not say how many more there are.
 		l.Size, l.More = UsualPage, nil
 	}
 	page, err := l.Read(ctx)

@@ -17,13 +17,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// UsualPage is the size of a page: most lists are one page, and none occupies the server for long.
+// UsualPage is the size of a page. Most lists fit one page, which does not occupy the server for
+// long.
 const UsualPage = 1000
 
-// List reads one list page by page as a stream.
+// List reads one list page by page.
 type List struct {
 	Kind object.Kind
-	// Build builds the request, anew for each try.
+	// Build builds the request. It is called for each try.
 	Build func() *rest.Request
 	// Do sends a request, with or without retries.
 	Do func(context.Context, func(context.Context) error) error
@@ -33,7 +34,7 @@ type List struct {
 	Begin   func()
 	More    func(page metav1.ListMeta) (size int, on bool)
 
-	// Turn is called before each read of a page, also a repeated one; it may be nil.
+	// Turn is called before each try to read a page; it may be nil.
 	Turn func()
 	// Item is called for each item, whose text it must not keep.
 	Item func(text []byte) error
@@ -82,8 +83,8 @@ func (l *List) page(ctx context.Context, token string, size int) (metav1.ListMet
 	return page, err
 }
 
-// Collection returns a request for the selected objects of a kind; more are field selectors besides
-// the selection's.
+// Collection returns a request for the selected objects of a kind; more are further field
+// selectors.
 func Collection(client rest.Interface, kind object.Kind, sel object.Selection, more ...string) *rest.Request {
 	path := append(transport.GroupPath(kind.GVK.Group, kind.GVK.Version), kind.Resource) // all namespaces
 	if kind.Namespaced && sel.Namespace != "" {
@@ -104,7 +105,7 @@ func MetadataOnly(r *rest.Request) *rest.Request {
 	return r.SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 }
 
-// fieldsOf joins the selection's fields and name with more field selectors.
+// fieldsOf joins the selection's name and field selector with more field selectors.
 func fieldsOf(sel object.Selection, more ...string) string {
 	var terms []string
 	if sel.Name != "" {
@@ -119,27 +120,26 @@ func fieldsOf(sel object.Selection, more ...string) string {
 }
 
 // restarts is how often to restart a list that expires between two pages or whose page leads to
-// itself. The last time, everything is requested at once, which cannot expire.
+// itself. The last restart requests everything at once, which cannot expire.
 const restarts = 2
 
 // errNoProgress says that a page leads to itself.
 var errNoProgress = errors.New("the list makes no progress")
 
-// Pages reads a list page by page. A list that cannot be finished so costs at most six requests
-// (edge case 94).
+// Pages reads a list page by page. A list that cannot be finished like that costs at most six
+// requests (edge case 94).
 type Pages struct {
-	// Fetch reads the page of a token, or the first one if it is empty, with at most size objects;
+	// Fetch reads the page of a token, or the first page if it is empty, with at most size objects;
 	// 0 means all.
 	Fetch func(ctx context.Context, token string, size int) (metav1.ListMeta, error)
-	// Size of a page; 0 asks for all at once.
+	// Size is the size of a page; 0 requests everything at once.
 	Size int
-	// AnyTime: the pages may be of different moments. If a list is too old, the server may then say
-	// how to continue with a current one.
+	// AnyTime: the pages may show different moments. If a list is too old, the server may then say
+	// how to continue with the current state.
 	AnyTime bool
 	// Begin is called when the list begins or restarts; it may be nil.
 	Begin func()
-	// More reports whether to continue after a page, and the size of the next; nil reads
-	// everything.
+	// More reports whether to continue after a page, and the size of the next; nil reads all pages.
 	More func(page metav1.ListMeta) (size int, on bool)
 }
 
@@ -184,7 +184,7 @@ func (p *Pages) begin() {
 }
 
 // TooOld reports whether the server no longer has the changes since a version. Some servers answer
-// with a reason, some with only the code.
+// with a reason, some only with the code.
 func TooOld(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || transport.StatusOf(err).Code == http.StatusGone
 }

@@ -16,23 +16,22 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 const (
-	// watchFor is how long the server should keep a watch open. It is short, because a connection
-	// that died silently is noticed only when the end does not come; resuming is cheap.
+	// watchFor is how long the server should keep a watch open. It is short because a connection
+	// that died silently is noticed only when that end does not come; resuming is cheap.
 	watchFor = 45 * time.Second
 	// watchLate is how late that end may be.
 	watchLate = 5 * time.Second
 )
 
-// errTooOld: the server cannot continue from our version.
+// errTooOld says that the server cannot continue from our version.
 var errTooOld = errors.New("the version to watch from is too old")
 
-// follow reports changes since version, in as many watches as it takes. It returns errTooOld if a
-// list has to come first.
+// follow reports changes since version, resuming watches that end. It returns errTooOld if the list
+// must be read again.
 func (w *watching) follow(ctx context.Context) error {
 	pauses := pausesOfWatches()
 	for {
@@ -56,8 +55,8 @@ func (w *watching) follow(ctx context.Context) error {
 	}
 }
 
-// quick is the age of a watch below which it must have ended for a reason other than its age. The
-// next one then waits a little, because the reason may persist.
+// quick is the age below which a watch ended for another reason than its age. The next one then
+// waits, because the reason may persist.
 const quick = time.Second
 
 func pausesOfWatches() wait.Backoff {
@@ -98,7 +97,7 @@ func (w *watching) watch(ctx context.Context) error {
 	}
 }
 
-// torn explains the unannounced end of a stream.
+// torn explains the unexpected end of a stream.
 func (w *watching) torn(body *stream, err error) error {
 	switch {
 	case body.Err() != nil:
@@ -118,7 +117,7 @@ type stream struct {
 	end context.CancelCauseFunc
 }
 
-// open begins a watch. Its attempt ends when the server answers; the body continues.
+// open starts a watch. Its attempt ends when the server answers, but the body stays open.
 func (w *watching) open(ctx context.Context, length time.Duration) (*stream, error) {
 	var s *stream
 	err := w.do(ctx, func(attempt context.Context) error {
@@ -131,7 +130,7 @@ func (w *watching) open(ctx context.Context, length time.Duration) (*stream, err
 			Param("timeoutSeconds", strconv.Itoa(int(length/time.Second))).
 			Stream(ctx)
 		if err == nil && stop() {
-			context.AfterFunc(ctx, func() { _ = body.Close() }) // It ended, or we leave it.
+			context.AfterFunc(ctx, func() { _ = body.Close() }) // It ended, or we stop reading.
 			s = &stream{Reader: body, Context: ctx, end: end}
 			return nil
 		}
@@ -168,7 +167,7 @@ func (w *watching) see(f frame) error {
 		w.present(u)
 	case "DELETED":
 		w.gone(u)
-	default: // BOOKMARK, of which only the version matters
+	default: // BOOKMARK: only the version matters.
 	}
 	if version := u.GetResourceVersion(); version != "" {
 		w.version = version
@@ -176,7 +175,7 @@ func (w *watching) see(f frame) error {
 	return nil
 }
 
-// object decodes the object of an event, which must be one of the watched objects.
+// object decodes the object of an event, which must be of the watched kind.
 func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 	u, err := transport.Any(f.Object)
 	if err != nil {
@@ -189,13 +188,13 @@ func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 	case "BOOKMARK":
 		return u, nil
 	case "ADDED", "MODIFIED", "DELETED":
-		return u, transport.Check(u, w.kind, object.Ref{Namespace: w.namespace(), Name: w.sel.Name})
+		return u, transport.Check(u, w.kind)
 	}
 	return nil, transport.Wrong("an event of a watch has the type %q", f.Type)
 }
 
-// broken decodes the error with which a server ends a watch. Only a list can show what we have
-// missed.
+// broken decodes the error with which a server ends a watch. Only a list can show the changes that
+// we missed.
 func (w *watching) broken(text []byte) error {
 	var status metav1.Status
 	if err := json.Unmarshal(text, &status); err != nil {

@@ -1,6 +1,6 @@
-// Package listwatch reads lists and watches the changes after them. [Pages] is the only way to read
-// a list, for the client and for the webhook's tracker: whatever a server does, a list costs a
-// handful of requests. [Source.Watch] follows changes.
+// Package listwatch reads lists and watches the changes after them. [Pages] reads every list, for
+// the client and for the webhook's tracker, in a bounded number of requests. [Source.Watch] follows
+// changes. It never writes.
 package listwatch
 
 import (
@@ -21,30 +21,29 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Source is a server whose objects are listed and watched.
+// Source lists and watches the objects of a server.
 type Source struct {
 	REST *rest.RESTClient
 	Send *transport.Sender
-	// NewlyServed: see [transport.Request].
+	// NewlyServed is as in [transport.Request].
 	NewlyServed func(schema.GroupVersionKind) bool
-	// OnPolling is called if objects are polled because we lack the right to verb; it may be nil.
+	// OnPolling is called if objects are polled because we may not use verb; it may be nil.
 	OnPolling func(kind object.Kind, sel object.Selection, verb string)
 }
 
-// Watch reports the selected objects as they are, then as they change, until ctx is done or an
-// error occurs that waiting does not cure, which it returns. tell is called from one goroutine, one
-// call at a time; it may keep the objects.
+// Watch reports the selected objects, then their changes, until ctx is done or an error occurs that
+// retries do not fix, which it returns. tell is called from one goroutine; it may keep the objects.
 //
-// It takes one list, page by page, then one watch, however many objects there are. A watch that
-// ends is resumed; if that is impossible (410 Gone), the list is read again, and what has
-// disappeared is reported as Gone (edge case 50). Each failure is reported as Unreadable, once for
-// each request, and the recovery as Synced.
+// Watch reads one list, page by page, and then one watch, however many objects there are. A watch
+// that ends is resumed; if that is impossible (410 Gone), Watch reads the list again and reports
+// objects that disappeared as Gone (edge case 50). It reports each failed request as Unreadable,
+// and the recovery as Synced.
 //
-// Without the right to watch, the list is polled; without the right to list, and with Name set,
-// that one object is. A role that names objects (resourceNames) allows listing and watching each of
-// them by Name. Objects that the Labels or Fields no longer match are reported as Gone too.
+// Without the right to watch, Watch polls the list; without the right to list, and with Name set,
+// it polls that object. A role with resourceNames allows listing and watching each of its objects
+// by Name. Objects that Labels or Fields no longer match are reported as Gone.
 //
-// If [transport.Unserved] is true for the error, the server does not, or no longer, serve the kind.
+// If [transport.Unserved] is true for the error, the server does not serve the kind, or no longer.
 func (s *Source) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
 	w := &watching{source: s, kind: kind, sel: sel, tell: tell, known: map[types.NamespacedName]sighting{}}
 	err := w.run(ctx)
@@ -61,19 +60,18 @@ type watching struct {
 	sel    object.Selection
 	tell   func(object.Change)
 
-	// known is what was reported, without the objects.
+	// known are the reported objects, without their content.
 	known map[types.NamespacedName]sighting
 	// round counts the lists.
 	round int
-	// version is where to continue.
+	// version is the resource version from which to continue.
 	version string
 	// blind: the last report was Unreadable.
 	blind bool
-	// changes: only metadata is watched, for [Source.Follow]; else nil.
+	// changes is set for [Source.Follow], which watches only metadata.
 	changes *Changes
 }
 
-// run lists and watches.
 func (w *watching) run(ctx context.Context) error {
 	pauses := pausesOfWatches()
 	for {
@@ -96,7 +94,7 @@ func (w *watching) run(ctx context.Context) error {
 			return err
 		case time.Since(began) > quick:
 			pauses = pausesOfWatches()
-		default: // A server that refuses what it just listed may do so again.
+		default: // The server may refuse this version again.
 			if err := retry.For(ctx, pauses.Step()); err != nil {
 				return err
 			}
@@ -104,15 +102,15 @@ func (w *watching) run(ctx context.Context) error {
 	}
 }
 
-// list reads everything selected, page by page, and reports what is new, changed or gone. It asks
-// for the newest state, never for one from the server's cache: an older version of an object may
-// have been ready. A page that breaks off is read again, without reporting its objects twice.
+// list reads all selected objects, page by page, and reports what is new, changed or gone. It
+// requests the newest state, not one from the server's cache: an older version of an object may
+// have been ready. It does not report objects twice if a page is read again.
 func (w *watching) list(ctx context.Context) error {
 	l := &List{
 		Kind: w.kind, Size: UsualPage, Build: w.collection, Do: w.do,
 		Begin: func() { w.round++ },
 		Item: func(text []byte) error {
-			u, err := transport.Item(text, w.kind, w.namespace())
+			u, err := transport.Item(text, w.kind)
 			if err == nil {
 				w.present(u)
 			}
@@ -128,22 +126,13 @@ func (w *watching) list(ctx context.Context) error {
 	return nil
 }
 
-// namespace returns the namespace of the selection; empty for all.
-func (w *watching) namespace() string {
-	if !w.kind.Namespaced {
-		return ""
-	}
-	return w.sel.Namespace
-}
-
-// ref is the Ref for requests about the selection.
 func (w *watching) ref() object.Ref {
 	return object.Ref{GVK: w.kind.GVK, Namespace: w.sel.Namespace, Name: w.sel.Name}
 }
 
-// poll reads again and again, at longer intervals the longer a read takes, so that it does not
-// overload the server. lacks is the verb that we may not use; empty if that is not the reason. It
-// is reported once a single read was not enough.
+// poll reads repeatedly, at longer intervals the longer a read takes, to spare the server. lacks is
+// the verb that we may not use; empty if that is not the reason. It is reported if a single read
+// was not enough.
 func (w *watching) poll(ctx context.Context, read func(context.Context) error, lacks string) error {
 	const share = 10 // at most a tenth of the time
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.3, Jitter: 0.1, Steps: 100, Cap: 3 * time.Second}
@@ -162,14 +151,14 @@ func (w *watching) poll(ctx context.Context, read func(context.Context) error, l
 	}
 }
 
-// get reads the named object, if it may not be listed.
+// get reads the named object, if we may not list it.
 func (w *watching) get(ctx context.Context) error {
 	ref := w.ref()
 	var live *unstructured.Unstructured
 	err := w.do(ctx, func(ctx context.Context) error {
 		body, err := transport.Read(ctx, w.source.REST.Get().AbsPath(transport.ResourcePath(w.kind, ref.Namespace, ref.Name)...))
 		if err == nil {
-			live, err = transport.Object(body, w.kind, ref)
+			live, err = transport.Object(body, w.kind)
 		}
 		return err
 	})
@@ -184,7 +173,7 @@ func (w *watching) get(ctx context.Context) error {
 	return nil
 }
 
-// do sends a request and reports at once if it fails.
+// do sends a request and reports each failure at once.
 func (w *watching) do(ctx context.Context, send func(context.Context) error) error {
 	r := transport.Request{Ref: w.ref(), NewlyServed: w.source.NewlyServed(w.kind.GVK), Bulk: true}
 	return w.source.Send.Do(ctx, r, func(ctx context.Context) error {
@@ -209,14 +198,14 @@ func (w *watching) collection() *rest.Request {
 	return r
 }
 
-// sighting is an object as it was last reported.
+// sighting is an object as last reported.
 type sighting struct {
 	uid     types.UID
 	version string
 	round   int
 }
 
-// present reports an object, unless this version of it was reported already.
+// present reports an object, unless this version of it was already reported.
 func (w *watching) present(u *unstructured.Unstructured) {
 	key := types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 	before, known := w.known[key]
@@ -240,7 +229,7 @@ func (w *watching) gone(u *unstructured.Unstructured) {
 	}
 }
 
-// sweep ends a list: known objects that were not listed are gone.
+// sweep reports known objects that the last list lacks as gone.
 func (w *watching) sweep() {
 	for key, seen := range w.known {
 		if seen.round != w.round {

@@ -17,23 +17,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// WrongError says that a request succeeded, but the answer is not what was asked for. Proxies and
-// gateways give such answers; an API server does not. It says nothing about the object, so it
-// counts as no answer (edge case 85).
+// WrongError says that the answer to a successful request is not an answer to that request. Proxies
+// and gateways send these; an API server does not. Like a lost answer, it says nothing about the
+// object (edge case 85).
 type WrongError struct{ what string }
 
-func (e *WrongError) Error() string { return "the answer is not what was asked for: " + e.what }
+func (e *WrongError) Error() string { return "unexpected answer: " + e.what }
 
 func (e *WrongError) Hint() string { return Hint }
 
-// Hint says where to look for what truncated or replaced an answer.
-const Hint = "something on the way may cut it off or answer in its place: a proxy, a load balancer, a limit on size or time"
+// Hint names what may have truncated or replaced an answer.
+const Hint = "something between here and the API server may truncate or replace the answer: a proxy, a load balancer, a size or time limit"
 
 // Wrong returns a *WrongError that describes the answer.
 func Wrong(format string, args ...any) error { return &WrongError{fmt.Sprintf(format, args...)} }
 
-// Object decodes an answer that should be the object ref of the kind, or its metadata.
-func Object(body []byte, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error) {
+// Object decodes an answer that should be an object of the kind, or its metadata.
+func Object(body []byte, kind object.Kind) (*unstructured.Unstructured, error) {
 	u, err := Any(body)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func Object(body []byte, kind object.Kind, ref object.Ref) (*unstructured.Unstru
 	if gvk := u.GroupVersionKind(); gvk != kind.GVK && (gvk.Group != metav1.GroupName || gvk.Kind != "PartialObjectMetadata") {
 		return nil, Wrong("it is %s, not a %s", Describe(u), kind.GVK.Kind)
 	}
-	return u, Check(u, kind, ref)
+	return u, Check(u, kind)
 }
 
 // Any decodes an answer that should be an object of any kind.
@@ -82,18 +82,14 @@ func describe(t metav1.TypeMeta, message string) string {
 	}
 }
 
-// Check rejects an object that is not ref, or that was never stored: a request that is returned as
-// its own answer has everything but a UID.
-func Check(u *unstructured.Unstructured, kind object.Kind, ref object.Ref) error {
+// Check rejects an object that was never stored: a proxy that echoes a request returns everything
+// but a UID. Kinds that cannot be written, such as metrics, may have none.
+func Check(u *unstructured.Unstructured, kind object.Kind) error {
 	switch {
 	case u.GetName() == "":
-		return Wrong("a %s without name", kind.GVK.Kind)
-	case ref.Name != "" && u.GetName() != ref.Name:
-		return Wrong("it is the %s %s, not %s", kind.GVK.Kind, u.GetName(), ref.Name)
-	case kind.Namespaced && (u.GetNamespace() == "" || ref.Namespace != "" && u.GetNamespace() != ref.Namespace):
-		return Wrong("it is the %s %s of namespace %q, not of %q", kind.GVK.Kind, u.GetName(), u.GetNamespace(), ref.Namespace)
-	case u.GetUID() == "" && can(kind, "create", "update", "patch", "delete"): // else it may be computed at each read, as metrics are
-		return Wrong("the %s %s in it has no UID", kind.GVK.Kind, u.GetName())
+		return Wrong("a %s without a name", kind.GVK.Kind)
+	case u.GetUID() == "" && can(kind, "create", "update", "patch", "delete"):
+		return Wrong("the %s %s has no UID", kind.GVK.Kind, u.GetName())
 	}
 	return nil
 }
@@ -105,35 +101,16 @@ func unserved(s metav1.Status) bool {
 	return s.Reason == metav1.StatusReasonNotFound && (s.Details == nil || s.Details.Name == "" || foreign(s))
 }
 
-// foreign reports whether the answer was no Status; client-go records that.
+// foreign reports whether the answer was not a Status, as client-go records.
 func foreign(s metav1.Status) bool {
 	return hasCause(s, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 func hasCause(s metav1.Status, cause metav1.CauseType) bool {
-	if s.Details == nil {
-		return false
-	}
-	for _, c := range s.Details.Causes {
-		if c.Type == cause {
-			return true
-		}
-	}
-	return false
+	return s.Details != nil && slices.ContainsFunc(s.Details.Causes, func(c metav1.StatusCause) bool { return c.Type == cause })
 }
 
-// noCode is the status code of a request without an answer.
-const noCode = -1
-
-// codeOf returns the status code of an error.
-func codeOf(err error) int32 {
-	if s := StatusOf(err); s.Code != 0 {
-		return s.Code
-	}
-	return noCode
-}
-
-// StatusOf returns the server's Status; empty without one.
+// StatusOf returns the server's Status; empty if there is none.
 func StatusOf(err error) metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -142,21 +119,13 @@ func StatusOf(err error) metav1.Status {
 	return status.Status()
 }
 
-// detailsOf returns the details of the server's Status; empty without one.
-func detailsOf(err error) metav1.StatusDetails {
-	if details := StatusOf(err).Details; details != nil {
-		return *details
-	}
-	return metav1.StatusDetails{}
-}
-
-// Denied reports whether we may not send such requests at all, whatever the object.
+// Denied reports whether we may not use a verb, or the kind does not support it.
 func Denied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// List decodes a list of the kind, or a page of it, and calls see with the text of each item. It
-// calls see for no item of another list.
+// List decodes a list of the kind, or a page of it, and calls see with the text of each item if the
+// answer is such a list.
 func List(body io.Reader, kind object.Kind, see func(item []byte) error) (metav1.ListMeta, error) {
 	text, err := io.ReadAll(body)
 	if err != nil {
@@ -195,7 +164,7 @@ func List(body io.Reader, kind object.Kind, see func(item []byte) error) (metav1
 	case !isList(list.TypeMeta, kind):
 		return list.ListMeta, Wrong("it is %s, not a list of %s", describe(list.TypeMeta, list.message), kind.GVR().GroupResource())
 	case list.ResourceVersion == "" && can(kind, "watch"):
-		return list.ListMeta, Wrong("a list of %s without resourceVersion", kind.GVR().GroupResource())
+		return list.ListMeta, Wrong("a list of %s without a resourceVersion", kind.GVR().GroupResource())
 	}
 	for _, item := range items {
 		if err := see(item); err != nil {
@@ -206,13 +175,13 @@ func List(body io.Reader, kind object.Kind, see func(item []byte) error) (metav1
 }
 
 // Decoder returns a decoder that tolerates duplicate names and invalid UTF-8, as encoding/json
-// does, which reads a text twice to find the end of a value.
+// does, but reads each value only once.
 func Decoder(text []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// Members calls read for each member of the next object; read has to consume the value. A value
-// that is no object has no members.
+// Members calls read for each member of the next object; read must consume the value. It skips a
+// value that is not an object.
 func Members(from *jsontext.Decoder, read func(name string) error) error {
 	if from.PeekKind() != '{' {
 		_, err := from.ReadValue()
@@ -226,19 +195,19 @@ func Members(from *jsontext.Decoder, read func(name string) error) error {
 		}
 	}
 	if err == nil {
-		_, err = from.ReadToken() // The end of the object, or what is wrong there.
+		_, err = from.ReadToken() // the end of the object, or a syntax error
 	}
 	return err
 }
 
-// eachItem calls see for each item of the next array in a text; null has none.
+// eachItem calls see for each item of the next array; null has none.
 func eachItem(from *jsontext.Decoder, see func(item []byte), text []byte) error {
 	first, err := from.ReadToken()
 	if err != nil || first.Kind() == 'n' {
 		return err
 	}
 	if first.Kind() != '[' {
-		return errors.New("the items are no array")
+		return errors.New("the items are not an array")
 	}
 	for from.PeekKind() != ']' {
 		item, err := from.ReadValue()
@@ -246,13 +215,13 @@ func eachItem(from *jsontext.Decoder, see func(item []byte), text []byte) error 
 			return err
 		}
 		end := int(from.InputOffset())
-		see(text[end-len(item) : end]) // The decoder's result is valid until its next call.
+		see(text[end-len(item) : end]) // item is valid only until the decoder's next call.
 	}
 	_, err = from.ReadToken()
 	return err
 }
 
-// isList reports whether a list is one of the kind.
+// isList reports whether a type is that of a list of the kind. A CRD may give its list any kind.
 func isList(t metav1.TypeMeta, kind object.Kind) bool {
 	switch {
 	case t.Kind == "PartialObjectMetadataList":
@@ -261,13 +230,13 @@ func isList(t metav1.TypeMeta, kind object.Kind) bool {
 		return false
 	case object.IsReserved(kind.GVK.Group):
 		return t.Kind == kind.GVK.Kind+"List"
-	default: // A CRD may name its lists as it likes.
+	default:
 		return t.Kind != "" && t.Kind != kind.GVK.Kind
 	}
 }
 
-// Item decodes an item of a list, which does not state its kind.
-func Item(item []byte, kind object.Kind, namespace string) (*unstructured.Unstructured, error) {
+// Item decodes an item of a list, which may lack its kind.
+func Item(item []byte, kind object.Kind) (*unstructured.Unstructured, error) {
 	u, err := Any(item)
 	if err != nil {
 		return nil, err
@@ -276,13 +245,12 @@ func Item(item []byte, kind object.Kind, namespace string) (*unstructured.Unstru
 		return nil, Wrong("a list of %s with an empty item", kind.GVR().GroupResource())
 	}
 	u.SetGroupVersionKind(kind.GVK)
-	return u, Check(u, kind, object.Ref{Namespace: namespace})
+	return u, Check(u, kind)
 }
 
-// errFound ends the search for a name.
 var errFound = errors.New("found")
 
-// NameOf decodes an item up to its name, which is near the beginning.
+// NameOf returns the name of an item, and decodes no more than it needs.
 func NameOf(item []byte) (name string, err error) {
 	from := Decoder(item)
 	err = Members(from, func(field string) error {
@@ -304,11 +272,10 @@ func NameOf(item []byte) (name string, err error) {
 	case err != nil:
 		return "", Garbled(item)
 	}
-	return "", Wrong("an item of a list has no name")
+	return "", Wrong("a list contains an item without a name")
 }
 
-// can reports whether the server allows one of the verbs for a kind. If only the kind's name is
-// known, it returns true.
+// can reports whether a kind supports one of the verbs; true if its verbs are unknown.
 func can(kind object.Kind, verbs ...string) bool {
 	return kind.Verbs == nil || slices.ContainsFunc(verbs, func(verb string) bool { return slices.Contains(kind.Verbs, verb) })
 }

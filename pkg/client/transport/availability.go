@@ -28,18 +28,17 @@ type availability struct {
 	limit time.Duration
 	ask   func(context.Context) (health, error)
 	tell  func(object.Ref, error, time.Duration, time.Duration)
-
-	// drop closes idle connections, so that a dead one is not used to ask the server.
+	// drop closes idle connections, so that the next question does not use a dead one.
 	drop func()
 
 	mu sync.Mutex
-	// probe is the latest question on behalf of a silent request.
+	// probe is the latest question asked because of a silent request.
 	probe *probe
-	// search is in progress; nil if there is none.
+	// search is the search in progress, or nil.
 	search *search
 	// since is when the server was first found unreachable; zero while it is reachable.
 	since time.Time
-	// seen is when it was last found reachable.
+	// seen is when the server was last found reachable.
 	seen time.Time
 	// answered is when any request last got an answer.
 	answered time.Time
@@ -47,8 +46,8 @@ type availability struct {
 	gone *UnreachableError
 }
 
-// probe is one question to the server, shared by all who need it. Its results are valid when done
-// is closed.
+// probe is one question to the server. Concurrent requests share its result, which is valid once
+// done is closed.
 type probe struct {
 	began time.Time
 	done  chan struct{}
@@ -59,11 +58,10 @@ type probe struct {
 // search is one search for an unreachable server.
 type search struct {
 	began time.Time
-	// since is when it first found no server; zero before.
-	since   time.Time
-	done    chan struct{}
+	done  chan struct{}
+	// wasAway: a question found no server.
 	wasAway bool
-	// interrupted: it ended before it found anything.
+	// interrupted: it ended without a result.
 	interrupted bool
 }
 
@@ -75,8 +73,7 @@ const (
 	settling = 10 * time.Second
 )
 
-// wait returns once the server is not known to be unreachable, with an error if the search was
-// given up.
+// wait returns once no search is in progress, with an error if the last one gave up.
 func (o *availability) wait(ctx context.Context) error {
 	for {
 		o.mu.Lock()
@@ -96,43 +93,45 @@ func (o *availability) wait(ctx context.Context) error {
 	}
 }
 
-// found is the result of examining a request without an answer.
+// found is the result of check.
 type found struct {
 	// wasAway: the server was unreachable and is back.
 	wasAway bool
-	// first: this caller is the first to learn of it. A broken connection fails many requests, and
+	// first: this caller is the first to learn of it. A broken connection fails many requests, but
 	// is reported once.
 	first bool
 }
 
-// check finds out whether a request without an answer failed because of itself or of the server. It
+// check finds out whether a request failed without an answer because of itself or of the server. It
 // returns when the server is reachable, or with the final error.
-func (o *availability) check(ctx context.Context, cause error) (found, error) {
-	return o.checkSince(ctx, time.Now(), cause)
-}
-
-// checkSince is check for a server that has been silent since then.
-func (o *availability) checkSince(ctx context.Context, since time.Time, cause error) (found, error) {
-	if o.limit <= 0 {
-		return found{}, &UnreachableError{Err: cause}
+func (o *availability) check(ctx context.Context, err error) (found, error) {
+	since, cause := time.Now(), CauseOf(err)
+	silent, stalled := errors.AsType[*stalledError](err)
+	if stalled {
+		since = silent.since
 	}
 	o.mu.Lock()
-	if o.gone != nil {
-		defer o.mu.Unlock()
-		return found{}, o.gone
-	}
-	if time.Since(o.seen) < fresh && o.search == nil {
-		defer o.mu.Unlock()
-		return found{}, nil
+	if o.limit <= 0 && stalled && o.gone == nil {
+		o.gone = &UnreachableError{For: time.Since(since), Err: cause}
 	}
 	s := o.search
-	if s != nil {
+	switch {
+	case o.gone != nil:
+		defer o.mu.Unlock()
+		return found{}, o.gone
+	case o.limit <= 0:
+		defer o.mu.Unlock()
+		return found{}, &UnreachableError{Err: cause}
+	case s == nil && time.Since(o.seen) < fresh:
+		defer o.mu.Unlock()
+		return found{}, nil
+	case s != nil:
 		o.mu.Unlock()
 		if err := o.wait(ctx); err != nil {
 			return found{}, err
 		}
 		if s.interrupted {
-			return o.checkSince(ctx, since, cause)
+			return o.check(ctx, err)
 		}
 		return found{wasAway: s.wasAway}, nil
 	}
@@ -144,8 +143,7 @@ func (o *availability) checkSince(ctx context.Context, since time.Time, cause er
 	began := o.since
 	o.mu.Unlock()
 
-	var err error
-	s.wasAway, err = o.waitForServer(ctx, began)
+	err = o.waitForServer(ctx, s, began)
 	s.interrupted = err != nil && !errors.As(err, new(*UnreachableError))
 	o.end(err)
 	close(s.done)
@@ -169,8 +167,8 @@ func (o *availability) there(ctx context.Context) bool {
 	return health == ready
 }
 
-// end records the result of a search. An interrupted search has none; the next one continues it,
-// unless another request got an answer in between.
+// end records the result of a search. The next search continues an interrupted one, unless another
+// request got an answer in between.
 func (o *availability) end(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -184,21 +182,11 @@ func (o *availability) end(err error) {
 	errors.As(err, &o.gone)
 }
 
-// askIn asks within the remaining time, or within a short time if none remains.
+// askIn asks within the remaining time, but at least for a second.
 func (o *availability) askIn(ctx context.Context, left time.Duration) (health, error) {
-	const least = time.Second
-	ctx, cancel := context.WithTimeout(ctx, max(left, least))
+	ctx, cancel := context.WithTimeout(ctx, max(left, time.Second))
 	defer cancel()
 	return o.ask(ctx)
-}
-
-// foundAway records that the current search found no server.
-func (o *availability) foundAway() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.search.since.IsZero() {
-		o.search.since = time.Now()
-	}
 }
 
 // answer records that a request got an answer.
@@ -211,8 +199,8 @@ func (o *availability) answer() {
 	}
 }
 
-// waitForServer asks until the server is there or the time is over.
-func (o *availability) waitForServer(ctx context.Context, began time.Time) (wasAway bool, err error) {
+// waitForServer asks until the server is reachable, or unreachable for longer than the limit.
+func (o *availability) waitForServer(ctx context.Context, s *search, began time.Time) error {
 	pauses := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 100, Cap: 3 * time.Second}
 	var back time.Time
 	for {
@@ -220,33 +208,33 @@ func (o *availability) waitForServer(ctx context.Context, began time.Time) (wasA
 		health, err := o.askIn(ctx, min(o.stallAfter(), o.limit-time.Since(began)))
 		switch {
 		case ctx.Err() != nil:
-			return wasAway, context.Cause(ctx)
-		case health == ready, health == starting && !wasAway:
-			return wasAway, nil
+			return context.Cause(ctx)
+		case health == ready, health == starting && !s.wasAway:
+			return nil
 		case health == away:
 			back = time.Time{}
 		case back.IsZero():
 			back = time.Now()
 		case time.Since(back) > settling:
-			return wasAway, nil
+			return nil
 		}
-		wasAway = true
-		o.foundAway()
+		o.mu.Lock()
+		s.wasAway = true
+		o.mu.Unlock()
 		left := o.limit - time.Since(began)
 		if left <= 0 {
-			return wasAway, &UnreachableError{For: time.Since(began), Err: err}
+			return &UnreachableError{For: time.Since(began), Err: err}
 		}
 		in := min(pauses.Step(), left)
 		o.tell(object.Ref{}, err, in, left)
 		if err := retry.For(ctx, in); err != nil {
-			return wasAway, err
+			return err
 		}
 	}
 }
 
-// stallAfter bounds the silence of a request before the server is asked whether it is there, and
-// then the silence of that. Otherwise a server that accepts requests and never answers would be
-// waited for as long as the longest request may take.
+// stallAfter returns how long a request may be silent before the server is asked whether it is
+// reachable, and how long that question may be silent.
 func (o *availability) stallAfter() time.Duration {
 	const longest, parts = 10 * time.Second, 4
 	if o.limit <= 0 {
@@ -255,9 +243,9 @@ func (o *availability) stallAfter() time.Duration {
 	return min(longest, o.limit/parts)
 }
 
-// listen watches a request until ctx is done, and ends it if both the request and the server are
-// silent for a while. A server that is reachable may take its time, which is reported (edge case
-// 91), unless the request's Patience is over.
+// listen ends a request that is silent while the server does not answer another question either. If
+// the server answers, the request may take its time, which is reported (edge case 91), unless its
+// Patience is over. listen returns when ctx is done.
 func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.CancelCauseFunc) {
 	most, within := s.availability.stallAfter(), max(s.attempt, s.rest.Client.Timeout)
 	if r.Patience != "" {
@@ -287,8 +275,8 @@ func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.
 	}
 }
 
-// awaitsCredentials reports that a request has been waiting for the credential program since the
-// given time, and ends the request after ServerTimeout.
+// awaitsCredentials reports a request that has been waiting for the credential program since the
+// given time, and ends it after ServerTimeout.
 func (s *Sender) awaitsCredentials(began time.Time, end context.CancelCauseFunc) {
 	if s.credentials == "" {
 		return
@@ -300,8 +288,8 @@ func (s *Sender) awaitsCredentials(began time.Time, end context.CancelCauseFunc)
 	s.onCredentials(began)
 }
 
-// carry sends a request. client-go waits for a credential program whatever the context says, so
-// carry returns without a request that ends before it was sent.
+// carry sends a request. client-go ignores the context while it waits for a credential program, so
+// carry leaves a request that ends before it was sent.
 func (s *Sender) carry(ctx context.Context, a *attempt, send func(context.Context) error) error {
 	if s.credentials == "" {
 		return send(ctx)
@@ -319,16 +307,16 @@ func (s *Sender) carry(ctx context.Context, a *attempt, send func(context.Contex
 	return context.Cause(ctx)
 }
 
-// losesPatience reports whether to end a request that has been silent since then: for good once its
-// shared patience is over; and halfway, to be sent again, since it may have been lost.
+// losesPatience reports whether to end a request that has been silent since the given time: once
+// its shared patience is over, or halfway, to send it again in case it was lost.
 func (s *Sender) losesPatience(r Request, since time.Time) bool {
 	return s.budget.spentSince(failure{patience: r.Patience}, since) >= s.timeout || time.Since(since) >= s.timeout/2
 }
 
-// stalled asks whether the server is unreachable, and if it is reachable, what is wrong.
+// stalled reports whether the server is unreachable, and if it is reachable, what is wrong with it.
 func (o *availability) stalled(ctx context.Context) (bool, error) {
 	o.mu.Lock()
-	if o.gone != nil || o.search != nil && !o.search.since.IsZero() {
+	if o.gone != nil || o.search != nil && o.search.wasAway {
 		defer o.mu.Unlock()
 		return true, nil
 	}
@@ -337,7 +325,7 @@ func (o *availability) stalled(ctx context.Context) (bool, error) {
 		p = &probe{began: time.Now(), done: make(chan struct{})}
 		o.probe = p
 		go func() {
-			// The probe serves other requests too, and may outlive this one.
+			// Other requests use the probe too, and it may outlive this one.
 			health, err := o.askIn(context.WithoutCancel(ctx), o.stallAfter())
 			p.away, p.why = health == away, err
 			close(p.done)
@@ -350,17 +338,4 @@ func (o *availability) stalled(ctx context.Context) (bool, error) {
 	case <-ctx.Done():
 		return false, nil
 	}
-}
-
-// checkStall is check for a request that has been silent since then.
-func (o *availability) checkStall(ctx context.Context, since time.Time) (found, error) {
-	if o.limit > 0 {
-		return o.checkSince(ctx, since, ErrNoAnswerInTime)
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.gone == nil {
-		o.gone = &UnreachableError{For: time.Since(since), Err: ErrNoAnswerInTime}
-	}
-	return found{}, o.gone
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Class says how to handle a failed request.
+// Class is a kind of failure, by which a failed request is handled.
 type Class int
 
 const (
@@ -19,29 +19,25 @@ const (
 	Final Class = iota
 	// Busy failures may pass.
 	Busy
-	// Unexplained failures are internal errors without a reason. A change of etcd's leader looks
-	// like that, and so does a manifest with an unknown field, or one that server-side apply cannot
-	// merge (k/k#113482).
+	// Unexplained failures are internal errors without a reason: after a change of etcd's leader,
+	// or for a manifest with an unknown field or one that server-side apply cannot merge
+	// (k/k#113482).
 	Unexplained
-	// Lost requests got no answer, or none from an API server.
+	// Lost requests got no answer from an API server.
 	Lost
 )
 
-// Classify decides by type, code and reason, never by text.
+// Classify decides by type, code and reason, never by the message.
 func Classify(err error, r Request) Class {
-	var (
-		gone    *UnreachableError
-		status  apierrors.APIStatus
-		network net.Error
-	)
+	var status apierrors.APIStatus
+	var network net.Error
 	switch {
-	case errors.As(err, &gone), errors.As(err, new(*refusedError)):
+	case is[*UnreachableError](err), is[*refusedError](err):
 		return Final
 	case errors.As(err, &status):
 		return classifyStatus(status.Status(), r)
-	case errors.As(err, new(*WrongError)), errors.As(err, new(*lostError)), errors.As(err, new(*stalledError)), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.DeadlineExceeded):
-		return Lost
-	case errors.As(err, &network) && network.Timeout():
+	case is[*WrongError](err), is[*lostError](err), is[*stalledError](err), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return Lost
 	default:
 		return Final
@@ -78,8 +74,8 @@ func classifyStatus(s metav1.Status, r Request) Class {
 	}
 }
 
-// busyOrLost distinguishes an API server's answer from that of a load balancer without one, which
-// is no proper Status.
+// busyOrLost distinguishes an API server that is busy from a load balancer that has no server,
+// whose answer is not a Status.
 func busyOrLost(s metav1.Status) Class {
 	switch s.Code {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -90,12 +86,13 @@ func busyOrLost(s metav1.Status) Class {
 	return Busy
 }
 
-// mayPass reports whether a conflict is between requests that met by chance, and not about a
-// field's owner or the version that we named. The usage of a quota is counted with such a lock
-// (k/k#67761), even for requests bound to a version of their own.
+// mayPass reports whether a conflict is only between concurrent requests, not about a field's owner
+// or the version that we sent. Quotas count their usage with such a lock (k/k#67761), which affects
+// even requests that are bound to a version.
 func mayPass(s metav1.Status, r Request) bool {
-	if s.Details != nil && s.Details.Kind == "resourcequotas" {
-		return true
-	}
-	return !r.Guarded && !hasCause(s, metav1.CauseTypeFieldManagerConflict)
+	return isAbout("resourcequotas", s) || !r.Guarded && !hasCause(s, metav1.CauseTypeFieldManagerConflict)
+}
+
+func isAbout(resource string, s metav1.Status) bool {
+	return s.Details != nil && s.Details.Kind == resource
 }

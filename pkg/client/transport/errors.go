@@ -21,9 +21,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// UnreachableError says that the server was unreachable for longer than we wait.
+// UnreachableError says that the server was unreachable for longer than Options.Timeout.
 type UnreachableError struct {
-	// For is how long we waited.
+	// For is how long we waited; 0 if we tried once.
 	For time.Duration
 	Err error
 }
@@ -35,49 +35,37 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("the API server cannot be reached, after trying for %s: %v", e.For.Round(time.Second), e.Err)
 }
 
-// Unwrap returns why it could not be reached.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
 // Unreachable marks errors that say nothing about the object.
 func (e *UnreachableError) Unreachable() bool { return true }
 
-// Hint says how to wait longer, or what to correct.
 func (e *UnreachableError) Hint() string {
-	var (
-		name        *net.DNSError
-		authority   x509.UnknownAuthorityError
-		certificate *tls.CertificateVerificationError
-		invalid     x509.CertificateInvalidError
-		host        x509.HostnameError
-		noTLS       tls.RecordHeaderError
-		alert       *net.OpError
-	)
-	if page, ok := errors.AsType[*pageError](e.Err); ok {
-		return page.Hint()
+	if hint := object.HintOf(e.Err); hint != "" {
+		return hint
 	}
-	if wrong, ok := errors.AsType[*WrongError](e.Err); ok {
-		return wrong.Hint()
-	}
+	var name *net.DNSError
+	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(e.Err, &name) && name.IsNotFound:
 		return "the host name of the server in the kubeconfig does not resolve: is it spelled correctly?"
 	case errors.As(e.Err, &invalid) && invalid.Reason == x509.Expired:
-		return "is this machine's clock right (`date -u`)? If so, the server's certificate has to be renewed"
-	case errors.As(e.Err, &host):
-		return "the server's certificate is not for that name: is the address in the kubeconfig right? --tls-server-name says for which name it has to be"
-	case errors.As(e.Err, &authority), errors.As(e.Err, &certificate):
-		return "the server's certificate is not one that the kubeconfig trusts: is it the right cluster, and its certificate-authority-data current?"
-	case errors.As(e.Err, &noTLS), errors.Is(e.Err, http.ErrSchemeMismatch):
-		return "what listens at the server's address does not speak TLS: is the address right?"
-	case errors.As(e.Err, &alert) && refused(e.Err):
-		return "the server declined the connection: is the client certificate in the kubeconfig current?"
+		return "is this machine's clock right (`date -u`)? If so, renew the server's certificate"
+	case is[x509.HostnameError](e.Err):
+		return "the server's certificate is for another name: is the address in the kubeconfig right? --tls-server-name sets the expected name"
+	case is[x509.UnknownAuthorityError](e.Err), is[*tls.CertificateVerificationError](e.Err):
+		return "the kubeconfig does not trust the server's certificate: is this the right cluster, and is certificate-authority-data current?"
+	case is[tls.RecordHeaderError](e.Err), errors.Is(e.Err, http.ErrSchemeMismatch):
+		return "the program at the server's address does not speak TLS: is the address right?"
+	case is[*net.OpError](e.Err) && refused(e.Err):
+		return "the server rejected the connection: has the client certificate in the kubeconfig expired?"
 	default:
 		return "check the address (" + command.Kubectl("cluster-info") + "); --server-timeout=10m waits for a cluster that is still starting"
 	}
 }
 
-// credentialsError says that no request was sent, because the credential program or login of the
-// kubeconfig failed. It says nothing about the server or the object.
+// credentialsError says that no request was sent, because the kubeconfig's credential program or
+// login failed. It says nothing about the server or the object.
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string {
@@ -90,24 +78,25 @@ func (e *credentialsError) Unwrap() error { return e.err }
 func (e *credentialsError) Unreachable() bool { return true }
 
 func (e *credentialsError) Hint() string {
-	return "getting credentials as the kubeconfig says failed: is a login due? See: " + command.Kubectl("config", "view", "--minify")
+	return "the credential program or login in the kubeconfig failed: do you need to log in again? See: " + command.Kubectl("config", "view", "--minify")
 }
 
 // startingError says that the server is reachable, but not ready.
 type startingError struct {
 	code int32
-	// failing are the failing checks that the server names.
+	// failing are the names of the failing checks.
 	failing []string
 }
 
 func (e *startingError) Error() string {
 	if len(e.failing) > 0 {
-		return fmt.Sprintf("the API server is there, but not ready: %s failed", strings.Join(e.failing, ", "))
+		return fmt.Sprintf("the API server is running but not ready: %s failed", strings.Join(e.failing, ", "))
 	}
-	return fmt.Sprintf("the API server is starting (it answers /readyz with %d)", e.code)
+	return fmt.Sprintf("the API server is starting (/readyz returns %d)", e.code)
 }
 
-// failingChecks reads the failing checks from an answer of /readyz: lines that begin with [-].
+// failingChecks parses the names of failing checks from an answer of /readyz: lines that begin with
+// [-].
 func failingChecks(err error) []string {
 	var failing []string
 	details := StatusOf(err).Details
@@ -125,15 +114,14 @@ func failingChecks(err error) []string {
 	return failing
 }
 
-// Starting distinguishes a server that is not ready from one that does not answer.
+// Starting marks errors of a server that is reachable but not ready.
 func (e *startingError) Starting() bool { return true }
 
-// unansweredError is an error with a hint that says nothing about the object.
 type unansweredError struct{ object.HintedError }
 
 func (*unansweredError) Unreachable() bool { return true }
 
-// Unanswered returns an error with a hint that says nothing about the object, with the text of
+// Unanswered returns an error with a hint that says nothing about the object. format is as in
 // [fmt.Errorf].
 func Unanswered(advice, format string, args ...any) error {
 	return &unansweredError{object.HintedError{Err: fmt.Errorf(format, args...), Advice: advice}}
@@ -144,11 +132,11 @@ func NoAnswer(err error) error {
 	return Unanswered(Hint, "the API server is reachable, but does not answer this request: %w", err)
 }
 
-// busyError says that the server was too busy for a request for as long as we tried. It has refused
-// nothing (edge case 90).
+// busyError says that the server was too busy for a request each time we tried. The server has not
+// refused the request (edge case 90).
 type busyError struct {
 	err error
-	// tried is how long we tried; 0 for once.
+	// tried is how long we tried; 0 if once.
 	tried time.Duration
 }
 
@@ -168,34 +156,33 @@ func (e *busyError) Hint() string {
 	return cmp.Or(object.HintOf(e.err), "retry later; --server-timeout=5m keeps trying longer")
 }
 
-// underwayError says that it is unknown whether a write arrived: we stopped while it was in
-// progress, or got no answer.
+// underwayError says that a write may have arrived: we stopped while it was in progress, or its
+// answer was lost.
 type underwayError struct{ err error }
 
 func (e *underwayError) Error() string { return e.err.Error() }
 
 func (e *underwayError) Unwrap() error { return e.err }
 
-// MayBeWritten marks errors of writes that may or may not have arrived.
 func (e *underwayError) MayBeWritten() bool { return true }
 
-// explain turns a final error into the one for the caller: with a hint if there is a remedy, and
-// marked if the request never reached the server.
+// explain adds a hint to a final error if there is a remedy, and marks a request that never reached
+// the server.
 func explain(err error) error {
-	var unsent *url.Error
-	var hint string
 	if refused, ok := errors.AsType[*refusedError](err); ok {
 		return refused.err
 	}
-	switch {
-	case errors.As(err, &unsent):
+	if unsent, ok := errors.AsType[*url.Error](err); ok {
 		return &UnreachableError{Err: unsent.Err}
+	}
+	var hint string
+	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		hint = "the namespace is being deleted; wait until it is gone, then apply again"
-	case apierrors.IsNotFound(err) && detailsOf(err).Kind == "namespaces":
-		hint = "create the namespace, or put it into the set: it is applied first"
+	case apierrors.IsNotFound(err) && isAbout("namespaces", StatusOf(err)):
+		hint = "create the namespace, or add it to the manifests: namespaces are applied first"
 	case apierrors.IsUnauthorized(err):
-		hint = "the server does not accept the credentials; are they expired? See: " + command.Kubectl("auth", "whoami")
+		hint = "the server rejected the credentials; have they expired? See: " + command.Kubectl("auth", "whoami")
 	default:
 		return err
 	}
@@ -203,65 +190,56 @@ func explain(err error) error {
 }
 
 var (
-	// ErrNoAnswerInTime says that the time for an answer is over.
+	// ErrNoAnswerInTime says that a request timed out.
 	ErrNoAnswerInTime = errors.New("no answer in time")
-	errCutShort       = errors.New("the answer ended too early")
+	errCutShort       = errors.New("the answer is truncated")
 )
 
-// lostError says that the answer is missing or truncated. The cause often has no type in net/http
-// and http2; the place where it occurred is certain. The error neither shows nor unwraps its cause,
-// which client-go would recognize and retry.
+// lostError says that the answer is missing or truncated. It marks where the error occurred,
+// because net/http's errors often have no type. It neither shows nor unwraps its cause, which
+// client-go would recognize and retry.
 type lostError struct{ cause error }
 
-// Broken returns the error for a connection that was lost for this cause.
+// Broken returns the error for a connection that was lost because of cause.
 func Broken(cause error) error { return &lostError{cause} }
 
 func (e *lostError) Error() string { return "no answer from the API server" }
 
 func asLost(ctx context.Context, err error) error {
-	_, silent := errors.AsType[*stalledError](context.Cause(ctx))
-	if !silent && ctx.Err() != nil || refused(err) {
+	if ctx.Err() != nil && !is[*stalledError](context.Cause(ctx)) || refused(err) {
 		return err
 	}
 	return &lostError{err}
 }
 
-// refused reports whether both sides spoke and one declined, so that waiting does not help.
+// refused reports whether the server or we rejected the connection, so that waiting does not help.
 func refused(err error) bool {
-	var (
-		certificate *tls.CertificateVerificationError
-		authority   x509.UnknownAuthorityError
-		name        x509.HostnameError
-		invalid     x509.CertificateInvalidError
-		noTLS       tls.RecordHeaderError
-		address     *net.AddrError
-		op          *net.OpError
-	)
-	switch {
-	case errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &name), errors.As(err, &invalid),
-		errors.As(err, &noTLS), errors.As(err, &address):
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" { // an alert of TLS
 		return true
-	case errors.As(err, &op):
-		return op.Op == "remote error" // crypto/tls's word for an alert from the server
-	default:
-		return false
 	}
+	return is[*tls.CertificateVerificationError](err) || is[x509.UnknownAuthorityError](err) || is[x509.HostnameError](err) ||
+		is[x509.CertificateInvalidError](err) || is[tls.RecordHeaderError](err) || is[*net.AddrError](err)
 }
 
-// stalledError ends a request that has been silent since then, while the server did not answer
-// another one either.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// stalledError ends a request that has been silent since the given time, while the server did not
+// answer another request either.
 type stalledError struct{ since time.Time }
 
 func (e *stalledError) Error() string { return ErrNoAnswerInTime.Error() }
 
-// pageError says that a web page came instead of an API server's answer.
+// pageError says that a web page came instead of the API server's answer.
 type pageError struct {
 	host string
 	code int
 }
 
 func (e *pageError) Error() string {
-	return fmt.Sprintf("%s answers with a web page (%d), not as an API server does", e.host, e.code)
+	return fmt.Sprintf("%s returned a web page (%d) instead of an API server's answer", e.host, e.code)
 }
 
 func (e *pageError) Hint() string {
@@ -270,16 +248,16 @@ func (e *pageError) Hint() string {
 
 // CauseOf returns what broke the connection.
 func CauseOf(err error) error {
-	var broken *lostError
-	var page *pageError
-	var wrong *WrongError
-	switch {
-	case errors.As(err, &wrong):
+	if wrong, ok := errors.AsType[*WrongError](err); ok {
 		return wrong
-	case errors.As(err, &page):
+	}
+	if page, ok := errors.AsType[*pageError](err); ok {
 		return page
-	case errors.As(err, &broken):
-		return broken.cause
+	}
+	lost, ok := errors.AsType[*lostError](err)
+	switch {
+	case ok:
+		return lost.cause
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return errCutShort
 	case StatusOf(err).Code == 0:

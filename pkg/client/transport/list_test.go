@@ -52,7 +52,7 @@ func TestList(t *testing.T) {
 		"one object":         {kind: things, text: `{"kind":"Thing",` + thing + `"metadata":{"resourceVersion":"1"}}`, bad: "not a list of things.example.com"},
 		"a Status":           {kind: pods, text: `{"kind":"Status","apiVersion":"v1","message":"no"}`, bad: "it is a Status (no)"},
 		"without kind":       {kind: pods, text: `{}`, bad: "it is an object without kind"},
-		"without version":    {kind: pods, text: `{` + podList + `"metadata":{},"items":[{}]}`, bad: "without resourceVersion"},
+		"without version":    {kind: pods, text: `{` + podList + `"metadata":{},"items":[{}]}`, bad: "without a resourceVersion"},
 		"items a number":     {kind: pods, text: `{` + podList + `"items":7}`, bad: "it is not a JSON object"},
 		"null itself":        {kind: pods, text: `null`, bad: "it is an object without kind"},
 		"a string":           {kind: pods, text: `"items"`, bad: "it is an object without kind"},

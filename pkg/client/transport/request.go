@@ -18,37 +18,37 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Request describes a request, apart from how to send it.
+// Request describes a request to [Sender.Do], apart from how to send it.
 type Request struct {
 	// Ref is the object of the request; without a name, the request concerns a kind.
 	Ref object.Ref
-	// About are the objects that the server's warnings concern; nil means Ref.
+	// About are the objects that warnings of the server concern; nil means Ref.
 	About []object.Ref
-	// Guarded: the request is bound to a resource version, so a conflict because of that is an
-	// answer.
+	// Guarded: the request is bound to a resource version, so a conflict is not retried.
 	Guarded bool
-	// Creates: an existing object is a conflict. After an attempt without an answer, this request
-	// may have created it.
+	// Creates: the request must create the object. A conflict after a lost answer may be with the
+	// object that an earlier try created.
 	Creates bool
-	// NewlyServed: the kind was not served a moment ago, and one of several API servers may lag.
+	// NewlyServed: the kind was not served a moment ago, so one of several API servers may not know
+	// it yet.
 	NewlyServed bool
-	// Quiet requests are internal: their warnings are not shown.
+	// Quiet: warnings for this internal request are not shown.
 	Quiet bool
-	// Bulk requests take as long as their data, so their time says nothing about the server.
+	// Bulk: the request takes as long as its data, so its duration says nothing about the server.
 	Bulk bool
-	// Patience names the requests that share one time for retries, until one of them is answered: a
-	// server that does not say what it serves is given up once, and not kind by kind. The time
-	// bounds silence as well, since a server answers these requests from memory; other requests may
-	// wait for webhooks or etcd as long as the server is well.
+	// Patience names a group of requests that share one time for retries until one of them is
+	// answered, so that a server that does not say what it serves is given up once, not for each
+	// kind. The time also bounds silence, because a server answers these requests from memory;
+	// other requests may wait for webhooks or etcd.
 	Patience string
-	// Asked, if not nil, is closed once the answer is needed. Until then the request is a prefetch:
-	// it is not reported, and a failure waits until its result is needed.
+	// Asked, if not nil, is closed when the answer is needed. Before that, the request is a
+	// prefetch: it is not reported, and is not retried.
 	Asked <-chan struct{}
-	// wrote: it was sent to change something, and the server has not said that it did not.
+	// wrote is set if the request was sent to change something and may have done so.
 	wrote *atomic.Bool
 }
 
-// ahead reports whether nothing needs the answer yet.
+// ahead reports whether the request is still a prefetch.
 func (r Request) ahead() bool {
 	if r.Asked == nil {
 		return false
@@ -79,7 +79,7 @@ func ResourcePath(kind object.Kind, namespace string, rest ...string) []string {
 }
 
 // Read sends a request and reads the whole answer. Unlike DoRaw, Stream decodes the server's errors
-// and passes on its warnings.
+// and handles its warnings.
 func Read(ctx context.Context, r *rest.Request) ([]byte, error) {
 	body, err := r.Stream(ctx)
 	if err != nil {
@@ -89,29 +89,28 @@ func Read(ctx context.Context, r *rest.Request) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
-// firstPatience is how long requests wait for the connection that another one opens before each
-// opens its own.
+// firstPatience is how long requests wait for the connection that another request opens before they
+// open their own.
 const firstPatience = 2 * time.Second
 
-// Opening is the first connection of a run. Requests that are ready earlier wait for it: net/http
-// would open a connection for each of them, with a handshake, and close all but one. The zero value
-// lets the first request open it.
+// Opening is the first connection of a run, which concurrent requests wait for: net/http would open
+// a connection for each of them, and close all but one. The zero value lets the first request open
+// it.
 type Opening struct {
 	begun atomic.Bool
 	once  sync.Once
 	made  sync.Once
 	done  chan struct{}
 
-	// keep holds what client-go's cache made for the connection that was opened early. The cache
-	// holds it weakly: if it were collected, requests would get another transport and open another
-	// connection.
+	// keep prevents client-go's cache, which has only a weak reference, from dropping the transport
+	// of the connection that was opened early.
 	keep http.RoundTripper
 }
 
 // OpenEarly begins to open the connection that requests with this configuration will use, without
-// sending a request. It returns false, and does nothing, unless a connection is only TCP and TLS
-// with credentials at hand: no proxy, no program for a certificate. A failure is ignored, because
-// the first request will report it.
+// sending a request. It returns false, and does nothing, if the connection needs a proxy, a
+// credential program or anything else beyond TCP and TLS. It ignores a failure, which the first
+// request will report.
 func (o *Opening) OpenEarly(config *rest.Config) bool {
 	cached, transport := direct(config)
 	req := unsent(config)
@@ -135,8 +134,8 @@ func (o *Opening) OpenEarly(config *rest.Config) bool {
 }
 
 // open makes a transport open the connection for a request that cannot be sent, and keep it. HTTP/2
-// keeps the connection of a failed request. HTTP/1.1 closes it, but keeps one whose request was
-// cancelled before it was open.
+// keeps the connection of a failed request. HTTP/1.1 keeps it only if the request was cancelled
+// before the connection was open.
 func open(transport *http.Transport, req *http.Request) {
 	ctx, giveUp := context.WithCancel(req.Context())
 	defer giveUp()
@@ -151,12 +150,12 @@ func open(transport *http.Transport, req *http.Request) {
 	})))
 	close(given)
 	if err == nil {
-		_ = resp.Body.Close() // It cannot be.
+		_ = resp.Body.Close()
 	}
 }
 
 // direct returns the transport that client-go uses for a configuration and the http.Transport
-// inside; nil if a connection takes more than TCP and TLS.
+// inside; nil if a connection needs more than TCP and TLS.
 func direct(config *rest.Config) (cached http.RoundTripper, inside *http.Transport) {
 	if config.Transport != nil || config.Dial != nil || config.Proxy != nil ||
 		config.ExecProvider != nil || config.AuthProvider != nil || os.Getenv("DISABLE_HTTP2") != "" {
@@ -177,8 +176,8 @@ func direct(config *rest.Config) (cached http.RoundTripper, inside *http.Transpo
 	return nil, nil
 }
 
-// unsent returns a request for which a transport opens a connection and that it then does not send:
-// its path is invalid in HTTP/1.1 and HTTP/2. It returns nil if it would be sent in the clear.
+// unsent returns a request for which a transport opens a connection but that it cannot send,
+// because its path is invalid. It returns nil if the connection would not be encrypted.
 func unsent(config *rest.Config) *http.Request {
 	url, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil || url.Scheme != "https" {
@@ -195,7 +194,7 @@ func (o *Opening) ended() chan struct{} {
 
 func (o *Opening) end() { o.once.Do(func() { close(o.ended()) }) }
 
-// wrap returns a transport that lets requests wait for the first connection.
+// wrap returns a transport that makes requests wait for the first connection.
 func (o *Opening) wrap(next http.RoundTripper) http.RoundTripper { return &opened{next, o} }
 
 type opened struct {
@@ -203,7 +202,6 @@ type opened struct {
 	*Opening
 }
 
-// RoundTrip implements http.RoundTripper.
 func (t *opened) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.begun.CompareAndSwap(false, true) {
 		defer t.end()
@@ -212,7 +210,7 @@ func (t *opened) RoundTrip(req *http.Request) (*http.Response, error) {
 		})))
 	}
 	t.wait(req.Context())
-	attemptOf(req.Context()).hear() // The server was not asked until now.
+	attemptOf(req.Context()).hear() // Until now, it was not sent.
 	return t.next.RoundTrip(req)
 }
 
@@ -227,25 +225,23 @@ func (t *opened) wait(ctx context.Context) {
 	select {
 	case <-t.ended():
 	case <-patience.C:
-	case <-ctx.Done(): // The transport reports it.
+	case <-ctx.Done(): // The transport reports this.
 	}
 }
 
-// WrappedRoundTripper gives apimachinery access to the inner transport.
+// WrappedRoundTripper implements utilnet.RoundTripperWrapper.
 func (t *opened) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// Guard waits until a write may be sent, or returns why it may not. It is called for each write at
-// the last moment: when the request has its slot and credentials.
+// Guard waits until a write may be sent, or returns why it must not be. It is called just before
+// each write, when the request has its slot and credentials.
 type Guard func(ctx context.Context) error
 
 type unguardedKey struct{}
 
-// Unguarded returns a context that bypasses the guard, for requests of the lock itself.
+// Unguarded returns a context that bypasses the guard, for requests about the lock.
 func Unguarded(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unguardedKey{}, true)
 }
-
-func isUnguarded(ctx context.Context) bool { return ctx.Value(unguardedKey{}) != nil }
 
 // refusedError says that a write was not sent, because the guard refused it.
 type refusedError struct{ err error }
@@ -254,14 +250,14 @@ func (e *refusedError) Error() string { return e.err.Error() }
 
 func (e *refusedError) Unwrap() error { return e.err }
 
-// guarded asks the guard about a write.
+// guarded calls the guard before a write.
 func (t *transport) guarded(req *http.Request) error {
 	ctx := req.Context()
-	if t.guard == nil || !writes(req) || attemptOf(ctx).unguarded {
+	if t.Guard == nil || !writes(req) || attemptOf(ctx).unguarded {
 		return nil
 	}
-	err := t.guard(ctx)
-	if err == nil || ctx.Err() != nil { // The request's time ended first.
+	err := t.Guard(ctx)
+	if err == nil || ctx.Err() != nil { // The request ended first.
 		return err
 	}
 	return &refusedError{err}

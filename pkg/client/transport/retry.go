@@ -20,9 +20,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Do sends one request by calling send, as often as needed: when there is a slot for it, with
-// retries if the obstacle may pass, and after waiting for an unreachable server. The request must
-// be safe to repeat, because a request whose answer was lost may have been carried out.
+// Do sends one request by calling send: once there is a slot for it, again if the failure may pass,
+// and after waiting for an unreachable server. The request must be safe to repeat, because a
+// request whose answer was lost may have been carried out.
 func (s *Sender) Do(ctx context.Context, r Request, send func(context.Context) error) error {
 	r.wrote = new(atomic.Bool)
 	err := s.repeat(ctx, r, send)
@@ -37,11 +37,11 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		pauses = backoff()
 		spent  time.Duration // on retries
 		failed *failure      // the latest kind of failure
-		lost   bool          // A try may have been carried out.
+		lost   bool          // whether a try may have been carried out
 		said   error         // the server's last answer
 	)
 	if r.ahead() && s.Narrow() {
-		if err := untilAsked(ctx, r); err != nil { // It would delay what is needed.
+		if err := untilAsked(ctx, r); err != nil { // A prefetch would delay needed requests.
 			return err
 		}
 	}
@@ -60,7 +60,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 			if err := untilAsked(ctx, r); err != nil {
 				return err
 			}
-			failures = 0 // The fault of that time may have passed.
+			failures = 0 // The fault may have passed since.
 			continue
 		}
 		if failed != nil {
@@ -69,25 +69,25 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		class, tell := Classify(err, r), failures > 1
 		switch class {
 		case Unexplained:
-			lost = lost || r.wrote.Load() // A gateway may have passed it on.
+			lost = lost || r.wrote.Load() // A gateway may have forwarded it.
 			if failures > 1 && s.availability.there(ctx) {
-				return explain(err) // The server is well, so the request is at fault.
+				return explain(err) // The server is healthy, so the request is at fault.
 			}
 		case Lost:
 			lost = lost || r.wrote.Load()
-			found, gone := s.missed(ctx, err)
+			found, gone := s.availability.check(ctx, err)
 			if gone != nil {
 				return gone
 			}
-			// A failure that outlasted the time concerns this request alone.
+			// A timeout concerns only this request.
 			tell = tell || found.first || errors.Is(err, context.DeadlineExceeded)
 			err = CauseOf(err)
-			if found.wasAway { // The cause was not this request.
+			if found.wasAway { // The request was not at fault.
 				spent, failures, pauses, said = 0, 0, backoff(), nil
 				continue
 			}
 		case Busy:
-			code := codeOf(err)
+			code := StatusOf(err).Code
 			lost = lost || code == http.StatusBadGateway || code == http.StatusGatewayTimeout // As above.
 			tell = true
 			r.wrote.Store(false)
@@ -97,7 +97,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 			}
 			return explain(err)
 		}
-		failed = &failure{kind: r.Ref.GVK, code: codeOf(err)}
+		failed = &failure{kind: r.Ref.GVK, code: StatusOf(err).Code}
 		if asked > 0 {
 			err = fmt.Errorf("%w; it asks to wait %s", err, asked.Round(time.Second))
 		}
@@ -113,7 +113,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		if r.Patience != "" {
 			left = min(left, s.timeout-s.budget.spent(failure{patience: r.Patience}))
 		}
-		if in > left && said != nil && errors.Is(err, ErrNoAnswerInTime) { // This try was cut off, and says less.
+		if in > left && said != nil && errors.Is(err, ErrNoAnswerInTime) { // The earlier answer says more than a timeout.
 			return s.gaveUp(said, Busy)
 		}
 		if in > left {
@@ -121,7 +121,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		}
 		in = min(max(in, asked), left)
 		if tell && class == Unexplained {
-			s.onRetry(r.Ref, err, in, 0) // The wait ends as soon as the server is well.
+			s.onRetry(r.Ref, err, in, 0) // It is retried until the server is healthy.
 		} else if tell {
 			s.onRetry(r.Ref, err, in, left)
 		}
@@ -132,7 +132,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 	}
 }
 
-// untilAsked returns when the answer is needed.
+// untilAsked waits until the answer is needed.
 func untilAsked(ctx context.Context, r Request) error {
 	select {
 	case <-r.Asked:
@@ -154,7 +154,7 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	if ctx.Err() != nil { // The caller has given up.
 		return 0, 0, context.Cause(ctx)
 	}
-	a := &attempt{about: r.About, quiet: r.Quiet, unguarded: isUnguarded(ctx), wrote: r.wrote}
+	a := &attempt{about: r.About, quiet: r.Quiet, unguarded: ctx.Value(unguardedKey{}) != nil, wrote: r.wrote}
 	if a.about == nil && r.Ref.Name != "" {
 		a.about = []object.Ref{r.Ref}
 	}
@@ -171,13 +171,13 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	began := time.Now()
 	err = s.carry(ctx, a, send)
 	took = time.Since(began)
-	if ended := context.Cause(ctx); err != nil && (errors.As(ended, new(*stalledError)) || errors.As(ended, new(*lostError)) || errors.As(ended, new(*credentialsError))) {
+	if ended := context.Cause(ctx); err != nil && (is[*stalledError](ended) || is[*lostError](ended) || is[*credentialsError](ended)) {
 		err = ended
 	}
 	if _, sent := a.quietSince(); !sent && ctx.Err() == nil {
 		err = asUnsent(err)
 	}
-	if a.said != nil && foreign(StatusOf(err)) { // client-go did not read it.
+	if a.said != nil && foreign(StatusOf(err)) { // client-go dropped it.
 		err = &apierrors.StatusError{ErrStatus: *a.said}
 	}
 	if err == nil || Classify(err, r) != Lost {
@@ -191,35 +191,18 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 
 // asUnsent marks the error of a request that never reached the connection.
 func asUnsent(err error) error {
-	if errors.As(err, new(*refusedError)) {
-		return err
-	}
-	if unsent, ok := errors.AsType[*url.Error](err); ok {
+	if unsent, ok := errors.AsType[*url.Error](err); ok && !is[*refusedError](err) {
 		return &credentialsError{unsent.Err}
 	}
 	return err
 }
 
-// missed finds out why a request got no answer.
-func (s *Sender) missed(ctx context.Context, err error) (found, error) {
-	if silent, ok := errors.AsType[*stalledError](err); ok {
-		return s.availability.checkStall(ctx, silent.since)
-	}
-	return s.availability.check(ctx, CauseOf(err))
-}
-
-// backoff returns growing pauses between tries, which differ between requests that failed together.
+// backoff returns growing pauses between tries, with jitter for requests that failed together.
 func backoff() wait.Backoff {
-	return wait.Backoff{
-		Duration: 100 * time.Millisecond,
-		Factor:   2,
-		Jitter:   0.5,
-		Steps:    100,
-		Cap:      5 * time.Second,
-	}
+	return wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 100, Cap: 5 * time.Second}
 }
 
-// gaveUp returns the error of a request that failed until its time was over.
+// gaveUp returns the error of a request whose time for retries is over.
 func (s *Sender) gaveUp(err error, class Class) error {
 	switch status := StatusOf(err); {
 	case class == Lost:
@@ -233,15 +216,14 @@ func (s *Sender) gaveUp(err error, class Class) error {
 	}
 }
 
-// OfWebhook reports whether the server is well and refuses because a webhook does not answer. Only
-// this case is recognized by its text: the Status is that of any internal error.
-func OfWebhook(err error) bool { return ofWebhook(StatusOf(err)) }
-
-func ofWebhook(s metav1.Status) bool {
+// OfWebhook reports whether the server is healthy but a webhook that it calls does not answer. Only
+// the message shows that: the Status is that of any internal error.
+func OfWebhook(err error) bool {
+	s := StatusOf(err)
 	return s.Reason == metav1.StatusReasonInternalError && strings.Contains(s.Message, "failed calling webhook \"")
 }
 
-// Once sends a request without retries: for the diagnosis of a cluster, a failure is an answer.
+// Once sends a request without retries.
 func (s *Sender) Once(ctx context.Context, r Request, send func(context.Context) error) error {
 	_, _, err := s.try(ctx, r, send)
 	switch {
@@ -256,35 +238,31 @@ func (s *Sender) Once(ctx context.Context, r Request, send func(context.Context)
 	}
 }
 
-// failure identifies a kind of failure: class and status code, or all requests with one Patience.
+// failure identifies a kind of failure: by kind and status code, or all requests with one Patience.
 type failure struct {
 	kind     schema.GroupVersionKind
 	code     int32
 	patience string
 }
 
-// retryBudget is the time that a run may spend on retries without any improvement. A thousand
-// objects behind one dead webhook cost the time of one, and a server that is busy now and then
-// costs nothing.
+// retryBudget is the time that a run may spend on retries of one kind of failure without success. A
+// thousand objects behind one dead webhook cost the time of one, and a server that is busy now and
+// then costs nothing.
 type retryBudget struct {
 	limit time.Duration
 
 	mu sync.Mutex
-	// open holds the first and the latest failure of each kind that has not passed.
+	// open contains the first and the latest failure of each kind that has not passed.
 	open map[failure]span
 }
 
 type span struct{ began, latest time.Time }
 
-func newRetryBudget(limit time.Duration) *retryBudget {
-	return &retryBudget{limit: limit, open: map[failure]span{}}
-}
-
-// spent returns how long a failure has lasted, over all requests that met it. A failure counts as
-// over once no request has met it for as long as the limit.
+// spent returns how long a failure has lasted, over all requests that met it. A failure is over
+// once no request has met it for as long as the limit.
 func (t *retryBudget) spent(what failure) time.Duration { return t.spentSince(what, time.Now()) }
 
-// spentSince is spent for a failure that began at that time or earlier.
+// spentSince is spent for a failure that began at the given time or earlier.
 func (t *retryBudget) spentSince(what failure, since time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -305,7 +283,7 @@ func (t *retryBudget) over(what failure) {
 	delete(t.open, what)
 }
 
-// attempt is one try of a request. The transport and the warnings find it in the context.
+// attempt is one try of a request, passed to the transport and the warnings in the context.
 type attempt struct {
 	// about are the objects that the request concerns.
 	about []object.Ref
@@ -313,20 +291,20 @@ type attempt struct {
 	quiet bool
 	// retryAfter is the delay that the server asks for; 0 for none.
 	retryAfter time.Duration
-	// said is the Status with which the server refused to say what it serves; nil if it did not.
+	// said is the Status with which the server refused to say what it serves, or nil.
 	said *metav1.Status
-	// heard is when the request was sent or a part of its answer came, in nanoseconds; 0 while it
-	// waits for credentials.
+	// heard is when the request was sent or a part of its answer arrived, in nanoseconds; 0 while
+	// it waits for credentials.
 	heard atomic.Int64
-	// wrote is set once a request that changes the cluster was sent; it may be nil.
+	// wrote is set when a request that changes the cluster is sent; it may be nil.
 	wrote *atomic.Bool
-	// unguarded: bypass the guard of the run.
+	// unguarded: the guard is bypassed.
 	unguarded bool
 }
 
 func (a *attempt) hear() { a.heard.Store(time.Now().UnixNano()) }
 
-// quietSince returns when the request was last heard of, and whether it was sent.
+// quietSince returns when the request last showed a sign of life, and whether it was sent.
 func (a *attempt) quietSince() (since time.Time, sent bool) {
 	nanos := a.heard.Load()
 	return time.Unix(0, nanos), nanos != 0
@@ -346,13 +324,12 @@ func attemptOf(ctx context.Context) *attempt {
 	return &attempt{}
 }
 
-// lastWord is how long a write in progress may still take when the run is stopped: nearly every
-// write is answered by then, so that the user knows its outcome.
+// lastWord is how long a write in progress may still take when the run is stopped. Nearly every
+// write is answered by then, so the user learns its outcome.
 const lastWord = 3 * time.Second
 
 // toTheEnd returns a context for one try of a request. It ends with ctx, or lastWord later if a
-// request that changes the cluster has been sent: a run that is out of time starts nothing, and
-// finishes what is in progress. The caller must release it.
+// request that changes the cluster has been sent. The caller must release it.
 func toTheEnd(ctx context.Context, a *attempt) (context.Context, context.CancelFunc) {
 	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -1,10 +1,11 @@
 // Package transport sends requests to an API server with retries and limited concurrency, waits for
-// an unreachable server, classifies failures by type and reason, and checks each answer against its
-// request: a success is no proof (edge case 85). Start with [New] and [Sender.Do].
+// an unreachable server, classifies failures, and checks that each answer belongs to its request
+// (edge case 85). Start with [New] and [Sender.Do].
 package transport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -25,25 +26,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// transport is directly above the connection, below authentication. It numbers requests and
-// disables client-go's own retries, of which there may be ten, all silent: [Sender.Do] retries
-// instead, and reports it.
+// transport is below authentication, directly above the connection. It numbers requests and
+// disables client-go's own retries: up to ten, and silent. [Sender.Do] retries instead, and reports
+// it.
 type transport struct {
-	next http.RoundTripper
-	run  string
-	// base precedes every path on the server.
-	base  string
-	sent  *atomic.Int64
+	Origin
+
+	next  http.RoundTripper
+	base  string // the prefix of every path on the server
 	clock *Clock
-	// guard is called before each write; it may be nil.
-	guard Guard
 }
 
-// Origin has what the requests of a run share.
+// Origin contains what the requests of a run share.
 type Origin struct {
-	// Run begins the Audit-ID of each; empty leaves the id to the server.
+	// Run is the prefix of their Audit-ID; if empty, the server chooses one.
 	Run string
-	// Sent counts them; nil counts those of each client.
+	// Sent counts the requests; nil counts those of each client.
 	Sent *atomic.Int64
 	// Guard may refuse a write; nil refuses none.
 	Guard Guard
@@ -51,25 +49,14 @@ type Origin struct {
 	Opening *Opening
 }
 
-// newTransport returns a function that creates transports with a common counter.
-func newTransport(from Origin, base string, clock *Clock) func(http.RoundTripper) http.RoundTripper {
-	if from.Sent == nil {
-		from.Sent = &atomic.Int64{}
-	}
-	return func(next http.RoundTripper) http.RoundTripper {
-		return &transport{next: next, run: from.Run, base: base, sent: from.Sent, clock: clock, guard: from.Guard}
-	}
-}
-
-// RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := t.guarded(req); err != nil {
 		return nil, err
 	}
 	ctx := req.Context()
-	if t.run != "" {
+	if t.Run != "" {
 		req = req.Clone(ctx) // A RoundTripper must not change its request.
-		req.Header.Set("Audit-ID", t.run+"-"+strconv.FormatInt(t.sent.Add(1), 10))
+		req.Header.Set("Audit-ID", t.Run+"-"+strconv.FormatInt(t.Sent.Add(1), 10))
 	}
 	a := attemptOf(ctx)
 	a.hear()
@@ -100,8 +87,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// isPage reports whether an answer is a web page, usually a proxy's login page. No API server sends
-// one.
+// isPage reports whether an answer is a web page, such as a proxy's login page.
 func isPage(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err == nil && kind == "text/html" && resp.StatusCode < http.StatusMultipleChoices
@@ -118,10 +104,10 @@ func writes(req *http.Request) bool {
 
 func isDryRun(req *http.Request) bool { return req.URL.Query().Has("dryRun") }
 
-// WrappedRoundTripper gives apimachinery access to the inner transport.
+// WrappedRoundTripper implements utilnet.RoundTripperWrapper.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// retryAfter parses both forms of the header (RFC 9110, 10.2.3).
+// retryAfter parses both forms of Retry-After (RFC 9110, 10.2.3).
 func retryAfter(header string) time.Duration {
 	if seconds, err := strconv.Atoi(header); err == nil {
 		return max(0, time.Duration(seconds)*time.Second)
@@ -132,7 +118,7 @@ func retryAfter(header string) time.Duration {
 	return 0
 }
 
-// body is the body of an answer. It distinguishes a broken connection from the end.
+// body is the body of an answer. It reports a broken connection as a lost answer.
 type body struct {
 	io.ReadCloser
 	ctx context.Context
@@ -148,11 +134,11 @@ func (a *body) Read(p []byte) (int, error) {
 }
 
 // BasePath returns the prefix of every path on a server behind a gateway, such as
-// "/k8s/clusters/c-1", without a slash at its end; "" if there is none.
+// "/k8s/clusters/c-1", without a trailing slash; "" if there is none.
 func BasePath(config *rest.Config) string {
 	u, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
-		return "" // No client can be made from such a configuration.
+		return "" // New will fail with this error.
 	}
 	return strings.TrimSuffix(path.Clean("/"+u.Path), "/")
 }
@@ -160,40 +146,38 @@ func BasePath(config *rest.Config) string {
 const (
 	// MaxConcurrency is below the 100 streams that the API server allows on one HTTP/2 connection.
 	MaxConcurrency = 96
-	// narrow is the concurrency below which many small requests take longer than a large one.
+	// narrow is the concurrency below which many small requests take longer than one large request.
 	narrow = 12
-	// attemptLimit bounds one request without --request-timeout: twice the minute after which the
-	// API server itself ends a request, so that only a request without a server exceeds it.
+	// attemptLimit bounds a request without --request-timeout. The API server itself ends a request
+	// after a minute, so only a request without a server takes longer.
 	attemptLimit = 2 * time.Minute
 )
 
 // Options of a Sender.
 type Options struct {
-	// Timeout is how long to retry while the server is unreachable or fails in a way that may pass.
-	// 0 tries once.
+	// Timeout is how long to retry while the server is unreachable or an error may pass; 0 tries
+	// once.
 	Timeout time.Duration
-	// Outage extends Timeout, unless the server is well and only a webhook that it calls is not.
+	// Outage extends Timeout, except for errors of a webhook that the server calls.
 	Outage time.Duration
 	// Concurrency bounds concurrent requests; 0 means [MaxConcurrency].
 	Concurrency int
 	// Telling is held while OnRetry or OnStall is called.
 	Telling *sync.Mutex
-	// OnRetry is called before a request is retried.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
-	// Credentials is a credential program that does not ask the user; empty for none. OnCredentials
-	// is called repeatedly while the program has been running since that time.
+	// Credentials is a non-interactive credential program; empty if there is none. OnCredentials is
+	// called repeatedly while the program has been running since the given time.
 	Credentials   string
 	OnCredentials func(since time.Time)
-	// OnStall is called for silent requests; why says what is wrong with the server, nil if it is
-	// healthy.
+	// OnStall is called for silent requests. why is the server's fault; nil if it is healthy.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
 }
 
 // Sender sends the requests of one run. It is safe for concurrent use.
 type Sender struct {
 	rest *rest.RESTClient
-	// timeout bounds retries, hooks does so if only a webhook is at fault, attempt bounds a single
-	// request; 0 if the configuration has a limit.
+	// timeout bounds retries; hooks does so if only a webhook is at fault; attempt bounds one
+	// request, and is 0 if the configuration has a limit.
 	timeout, hooks, attempt time.Duration
 	onRetry                 func(object.Ref, error, time.Duration, time.Duration)
 	onStall                 func(object.Ref, time.Time, time.Duration, error)
@@ -202,7 +186,7 @@ type Sender struct {
 
 	availability *availability
 	budget       *retryBudget
-	// slots limits the requests in progress to concurrency.
+	// slots bounds the requests in progress.
 	slots       *semaphore.Weighted
 	concurrency int
 }
@@ -238,7 +222,7 @@ func New(client *rest.RESTClient, o Options) *Sender {
 				o.OnCredentials(since)
 			}
 		},
-		budget:      newRetryBudget(max(o.Timeout, o.Outage)),
+		budget:      &retryBudget{limit: max(o.Timeout, o.Outage), open: map[failure]span{}},
 		slots:       semaphore.NewWeighted(int64(o.Concurrency)),
 		concurrency: o.Concurrency,
 	}
@@ -252,36 +236,37 @@ func New(client *rest.RESTClient, o Options) *Sender {
 	return s
 }
 
-// Prepare returns the configuration for all requests of a run, including discovery. The clock
-// learns from every answer.
+// Prepare returns the configuration for all requests of a run, including discovery. The clock is
+// set from every answer.
 func Prepare(config *rest.Config, from Origin, warnings *Warnings, clock *Clock) *rest.Config {
 	c := rest.CopyConfig(config)
-	// The server has priority and fairness (KEP-1040) and says when it is busy; a client-side rate
-	// would be a guess.
+	// The server has priority and fairness (KEP-1040) and says when it is busy, so a client-side
+	// rate limit would be a guess.
 	c.QPS, c.RateLimiter = -1, nil
 	c.GroupVersion = nil
 	c.ContentType, c.AcceptContentTypes = "application/json", "application/json"
 	c.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 	c.WarningHandler, c.WarningHandlerWithContext = nil, warnings
-	if from.Opening == nil {
-		from.Opening = &Opening{}
-	}
-	if config.Transport == nil { // else we do not open the connections
+	from.Opening = cmp.Or(from.Opening, &Opening{})
+	from.Sent = cmp.Or(from.Sent, &atomic.Int64{})
+	base := BasePath(config)
+	if config.Transport == nil { // Otherwise we do not open the connections.
 		c.Wrap(from.Opening.wrap)
 	}
-	c.Wrap(newTransport(from, BasePath(config), clock))
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return &transport{Origin: from, next: next, base: base, clock: clock}
+	})
 	return c
 }
 
-// Carry returns ctx with the attempt of the other context, for a stream that outlives the request
+// Carry returns ctx with the attempt of another context, for a stream that outlives the request
 // that opened it.
 func Carry(ctx, attempt context.Context) context.Context {
 	return withAttempt(ctx, attemptOf(attempt))
 }
 
-// health asks whether the server is ready. /readyz covers the steps of a start, such as the roles
-// by which other clients are admitted; a server that refuses us /readyz is reachable as well. An
-// answer other than ok does not come from an API server.
+// health asks whether the server is ready. A server that starts is not ready before it can
+// authorize other clients. A server that refuses us /readyz is reachable.
 func (s *Sender) health(ctx context.Context) (health, error) {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(withAttempt(ctx, &attempt{}), patience)
@@ -304,7 +289,7 @@ func (s *Sender) health(ctx context.Context) (health, error) {
 // large one.
 func (s *Sender) Narrow() bool { return s.concurrency < narrow }
 
-// Ready asks the server whether it is ready, and returns why not.
+// Ready returns why the server is not ready; nil if it is.
 func (s *Sender) Ready(ctx context.Context) error {
 	if health, err := s.health(ctx); health != ready {
 		return err
@@ -312,12 +297,12 @@ func (s *Sender) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Clock is the API server's clock, from the Date of its answers. Times in a cluster's objects can
-// be compared only with that: by the clock of a laptop that is an hour fast, every Lease has
-// expired and each controller is dead. The zero value is this machine's clock.
+// Clock is the API server's clock, read from the Date header of its answers. Times in a cluster's
+// objects must be compared with that clock: to a laptop whose clock is an hour fast, every Lease
+// has expired. The zero value is this machine's clock.
 type Clock struct{ ahead atomic.Int64 }
 
-// tolerance is the largest difference that counts as none: a Date has whole seconds, and an answer
+// tolerance is the largest difference that is ignored: a Date has whole seconds, and an answer
 // takes a moment.
 const tolerance = 5 * time.Second
 
@@ -340,8 +325,8 @@ func (c *Clock) hear(header http.Header, sent, answered time.Time) {
 	case end.Before(sent.Add(-tolerance)):
 		ahead = end.Sub(sent)
 	}
-	// Keep the former offset unless it was wrong: differences between two times of this clock must
-	// be right.
+	// Keep the offset unless it is wrong, so that differences between two times of this clock are
+	// right.
 	if known := time.Duration(c.ahead.Load()); (ahead - known).Abs() > tolerance {
 		c.ahead.Store(int64(ahead))
 	}

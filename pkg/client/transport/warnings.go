@@ -18,18 +18,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Warnings links each warning of the server to the object of its request. A handler that keeps the
-// object in a field would name whichever object was requested last (edge case 34).
+// Warnings reports each warning of the server with the object of its request. A handler that kept
+// the object in a field would name whichever object was requested last (edge case 34).
 type Warnings struct {
 	tell func(object.Ref, string)
 
-	telling *sync.Mutex // guards told, and serialises tell
+	telling *sync.Mutex // guards told and serializes tell
 	told    map[object.Ref][]string
-	// deprecated holds the deprecations that were reported for an object, and by which server.
+	// deprecated contains the deprecations that were reported for an object, and by which server.
 	deprecated map[announced]bool
 }
 
-// announced is a deprecation that the webhook or the API server warned of.
+// announced is a deprecation that our webhook (ours) or the API server warned about.
 type announced struct {
 	ref     object.Ref
 	subject string
@@ -44,13 +44,12 @@ func NewWarnings(telling *sync.Mutex, tell func(object.Ref, string)) *Warnings {
 	return &Warnings{tell: tell, telling: telling, told: map[object.Ref][]string{}, deprecated: map[announced]bool{}}
 }
 
-// HandleWarningHeaderWithContext reports a warning once for each object: a dry run and the write
-// after it return the same warning. A warning about a list concerns every object that the list was
-// read for.
+// HandleWarningHeaderWithContext reports a warning once for each object, because a dry run and the
+// write after it return the same warning. A warning about a list concerns every object for which
+// the list was read.
 //
-// It drops warnings of our webhook that repeat others. We report takeovers ourselves, with both
-// values, and a write that takes is bound to the version that was read; the API server also reports
-// deprecations, in other words.
+// It drops warnings of our webhook that repeat others: we report takeovers ourselves, with both
+// values, and the API server also reports deprecations, in other words.
 func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
 	if w.tell == nil || code != miscWarning || text == "" {
 		return
@@ -75,17 +74,17 @@ func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	}
 }
 
-// repeats reports whether the webhook's warning only adds the object to one that the API server
-// sent before: its warnings come first.
+// repeats reports whether the webhook's warning only adds the object to a warning that the API
+// server sent before.
 func (w *Warnings) repeats(ref object.Ref, text string) bool {
 	return len(w.told[ref]) > 0 && strings.HasPrefix(text, "deprecated, as the API server warns: ")
 }
 
-// known reports whether the API server and the webhook have warned of the same in the object, and
-// records who warned of what.
+// known reports whether the API server and the webhook have both warned about the same thing in the
+// object, and records this warning.
 func (w *Warnings) known(ref object.Ref, text string, ours bool) bool {
 	for _, told := range w.told[ref] {
-		// A CRD's author may choose any words, which the webhook quotes.
+		// The webhook quotes a CRD author's warning, which may have any words.
 		if strings.HasSuffix(text, ": "+told) || strings.HasSuffix(told, ": "+text) {
 			return true
 		}
@@ -98,9 +97,8 @@ func (w *Warnings) known(ref object.Ref, text string, ours bool) bool {
 	return w.deprecated[announced{ref, subject, !ours}]
 }
 
-// deprecatedIn returns the version or field that a text calls deprecated, in one form for the API
-// server's and the webhook's words; empty if it calls nothing so. A warning has no reason and no
-// field besides its text.
+// deprecatedIn returns the version or field that a warning calls deprecated, in one form for the
+// API server's and the webhook's words; empty if it is about something else.
 func deprecatedIn(ref object.Ref, text string) string {
 	if !strings.Contains(text, "deprecated") && !strings.Contains(text, "removed in") {
 		return ""
@@ -120,22 +118,22 @@ func deprecatedIn(ref object.Ref, text string) string {
 // whichItem matches how a path selects an item of a list: by position or by key.
 var whichItem = regexp.MustCompile(`\[(\d+|[^\]]*=[^\]]*)\]`)
 
-// withoutName removes the object's name from a warning of the webhook, which adds it for all
-// clients; our reports name the object anyway.
+// withoutName removes the object's name from a warning of the webhook, which adds it for clients
+// that do not name the object themselves.
 func withoutName(ref object.Ref, text string) (rest string, ours bool) {
 	name := ref.GVK.Kind + "/" + cmp.Or(ref.Namespace, "-") + "/" + ref.Name
 	return strings.CutPrefix(text, name+": ")
 }
 
-// isTakeover reports whether the webhook says, after the object's name, that fields were taken.
+// isTakeover reports whether a warning of the webhook is about fields that were taken.
 func isTakeover(text string) bool {
 	return strings.Contains(text, " taken from ") || strings.HasSuffix(text, " more taken")
 }
 
-// Catalogue checks an answer about what the server serves, at a path below the base, and ignores
-// other answers. client-go reads these, some through caches, and treats whatever is missing as not
-// served (edge case 85). Where it reads only the text of an answer, it drops a Status that came
-// instead; refused is that Status, nil if there is none.
+// Catalogue checks an answer to a discovery request, whose path is below base, and ignores other
+// answers. client-go treats everything that such an answer lacks as not served (edge case 85).
+// refused is the Status of a failed request, which client-go drops where it reads only the text;
+// nil if there is none.
 func Catalogue(base, asked string, resp *http.Response) (refused *metav1.Status, err error) {
 	parts := strings.Split(strings.Trim(strings.TrimPrefix(asked, base), "/"), "/")
 	failed := resp.StatusCode >= http.StatusBadRequest
@@ -151,7 +149,7 @@ func Catalogue(base, asked string, resp *http.Response) (refused *metav1.Status,
 	if failed {
 		var said metav1.Status
 		if json.Unmarshal(body, &said) != nil || said.Kind != "Status" || said.Status != metav1.StatusFailure {
-			return nil, nil // A proxy may say anything.
+			return nil, nil
 		}
 		return &said, nil
 	}
@@ -165,7 +163,7 @@ func Catalogue(base, asked string, resp *http.Response) (refused *metav1.Status,
 	return nil, nil
 }
 
-// isCatalogue distinguishes the paths of what is served from those of objects.
+// isCatalogue reports whether a path is one of discovery.
 func isCatalogue(parts []string) bool {
 	switch parts[0] {
 	case "version", "openapi":
@@ -185,7 +183,7 @@ func claimsJSON(resp *http.Response) bool {
 	return err != nil || kind == "application/json" || kind == "text/plain"
 }
 
-// catalogue holds what distinguishes the answers about what is served.
+// catalogue contains the fields that distinguish the answers of discovery.
 type catalogue struct {
 	Kind, APIVersion, Message, GroupVersion, GitVersion, OpenAPI string
 	Versions, Groups, Items                                      []json.RawMessage

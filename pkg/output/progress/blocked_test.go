@@ -16,7 +16,7 @@ import (
 type notReadyError struct{}
 
 func (notReadyError) Error() string {
-	return "the API server is starting (it answers /readyz with 500)"
+	return "the API server is starting (/readyz returns 500)"
 }
 
 func (notReadyError) Starting() bool { return true }
@@ -37,7 +37,7 @@ func TestPlainRetry(t *testing.T) {
 		"the API server does not answer, trying again for up to 9 s: EOF": {
 			Err: errors.New("EOF"), Left: 9 * time.Second,
 		},
-		"the API server is starting (it answers /readyz with 500), trying again for up to 9 s": {
+		"the API server is starting (/readyz returns 500), trying again for up to 9 s": {
 			Err: notReadyError{}, Left: 9 * time.Second,
 		},
 		"the API server answers 503, trying again for up to 9 s: the index: etcd is away": {

@@ -196,7 +196,7 @@ func TestInventoryFaults(t *testing.T) {
 		},
 		"a kind that is gone": {
 			args: []string{"--inventory-of=ks/give-faults/unserved", "--dry-run=server"}, status: 2,
-			says: []string{"kustomization/give-faults/unserved lists thing.gone.example.com/x", "the server serves no kind Thing"},
+			says: []string{"kustomization/give-faults/unserved lists thing.gone.example.com/x", "the server does not serve the kind Thing"},
 		},
 		"no inventory yet": {args: []string{"--inventory-of=ks/give-faults/new"}, status: 2, says: []string{"kustomization/give-faults/new: it has no inventory yet"}},
 		"another cluster":  {args: []string{"--inventory-of=ks/give-faults/remote"}, status: 2, says: []string{"another cluster (spec.kubeConfig)", "--context"}},

@@ -361,7 +361,7 @@ func TestKindFromBefore(t *testing.T) {
 	}
 	// Without its CRD it is not served, and that is reported.
 	r := done(t, home, c.KubeconfigPath, 1, "apply", "-f", write(t, gadget(group)))
-	if !strings.Contains(r.stdout.String(), "serves no kind Gadget") {
+	if !strings.Contains(r.stdout.String(), "does not serve the kind Gadget") {
 		t.Errorf("%s", r.stdout.String())
 	}
 }
