@@ -14,13 +14,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Follow reports the objects until ctx is done or nothing more can be seen, and returns why. It
-// calls tell once at a time. It may also report objects that were not requested, since one watch is
-// for all of a namespace.
+// Follow reports changes until ctx ends or nothing more can be seen, and returns why. Calls of tell
+// do not overlap. It may report objects that were not requested, because one watch serves a whole
+// namespace.
 //
-// A view with Patience is given up with a *[BlindError], and a kind that is not served is looked
-// for twice: a server that is just starting may not know it yet. A server that does not say whether
-// it serves the kind has not said that it does not.
+// A view with Patience fails with a *[BlindError]. It reports a kind as not served only after a
+// second try: a server that is just starting may not know it yet. If the server fails to answer,
+// the kind may still be served.
 func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -50,13 +50,13 @@ func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 	}
 }
 
-// MayPass reports whether another watch makes sense after an error: the server did not answer.
+// MayPass reports whether another watch may succeed after an error: the server did not refuse it.
 func MayPass(err error) bool {
 	return !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsMethodNotSupported(err) &&
 		!apierrors.IsBadRequest(err) && !apierrors.IsNotFound(err)
 }
 
-// List reports the existing objects, and returns nil once that is done.
+// List reports the existing objects, and returns nil when it is done.
 func (v *View) List(ctx context.Context, tell func(object.Change)) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -76,14 +76,14 @@ func (v *View) List(ctx context.Context, tell func(object.Change)) error {
 	return err
 }
 
-// isFirst reports whether no list has come yet, so that First is used.
+// isFirst reports whether First is used, because no list has succeeded yet.
 func (v *View) isFirst() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.First != nil && !v.seen
 }
 
-// watch begins a watch, and returns how it ended.
+// watch runs one watch, and returns why it ended.
 func (v *View) watch(ctx context.Context, giveUp context.CancelCauseFunc, tell func(object.Change)) error {
 	v.begin()
 	server := v.Server
@@ -91,39 +91,38 @@ func (v *View) watch(ctx context.Context, giveUp context.CancelCauseFunc, tell f
 		server = v.First
 	}
 	return server.Watch(ctx, v.Kind, v.selection(), func(change object.Change) {
-		if ctx.Err() == nil { // An interrupt is no failure.
+		if ctx.Err() == nil { // An interrupt is not a failure.
 			v.receive(change, giveUp, tell)
 		}
 	})
 }
 
-// BlindError says that reads have failed for so long that the fate of an object is unknown (edge
-// case 57).
+// BlindError is the error after reads have failed for so long that the state of an object is
+// unknown (edge case 57).
 type BlindError struct {
-	// For is how long, Failures how often they failed.
+	// Reads failed for this long, this often.
 	For      time.Duration
 	Failures int
-	// Err is the last of them.
+	// Err is the last error.
 	Err error
 }
 
 func (e *BlindError) Error() string {
-	return fmt.Sprintf("could not be looked at for %s (%d errors), the last: %v", e.For.Round(time.Second), e.Failures, e.Err)
+	return fmt.Sprintf("could not be read for %s (%d errors), the last: %v", e.For.Round(time.Second), e.Failures, e.Err)
 }
 
 func (e *BlindError) Unwrap() error { return e.Err }
 
-// Unreachable marks errors that say nothing about the object.
+// Unreachable marks this as an error that says nothing about the object.
 func (e *BlindError) Unreachable() bool { return true }
 
-// blindness is a time in which reads fail.
+// blindness is a period in which all reads fail.
 type blindness struct {
 	failures int // 0: reads succeed
 	last     error
 	fuse     *time.Timer
 }
 
-// end ends the blindness.
 func (b *blindness) end() {
 	if b.fuse != nil {
 		b.fuse.Stop()
@@ -131,8 +130,8 @@ func (b *blindness) end() {
 	*b = blindness{}
 }
 
-// add records an error. After errors alone for as long as patience, it gives up; lock guards the
-// blindness.
+// add records an error, and calls giveUp after nothing but errors for as long as patience. lock
+// guards b.
 func (b *blindness) add(err error, patience time.Duration, lock sync.Locker, giveUp context.CancelCauseFunc) {
 	b.failures++
 	b.last = err

@@ -1,6 +1,6 @@
-// Package watchset watches objects of one kind, named or selected, through one watch. Start with
-// [View.Follow]: once it says Synced, each name was reported as present or gone, and consecutive
-// watches look like one. It keeps no object and prints nothing.
+// Package watchset watches objects of one kind, by name or selector, with one watch. Start with
+// [View.Follow]: by the time it reports Synced, it has reported each name as present or gone. It
+// joins consecutive watches into one. It caches no objects and prints nothing.
 package watchset
 
 import (
@@ -17,47 +17,47 @@ import (
 
 // Watcher is the part of the API client that a View needs.
 type Watcher interface {
-	// Watch reports the selected objects as they are, then as they change, until ctx is done or an
-	// error occurs that waiting does not cure. If the server does not (or no longer) serve the
-	// kind, meta.IsNoMatchError is true for the error.
+	// Watch reports the selected objects and their changes until ctx ends or an error occurs that a
+	// retry does not fix. If the server does not, or no longer, serve the kind, meta.IsNoMatchError
+	// is true for the error.
 	Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error
 }
 
-// View is a set of objects to watch. One call of Follow or List is made at a time, and the fields
-// change only between calls.
+// View is a set of objects to watch. Calls of Follow and List must not overlap; change fields only
+// between calls.
 type View struct {
 	Server Watcher
-	// First is used instead of Server until the first list has come, and its error then ends the
-	// view: a server that never answered gets no patience. Nil uses Server from the beginning.
+	// First replaces Server until the first list succeeds, and its error ends the view: a server
+	// that has never answered is not retried. Nil means Server.
 	First Watcher
 	Kind  object.Kind
 	// Selection selects the objects; with Names, only their namespace.
 	Selection object.Selection
 	// Names are the names of the objects; nil for all selected ones.
 	Names []string
-	// Patience is how long reads may fail. 0 leaves patience to Server: whatever ends its watch
-	// ends the view. First has its own patience.
+	// Patience is how long reads may fail; 0 means that an error of Server ends the view. An error
+	// of First always does.
 	Patience time.Duration
-	// Search is how long reads may fail before the first list, if that is less than Patience. 0
-	// leaves it to First, or is Patience if there is none.
+	// Search is how long reads may fail before the first list, if that is shorter than Patience. 0
+	// means no limit for First, and Patience without First.
 	Search time.Duration
 
-	mu    sync.Mutex      // guards what follows
+	mu    sync.Mutex      // guards the fields below
 	named map[string]bool // Names; nil for all
 	known map[types.NamespacedName]sighting
-	// watches counts the watches; listed: the first list of this one has come; seen: one has come.
+	// watches counts the watches. listed: this one has listed; seen: some watch has.
 	watches      int
 	listed, seen bool
 	blind        blindness
 }
 
-// sighting is when an object was last seen, with its UID.
+// sighting records in which watch an object was last seen, and its UID.
 type sighting struct {
 	uid   types.UID
 	watch int
 }
 
-// begin begins a watch.
+// begin prepares for the next watch.
 func (v *View) begin() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -75,7 +75,7 @@ func (v *View) begin() {
 	}
 }
 
-// selection returns the narrowest selection to watch.
+// selection returns the narrowest selection that contains the objects.
 func (v *View) selection() object.Selection {
 	s := v.Selection
 	if !v.Kind.Namespaced {
@@ -87,8 +87,8 @@ func (v *View) selection() object.Selection {
 	return s
 }
 
-// Tolerates returns how long reads may fail now; 0 leaves that to the watcher. A callback that
-// learns of a failure calls it, while the view is locked.
+// Tolerates returns how long reads may fail now; 0 leaves that to Server or First. Call it only
+// from a callback, while the view is locked.
 func (v *View) Tolerates() time.Duration {
 	switch {
 	case v.seen:
@@ -101,15 +101,14 @@ func (v *View) Tolerates() time.Duration {
 	return v.Patience
 }
 
-// Ref is the Ref for errors of the view.
+// Ref returns the view's reference for errors.
 func (v *View) Ref() object.Ref {
 	s := v.selection()
 	return object.Ref{GVK: v.Kind.GVK, Namespace: s.Namespace, Name: s.Name}
 }
 
-// Split returns a view of each object if err says that they may not be listed: a user who may not
-// list a namespace may still be allowed to watch these (edge case 50). It returns nil if that does
-// not help.
+// Split returns one view per name if err forbids listing them: a user who may not list a namespace
+// may be allowed to watch these objects (edge case 50). It returns nil if that does not help.
 func (v *View) Split(err error) []*View {
 	if !apierrors.IsForbidden(err) || len(v.Names) < 2 {
 		return nil
@@ -121,7 +120,7 @@ func (v *View) Split(err error) []*View {
 	return views
 }
 
-// receive records a change, and passes it on.
+// receive records a change and passes it on.
 func (v *View) receive(change object.Change, giveUp context.CancelCauseFunc, tell func(object.Change)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -136,7 +135,7 @@ func (v *View) receive(change object.Change, giveUp context.CancelCauseFunc, tel
 		delete(v.known, keyOf(c.Object))
 	case object.Synced:
 		v.blind.end()
-		if !v.listed { // Later, the watch names what is gone.
+		if !v.listed { // After that, the watch reports deletions.
 			v.listed, v.seen = true, true
 			v.tellMissing(tell)
 		}
@@ -150,8 +149,8 @@ func keyOf(u *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// tellMissing reports as gone what the first list of a watch lacks: objects that an earlier watch
-// knew, and names that none has seen.
+// tellMissing reports as gone the objects that are not in a watch's first list: those that an
+// earlier watch saw, and names that were never seen.
 func (v *View) tellMissing(tell func(object.Change)) {
 	missing := map[types.NamespacedName]types.UID{}
 	namespace := v.selection().Namespace

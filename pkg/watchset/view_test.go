@@ -21,14 +21,13 @@ import (
 
 var configMaps = object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Resource: "configmaps", Namespaced: true}
 
-// watch is what one watch does: what it tells, then how it ends; nil for not by itself.
+// watch scripts one watch: what it reports, and its error; nil if it does not end.
 type watch struct {
 	tells []object.Change
 	ends  error
 }
 
-// script is a server whose watches are known beforehand. The last is that of all that
-// are asked for later.
+// script is a Watcher that plays scripted watches; the last one repeats.
 type script struct {
 	watches []watch
 	asked   []object.Selection
@@ -59,7 +58,7 @@ func config(name, uid string) *unstructured.Unstructured {
 	return u
 }
 
-// say is a change in words.
+// say formats a change.
 func say(change object.Change) string {
 	switch c := change.(type) {
 	case object.Present:
@@ -80,7 +79,7 @@ var (
 	missing = &meta.NoKindMatchError{GroupKind: configMaps.GVK.GroupKind()}
 )
 
-// errUntold is the error of a kind that something in the server's place does not find.
+// errUntold is the error of a kind that a proxy in front of the server does not find.
 var errUntold = fmt.Errorf("%w: %w", missing, unreachableError{})
 
 type unreachableError struct{}
@@ -96,55 +95,55 @@ func TestFollow(t *testing.T) {
 		want     []string
 		err      error
 	}{
-		"a name that is not there is told before all is": {
+		"a missing name is reported before Synced": {
 			[]string{"a", "b"},
 			0,
 			[]watch{{[]object.Change{there("a", "1"), synced, there("b", "2")}, refused}},
 			[]string{"prod/a 1", "prod/b  gone", "synced", "prod/b 2"},
 			refused,
 		},
-		"and it is told once, however often the watch lists": {
+		"a missing name is reported once, however often the watch lists": {
 			[]string{"a"},
 			0,
 			[]watch{{[]object.Change{synced, synced}, refused}},
 			[]string{"prod/a  gone", "synced", "synced"},
 			refused,
 		},
-		"what goes between two watches is told as gone": {
+		"an object deleted between two watches is reported as gone": {
 			nil, time.Minute,
 			[]watch{{[]object.Change{there("a", "1"), there("b", "2"), synced}, trouble}, {[]object.Change{there("b", "2"), synced}, refused}},
 			[]string{"prod/a 1", "prod/b 2", "synced", "cannot see", "prod/b 2", "prod/a 1 gone", "synced"},
 			refused,
 		},
-		"it is told only once of what a watch has told": {
+		"a deletion is reported only once": {
 			nil, time.Minute,
 			[]watch{{[]object.Change{there("a", "1"), synced, gone("a", "1")}, trouble}, {[]object.Change{synced}, refused}},
 			[]string{"prod/a 1", "synced", "prod/a 1 gone", "cannot see", "synced"},
 			refused,
 		},
-		"a watch without a list says nothing of what it lacks": {
+		"a watch without a list reports nothing as gone": {
 			[]string{"a"},
 			time.Minute,
 			[]watch{{[]object.Change{there("a", "1"), synced}, trouble}, {nil, refused}},
 			[]string{"prod/a 1", "synced", "cannot see"},
 			refused,
 		},
-		"patience is for who asks for it": {
+		"without Patience, an error ends the view": {
 			nil, 0, []watch{{[]object.Change{synced}, trouble}}, []string{"synced"}, trouble,
 		},
-		"a kind that is missing once is not missing": {
+		"a kind that is missing once is not reported": {
 			nil, time.Minute,
 			[]watch{{nil, missing}, {[]object.Change{synced}, trouble}, {nil, missing}, {nil, missing}},
 			[]string{"synced", "cannot see"},
 			missing,
 		},
-		"a kind of which the server does not say whether it is missing is not missing": {
+		"an unanswered discovery does not make a kind missing": {
 			nil, time.Minute,
 			[]watch{{[]object.Change{synced}, trouble}, {nil, errUntold}, {nil, errUntold}, {nil, missing}, {nil, errUntold}, {[]object.Change{synced}, refused}},
 			[]string{"synced", "cannot see", "cannot see", "cannot see", "cannot see", "synced"},
 			refused,
 		},
-		"a kind that is missing is at once, for who waits for it": {nil, 0, []watch{{nil, missing}}, nil, missing},
+		"without Patience, a missing kind ends the view": {nil, 0, []watch{{nil, missing}}, nil, missing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -162,8 +161,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// Edge case 57: a view is given up when nothing but errors came for as long as it is
-// patient, and not for errors between which it saw something.
+// Edge case 57: a view is given up after nothing but errors for as long as its Patience. Errors
+// between which it saw something do not count.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seeing := watch{[]object.Change{synced}, trouble}
@@ -181,38 +180,37 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// There is no patience with a server that never answered: before the first list, the caller that is
-// asked first decides how long it takes. After it, patience counts.
+// Until the first list, First alone decides how long to try. After it, Patience applies.
 func TestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		never := &script{watches: []watch{{ends: missing}, {ends: trouble}}}
 		v := &View{Server: &script{}, First: never, Kind: configMaps, Patience: time.Hour}
 		if err := v.Follow(t.Context(), func(object.Change) {}); !errors.Is(err, trouble) || len(never.asked) != 2 {
-			t.Errorf("asked %d times, and ended with %v", len(never.asked), err)
+			t.Errorf("%d requests, then %v", len(never.asked), err)
 		}
 		once := &script{watches: []watch{{[]object.Change{synced}, trouble}}}
 		patient := &script{watches: []watch{{ends: trouble}, {ends: refused}}}
 		v = &View{Server: patient, First: once, Kind: configMaps, Patience: time.Hour}
 		if err := v.Follow(t.Context(), func(object.Change) {}); !errors.Is(err, refused) || len(once.asked) != 1 || len(patient.asked) != 2 {
-			t.Errorf("asked %d times first, %d times then, and ended with %v", len(once.asked), len(patient.asked), err)
+			t.Errorf("%d requests to First, %d to Server, then %v", len(once.asked), len(patient.asked), err)
 		}
 	})
 }
 
-// A view that was never listed is given up sooner than one that was, and without a limit of its
-// own, when the caller that is asked first gives it up.
+// A view that was never listed is given up after Search if that is shorter than Patience, and
+// whenever First gives up.
 func TestSearch(t *testing.T) {
 	for name, test := range map[string]struct {
 		view    *View
 		watches []watch
 		took    time.Duration
 	}{
-		"before the first list":         {&View{Search: time.Minute}, []watch{{[]object.Change{blind}, nil}}, time.Minute},
-		"after it":                      {&View{Search: time.Minute}, []watch{{[]object.Change{synced, blind}, nil}}, time.Hour},
-		"longer than there is patience": {&View{Search: 2 * time.Hour}, []watch{{[]object.Change{blind}, nil}}, time.Hour},
-		"by whoever is asked first":     {&View{First: slow{2 * time.Hour}}, nil, 2 * time.Hour},
-		"who has to be as quick":        {&View{Search: time.Minute, First: slow{2 * time.Hour}}, nil, time.Minute},
-		"or quicker":                    {&View{Search: time.Minute, First: slow{time.Second}}, nil, time.Second},
+		"before the first list": {&View{Search: time.Minute}, []watch{{[]object.Change{blind}, nil}}, time.Minute},
+		"after it":              {&View{Search: time.Minute}, []watch{{[]object.Change{synced, blind}, nil}}, time.Hour},
+		"longer than Patience":  {&View{Search: 2 * time.Hour}, []watch{{[]object.Change{blind}, nil}}, time.Hour},
+		"by First":              {&View{First: slow{2 * time.Hour}}, nil, 2 * time.Hour},
+		"before First":          {&View{Search: time.Minute, First: slow{2 * time.Hour}}, nil, time.Minute},
+		"after First":           {&View{Search: time.Minute, First: slow{time.Second}}, nil, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -228,7 +226,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// slow is a server that does not see anything for so long before it gives up.
+// slow is a Watcher that sees nothing, and gives up after a while.
 type slow struct{ gives time.Duration }
 
 func (s slow) Watch(ctx context.Context, _ object.Kind, _ object.Selection, tell func(object.Change)) error {
@@ -255,7 +253,6 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// Present objects are reported once, and by the same rules.
 func TestLook(t *testing.T) {
 	s := &script{watches: []watch{{[]object.Change{there("a", "1"), synced, there("later", "3")}, nil}}}
 	v := &View{Server: s, Kind: configMaps, Names: []string{"a", "b"}, Selection: object.Selection{Namespace: "prod"}}
@@ -272,25 +269,25 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// Edge case 50: who may not list is shown each object by its name.
+// Edge case 50: a user who may not list watches each object by name.
 func TestSplit(t *testing.T) {
 	v := &View{Kind: configMaps, Names: []string{"a", "b"}, Selection: object.Selection{Namespace: "prod"}, Patience: time.Hour, Search: time.Minute}
 	var got []object.Selection
 	for _, part := range v.Split(refused) {
 		got = append(got, part.selection())
 		if part.Patience != v.Patience || part.Search != v.Search {
-			t.Errorf("%s is looked for for %s, and followed for %s", part.Names, part.Search, part.Patience)
+			t.Errorf("%s has Search %s and Patience %s", part.Names, part.Search, part.Patience)
 		}
 	}
 	if want := []object.Selection{{Namespace: "prod", Name: "a"}, {Namespace: "prod", Name: "b"}}; !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}
 	if v.Split(trouble) != nil || (&View{Names: []string{"a"}}).Split(refused) != nil || (&View{}).Split(refused) != nil {
-		t.Error("split to no avail")
+		t.Error("split although it does not help")
 	}
 }
 
-// A watch is as narrow as it can be expressed.
+// A watch selects as little as possible.
 func TestSelection(t *testing.T) {
 	nodes := object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Node"}, Resource: "nodes"}
 	in := object.Selection{Namespace: "prod"}
