@@ -54,7 +54,7 @@ func evaluateDeployment(s *subject) Verdict {
 func deadlineExceeded(s *subject, want int64, progressing statusCondition) Verdict {
 	seconds := s.count("spec.progressDeadlineSeconds")
 	short, _ := deploymentShort(s, want)
-	message := fmt.Sprintf("it made no progress for %d s, its progressDeadlineSeconds", seconds)
+	message := fmt.Sprintf("it made no progress within its progressDeadlineSeconds (%d s)", seconds)
 	if short.Message != "" {
 		message += ": " + short.Message
 	}

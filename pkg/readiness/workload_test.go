@@ -88,7 +88,7 @@ func TestReadyDeployment(t *testing.T) {
 		},
 		"gave up": {
 			object: deployment(", replicas: 3", ", replicas: 4, updatedReplicas: 1, availableReplicas: 3", gaveUpAt+`2026-01-01T11:58:00Z"}`+available),
-			want:   "failed, ProgressDeadlineExceeded: it made no progress for 600 s, its progressDeadlineSeconds: 1 of 3 replicas are up to date",
+			want:   "failed, ProgressDeadlineExceeded: it made no progress within its progressDeadlineSeconds (600 s): 1 of 3 replicas are up to date",
 			rests:  []string{"self.status.updatedReplicas: 1", "self.spec.replicas: 3", `self.status.conditions[type="Progressing"].status: False`},
 		},
 		"edge case 52: gave up on an older generation": {
@@ -105,7 +105,7 @@ func TestReadyDeployment(t *testing.T) {
 		},
 		"gave up before the spec was last changed, and that is long ago": {
 			object: late("2026-01-01T11:50:00Z"),
-			want:   "failed, ProgressDeadlineExceeded: it made no progress for 600 s, its progressDeadlineSeconds: 1 of 3 replicas are up to date",
+			want:   "failed, ProgressDeadlineExceeded: it made no progress within its progressDeadlineSeconds (600 s): 1 of 3 replicas are up to date",
 		},
 	})
 }

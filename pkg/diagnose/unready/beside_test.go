@@ -9,9 +9,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// TestTroubleBesideEndsNothing: trouble that does not keep the object from getting ready
-// is reported, and ends no wait: trouble behind a load balancer that has no address yet,
-// and Pods of an older revision that will be replaced in their turn.
+// Faults that do not keep the object from getting ready are reported, but do not end a wait: faults
+// behind a load balancer that has no address yet, and Pods of an older revision that will be
+// replaced anyway.
 func TestTroubleBesideEndsNothing(t *testing.T) {
 	balancer := func(status, more string) string {
 		return `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod, uid: s-1}, spec: {type: LoadBalancer, selector: {app: web}, ports: [{port: 80, targetPort: http}]}, status: {loadBalancer: {` + status + `}}}` + more
@@ -37,11 +37,11 @@ func TestTroubleBesideEndsNothing(t *testing.T) {
 	generation := func(n int) string { return fmt.Sprintf(`pod-template-generation: "%d"`, n) }
 	for name, frames := range map[string][]frame{
 		"a load balancer without Pods": {{0, balancer("", ""), nil}, {4 * time.Minute, balancer("ingress: [{ip: 192.0.2.1}]", ""), nil}},
-		"whose Pods have no such port": {
+		"a load balancer whose Pods lack the port": {
 			{0, balancer("", pod("p", "StatefulSet", revision(2), slow)), nil},
 			{4 * time.Minute, balancer("ingress: [{ip: 192.0.2.1}]", pod("p", "StatefulSet", revision(2), slow)), nil},
 		},
-		"whose Pods do not start": {
+		"a load balancer whose Pods do not start": {
 			{0, balancer("", pod("p", "StatefulSet", revision(2), gone)), nil},
 			{4 * time.Minute, balancer("ingress: [{ip: 192.0.2.1}]", pod("p", "StatefulSet", revision(2), gone)), nil},
 		},
@@ -49,7 +49,7 @@ func TestTroubleBesideEndsNothing(t *testing.T) {
 			{0, set(parallel, 0, pod("web-0", "StatefulSet", revision(1), gone), pod("web-1", "StatefulSet", revision(2), slow)), nil},
 			{4 * time.Minute, set(parallel, 2), nil},
 		},
-		"a DaemonSet that does": {
+		"a DaemonSet that replaces a broken Pod last": {
 			{0, daemons(0, pod("web-a", "DaemonSet", generation(1), gone), pod("web-b", "DaemonSet", generation(2), slow)), nil},
 			{4 * time.Minute, daemons(2), nil},
 		},
@@ -62,11 +62,11 @@ func TestTroubleBesideEndsNothing(t *testing.T) {
 	}
 	for name, frames := range map[string][]frame{
 		"a StatefulSet that waits for its broken Pod": {{0, set("", 0, pod("web-0", "StatefulSet", revision(1), gone), pod("web-1", "StatefulSet", revision(2), slow)), nil}},
-		"below the partition":                         {{0, set(parallel+", ", 0, pod("web-0", "StatefulSet", revision(1), gone)), nil}},
+		"a broken Pod below the partition":            {{0, set(parallel+", ", 0, pod("web-0", "StatefulSet", revision(1), gone)), nil}},
 		"a DaemonSet that replaces nothing":           {{0, strings.Replace(daemons(0, pod("web-a", "DaemonSet", generation(1), gone)), "RollingUpdate", "OnDelete", 1), nil}},
 		"a DaemonSet's new Pod":                       {{0, daemons(0, pod("web-a", "DaemonSet", generation(2), gone)), nil}},
 	} {
-		if name == "below the partition" {
+		if name == "a broken Pod below the partition" {
 			frames[0].facts = strings.Replace(frames[0].facts, "{type: RollingUpdate}", "{type: RollingUpdate, rollingUpdate: {partition: 1}}", 1)
 			frames[0].facts = strings.Replace(frames[0].facts, parallel+", ", parallel, 1)
 		}

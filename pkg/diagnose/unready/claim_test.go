@@ -27,7 +27,7 @@ func TestClaims(t *testing.T) {
 			want:    []string{"ClaimLost: persistentvolumeclaim/data -n prod: has lost its PersistentVolume pv-1, which no longer exists"},
 			blocked: "persistentvolume/pv-1",
 		},
-		"going": {
+		"terminating": {
 			facts: strings.Replace(claim("", "{phase: Pending}"), "uid: pvc-1", `uid: pvc-1, finalizers: [kubernetes.io/pvc-protection], deletionTimestamp: "2026-01-01T11:50:00Z"`, 1),
 			want: []string{
 				"Terminating: persistentvolumeclaim/data -n prod has been terminating for 10m",
@@ -36,12 +36,12 @@ func TestClaims(t *testing.T) {
 		},
 		"no class": {
 			facts: claim("", pending) + "\n---\n" + failed,
-			want:  []string{"NoStorageClass: persistentvolumeclaim/data -n prod: names no storage class, there is no default one, and no PersistentVolume fits it"},
+			want:  []string{"NoStorageClass: persistentvolumeclaim/data -n prod: has no storage class, there is no default class, and no PersistentVolume fits"},
 		},
 		"class missing": {
 			facts:   claim(", storageClassName: fast", pending) + "\n---\n" + failed,
 			absent:  []string{"StorageClass.storage.k8s.io/fast"},
-			want:    []string{"StorageClassMissing: persistentvolumeclaim/data -n prod: asks for StorageClass fast, which does not exist"},
+			want:    []string{"StorageClassMissing: persistentvolumeclaim/data -n prod: requests StorageClass fast, which does not exist"},
 			blocked: "storageclass.storage.k8s.io/fast",
 		},
 		"class unknown": { // edge case 67
@@ -49,42 +49,42 @@ func TestClaims(t *testing.T) {
 			unread: []string{"StorageClass.storage.k8s.io/fast"},
 			want: []string{
 				"ClaimUnbound: persistentvolumeclaim/data -n prod: is not bound to a volume",
-				"NotAllowed: the state of these is unknown, because they may not be read: storageclass.storage.k8s.io/fast",
+				"NotAllowed: you are not allowed to read these, so their state is unknown: storageclass.storage.k8s.io/fast",
 			},
 		},
 		"provisioning failed": {
 			facts:    claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "Immediate") + "\n---\n" + failed,
-			want:     []string{"ProvisioningFailed: persistentvolumeclaim/data -n prod: its volume cannot be created by csi.example.com"},
+			want:     []string{"ProvisioningFailed: persistentvolumeclaim/data -n prod: its volume could not be created by csi.example.com"},
 			evidence: []string{"event ProvisioningFailed: no more disks"},
 			next:     "kubectl describe persistentvolumeclaim/data -n prod",
 		},
-		"nobody provisions": {
+		"no provisioner": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "Immediate"),
 			want:  []string{"NoProvisioner: persistentvolumeclaim/data -n prod: waits for csi.example.com to create its volume, with no sign of progress: is it installed and running?"},
 		},
 		"local volumes": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("kubernetes.io/no-provisioner", "Immediate"),
-			want:  []string{"NoVolume: persistentvolumeclaim/data -n prod: waits for a PersistentVolume that fits; StorageClass fast creates none on its own"},
+			want:  []string{"NoVolume: persistentvolumeclaim/data -n prod: waits for a matching PersistentVolume; StorageClass fast does not create any"},
 		},
 		"waits for a Pod": {
 			facts: claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "WaitForFirstConsumer"),
-			want:  []string{"WaitForFirstConsumer: persistentvolumeclaim/data -n prod: gets its volume when a Pod that mounts it is scheduled; none is"},
+			want:  []string{"WaitForFirstConsumer: persistentvolumeclaim/data -n prod: gets its volume once a Pod that mounts it is scheduled, but none is"},
 		},
 		"a Pod does not wait for itself": {
 			facts: unscheduled("0/1 nodes are available: 1 Insufficient cpu.") + "\n---\n" +
 				claim(", storageClassName: fast", pending) + "\n---\n" + class("csi.example.com", "WaitForFirstConsumer"),
 			want: []string{"Unschedulable: pod/web-1 -n prod: fits none of 1 node: 1 has too little cpu"},
 		},
-		"the volume named is not there": {
+		"the named volume does not exist": {
 			facts:    claim(", volumeName: pv-1", pending),
 			absent:   []string{"PersistentVolume/pv-1"},
-			want:     []string{"ClaimUnbound: persistentvolumeclaim/data -n prod: asks for PersistentVolume pv-1, and is not bound to it"},
+			want:     []string{"ClaimUnbound: persistentvolumeclaim/data -n prod: requests PersistentVolume pv-1, but is not bound to it"},
 			evidence: []string{"PersistentVolume pv-1 does not exist"},
 		},
 	})
 }
 
-// mounting is a Pod of a Deployment's ReplicaSet that mounts the claim.
+// mounting returns a Pod of a Deployment's ReplicaSet that mounts the claim.
 func mounting(name, hash, node, status string) string {
 	return `apiVersion: v1
 kind: Pod
@@ -113,43 +113,43 @@ func TestAttach(t *testing.T) {
 	stories(t, map[string]story{
 		"deadlock": {
 			facts:   deployment("") + older + newer + bound,
-			want:    []string{"VolumeDeadlock: deployment.apps/web -n prod waits for itself: its new Pod waits for the volume that the old Pod has, and the old Pod is kept until the new one is ready"},
+			want:    []string{"VolumeDeadlock: deployment.apps/web -n prod is deadlocked: its new Pod waits for the old Pod's volume, and the old Pod is kept until the new one is ready"},
 			blocked: "pod/old -n prod",
 			next:    `kubectl patch deployment.apps/web --type=merge -p '{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}' -n prod`,
 			evidence: []string{
 				"PersistentVolumeClaim data is ReadWriteOnce",
-				"Pod old, of the older revision, has it on node node-1",
-				"Pod new, of the newer one, waits for it on node node-2",
+				"Pod old, from the older revision, uses it on node node-1",
+				"Pod new, from the newer revision, waits for it on node node-2",
 			},
 		},
 		"no deadlock: the old Pod may go first": {
 			facts: deployment(", strategy: {rollingUpdate: {maxUnavailable: 1}}") + older + newer + bound,
-			want:  []string{"VolumeInUse: pod/new -n prod: waits for PersistentVolumeClaim data, which Pod old has on node node-1"},
+			want:  []string{"VolumeInUse: pod/new -n prod: waits for PersistentVolumeClaim data, which Pod old uses on node node-1"},
 		},
 		"no deadlock: Recreate": {
 			facts: deployment(", strategy: {type: Recreate}") + older + newer + bound,
-			want:  []string{"VolumeInUse: pod/new -n prod: waits for PersistentVolumeClaim data, which Pod old has on node node-1"},
+			want:  []string{"VolumeInUse: pod/new -n prod: waits for PersistentVolumeClaim data, which Pod old uses on node node-1"},
 		},
-		"one node may have it twice": {
+		"no deadlock: both Pods are on one node": {
 			facts: deployment("") + older + "\n---\n" + mounting("new", "2", "node-1", creating) + bound,
 			want:  []string{"Starting: pod/new -n prod: is starting; nothing looks wrong so far"},
 		},
 		"a lock on one node": {
 			facts: deployment("") + older + "\n---\n" + mounting("new", "2", "node-1", crashing) + bound,
 			want: []string{
-				"VolumeShared: pod/new -n prod: ends while Pod old, of the older revision, has PersistentVolumeClaim data on the same node: a program that locks its files cannot start until that one is gone, and it is kept until this one is ready",
-				"ContainerCrash: pod/new -n prod: container app ends with exit code 100 each time it is started",
+				"VolumeShared: pod/new -n prod: exits while Pod old from the older revision uses PersistentVolumeClaim data on the same node: a program that locks its files cannot start before the old Pod is gone, and the rollout keeps the old Pod until this one is ready",
+				"ContainerCrash: pod/new -n prod: container app exits with code 100 each time it starts",
 			},
 			blocked: "pod/old -n prod",
 			next:    `kubectl patch deployment.apps/web --type=merge -p '{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}' -n prod`,
 		},
 		"no lock: the old Pod may go first": {
 			facts: deployment(", strategy: {rollingUpdate: {maxUnavailable: 1}}") + older + "\n---\n" + mounting("new", "2", "node-1", crashing) + bound,
-			want:  []string{"ContainerCrash: pod/new -n prod: container app ends with exit code 100 each time it is started"},
+			want:  []string{"ContainerCrash: pod/new -n prod: container app exits with code 100 each time it starts"},
 		},
 		"no lock: the claim is for many": {
 			facts: deployment("") + older + "\n---\n" + mounting("new", "2", "node-1", crashing) + strings.Replace(bound, "ReadWriteOnce", "ReadWriteMany", 1),
-			want:  []string{"ContainerCrash: pod/new -n prod: container app ends with exit code 100 each time it is started"},
+			want:  []string{"ContainerCrash: pod/new -n prod: container app exits with code 100 each time it starts"},
 		},
 		"still attached elsewhere": {
 			facts:    deployment("") + newer + bound + attachment,
@@ -160,11 +160,11 @@ func TestAttach(t *testing.T) {
 		},
 		"not mounted": {
 			facts: waiting("ContainerCreating", "") + "\n---\n" + warning("FailedMount", "MountVolume.SetUp failed"),
-			want:  []string{"VolumeNotMounted: pod/web-1 -n prod: a volume of it cannot be mounted (FailedMount)"},
+			want:  []string{"VolumeNotMounted: pod/web-1 -n prod: one of its volumes cannot be mounted (FailedMount)"},
 		},
 		"no sandbox": {
 			facts: waiting("ContainerCreating", "") + "\n---\n" + warning("FailedCreatePodSandBox", "network plugin is not ready"),
-			want:  []string{"SandboxFailed: pod/web-1 -n prod: its node cannot set it up (FailedCreatePodSandBox), before any container starts"},
+			want:  []string{"SandboxFailed: pod/web-1 -n prod: its node cannot set it up (FailedCreatePodSandBox); no container has started"},
 		},
 	})
 }

@@ -19,8 +19,8 @@ func listed(t *testing.T) []string {
 	return regexp.MustCompile(`\b[A-Z]+[a-z]*(?:[A-Z]+[a-z]+)+\b|\b(?:Paused|Suspended|Starting|Stalled|Terminating|Reconciling|Unschedulable|Unreadable)\b`).FindAllString(list, -1)
 }
 
-// TestCodes: every listed code has a story, and an example in the users' documentation.
-// The stories themselves check that their codes are listed.
+// Every listed code has a story and an example in docs/unready.md. The stories check that their
+// codes are listed.
 func TestCodes(t *testing.T) {
 	files, err := filepath.Glob("*_test.go")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestCodes(t *testing.T) {
 	codes := listed(t)
 	for _, code := range codes {
 		if !strings.Contains(stories.String(), `"`+code+": ") {
-			t.Errorf("%s: no story leads to it", code)
+			t.Errorf("%s: no story has it", code)
 		}
 		if !strings.Contains(string(docs), "| "+code+" |") {
 			t.Errorf("%s is not in docs/unready.md", code)

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 )
 
-// An object that readiness calls ready does not complain, and one that it calls failed does. The
-// hundreds of statuses were written for tests of readiness, not for this one.
+// An object that is ready does not complain, and a failed one does. The statuses were collected for
+// readiness.
 func TestComplainsAsReadinessJudges(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "readiness", "testdata", "statuses*.yaml"))
 	if err != nil || len(files) < 2 {
@@ -26,8 +26,7 @@ func TestComplainsAsReadinessJudges(t *testing.T) {
 		}
 		var cases []struct {
 			Of, Want string
-			// Table is set if a rule of the kind decides, rather than what the status
-			// says.
+			// Table is set if a rule for the kind decides, rather than the status in general.
 			Table  bool
 			Object map[string]any
 		}
@@ -40,7 +39,7 @@ func TestComplainsAsReadinessJudges(t *testing.T) {
 			}
 			checked++
 			if got := unready.Complains(&unstructured.Unstructured{Object: c.Object}); got != (c.Want == "failed") {
-				t.Errorf("%s is %s, and complains: %v: %v", c.Of, c.Want, got, c.Object["status"])
+				t.Errorf("%s is %s, but Complains returns %v: %v", c.Of, c.Want, got, c.Object["status"])
 			}
 		}
 	}
@@ -49,7 +48,7 @@ func TestComplainsAsReadinessJudges(t *testing.T) {
 	}
 }
 
-// An object that is still in progress does not complain.
+// An object in progress does not complain.
 func TestComplains(t *testing.T) {
 	for said, want := range map[string]bool{
 		`conditions: [{type: Available, status: "False", reason: MinimumReplicasUnavailable}, {type: Progressing, status: "True", reason: ReplicaSetUpdated}]`: false,

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// pod is a Pod on a node with one container, as a kubelet reports it.
+// pod returns a Pod with one container as a kubelet reports it.
 func pod(status string) string {
 	return `apiVersion: v1
 kind: Pod
@@ -27,7 +27,7 @@ status:
   - {name: app, image: registry.example/app:1, imageID: "", ready: false, ` + status + "}\n"
 }
 
-// warning is an event about that Pod.
+// warning returns an event about that Pod.
 func warning(reason, message string) string {
 	return `apiVersion: v1
 kind: Event
@@ -49,30 +49,30 @@ func TestContainers(t *testing.T) {
 		"crash": {
 			facts: pod(`restartCount: 7, state: {waiting: {reason: CrashLoopBackOff}},
     lastState: {terminated: {exitCode: 1, reason: Error, finishedAt: "2026-01-01T11:58:00Z", message: "a\nb\n\e[31mpanic: no\tdatabase\e[0m\nexit\n"}}`),
-			want:     []string{"ContainerCrash: pod/web-1 -n prod: container app ends with exit code 1 each time it is started"},
+			want:     []string{"ContainerCrash: pod/web-1 -n prod: container app exits with code 1 each time it starts"},
 			next:     "kubectl logs web-1 -c app --previous -n prod",
 			evidence: []string{"Pod web-1: exit code 1 (Error) at 11:58:00Z, 7 restarts", "termination message: panic: no database"},
 		},
 		"crash on another day": {
 			facts:    pod(`restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, reason: Error, finishedAt: "2025-12-24T11:58:00Z"}}`),
-			want:     []string{"ContainerCrash: pod/web-1 -n prod: container app ends with exit code 1 each time it is started"},
+			want:     []string{"ContainerCrash: pod/web-1 -n prod: container app exits with code 1 each time it starts"},
 			evidence: []string{"Pod web-1: exit code 1 (Error) at 2025-12-24 11:58:00Z, 1 restart"},
 		},
-		"crash, of which nothing more is known": {
+		"crash without details": {
 			facts: pod(`restartCount: 7, state: {waiting: {reason: CrashLoopBackOff, message: back-off 5m0s}}`),
-			want:  []string{"ContainerCrash: pod/web-1 -n prod: container app ends each time it is started (CrashLoopBackOff)"},
+			want:  []string{"ContainerCrash: pod/web-1 -n prod: container app exits each time it starts (CrashLoopBackOff)"},
 		},
 		"between two crashes": {
 			facts: pod(`restartCount: 2, started: true, state: {running: {startedAt: "2026-01-01T11:59:59Z"}}, lastState: {terminated: {exitCode: 1, reason: Error}}`),
-			want:  []string{"ContainerCrash: pod/web-1 -n prod: container app ends with exit code 1 each time it is started"},
+			want:  []string{"ContainerCrash: pod/web-1 -n prod: container app exits with code 1 each time it starts"},
 		},
-		"crashes of last week": {
+		"crashes last week": {
 			facts: pod(`restartCount: 5, started: true, state: {running: {}}, lastState: {terminated: {exitCode: 1, reason: Error, finishedAt: "2025-12-24T12:00:00Z"}}`),
-			want:  []string{"ReadinessProbeFailing: pod/web-1 -n prod: container app runs, and its readiness probe has not succeeded yet"},
+			want:  []string{"ReadinessProbeFailing: pod/web-1 -n prod: container app is running, but its readiness probe has not succeeded yet"},
 		},
 		"a signal": {
 			facts: pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 139, reason: Error}}`),
-			want:  []string{"ContainerCrash: pod/web-1 -n prod: container app ends with exit code 139, by signal 11 (SIGSEGV) each time it is started"},
+			want:  []string{"ContainerCrash: pod/web-1 -n prod: container app exits with code 139, by signal 11 (SIGSEGV) each time it starts"},
 		},
 		"out of memory": {
 			facts: pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled}}`),
@@ -80,34 +80,34 @@ func TestContainers(t *testing.T) {
 		},
 		"no such command": {
 			facts:    pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 128, reason: StartError, message: "exec: \"/bin/serve\": no such file"}}`),
-			want:     []string{"CommandNotFound: pod/web-1 -n prod: container app cannot run its command (exit code 128): it is not in the image, or cannot be executed"},
+			want:     []string{"CommandNotFound: pod/web-1 -n prod: container app cannot run its command (exit code 128): it is not in the image, or not executable"},
 			evidence: []string{"command: /bin/serve --port=8080"},
 		},
-		"ends by itself": {
+		"exits with code 0": {
 			facts: pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 0, reason: Completed}}`),
-			want:  []string{"ContainerExits: pod/web-1 -n prod: container app exits on its own with code 0; a Pod of this kind has to keep running"},
+			want:  []string{"ContainerExits: pod/web-1 -n prod: container app exits with code 0, although it should keep running"},
 		},
-		"ended by its probe": {
+		"killed by its probe": {
 			facts: pod(`restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: Error}}`) +
 				"\n---\n" + warning("Unhealthy", "Liveness probe failed: timeout"),
-			want:     []string{"ProbeKills: pod/web-1 -n prod: container app is killed because its probe fails, and restarted"},
+			want:     []string{"ProbeKills: pod/web-1 -n prod: container app is killed and restarted because its probe fails"},
 			evidence: []string{"event Unhealthy: Liveness probe failed: timeout"},
 		},
 		"readiness": {
 			facts:    pod(`started: true, restartCount: 0, state: {running: {}}`) + "\n---\n" + warning("Unhealthy", "Readiness probe failed: 503"),
-			want:     []string{"ReadinessProbeFailing: pod/web-1 -n prod: container app runs, but its readiness probe does not succeed"},
-			evidence: []string{"Pod web-1: probe GET /ready at port 8080, every 10 s, time-out 1 s", "event Unhealthy: Readiness probe failed: 503"},
+			want:     []string{"ReadinessProbeFailing: pod/web-1 -n prod: container app is running, but its readiness probe fails"},
+			evidence: []string{"Pod web-1: probe GET /ready at port 8080, every 10 s, timeout 1 s", "event Unhealthy: Readiness probe failed: 503"},
 			next:     "kubectl logs web-1 -c app -n prod",
 		},
 		"startup": {
 			facts: pod(`started: false, restartCount: 0, state: {running: {}}`),
-			want:  []string{"StartupProbeFailing: pod/web-1 -n prod: container app runs, and its startup probe has not succeeded yet"},
+			want:  []string{"StartupProbeFailing: pod/web-1 -n prod: container app is running, but its startup probe has not succeeded yet"},
 		},
 		"configuration": {
 			facts: waiting("CreateContainerConfigError", "couldn't find key k in configmap/settings -n prod"),
 			want:  []string{"ContainerConfigError: pod/web-1 -n prod: container app cannot be created as specified: couldn't find key k in configmap/settings -n prod"},
 		},
-		"configuration, in words that name the Pod": {
+		"configuration, with the Pod's name in the message": {
 			facts: waiting("CreateContainerConfigError", `container has runAsNonRoot and image will run as root (pod: \"web-1_prod(1)\", container: app)`),
 			want:  []string{"ContainerConfigError: pod/web-1 -n prod: container app cannot be created as specified: container has runAsNonRoot and image will run as root"},
 		},
@@ -119,29 +119,29 @@ func TestContainers(t *testing.T) {
 		"nothing is wrong": {
 			facts:    waiting("ContainerCreating", ""),
 			want:     []string{"Starting: pod/web-1 -n prod: is starting; nothing looks wrong so far"},
-			evidence: []string{"containers wait: ContainerCreating", "Pod web-1 has been on node node-1 for 3m"},
+			evidence: []string{"waiting containers: ContainerCreating", "Pod web-1 has been on node node-1 for 3m"},
 		},
 	})
 }
 
 func TestImages(t *testing.T) {
 	stories(t, map[string]story{
-		"not there": {
+		"not found": {
 			facts: waiting("ErrImagePull", "failed to resolve reference: registry.example/app:1: not found"),
-			want:  []string{"ImageNotFound: pod/web-1 -n prod: container app: its registry has no image registry.example/app:1"},
+			want:  []string{"ImageNotFound: pod/web-1 -n prod: container app: the registry has no image registry.example/app:1"},
 		},
 		"not allowed": {
 			facts: waiting("ErrImagePull", "pull access denied, repository may require authorization"),
 			want:  []string{"ImageAccessDenied: pod/web-1 -n prod: container app: the registry denies the node access to image registry.example/app:1"},
 		},
-		"not there, or not allowed: the registry does not say which": {
+		"not found or not allowed: the registry does not tell": {
 			facts:    waiting("ErrImagePull", "pull access denied, repository does not exist or may require authorization"),
 			want:     []string{"ImageAccessDenied: pod/web-1 -n prod: container app: image registry.example/app:1 does not exist, or the registry denies the node access to it"},
-			evidence: []string{"the Pod names no imagePullSecrets"},
+			evidence: []string{"the Pod has no imagePullSecrets"},
 		},
-		"of another platform": {
+		"for another platform": {
 			facts: waiting("ErrImagePull", `failed to pull and unpack image: no match for platform in manifest: not found`),
-			want:  []string{"ImagePlatformMissing: pod/web-1 -n prod: container app: image registry.example/app:1 exists, but not for the platform of the node"},
+			want:  []string{"ImagePlatformMissing: pod/web-1 -n prod: container app: image registry.example/app:1 exists, but not for the node's platform"},
 		},
 		"the event says why": {
 			facts: waiting("ImagePullBackOff", "Back-off pulling image") + "\n---\n" + warning("Failed", "Failed to pull image: 401 Unauthorized"),
@@ -154,13 +154,13 @@ func TestImages(t *testing.T) {
 		},
 		"no name": {
 			facts: waiting("InvalidImageName", "couldn't parse"),
-			want:  []string{"ImageNameInvalid: pod/web-1 -n prod: container app: registry.example/app:1 is not an image name"},
+			want:  []string{"ImageNameInvalid: pod/web-1 -n prod: container app: registry.example/app:1 is not a valid image name"},
 		},
 		"never pulled": {
 			facts: waiting("ErrImageNeverPull", "not present"),
 			want:  []string{"ImageNeverPulled: pod/web-1 -n prod: container app: image registry.example/app:1 is not on the node, and imagePullPolicy is Never"},
 		},
-		"a node has an older one under the tag": {
+		"a node has an older image under the tag": {
 			facts: replicaSet(3) +
 				"\n---\n" + running("web-1", "node-1", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
 				"\n---\n" + running("web-2", "node-2", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
@@ -170,14 +170,14 @@ func TestImages(t *testing.T) {
 			evidence: []string{"sha256:aaaaaaaaaaaa: Pod web-1 on node-1, web-2 on node-2", "sha256:bbbbbbbbbbbb: Pod web-3 on node-3"},
 			next:     "kubectl get pods -o 'custom-columns=POD:.metadata.name,NODE:.spec.nodeName,IMAGE:.status.containerStatuses[*].imageID' -n prod",
 		},
-		"a node has an older one, and pulls": {
+		"a node has an older image, and pulls": {
 			facts: replicaSet(2) +
 				"\n---\n" + running("web-1", "node-1", "registry.example/app:1", "aaaaaaaaaaaaaaaa", "True") +
 				"\n---\n" + strings.Replace(running("web-2", "node-2", "registry.example/app:1", "bbbbbbbbbbbbbbbb", "False"), "{name: app,", "{name: app, imagePullPolicy: Always,", 1),
 			want: []string{"ImageDiffers: container app: nodes run different images under the same name registry.example/app:1", "Starting: pod/web-2 -n prod: is starting; nothing looks wrong so far"},
 			next: "kubectl delete pod web-2 -n prod",
 		},
-		"not the digest that was asked for": {
+		"not the requested digest": {
 			facts: replicaSet(1) +
 				"\n---\n" + running("web-1", "node-1", "registry.example/app@sha256:cccc", "aaaaaaaaaaaaaaaa", "True"),
 			want: []string{"ImageDiffers: container app does not run the specified image, registry.example/app@sha256:cccc"},
@@ -212,8 +212,8 @@ status:
 `
 }
 
-// A passing failure of a registry or a network says nothing about the image: otherwise a
-// wait would end for what passes.
+// A registry or network failure that passes says nothing about the image, so it must not end a
+// wait.
 func TestPullsThatMayPass(t *testing.T) {
 	for said, image := range map[string]string{
 		`429 Too Many Requests: denied: Quota exceeded for quota metric 'Requests per project'`:          "registry.example/app:1",

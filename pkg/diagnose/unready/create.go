@@ -1,6 +1,7 @@
 package unready
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -8,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
@@ -17,29 +17,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// enforcedLevel is the label of a namespace that says which Pods it admits.
-const enforcedLevel = "pod-security.kubernetes.io/enforce"
-
-// workload is the common part of all creators of Pods.
+// workload is what all controllers of Pods have in common.
 type workload struct {
 	ref      object.Ref
 	object   metav1.Object
 	template corev1.PodSpec
-	// selector selects its Pods, if they have to be read.
+	// selector selects its Pods; empty if they were read already.
 	selector string
-	// short: there are fewer Pods than there should be.
+	// short: it has fewer Pods than it should have.
 	short bool
-	// refusal is the server's answer to an attempt to create a Pod, if the status has it, and
-	// refusedAt when it was recorded. Controllers keep the first answer in the status; later ones
-	// are in events.
+	// refusal is the server's answer to an attempt to create a Pod, recorded in the status at
+	// refusedAt. Controllers keep the first answer there; later ones are in events.
 	refusal   string
 	refusedAt time.Time
-	// replaced reports whether the controller will replace a Pod in due course, whatever its state;
-	// nil if it replaces none.
+	// replaced reports whether the controller will replace a Pod regardless of its state; nil means
+	// never.
 	replaced func(*corev1.Pod) bool
 }
 
-// refused explains why Pods (or a CronJob's Jobs) are not created. Controllers keep the API
+// refused explains why Pods, or a CronJob's Jobs, are not created. Controllers record the API
 // server's answer only as text.
 func (v *rules) refused(w workload) []rule.Finding {
 	if !w.short {
@@ -68,8 +64,8 @@ func (v *rules) refused(w workload) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Root}}
 }
 
-// refusal returns the cause for a refusal that a controller recorded at a time. The rule finds out
-// whether the server would refuse now.
+// refusal returns the cause of a refusal that a controller recorded at a time. Where possible, a
+// rule checks whether the server would still refuse.
 func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause {
 	c := event.Cause{
 		Code:     "CreateRefused",
@@ -92,7 +88,7 @@ func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause
 	return c
 }
 
-// after returns the text between two others.
+// after returns the text between two strings.
 func after(said, begin, end string) (string, bool) {
 	_, rest, ok := strings.Cut(said, begin)
 	if !ok {
@@ -107,10 +103,10 @@ func (v *rules) quota(w workload, said string, c *event.Cause) bool {
 	quota, full := after(said, "exceeded quota: ", ", ")
 	if full {
 		c.Code = "QuotaExceeded"
-		c.Message = "Pods of " + rule.Name(w.ref) + " are refused: ResourceQuota " + quota + " of namespace " + ns + " is used up"
+		c.Message = "Pods of " + rule.Name(w.ref) + " are refused: ResourceQuota " + quota + " in namespace " + ns + " is used up"
 	} else if quota, full = after(said, "failed quota: ", ": "); full {
 		c.Code = "QuotaNeedsResources"
-		c.Message = "Pods of " + rule.Name(w.ref) + " are refused: ResourceQuota " + quota + " of namespace " + ns + " requires every container to state its resources"
+		c.Message = "Pods of " + rule.Name(w.ref) + " are refused: ResourceQuota " + quota + " in namespace " + ns + " requires every container to set its resources"
 	} else {
 		return false
 	}
@@ -133,10 +129,7 @@ func (v *rules) quota(w workload, said string, c *event.Cause) bool {
 }
 
 func (v *rules) serviceAccount(w workload, said string, c *event.Cause) bool {
-	account := w.template.ServiceAccountName
-	if account == "" {
-		account = "default"
-	}
+	account := cmp.Or(w.template.ServiceAccountName, "default")
 	r := diagnose.RefOf("v1", "ServiceAccount", w.ref.Namespace, account)
 	switch {
 	case v.Absent(r):
@@ -162,11 +155,11 @@ func (v *rules) podSecurity(w workload, said string, c *event.Cause) bool {
 	}
 	then, _, _ := strings.Cut(level, ":")
 	if ns := rule.Lookup[corev1.Namespace](v.View, diagnose.RefOf("v1", "Namespace", "", w.ref.Namespace)); ns != nil {
-		now := ns.Labels[enforcedLevel]
+		now := ns.Labels["pod-security.kubernetes.io/enforce"]
 		c.Hearsay = now != then
 		if now != "" && now != then {
 			c.Message = "Pods of " + rule.Name(w.ref) + " were refused while namespace " + w.ref.Namespace + " enforced the Pod security level " + level +
-				"; it enforces " + text.Excerpt(now) + " now, and their controller will try again"
+				"; it now enforces " + text.Excerpt(now) + ", and their controller will retry"
 			return true
 		}
 	}
@@ -178,7 +171,7 @@ func (v *rules) podSecurity(w workload, said string, c *event.Cause) bool {
 		checks, details := violations(text.OneLine(why))
 		c.Message += ", and they do not comply: " + text.Excerpt(strings.Join(checks, ", "))
 		if len(details) > 0 {
-			c.Evidence = nil // Whole, it repeats them.
+			c.Evidence = nil // The details repeat it.
 		}
 		for _, detail := range details {
 			c.Evidence = append(c.Evidence, text.Excerpt(detail))
@@ -190,8 +183,7 @@ func (v *rules) podSecurity(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-// complying returns lines for a template with which its Pods pass these checks; empty if none of
-// them is about the securityContext.
+// complying returns a securityContext that passes these checks; empty if none of them is about it.
 func complying(checks []string) string {
 	var lines []string
 	for _, field := range [][2]string{
@@ -211,9 +203,8 @@ func complying(checks []string) string {
 	return "paste into each of these containers: securityContext: {" + strings.Join(lines, ", ") + "}"
 }
 
-// violations splits the failed Pod security checks: "check (who has to do what), check, …". The
-// whole list is too long for one sentence and each has to be mended, so it returns the checks
-// alone, and the details of those that have some.
+// violations splits the failed Pod security checks, "check (details), check, …", which are too long
+// for one sentence. It returns the names of the checks, and those that have details in full.
 func violations(why string) (checks, details []string) {
 	depth, quoted, start := 0, false, 0
 	add := func(one string) {
@@ -257,7 +248,7 @@ func (v *rules) webhook(w workload, said string, c *event.Cause) bool {
 	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"} {
 		configurations, _ := v.Select(diagnose.Question{GVK: diagnose.KindOf("admissionregistration.k8s.io/v1", kind)}, every)
 		for _, u := range configurations {
-			if slices.Contains(webhookNames(u), hook) {
+			if slices.ContainsFunc(diagnose.Items(u, "webhooks"), func(h map[string]any) bool { return h["name"] == hook }) {
 				c.BlockedBy = diagnose.RefOf("admissionregistration.k8s.io/v1", kind, "", u.GetName())
 				c.Next = rule.Describe(c.BlockedBy)
 			}
@@ -283,7 +274,7 @@ func limitRange(w workload, said string, c *event.Cause) bool {
 		return false
 	}
 	c.Code = "LimitRangeViolation"
-	c.Message = "Pods of " + rule.Name(w.ref) + " are refused: they ask for more or less than a LimitRange of namespace " + w.ref.Namespace + " allows"
+	c.Message = "Pods of " + rule.Name(w.ref) + " are refused: they request more or less than a LimitRange in namespace " + w.ref.Namespace + " allows"
 	c.Next = rule.Kubectl(w.ref.Namespace, "describe", "limitranges")
 	return true
 }
@@ -305,18 +296,8 @@ func (v *rules) priority(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-// overcome says that the reason for a refusal is gone. A refused controller retries after growing
-// pauses of up to a quarter of an hour, and its record stays until then.
+// overcome reports that the reason for a refusal is gone. The controller retries after growing
+// pauses of up to a quarter of an hour; until then, its record of the refusal stays.
 func overcome(w workload, r object.Ref) string {
-	return "Pods of " + rule.Name(w.ref) + " were refused while " + rule.Name(r) + " did not exist; it does now, and their controller will try again"
-}
-
-// webhookNames returns the names of the webhooks of a configuration.
-func webhookNames(u *unstructured.Unstructured) []string {
-	var names []string
-	for _, hook := range diagnose.Items(u, "webhooks") {
-		name, _ := hook["name"].(string)
-		names = append(names, name)
-	}
-	return rule.Stated(names)
+	return "Pods of " + rule.Name(w.ref) + " were refused while " + rule.Name(r) + " did not exist; it does now, and their controller will retry"
 }

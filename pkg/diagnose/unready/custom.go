@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// custom explains an object of an unknown kind: by its conditions, by the state of what its
-// controller made, or by a missing controller.
+// custom explains an object of an unknown kind: by its status, by the objects that its controller
+// created, or by a missing controller.
 func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	misses := v.Misses()
 	if missing := v.references(u); len(missing) > 0 {
@@ -31,13 +31,12 @@ func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	said := saying(u)
 	for i := range said {
 		if len(found) > 0 && said[i].Rank == rule.Direct {
-			said[i].Rank = rule.Consequence // It follows from the objects that it made.
+			said[i].Rank = rule.Consequence // It follows from the objects below.
 		}
 	}
 	found = append(found, said...)
 	if looked && len(said) == 0 && len(found) == 0 && isStale(u) == nil {
-		// The search for a controller takes many lists, and the objects that it made may explain
-		// enough.
+		// The search for a controller takes many lists, so it comes last.
 		found = append(found, v.silent(u)...)
 	}
 	if len(found) > 0 {
@@ -47,10 +46,10 @@ func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	return v.warned(u)
 }
 
-// owned explains the workloads and Pods that an operator made for the object.
+// owned explains the workloads and Pods that an operator created for the object.
 func (v *rules) owned(u *unstructured.Unstructured) []rule.Finding {
 	if !strings.Contains(u.GroupVersionKind().Group, ".") || u.GetNamespace() == "" {
-		return nil // It is one of Kubernetes' own: no operator handles it.
+		return nil // It is built into Kubernetes, and no operator handles it.
 	}
 	mine := func(other *unstructured.Unstructured) bool { return ownedBy(other, u) }
 	kept := "of " + string(u.GetUID())
@@ -72,8 +71,8 @@ func (v *rules) owned(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// made returns the selected workloads of a kind in a namespace. It takes them from the list of the
-// whole cluster if that is read anyway to find a controller.
+// made returns the selected workloads of a kind in a namespace. It uses the list of the whole
+// cluster if that is read anyway to find a controller.
 func (v *rules) made(gvk schema.GroupVersionKind, namespace, kept string, meant func(*unstructured.Unstructured) bool) []*unstructured.Unstructured {
 	all := diagnose.Question{Verb: diagnose.List, GVK: gvk}
 	if v.IsAsked(all) {
@@ -83,7 +82,7 @@ func (v *rules) made(gvk schema.GroupVersionKind, namespace, kept string, meant 
 			return slices.DeleteFunc(slices.Clone(a.Objects), func(w *unstructured.Unstructured) bool {
 				return w.GetNamespace() != namespace || !meant(w)
 			})
-		} // Otherwise we may read only the namespace.
+		} // Otherwise, we may be allowed to read only the namespace.
 	}
 	objects, _ := v.Select(diagnose.Question{GVK: gvk, Namespace: namespace, Kept: kept}, meant)
 	return objects
@@ -93,8 +92,8 @@ func ownedBy(u, owner *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
 }
 
-// saying returns why an object says that it is not ready: its conditions, by the meaning of their
-// names, its phase, health and errors. pkg/readiness reads them, as it does for readiness.
+// saying returns what an object's status reports as wrong: its conditions, phase, health and
+// errors, as pkg/readiness reads them.
 func saying(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	var found []rule.Finding
@@ -109,7 +108,7 @@ func saying(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// newsOf returns a statement as a cause. The code is empty if it is none.
+// newsOf returns a statement as a cause; code is empty if it is none.
 func newsOf(s readiness.Statement) (code, message string, how rule.Rank) {
 	what := text.Excerpt(s.Name)
 	if s.Within != "" {
@@ -124,14 +123,14 @@ func newsOf(s readiness.Statement) (code, message string, how rule.Rank) {
 	case (s.Meaning == readiness.Bad || s.Meaning == readiness.Working) && s.Value == "False":
 		return "ConditionFalse", " is not " + what, rule.Direct
 	case s.Meaning == readiness.Working && s.Value == "Unknown":
-		return "ConditionUnknown", ": whether it is " + what + " is not known", rule.Direct
+		return "ConditionUnknown", ": its condition " + what + " is Unknown", rule.Direct
 	case s.Meaning == readiness.Working:
 		return "Reconciling", " is still being reconciled", rule.Consequence
 	}
 	return "", "", rule.Direct
 }
 
-// evidence returns the line from which a statement is taken.
+// evidence returns a statement as evidence.
 func evidence(s readiness.Statement) string {
 	if s.Condition {
 		return rule.Line(object.Condition{Type: s.Name, Status: fmt.Sprint(s.Value), Reason: s.Reason, Message: s.Message})
@@ -151,7 +150,7 @@ func detail(c readiness.Statement) string {
 	return said
 }
 
-// isStale returns the generation that the controller handled last if it is older than the object's;
+// isStale returns the generation that the controller last handled if it is older than the object's;
 // nil otherwise.
 func isStale(u *unstructured.Unstructured) *int64 {
 	value, found, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
@@ -162,8 +161,7 @@ func isStale(u *unstructured.Unstructured) *int64 {
 	return &n
 }
 
-// unobserved says that the controller has not handled the newest version of the object, and whether
-// there is a controller.
+// unobserved reports a controller that has not handled the object's latest generation.
 func (v *rules) unobserved(u *unstructured.Unstructured) []rule.Finding {
 	seen := isStale(u)
 	if seen == nil {
@@ -179,7 +177,7 @@ func (v *rules) unobserved(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{v.controller(u, c)}
 }
 
-// silent says that the object's status was never written, although its kind has one.
+// silent reports a status that was never written, although the kind has one.
 func (v *rules) silent(u *unstructured.Unstructured) []rule.Finding {
 	if status, _, _ := unstructured.NestedMap(u.Object, "status"); len(status) > 0 {
 		return nil
@@ -192,7 +190,7 @@ func (v *rules) silent(u *unstructured.Unstructured) []rule.Finding {
 	c := event.Cause{
 		Code:     "NoController",
 		Message:  rule.Name(r) + ": no controller has written its status" + v.Since(u.GetCreationTimestamp()),
-		Evidence: []string{".status is empty, and the CRD " + crd.GetName() + " has one"},
+		Evidence: []string{".status is empty, although the CRD " + crd.GetName() + " defines one"},
 		Next:     rule.Describe(object.RefOf(crd)),
 	}
 	return []rule.Finding{v.controller(u, c)}
@@ -216,7 +214,7 @@ func (v *rules) warned(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Direct}}
 }
 
-// hasStatus reports whether a version of a CRD has a status, as a subresource or in the schema.
+// hasStatus reports whether a version of a CRD has a status, as a subresource or in its schema.
 func hasStatus(crd *unstructured.Unstructured, version string) bool {
 	for _, m := range diagnose.Items(crd, "spec", "versions") {
 		if m["name"] != version {
@@ -229,7 +227,7 @@ func hasStatus(crd *unstructured.Unstructured, version string) bool {
 	return false
 }
 
-// controller adds to a cause which controller should act, and whether it runs.
+// controller adds to a cause which controller should act and whether it runs.
 func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Finding {
 	f := rule.Finding{Cause: c, Rank: rule.Root}
 	manager := diagnose.StatusManager(u)
@@ -237,11 +235,10 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 		f.Evidence = append(f.Evidence, "its status is written by "+text.Excerpt(manager))
 	}
 	if manager == "kube-controller-manager" || strings.HasSuffix(u.GroupVersionKind().Group, ".k8s.io") {
-		return f // It is part of the control plane, and mostly not a workload.
+		return f // It is part of the control plane, which usually is not a workload.
 	}
 	if workloads, sure := v.Workloads(); !sure && len(workloads) == 0 {
-		// Without the right to list workloads, there is nothing to connect with leases, roles and
-		// webhooks.
+		// Without the right to list workloads, leases, roles and webhooks lead nowhere.
 		return unknown(f)
 	}
 	s := v.Controller(u, "")
@@ -255,7 +252,7 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 		return alive(f, s.Workloads[0])
 	case s.Lease != nil:
 		f.BlockedBy = s.Lease.Ref
-		f.Evidence = append(f.Evidence, s.Lease.String(v.Now), "the workload of its controller was not found and may run outside the cluster")
+		f.Evidence = append(f.Evidence, s.Lease.String(v.Now), "its controller's workload was not found; it may run outside the cluster")
 		return f
 	}
 	if _, sure := v.Workloads(); !sure {
@@ -263,24 +260,24 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 	}
 	f = asking(f)
 	if !s.Sure {
-		f.Evidence = append(f.Evidence, "whether its controller runs is unknown: not everything that would show it may be listed")
+		f.Evidence = append(f.Evidence, "whether its controller runs is unknown: not all the kinds that would show it may be listed")
 	} else if manager != "" {
 		f.Evidence = append(f.Evidence, "no Deployment or StatefulSet seems to be "+text.Excerpt(manager))
 	}
 	return f
 }
 
-// unknown says that the controller could not be searched for.
+// unknown reports that the search for the controller was not possible.
 func unknown(f rule.Finding) rule.Finding {
 	f = asking(f)
-	f.Evidence = append(f.Evidence, "whether its controller runs is unknown: Deployments may not be listed")
+	f.Evidence = append(f.Evidence, "whether its controller runs is unknown: you are not allowed to list Deployments")
 	return f
 }
 
-// asking adds possible reasons for a missing status.
+// asking adds possible reasons to a NoController cause.
 func asking(f rule.Finding) rule.Finding {
 	if f.Code == "NoController" {
-		f.Message += "; is one installed, and does it look at this namespace?"
+		f.Message += "; is one installed, and does it watch this namespace?"
 	}
 	return f
 }
@@ -292,7 +289,7 @@ func alive(f rule.Finding, w diagnose.Candidate) rule.Finding {
 	return f
 }
 
-// down says that the controller does not run.
+// down reports that the controller does not run.
 func down(f rule.Finding, w diagnose.Candidate, state diagnose.State) rule.Finding {
 	f.Code, f.BlockedBy = "ControllerDown", w.Ref
 	f.Message += ": the controller, " + rule.Name(w.Ref) + ", " + state.How
@@ -301,18 +298,18 @@ func down(f rule.Finding, w diagnose.Candidate, state diagnose.State) rule.Findi
 	case diagnose.ScaledDown:
 		f.Evidence = append(f.Evidence, rule.Name(w.Ref)+" has 0 replicas")
 		f.Next = rule.Kubectl(w.Ref.Namespace, "scale", w.Ref.Resource(), "--replicas=1")
-		f.Risk = "it may have been stopped on purpose; once it runs, it acts on all its objects"
+		f.Risk = "it may have been stopped on purpose, and once it runs, it acts on all its objects"
 	case diagnose.Crashes:
 		f.Evidence = append(f.Evidence, state.Evidence...)
 		f.Next = state.Next
 	default:
-		f.Evidence = append(f.Evidence, rule.Name(w.Ref)+" has no Pod that is ready")
+		f.Evidence = append(f.Evidence, rule.Name(w.Ref)+" has no ready Pod")
 		f.Next = rule.Describe(w.Ref)
 	}
 	return f
 }
 
-// leaving says that the object is being deleted, so that it will never be ready.
+// leaving reports that the object is being deleted, so it will not get ready.
 func (v *rules) leaving(u *unstructured.Unstructured) []rule.Finding {
 	at := u.GetDeletionTimestamp()
 	if at == nil {
@@ -331,7 +328,7 @@ func (v *rules) leaving(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Root}}
 }
 
-// namespace says that the namespace does not exist, or is being deleted.
+// namespace reports that the object's namespace is being deleted.
 func (v *rules) namespace() []rule.Finding {
 	ns := v.Object.GetNamespace()
 	if ns == "" {
@@ -357,19 +354,13 @@ func (v *rules) namespace() []rule.Finding {
 	}}}
 }
 
-// whyStuck is the command that says why an object does not go.
+// whyStuck returns the command that explains a stuck deletion.
 func whyStuck(ref object.Ref) string {
 	return rule.Kubectl(ref.Namespace, "k8sconnect", "stuck", ref.Resource())
 }
 
-// silentKind reports whether the events of an object's kind add nothing.
-func silentKind(u *unstructured.Unstructured) bool {
-	gk := u.GroupVersionKind().GroupKind()
-	return gk == diagnose.KindOf("apiextensions.k8s.io/v1", "CustomResourceDefinition").GroupKind() || gk == diagnose.KindOf("apiregistration.k8s.io/v1", "APIService").GroupKind() || gk == diagnose.KindOf("v1", "Namespace").GroupKind()
-}
-
-// Complains reports whether an object says itself that something is wrong, so that its causes are
-// worth an early look. It is a hint, not a verdict. Package readiness decides what counts as wrong.
+// Complains reports whether an object's own status reports a fault, so that it is worth an early
+// explanation. It is a hint, not a verdict; package readiness decides what a fault is.
 func Complains(u *unstructured.Unstructured) bool {
 	if slices.ContainsFunc(readiness.Read(u.Object), readiness.Statement.Complains) {
 		return true

@@ -22,7 +22,7 @@ func TestCustom(t *testing.T) {
 	stories(t, map[string]story{
 		"no controller": {
 			facts: widget("", "") + crd,
-			want:  []string{"NoController: widget.example.com/w -n prod: no controller has written its status for 10m; is one installed, and does it look at this namespace?"},
+			want:  []string{"NoController: widget.example.com/w -n prod: no controller has written its status for 10m; is one installed, and does it watch this namespace?"},
 			next:  "kubectl describe customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
 		},
 		"a kind without a status": {facts: widget("", "") + plain},
@@ -32,12 +32,12 @@ func TestCustom(t *testing.T) {
 			blocked: "deployment.apps/op -n system",
 			next:    "kubectl scale deployment.apps/op --replicas=1 -n system",
 		},
-		"observed no longer, and the controller is not ready": {
+		"not observed, and the controller is not ready": {
 			facts:    widget(by, ", status: {observedGeneration: 2}") + crd + operator("1", "0"),
 			want:     []string{"ControllerDown: widget.example.com/w -n prod: its controller has not observed its latest change yet: the controller, deployment.apps/op -n system, is not ready"},
 			evidence: []string{".metadata.generation is 3, .status.observedGeneration 2", "its status is written by widget-operator"},
 		},
-		"observed no longer, as a string (edge case 47)": {
+		"not observed, with a generation that is a string (edge case 47)": {
 			facts:    widget(by, `, status: {observedGeneration: "2"}`) + crd + operator("1", "1"),
 			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not observed its latest change yet"},
 			evidence: []string{"its controller is probably deployment.apps/op -n system, which is ready"},
@@ -46,8 +46,8 @@ func TestCustom(t *testing.T) {
 		"whether the controller runs is unknown (edge case 67)": {
 			facts:    widget(by, `, status: {observedGeneration: 2}`) + crd,
 			unread:   []string{"Deployment.apps/"},
-			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not observed its latest change yet", "NotAllowed: the state of these is unknown, because they may not be read: deployments"},
-			evidence: []string{"whether its controller runs is unknown: Deployments may not be listed"},
+			want:     []string{"NotObserved: widget.example.com/w -n prod: its controller has not observed its latest change yet", "NotAllowed: you are not allowed to read these, so their state is unknown: deployments"},
+			evidence: []string{"whether its controller runs is unknown: you are not allowed to list Deployments"},
 			next:     "kubectl describe widget.example.com/w -n prod",
 		},
 		"conditions": {
@@ -58,7 +58,7 @@ func TestCustom(t *testing.T) {
 				"Reconciling: widget.example.com/w -n prod is still being reconciled (Working)",
 			},
 		},
-		"the fields of its status say it": {
+		"status fields": {
 			facts: widget("", `, status: {phase: Failed, message: "the disk is full", health: red, errorMessage: "no space left", conditions: [{type: DiskFull, status: "True", reason: VolumeExpandFailed}]}`),
 			want: []string{
 				"Stalled: widget.example.com/w -n prod is DiskFull (VolumeExpandFailed)",
@@ -67,21 +67,21 @@ func TestCustom(t *testing.T) {
 				"StatusSays: widget.example.com/w -n prod: its errorMessage is no space left",
 			},
 		},
-		"it is not known": {
+		"an unknown condition": {
 			facts: widget("", `, status: {conditions: [{type: Ready, status: Unknown, reason: Checking}]}`),
-			want:  []string{"ConditionUnknown: widget.example.com/w -n prod: whether it is Ready is not known (Checking)"},
+			want:  []string{"ConditionUnknown: widget.example.com/w -n prod: its condition Ready is Unknown (Checking)"},
 		},
 		"a condition about an older generation (edge case 47)": {
 			facts: widget(", generation: 3", `, status: {conditions: [{type: Ready, status: "False", reason: Old, observedGeneration: 2}]}`),
 		},
-		"only events speak": {
+		"only events": {
 			facts: widget("", ", status: {phase: Odd}") + "\n---\n" + `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod}, type: Warning, reason: SyncFailed, message: no quota left, involvedObject: {uid: w-1}}`,
 			want:  []string{"WarningEvent: widget.example.com/w -n prod: SyncFailed: no quota left"},
 		},
-		"what it owns": {
+		"its Pod": {
 			facts: widget("", `, status: {conditions: [{type: Ready, status: "False", reason: Waiting}]}`) + "\n---\n" +
 				`{apiVersion: v1, kind: Pod, metadata: {name: w-0, namespace: prod, uid: p, ownerReferences: [{kind: Widget, name: w, uid: w-1, controller: true}]}, spec: {}, status: {conditions: [{type: PodScheduled, status: "False", message: "no nodes available to schedule pods"}]}}`,
-			want: []string{"NoNodes: pod/w-0 -n prod: there is no node to run on", "ConditionFalse: widget.example.com/w -n prod is not Ready (Waiting)"},
+			want: []string{"NoNodes: pod/w-0 -n prod: there are no nodes to run on", "ConditionFalse: widget.example.com/w -n prod is not Ready (Waiting)"},
 		},
 	})
 }
@@ -92,7 +92,7 @@ func TestDefinitions(t *testing.T) {
 			facts: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.example.com}, spec: {group: example.com, names: {kind: Widget, plural: gadgets}},
   status: {conditions: [{type: NamesAccepted, status: "False", reason: KindConflict, message: '"Widget" is already in use'}, {type: Established, status: "False", reason: NotAccepted}]}}` +
 				"\n---\n" + `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {group: example.com}, status: {acceptedNames: {kind: Widget, plural: widgets}}}`,
-			want:    []string{"NamesConflict: customresourcedefinition.apiextensions.k8s.io/gadgets.example.com is not served: another CRD of its group has one of its names (KindConflict)"},
+			want:    []string{"NamesConflict: customresourcedefinition.apiextensions.k8s.io/gadgets.example.com is not served: another CRD in its group already has one of its names (KindConflict)"},
 			blocked: "customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
 		},
 		"schema": {
@@ -113,7 +113,7 @@ func TestDefinitions(t *testing.T) {
 			want:    []string{"ServiceMissing: apiservice.apiregistration.k8s.io/v1.x.example.com is not available: its service/x -n prod does not exist"},
 			blocked: "service/x -n prod",
 		},
-		"an API that answers badly": {
+		"an API that fails": {
 			facts: `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.x.example.com}, spec: {service: {namespace: prod, name: x}}, status: {conditions: [{type: Available, status: "False", reason: FailedDiscoveryCheck, message: "x509: unknown authority"}]}}` + "\n---\n" +
 				`{apiVersion: v1, kind: Service, metadata: {name: x, namespace: prod}, spec: {type: ExternalName}}`,
 			want: []string{"APIServiceUnavailable: apiservice.apiregistration.k8s.io/v1.x.example.com is not available (FailedDiscoveryCheck)"},
@@ -145,18 +145,18 @@ func TestJobs(t *testing.T) {
 			facts: job("backoffLimit: 2", `failed: 3, conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded, message: Job has reached the specified backoff limit}]`) + "\n---\n" +
 				`{apiVersion: v1, kind: Pod, metadata: {name: j-x, namespace: prod, uid: p, ownerReferences: [{kind: Job, name: j, uid: j-1, controller: true}]}, spec: {nodeName: node-1, restartPolicy: Never, containers: [{name: app}]}, status: {phase: Failed, containerStatuses: [{name: app, state: {terminated: {exitCode: 3, reason: Error}}}]}}`,
 			want: []string{
-				"ContainerCrash: pod/j-x -n prod: container app ends with exit code 3",
+				"ContainerCrash: pod/j-x -n prod: container app exits with code 3",
 				"JobBackoffLimit: job.batch/j -n prod has failed: its Pods failed more often than its backoffLimit of 2 allows",
 			},
 			next: "kubectl logs j-x -c app -n prod",
 		},
-		"out of time": {
+		"deadline exceeded": {
 			facts: job("activeDeadlineSeconds: 90", `conditions: [{type: Failed, status: "True", reason: DeadlineExceeded}]`),
 			want:  []string{"JobDeadline: job.batch/j -n prod has failed: it took longer than its activeDeadlineSeconds of 1m30s"},
 		},
 		"failed otherwise": {
 			facts: job("", `failed: 1, conditions: [{type: Failed, status: "True", reason: PodFailurePolicy, message: exit code 42}]`),
-			want:  []string{"JobFailed: job.batch/j -n prod has failed (PodFailurePolicy), and does not try again"},
+			want:  []string{"JobFailed: job.batch/j -n prod has failed (PodFailurePolicy) and will not be retried"},
 		},
 		"a CronJob whose Jobs are refused": {
 			facts: `{apiVersion: batch/v1, kind: CronJob, metadata: {name: c, namespace: prod, uid: c-1}, spec: {suspend: false}}` + "\n---\n" +
@@ -166,7 +166,7 @@ func TestJobs(t *testing.T) {
 		},
 		"a CronJob": {
 			facts: `{apiVersion: batch/v1, kind: CronJob, metadata: {name: c, namespace: prod}, spec: {suspend: true}}`,
-			want:  []string{"Suspended: cronjob.batch/c -n prod is suspended: no Job is started at its times"},
+			want:  []string{"Suspended: cronjob.batch/c -n prod is suspended: it starts no Jobs"},
 		},
 	})
 }
@@ -190,27 +190,27 @@ func TestNetwork(t *testing.T) {
 			facts: strings.ReplaceAll(service(", selector: {app: web}"), "http", "8080") + slice("false") + "\n---\n" +
 				pod(`restartCount: 2, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1}}`),
 			want: []string{
-				"ContainerCrash: pod/web-1 -n prod: container app ends with exit code 1 each time it is started",
-				"NoReadyEndpoints: service/web -n prod has no ready endpoint: none of the Pods that it selects is ready",
+				"ContainerCrash: pod/web-1 -n prod: container app exits with code 1 each time it starts",
+				"NoReadyEndpoints: service/web -n prod has no ready endpoint: none of its Pods is ready",
 			},
 		},
 		"no such port": {
 			facts: service(", selector: {app: web}") + ready,
-			want:  []string{"TargetPortMissing: service/web -n prod has no endpoints for port 80: no container of its Pods has a port named http"},
+			want:  []string{"TargetPortMissing: service/web -n prod has no endpoints for port 80: none of its Pods has a container port named http"},
 		},
 		"Pods may not be listed (edge case 67)": {
 			facts:  service(", selector: {app: web}"),
 			unread: []string{"Pod/prod/"},
-			want:   []string{"NotAllowed: the state of these is unknown, because they may not be read: pods in prod"},
+			want:   []string{"NotAllowed: you are not allowed to read these, so their state is unknown: pods in prod"},
 		},
 		"no selector": {
 			facts: service(""),
-			want:  []string{"NoEndpoints: service/web -n prod has no selector, and no endpoints were written for it"},
+			want:  []string{"NoEndpoints: service/web -n prod has neither a selector nor endpoints"},
 		},
 		"no load balancer": {
 			facts:    service(", type: LoadBalancer, loadBalancerClass: example.com/lb") + slice("true"),
-			want:     []string{"LoadBalancerPending: service/web -n prod has no address yet: no controller has given it a load balancer"},
-			evidence: []string{"loadBalancerClass is example.com/lb: only the controller of that class looks at it"},
+			want:     []string{"LoadBalancerPending: service/web -n prod has no address yet: no controller has set up its load balancer"},
+			evidence: []string{"loadBalancerClass is example.com/lb: only the controller for that class handles it"},
 		},
 		"load balancer failed": {
 			facts: service(", type: LoadBalancer") + slice("true") + "\n---\n" + `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod}, type: Warning, reason: SyncLoadBalancerFailed, message: no address left, involvedObject: {uid: svc}}`,
@@ -222,10 +222,10 @@ func TestNetwork(t *testing.T) {
 			want: []string{
 				"ServiceMissing: ingress.networking.k8s.io/web -n prod needs Service web, which does not exist",
 				"SecretMissing: ingress.networking.k8s.io/web -n prod needs Secret cert, which does not exist",
-				"IngressNoAddress: ingress.networking.k8s.io/web -n prod has no address yet: no controller has written one",
+				"IngressNoAddress: ingress.networking.k8s.io/web -n prod has no address yet: no controller has set one",
 			},
 		},
-		"ingress of a class that is not there": {
+		"ingress with a missing class": {
 			facts:   `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web, namespace: prod}, spec: {ingressClassName: nginx}}`,
 			absent:  []string{"IngressClass.networking.k8s.io/nginx"},
 			want:    []string{"IngressClassMissing: ingress.networking.k8s.io/web -n prod has no address: IngressClass nginx does not exist"},
@@ -233,7 +233,7 @@ func TestNetwork(t *testing.T) {
 		},
 		"ingress without a class": {
 			facts: `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web, namespace: prod}, spec: {}}`,
-			want:  []string{"NoIngressClass: ingress.networking.k8s.io/web -n prod has no address: it names no IngressClass, and there is no default one"},
+			want:  []string{"NoIngressClass: ingress.networking.k8s.io/web -n prod has no address: it has no IngressClass, and there is no default"},
 		},
 	})
 }

@@ -1,17 +1,16 @@
 package unready
 
 import (
+	"cmp"
 	"slices"
-
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready/rule"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // definition explains why a CustomResourceDefinition is not served.
@@ -21,13 +20,13 @@ func (v *rules) definition(u *unstructured.Unstructured) []rule.Finding {
 	if c := object.ConditionOf(u, "NamesAccepted"); c.Status == "False" {
 		cause := event.Cause{
 			Code:     "NamesConflict",
-			Message:  rule.Name(r) + " is not served: another CRD of its group has one of its names (" + text.Excerpt(c.Reason) + ")",
+			Message:  rule.Name(r) + " is not served: another CRD in its group already has one of its names (" + text.Excerpt(c.Reason) + ")",
 			Evidence: []string{rule.Line(c)},
 			Next:     rule.Kubectl("", "get", "customresourcedefinitions", "-o", "custom-columns=NAME:.metadata.name,KIND:.status.acceptedNames.kind,SHORT:.status.acceptedNames.shortNames"),
 		}
 		if other := v.rival(u); other != nil {
 			cause.BlockedBy = object.RefOf(other)
-			cause.Evidence = append(cause.Evidence, "CustomResourceDefinition "+other.GetName()+" has it")
+			cause.Evidence = append(cause.Evidence, "CustomResourceDefinition "+other.GetName()+" has that name")
 		}
 		found = append(found, rule.Finding{Cause: cause, Rank: rule.Root})
 	}
@@ -59,7 +58,7 @@ func (v *rules) definition(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// rival returns the CRD that already has one of this one's names.
+// rival returns another CRD that already has one of these names.
 func (v *rules) rival(u *unstructured.Unstructured) *unstructured.Unstructured {
 	wanted := definedNames(u, "spec", "names")
 	group := groupOf(u)
@@ -93,7 +92,7 @@ func definedNames(definition *unstructured.Unstructured, path ...string) []strin
 	return rule.Stated(append(out, short...))
 }
 
-// apiService explains why an aggregated API does not answer, down to the Pods that serve it.
+// apiService explains why an aggregated API is not available, down to the Pods that serve it.
 func (v *rules) apiService(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	available := object.ConditionOf(u, "Available")
@@ -110,8 +109,8 @@ func (v *rules) apiService(u *unstructured.Unstructured) []rule.Finding {
 		cause.Message = rule.Name(r) + " has not been checked yet"
 		cause.Evidence = []string{"it has no condition Available"}
 	}
-	backend, ok := serviceOf(u)
-	if !ok {
+	backend := diagnose.RefOf("v1", "Service", diagnose.Text(u, "spec", "service", "namespace"), diagnose.Text(u, "spec", "service", "name"))
+	if backend.Name == "" {
 		return []rule.Finding{{Cause: cause, Rank: rule.Direct}}
 	}
 	cause.BlockedBy = backend
@@ -133,15 +132,11 @@ func (v *rules) apiService(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{{Cause: cause, Rank: rule.Direct}}
 }
 
-// serviceOf returns the Service that serves an aggregated API.
-func serviceOf(apiService *unstructured.Unstructured) (object.Ref, bool) {
-	r := diagnose.RefOf("v1", "Service", diagnose.Text(apiService, "spec", "service", "namespace"), diagnose.Text(apiService, "spec", "service", "name"))
-	return r, r.Name != ""
-}
-
 // autoscaler explains why a HorizontalPodAutoscaler does not scale.
 func (v *rules) autoscaler(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
+	target := func(field string) string { return diagnose.Text(u, "spec", "scaleTargetRef", field) }
+	metrics := diagnose.RefOf("apiregistration.k8s.io/v1", "APIService", "", "v1beta1.metrics.k8s.io") // CPU and memory usage
 	var found []rule.Finding
 	for _, kind := range []string{"AbleToScale", "ScalingActive"} {
 		c := object.ConditionOf(u, kind)
@@ -153,9 +148,9 @@ func (v *rules) autoscaler(u *unstructured.Unstructured) []rule.Finding {
 			Message:   rule.Name(r) + " does not scale (" + text.Excerpt(c.Reason) + "): " + text.Excerpt(c.Message),
 			Evidence:  []string{rule.Line(c)},
 			Next:      rule.Describe(r),
-			BlockedBy: scaleTarget(u),
+			BlockedBy: diagnose.RefOf(cmp.Or(target("apiVersion"), "v1"), target("kind"), u.GetNamespace(), target("name")),
 		}
-		if metrics := diagnose.RefOf("apiregistration.k8s.io/v1", "APIService", "", resourceMetrics); c.Reason == "FailedGetResourceMetric" && v.Absent(metrics) {
+		if c.Reason == "FailedGetResourceMetric" && v.Absent(metrics) {
 			cause.Code = "NoMetrics"
 			cause.Message = rule.Name(r) + " does not scale: nothing in the cluster serves the resource metrics API (metrics-server)"
 			cause.Next = rule.Kubectl("", "get", "apiservices")
@@ -164,16 +159,4 @@ func (v *rules) autoscaler(u *unstructured.Unstructured) []rule.Finding {
 		found = append(found, rule.Finding{Cause: cause, Rank: rule.Root})
 	}
 	return found
-}
-
-// resourceMetrics is the API from which autoscalers read CPU and memory usage.
-const resourceMetrics = "v1beta1.metrics.k8s.io"
-
-func scaleTarget(u *unstructured.Unstructured) object.Ref {
-	text := func(field string) string { return diagnose.Text(u, "spec", "scaleTargetRef", field) }
-	gvk := diagnose.KindOf("v1", text("kind"))
-	if gv, err := schema.ParseGroupVersion(text("apiVersion")); err == nil {
-		gvk.Group, gvk.Version = gv.Group, gv.Version
-	}
-	return object.Ref{GVK: gvk, Namespace: u.GetNamespace(), Name: text("name")}
 }

@@ -18,26 +18,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// story is what a cluster holds, and what follows from it.
+// story is a cluster and the causes found in it.
 type story struct {
-	// facts are YAML documents: the object, then all others. Objects that they only name
-	// exist, and nothing is wrong with them.
+	// facts are YAML documents: the object, then others. Objects that they only refer to exist and
+	// have no fault.
 	facts string
-	// absent do not exist, unread may not be read, and broken cannot be read. They are
-	// objects or kinds, written "Secret/prod/keys".
+	// absent do not exist, unread are forbidden, and reading broken ones fails. They are objects or
+	// kinds: "Secret/prod/keys".
 	absent, unread, broken []string
 	// want are the causes, each as "Code: message".
 	want []string
-	// brief is set if the cause passes with time alone, so that it is not reported
-	// meanwhile.
+	// brief: the cause passes with time, so it is not reported before the wait ends.
 	brief bool
-	// next and blocked are those of the first cause, where a story is about them.
+	// next and blocked are checked against the first cause, unless empty.
 	next, blocked string
-	// evidence has lines that the first cause's evidence must contain.
+	// evidence lists lines that the first cause's evidence must contain.
 	evidence []string
 }
 
-// everyPod selects all Pods: the stories use owners to say whose they are.
+// everyPod selects all Pods: the stories tell them apart by owner.
 const everyPod = `selector: {matchExpressions: [{key: nothing, operator: DoesNotExist}]}`
 
 func (s story) run(t *testing.T) {
@@ -65,7 +64,7 @@ func (s story) run(t *testing.T) {
 	}
 	for _, line := range s.evidence {
 		if !strings.Contains("\n"+strings.Join(first.Evidence, "\n")+"\n", "\n"+line+"\n") {
-			t.Errorf("evidence %q, want among it %q", first.Evidence, line)
+			t.Errorf("evidence %q does not contain %q", first.Evidence, line)
 		}
 	}
 	sane(t, causes)
@@ -74,14 +73,14 @@ func (s story) run(t *testing.T) {
 	}
 }
 
-// sane checks that each text of a cause fits on a line, whatever the cluster said.
+// sane checks that every string of a cause fits on one line, whatever the cluster said.
 func sane(t *testing.T, causes []event.Cause) {
 	t.Helper()
 	for _, c := range causes {
 		commandtest.Check(t, c.Next)
 		for _, text := range append([]string{c.Message, c.Next, c.Risk}, c.Evidence...) {
 			if strings.ContainsAny(text, "\n\r\x1b\x00") || len(text) > 1000 {
-				t.Errorf("%s: a text that is not fit for a line: %q", c.Code, text)
+				t.Errorf("%s: not one line: %q", c.Code, text)
 			}
 		}
 		if c.Message == "" || len(c.Evidence) == 0 && c.Code != "NodeMissing" {
@@ -101,7 +100,7 @@ func (s story) diagnosed(t *testing.T) []event.Cause {
 	return unready.Diagnose(facts)
 }
 
-// teller is the cluster of the story.
+// teller returns the story's cluster.
 func (s story) teller(t *testing.T) *teller {
 	t.Helper()
 	objects := diagnosetest.Read(t, s.facts)
@@ -116,8 +115,7 @@ func (s story) teller(t *testing.T) *teller {
 	return m
 }
 
-// teller is a cluster in which everything that a story does not mention exists, and
-// nothing is wrong with it.
+// teller is a cluster in which everything that a story does not mention exists and has no fault.
 type teller struct {
 	diagnosetest.Memory
 	absent []string
@@ -146,7 +144,7 @@ func (s *teller) isAbsent(ref object.Ref) bool {
 	return slices.ContainsFunc(s.absent, func(text string) bool { return named(text).Key() == ref.Key() })
 }
 
-// named reads KIND.GROUP/NAMESPACE/NAME; the name may be empty.
+// named parses KIND.GROUP/NAMESPACE/NAME; the name may be empty.
 func named(text string) object.Ref {
 	parts := strings.Split(text, "/")
 	kind, group, _ := strings.Cut(parts[0], ".")

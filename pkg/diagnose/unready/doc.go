@@ -1,11 +1,11 @@
-// Package unready explains why an object does not get ready. [Gather] reads the facts, [Diagnose]
-// draws the conclusions: causes with evidence, the next command, its risk and the object that has
-// to change. An [Explainer] repeats both while objects hang. It does not decide readiness, does
-// not wait, and never reads a value of a Secret.
+// Package unready explains why an object is not ready. [Gather] reads the facts, and [Diagnose]
+// returns causes with evidence, the next command, its risk and the object that has to change. An
+// [Explainer] repeats both while objects are stuck. It does not decide readiness, does not wait, and
+// never reads the contents of Secrets.
 //
 // # Codes
 //
-// They are stable; new ones may come.
+// Codes are stable; new ones may be added.
 //
 // Pods that are not created: QuotaExceeded, QuotaNeedsResources,
 // ServiceAccountMissing, PodSecurityViolation, WebhookDenied, WebhookUnavailable,
@@ -35,7 +35,7 @@
 // TargetPortMissing, LoadBalancerPending, LoadBalancerFailed, IngressNoAddress,
 // IngressClassMissing, NoIngressClass, ServiceMissing.
 //
-// Definitions, aggregated ones too: NamesConflict, SchemaNotStructural, GroupProtected,
+// Definitions of kinds, including aggregated ones: NamesConflict, SchemaNotStructural, GroupProtected,
 // NotEstablished, APIServiceUnavailable.
 //
 // Any kind: NamespaceTerminating, Terminating, ReferenceMissing, NotObserved, NoController,

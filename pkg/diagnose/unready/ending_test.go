@@ -15,15 +15,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// frame is what a cluster holds from a certain time on: the object of the wait, then all
-// others.
+// frame is the state of a cluster from a time on: the object that is waited for, then others.
 type frame struct {
 	at     time.Duration
 	facts  string
 	absent []string
 }
 
-// usual are the causes that end a wait by default.
+// usual returns when a cause ends a wait by default; 0 means never.
 func usual(c event.Cause) time.Duration {
 	if l := unready.Lastings()[c.Code]; l.Ends {
 		return l.After
@@ -31,7 +30,7 @@ func usual(c event.Cause) time.Duration {
 	return 0
 }
 
-// replay plays frames to a wait for readiness that ends for causes.
+// replay shows frames to a wait for readiness that causes may end.
 func replay(t *testing.T, frames []frame, timeout time.Duration) heard {
 	t.Helper()
 	ready, err := condition.Parse("ready")
@@ -52,8 +51,7 @@ func replay(t *testing.T, frames []frame, timeout time.Duration) heard {
 	})
 }
 
-// deployment is a Deployment of one replica at a revision; ready is the number of its
-// ready Pods.
+// deployment returns a Deployment with one replica; ready is the number of ready Pods.
 func deployment(ready int, spec string) string {
 	available := "False"
 	if ready == 1 {
@@ -69,7 +67,7 @@ func revisionOf(revision, status string) string {
 {apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-%[1]s, namespace: prod, uid: rs-%[1]s, labels: {app: web}, annotations: {deployment.kubernetes.io/revision: "%[1]s"}, ownerReferences: [{kind: Deployment, name: web, uid: d-1, controller: true}]}, spec: {replicas: 1, selector: {matchLabels: {app: web}}, template: {spec: {serviceAccountName: robot}}}, status: %[2]s}`, revision, status)
 }
 
-// podOf is a Pod of a revision, with one container in a state.
+// podOf returns a Pod of a revision with one container in a state.
 func podOf(revision, state string) string {
 	ready := strings.Contains(state, "ready: true")
 	status := map[bool]string{true: "True", false: "False"}[ready]
@@ -85,7 +83,7 @@ func waitingFor(reason, message string) string {
 
 const upAndReady = "ready: true, started: true, state: {running: {}}"
 
-// rolling is a Deployment whose one new Pod is in a state.
+// rolling returns a Deployment whose only new Pod is in a state.
 func rolling(state string) string {
 	if state == upAndReady {
 		return deployment(1, "") + revisionOf("2", "{replicas: 1, readyReplicas: 1}") + podOf("2", state)
@@ -93,13 +91,13 @@ func rolling(state string) string {
 	return deployment(0, "") + revisionOf("2", "{replicas: 1}") + podOf("2", state)
 }
 
-// refusedPods is a Deployment whose Pods are not created.
+// refusedPods returns a Deployment whose Pods are not created.
 func refusedPods(message string) string {
 	d := strings.Replace(deployment(0, ""), "conditions: [", `conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate}, `, 1)
 	return d + revisionOf("2", `{replicas: 0, conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate, message: '`+message+`'}]}`)
 }
 
-// importing is a Job with so many failures, and complete or not.
+// importing returns a Job.
 func importing(failed int, active int, complete bool) string {
 	conditions, succeeded := "", 0
 	if complete {
@@ -109,8 +107,8 @@ func importing(failed int, active int, complete bool) string {
   status: {active: %d, failed: %d, succeeded: %d, conditions: [%s]}}`, active, failed, succeeded, conditions)
 }
 
-// TestHealthyRolloutsAreNotEnded: a wait does not end before an object that gets ready in
-// the end, however slowly and with whatever trouble on the way.
+// A wait does not end before an object gets ready, however slowly and whatever goes wrong
+// meanwhile.
 func TestHealthyRolloutsAreNotEnded(t *testing.T) {
 	const notFound = `Failed to pull image "registry.example/app:1": manifest unknown`
 	creating := rolling(waitingFor("ContainerCreating", ""))
@@ -131,7 +129,7 @@ func TestHealthyRolloutsAreNotEnded(t *testing.T) {
 			{0, creating, nil}, {30 * time.Second, rolling("started: false, state: {running: {}}"), nil}, {minutes(4.5), ready, nil},
 		},
 		"a large image": {{0, creating, nil}, {minutes(4.5), ready, nil}},
-		"a registry that is away, and comes back": {
+		"a registry that is down for a while": {
 			{0, creating, nil},
 			{5 * time.Second, pulling("dial tcp: i/o timeout"), nil},
 			{15 * time.Second, pausing("dial tcp: i/o timeout"), nil},
@@ -164,12 +162,12 @@ func TestHealthyRolloutsAreNotEnded(t *testing.T) {
 		"a Secret that an operator writes after 30 s": {
 			{0, rolling(waitingFor("CreateContainerConfigError", "")), keys}, {30 * time.Second, creating, nil}, {minutes(2.5), ready, nil},
 		},
-		"a Secret that comes, and is noticed late": {
+		"a Secret whose creation is noticed late": {
 			{0, rolling(waitingFor("CreateContainerConfigError", "")), keys},
 			{100 * time.Second, rolling(waitingFor("ContainerCreating", "")), nil},
 			{minutes(4.5), ready, nil},
 		},
-		"a crash until the database is there": {
+		"crashes before the database is up": {
 			{0, creating, nil},
 			{10 * time.Second, crash(1, crashLoop), nil},
 			{20 * time.Second, crash(1, "running: {}"), nil},
@@ -184,7 +182,7 @@ func TestHealthyRolloutsAreNotEnded(t *testing.T) {
 			{minutes(4), creating, nil},
 			{minutes(4.5), ready, nil},
 		},
-		"what was broken is repaired, and takes its time": {
+		"a fault is fixed, and the rollout is slow": {
 			{0, older(waitingFor("InvalidImageName", ""), waitingFor("ContainerCreating", "")), nil}, {minutes(4), ready, nil},
 		},
 		"a broken Pod is replaced one by one": {
@@ -192,7 +190,7 @@ func TestHealthyRolloutsAreNotEnded(t *testing.T) {
 			{10 * time.Second, older(waitingFor("InvalidImageName", ""), waitingFor("ContainerCreating", "")), nil},
 			{minutes(4.5), ready, nil},
 		},
-		"a Job that tries again": {
+		"a Job that retries": {
 			{0, importing(0, 1, false), nil},
 			{10 * time.Second, importing(1, 0, false), nil},
 			{20 * time.Second, importing(1, 1, false), nil},
@@ -213,8 +211,7 @@ func TestHealthyRolloutsAreNotEnded(t *testing.T) {
 	}
 }
 
-// TestFailingRolloutsAreEnded: a cause that does not pass ends the wait once its time is
-// over, not before, and the result names it.
+// A cause that does not pass ends the wait after its time, not before, and the result names it.
 func TestFailingRolloutsAreEnded(t *testing.T) {
 	notFound := waitingFor("ImagePullBackOff", "rpc error: manifest unknown")
 	keys := []string{"Secret/prod/keys"}
@@ -251,8 +248,8 @@ func TestFailingRolloutsAreEnded(t *testing.T) {
 	}
 }
 
-// TestEndingLooksAnew: the cause that ends a wait still exists when the wait ends. The
-// Secret comes when nothing looks for it any more.
+// A cause ends a wait only if it still exists. Here, the Secret is created when nobody looks for it
+// any more.
 func TestEndingLooksAnew(t *testing.T) {
 	stuck := rolling(waitingFor("CreateContainerConfigError", ""))
 	lasting := unready.Lastings()["SecretMissing"]
@@ -260,14 +257,14 @@ func TestEndingLooksAnew(t *testing.T) {
 		out := replay(t, []frame{
 			{0, stuck, []string{"Secret/prod/keys"}}, {15*time.Second + lasting.After - before, stuck, nil}, {9 * time.Minute, rolling(upAndReady), nil},
 		}, 10*time.Minute)
-		// Without the Secret, the kubelet's own word is left, whose time begins then.
+		// Once the Secret exists, only the kubelet's report is left, and its time begins then.
 		if out.waited.Action != event.Failed || strings.Contains(codesOf(out.waited.Causes), "SecretMissing") {
 			t.Errorf("%s before: %s %s", before, out.waited.Action, codesOf(out.waited.Causes))
 		}
 	}
 }
 
-// hearsay are refusals that a controller recorded and that no rule can check.
+// hearsay returns refusals that a controller recorded and that no rule can check.
 func hearsay() map[string]string {
 	return map[string]string{
 		"LimitRangeViolation":  `pods "web-x" is forbidden: maximum cpu usage per Container is 1, but limit is 4`,
@@ -277,7 +274,7 @@ func hearsay() map[string]string {
 	}
 }
 
-// triedAt is a Deployment whose controller was refused last at a time of the story.
+// triedAt returns a Deployment whose controller was last refused at a time.
 func triedAt(message string, at time.Duration) string {
 	return refusedPods(message) + fmt.Sprintf(`
 ---
@@ -285,19 +282,18 @@ func triedAt(message string, at time.Duration) string {
 		message, diagnosetest.Now().Add(at).Format(time.RFC3339))
 }
 
-// TestOldRefusalEndsNothing: a refused controller tries again less and less often. The
-// reason may be gone while its message is still there.
+// A refused controller retries less and less often, so its message may outlive the reason.
 func TestOldRefusalEndsNothing(t *testing.T) {
 	const minute = time.Minute
 	for code, message := range hearsay() {
 		for name, frames := range map[string][]frame{
-			"mended after the last attempt": {
+			"fixed after the last attempt": {
 				{0, triedAt(message, 0), nil}, {41 * time.Second, triedAt(message, 41*time.Second), nil}, {4 * minute, rolling(upAndReady), nil},
 			},
-			"mended before the wait":      {{0, triedAt(message, -10*minute), nil}, {5 * minute, rolling(upAndReady), nil}},
-			"its events are not for us":   {{0, refusedPods(message), nil}, {5 * minute, rolling(upAndReady), nil}},
-			"a refusal of another time":   {{0, triedAt(message, -time.Hour), nil}, {5 * minute, rolling(upAndReady), nil}},
-			"another trouble comes first": {{0, triedAt(message, 0), nil}, {50 * time.Second, triedAt("exceeded quota: q, requested: pods=1", 50*time.Second), nil}, {5 * minute, rolling(upAndReady), nil}},
+			"fixed before the wait":     {{0, triedAt(message, -10*minute), nil}, {5 * minute, rolling(upAndReady), nil}},
+			"events cannot be read":     {{0, refusedPods(message), nil}, {5 * minute, rolling(upAndReady), nil}},
+			"an old refusal":            {{0, triedAt(message, -time.Hour), nil}, {5 * minute, rolling(upAndReady), nil}},
+			"another fault comes first": {{0, triedAt(message, 0), nil}, {50 * time.Second, triedAt("exceeded quota: q, requested: pods=1", 50*time.Second), nil}, {5 * minute, rolling(upAndReady), nil}},
 		} {
 			t.Run(code+"/"+name, func(t *testing.T) {
 				if out := replay(t, frames, 10*minute); out.err != nil || out.waited.Action != event.Met {
@@ -308,8 +304,8 @@ func TestOldRefusalEndsNothing(t *testing.T) {
 	}
 }
 
-// TestLastingRefusalEnds: a refusal ends the wait once the controller is refused again
-// after the time is over, however late it tries.
+// A refusal ends the wait once the controller is refused again after the cause's time, however late
+// it retries.
 func TestLastingRefusalEnds(t *testing.T) {
 	for code, message := range hearsay() {
 		t.Run(code, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// roomless is a Pod for which no node has room.
+// roomless is a Pod that fits on no node.
 const roomless = `
 apiVersion: v1
 kind: Pod

@@ -16,19 +16,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Facts are the facts about an object that is not ready, and about what its readiness depends on.
+// Facts are the facts about an object that is not ready, and about the objects that it depends on.
 type Facts struct {
 	Object *unstructured.Unstructured
-	// Now is the time of the facts; if it is zero, no ages are reported.
+	// Now is the time of the facts; if it is zero, ages are omitted.
 	Now time.Time
 
 	known *diagnose.Facts
 }
 
-// Gather reads the facts about an object. Unreadable facts are marked. It returns an error only if
-// ctx ends, with the facts so far; a caller whose own time is over passes a context with time of
-// its own. If the reader has a method Now, that is the cluster's time; otherwise this machine's
-// clock counts.
+// Gather reads the facts about an object, and marks unreadable ones. It fails only if ctx ends, and
+// then still returns the facts read so far. If the reader has a method Now, that is the cluster's
+// time; otherwise it is this machine's.
 func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unstructured) (Facts, error) {
 	now := time.Now
 	if clock, ok := reader.(interface{ Now() time.Time }); ok {
@@ -38,16 +37,16 @@ func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unst
 	g := diagnose.Gatherer{
 		Now:         now,
 		Reader:      reader,
-		ReadTimeout: time.Hour, // The caller's time is the limit.
-		// The number of Pods examined in detail bounds the single reads. A list of all nodes, or
-		// claims, may be much longer.
+		ReadTimeout: time.Hour, // ctx is the limit.
+		// Few Pods are examined in detail, so there are few single reads. A list of all nodes or
+		// claims may be much longer.
 		WorthList: 100,
 	}
 	return f, g.Fill(ctx, f.known, func(r *diagnose.Run) { newRules(r, live).explain() })
 }
 
 // Diagnose explains why the object is not ready: root causes first, and one cause for all Pods with
-// the same fault. It returns nothing if the facts explain nothing.
+// the same fault. It returns nil if the facts explain nothing.
 func Diagnose(f Facts) []event.Cause {
 	if f.Object == nil {
 		return nil
@@ -55,18 +54,18 @@ func Diagnose(f Facts) []event.Cause {
 	return newRules(diagnose.NewRun(f.Now, f.known), f.Object).explain()
 }
 
-// rules holds the rules for one object and its facts.
+// rules are the rules for one object.
 type rules struct {
 	*rule.View
 	pods    pod.Rules
 	volumes pod.VolumeRules
-	// told are the objects that a rule has explained.
+	// told contains the objects that were explained.
 	told map[object.Key]bool
 }
 
 func newRules(r *diagnose.Run, u *unstructured.Unstructured) *rules {
 	v := rule.New(r, u)
-	return &rules{View: v, pods: pod.On(v), volumes: pod.VolumeRulesOn(v), told: map[object.Key]bool{}}
+	return &rules{View: v, pods: pod.On(v), volumes: pod.VolumeRules{View: v}, told: map[object.Key]bool{}}
 }
 
 // explain runs the rules.
@@ -82,8 +81,8 @@ func (v *rules) explain() []event.Cause {
 
 func (v *rules) apply() []rule.Finding { return slices.Concat(v.namespace(), v.subject(v.Object)) }
 
-// askLast asks who holds a volume, and for warnings: only the other answers show which volumes and
-// objects count.
+// askLast asks for holders of volumes and for warnings, once the other answers show which are
+// needed.
 func (v *rules) askLast() {
 	if v.Misses() == 0 {
 		v.volumes.AskHolders()
@@ -96,14 +95,15 @@ func (v *rules) askLast() {
 func (v *rules) subject(u *unstructured.Unstructured) []rule.Finding {
 	key := object.RefOf(u).Key()
 	if v.told[key] {
-		return nil // Two objects may depend on one.
+		return nil // Two objects may depend on it.
 	}
 	v.told[key] = true
 	if u.GetDeletionTimestamp() != nil && key != object.RefOf(v.Object).Key() {
 		return nil
 	}
-	if !silentKind(u) {
-		v.Warnings(u) // Warnings are worth reading for any kind.
+	silent := []string{"CustomResourceDefinition.apiextensions.k8s.io", "APIService.apiregistration.k8s.io", "Namespace"}
+	if !slices.Contains(silent, u.GroupVersionKind().GroupKind().String()) {
+		v.Warnings(u) // They may help for any other kind.
 	}
 	found := append(v.leaving(u), v.unobserved(u)...)
 	return append(found, v.kind(u)...)
@@ -140,13 +140,13 @@ func (v *rules) kind(u *unstructured.Unstructured) []rule.Finding {
 	case diagnose.KindOf("autoscaling/v2", "HorizontalPodAutoscaler").GroupKind():
 		return v.autoscaler(u)
 	case diagnose.KindOf("v1", "Namespace").GroupKind():
-		return nil // Its deletion was reported already.
+		return nil // Rule namespace reports its deletion.
 	default:
 		return v.custom(u)
 	}
 }
 
-// typed applies rules to the struct of a kind.
+// typed converts an object and applies rules to it.
 func typed[T any](v *rules, u *unstructured.Unstructured, rules func(*T) []rule.Finding) []rule.Finding {
 	t, ok := rule.As[T](v.View, u)
 	if !ok {
@@ -156,20 +156,20 @@ func typed[T any](v *rules, u *unstructured.Unstructured, rules func(*T) []rule.
 }
 
 const (
-	// keptOwn is how long an answer about one namespace or object is used. Pods, their warnings and
+	// keptOwn is how long an answer about a namespace or object is used. Pods, their warnings and
 	// endpoints are read each time.
 	keptOwn = 45 * time.Second
-	// keptShared is the same for answers about the whole cluster: nodes, classes, possible
+	// keptShared is how long an answer about the whole cluster is used: nodes, classes, possible
 	// controllers.
 	keptShared = 3 * time.Minute
 )
 
-// Explainer explains stuck objects repeatedly. Facts that were read for one of them also serve the
-// others, and for a while later explanations. Reader is required. It is safe for concurrent use,
-// and serves one caller at a time.
+// Explainer explains stuck objects again and again. It shares facts between objects, and reuses
+// them for a while. Reader is required. An Explainer is safe for concurrent use, but explains for
+// one caller at a time.
 type Explainer struct {
 	Reader diagnose.Reader
-	// Now returns the time; nil means the clock.
+	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 
 	mu    sync.Mutex
@@ -179,19 +179,19 @@ type Explainer struct {
 // Asked is an object to explain.
 type Asked struct {
 	Ref object.Ref
-	// Moved: it has changed since the last call. Fresh: use nothing that was read before.
+	// Moved: it has changed since the last call. Fresh: do not reuse facts.
 	Moved, Fresh bool
 }
 
-// Cost is the number of requests of an explanation.
+// Cost counts the requests of an explanation.
 type Cost struct {
-	// Own are the requests about the objects or their namespaces, Shared those for all objects of a
-	// run. Again is how many of them are repeated each time.
+	// Own counts requests about the objects and their namespaces, Shared those for all objects.
+	// Again counts those that each explanation repeats.
 	Own, Shared, Again int
 }
 
-// Explain explains why each object is not ready, as [Diagnose] does; nothing for an object that is
-// gone or cannot be read. If ctx ends, it explains with the facts that it has.
+// Explain explains why each object is not ready, as [Diagnose] does; nil for an object that is gone
+// or cannot be read. If ctx ends, it uses the facts that it has.
 func (e *Explainer) Explain(ctx context.Context, asked []Asked) ([][]event.Cause, Cost) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -240,7 +240,7 @@ func (e *Explainer) rules(r *diagnose.Run, asked []Asked) {
 	}
 }
 
-// forget drops earlier answers that may have changed.
+// forget drops answers that may be out of date.
 func (e *Explainer) forget(asked []Asked, now time.Time) {
 	moved, fresh := map[string]bool{}, false
 	for _, a := range asked {
@@ -259,8 +259,8 @@ func (e *Explainer) forget(asked []Asked, now time.Time) {
 	})
 }
 
-// isVolatile reports whether an answer may change each time: the state of Pods, warnings, and lists
-// of which only a part is kept.
+// isVolatile reports whether an answer may change from one explanation to the next: the state of
+// Pods, warnings, and filtered lists.
 func isVolatile(q diagnose.Question) bool {
 	return q.Verb == diagnose.List && slices.Contains([]schema.GroupVersionKind{
 		diagnose.KindOf("v1", "Pod"), diagnose.KindOf("v1", "Event"), diagnose.KindOf("discovery.k8s.io/v1", "EndpointSlice"), diagnose.KindOf("storage.k8s.io/v1", "VolumeAttachment"),

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// web is a Deployment with n Pods; status is that of each.
+// web returns a Deployment with n Pods that have the given spec and status.
 func web(t *testing.T, n int, spec, status string) (*unstructured.Unstructured, []*unstructured.Unstructured) {
 	t.Helper()
 	docs := []string{
@@ -43,7 +43,7 @@ func gather(t *testing.T, m *diagnosetest.Memory, live *unstructured.Unstructure
 	return facts
 }
 
-// TestGatherManyPods: one list, few details, and all are counted.
+// Many Pods take one list and few detailed reads, and all are counted.
 func TestGatherManyPods(t *testing.T) {
 	live, objects := web(t, 500, `{nodeName: node-1, containers: [{name: app, envFrom: [{secretRef: {name: keys}}]}]}`,
 		`{phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: CreateContainerConfigError}}}]}`)
@@ -59,12 +59,12 @@ func TestGatherManyPods(t *testing.T) {
 	if len(causes) != 1 || causes[0].Message != "200 Pods: container app needs Secret keys, which does not exist" {
 		t.Fatalf("causes %+v", causes)
 	}
-	if text := strings.Join(causes[0].Evidence, "; "); !strings.Contains(text, "and 300 more Pods that are not ready") {
+	if text := strings.Join(causes[0].Evidence, "; "); !strings.Contains(text, "300 more unready Pods") {
 		t.Errorf("evidence %s", text)
 	}
 }
 
-// TestGatherOnlyWhatIsAskedFor: nothing more is read about Pods that are ready.
+// Nothing more is read about ready Pods.
 func TestGatherOnlyWhatIsAskedFor(t *testing.T) {
 	live, objects := web(t, 500, `{nodeName: node-1, containers: [{name: app, envFrom: [{secretRef: {name: keys}}]}]}`,
 		`{phase: Running, conditions: [{type: Ready, status: "True"}]}`)
@@ -76,8 +76,7 @@ func TestGatherOnlyWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestGatherController: the controller is searched for only if nothing else explains the
-// object.
+// The controller is searched for only if nothing else explains the object.
 func TestGatherController(t *testing.T) {
 	const definition = `
 ---
@@ -102,9 +101,9 @@ func TestGatherController(t *testing.T) {
 		want    []string
 	}{
 		"a condition explains it": {said, made},
-		// Its Pod's events may tell more of the Pod.
-		"what it made explains it": {nobodysWidget + itsPod, append(slices.Clip(made), "list Event type!=Normal")},
-		// The cluster's workloads include those that it made: one list serves both.
+		// Events may explain more about its Pod.
+		"its Pod explains it": {nobodysWidget + itsPod, append(slices.Clip(made), "list Event type!=Normal")},
+		// The list of all workloads includes those of the object, so it is read once.
 		"its controller lags behind": {stale + definition, slices.Concat(controllers, apart, []string{"get Namespace prod", "list Event type!=Normal"})},
 		"nothing explains it":        {nobodysWidget, slices.Concat(made, controllers)},
 	} {
@@ -120,8 +119,7 @@ func TestGatherController(t *testing.T) {
 	}
 }
 
-// TestGatherForbidden: what may not or cannot be read is unknown, not absent (edge case
-// 67).
+// Facts that may not or cannot be read are unknown, not absent (edge case 67).
 func TestGatherForbidden(t *testing.T) {
 	forbidden, broken := diagnosetest.Forbidden("these"), errors.New("the server is on fire")
 	tests := map[string]struct {
@@ -149,8 +147,7 @@ func TestGatherForbidden(t *testing.T) {
 	}
 }
 
-// TestGatherInterrupted: the facts are those gathered in time, the rest is unknown, and
-// the error says why.
+// After an interruption, facts that were not read are unknown, and the error says why.
 func TestGatherInterrupted(t *testing.T) {
 	live, objects := web(t, 3, "{}", "{}")
 	over := errors.New("over")
@@ -163,7 +160,7 @@ func TestGatherInterrupted(t *testing.T) {
 	}
 }
 
-// TestGatherNeverReadsSecrets: only the existence of Secrets is asked for.
+// Only the existence of Secrets is read.
 func TestGatherNeverReadsSecrets(t *testing.T) {
 	live, objects := web(t, 1, `{nodeName: node-1, imagePullSecrets: [{name: pull}], initContainers: [{name: i}], volumes: [{name: v, secret: {secretName: vol}}, {name: w, projected: {sources: [{secret: {name: proj}}]}}], containers: [{name: app, env: [{name: A, valueFrom: {secretKeyRef: {name: env, key: k}}}]}]}`,
 		`{phase: Pending, initContainerStatuses: [{name: i, state: {waiting: {reason: ImagePullBackOff}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}`)
@@ -181,8 +178,8 @@ func TestGatherNeverReadsSecrets(t *testing.T) {
 	}
 }
 
-// TestGatherControllerUnlisted: without the right to list workloads, the cause says so
-// once, and nothing is read that would only lead to a workload.
+// Without the right to list workloads, one cause says so, and nothing is read that would only lead
+// to a workload.
 func TestGatherControllerUnlisted(t *testing.T) {
 	forbidden := diagnosetest.Forbidden("these")
 	const stale = `, generation: 3, managedFields: [{manager: widget-operator, operation: Update, subresource: status, time: "2026-01-01T11:55:00Z"}]`
@@ -202,7 +199,7 @@ func TestGatherControllerUnlisted(t *testing.T) {
 			continue
 		}
 		last := causes[len(causes)-1]
-		if want := "because they may not be read: daemonsets, deployments, statefulsets"; last.Code != "NotAllowed" || !strings.HasSuffix(last.Message, want) {
+		if want := "so their state is unknown: daemonsets, deployments, statefulsets"; last.Code != "NotAllowed" || !strings.HasSuffix(last.Message, want) {
 			t.Errorf("%s: %+v", name, last)
 		}
 	}

@@ -22,23 +22,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// scene is a cluster in virtual time in which a wait waits for an object. Its contents
-// change while the wait runs.
+// scene is a cluster in virtual time whose contents change while a wait runs.
 type scene struct {
 	mu     sync.Mutex
 	reader *teller
 	live   *unstructured.Unstructured
 	tell   func(object.Change)
 	began  time.Time
-	// own and all are the times of requests: own of those about objects with a namespace,
-	// except their warnings, and all of every request.
+	// own are the times of requests about namespaced objects, except for warnings; all those of
+	// every request.
 	own, all []time.Time
 }
 
-// now is the time of the stories, from which they go on.
+// now returns the time in the cluster, which starts at that of the stories.
 func (s *scene) now() time.Time { return diagnosetest.Now().Add(time.Since(s.began)) }
 
-// show replaces what the cluster holds. It announces the object again if it has changed.
+// show replaces the contents of the cluster. It announces the object if it has changed.
 func (s *scene) show(r *teller, live *unstructured.Unstructured) {
 	s.mu.Lock()
 	s.reader = r
@@ -89,7 +88,7 @@ func (s *scene) Allowed(ctx context.Context, user, verb string, ref object.Ref) 
 	return s.asked(ref.GVK, ref.Namespace).Allowed(ctx, user, verb, ref)
 }
 
-func (s *scene) Resource(context.Context, string) (object.Kind, error) { panic("its kind is known") }
+func (s *scene) Resource(context.Context, string) (object.Kind, error) { panic("the kind is known") }
 
 func (s *scene) Schema(context.Context, object.Kind) (*spec.Schema, error) { return nil, nil }
 
@@ -106,13 +105,13 @@ func (s *scene) Watch(ctx context.Context, _ object.Kind, _ object.Selection, te
 	return context.Cause(ctx)
 }
 
-// told is what a wait reported, and when.
+// told is a report of a wait, and when it came.
 type told struct {
 	at time.Duration
 	event.Stalled
 }
 
-// heard is what came of a wait in a scene.
+// heard is the result of a wait in a scene.
 type heard struct {
 	stalled []told
 	waited  event.Waited
@@ -120,7 +119,7 @@ type heard struct {
 	err     error
 }
 
-// wait waits in virtual time for what never comes, while the scene plays.
+// wait waits in virtual time for a condition that never becomes true.
 func (s *scene) wait(t *testing.T, ref object.Ref, timeout time.Duration, endsFor func(event.Cause) time.Duration, happens func()) heard {
 	t.Helper()
 	never, err := condition.Parse("condition=NeverToCome")
@@ -146,7 +145,7 @@ func (s *scene) waitFor(t *testing.T, ref object.Ref, goal condition.Spec, timeo
 				before := len(s.all)
 				causes, cost := explainer.Explain(ctx, asked)
 				if sent := len(s.all) - before; sent != cost.Own+cost.Shared {
-					t.Errorf("%d requests were sent, and %+v told", sent, cost)
+					t.Errorf("%d requests were sent, but the cost is %+v", sent, cost)
 				}
 				return wait.Explanations{Causes: causes, Requests: []int{cost.Own}, Shared: cost.Shared, Again: cost.Again}
 			},
@@ -177,11 +176,11 @@ func (s *scene) waitFor(t *testing.T, ref object.Ref, goal condition.Spec, timeo
 	return out
 }
 
-// soon is the time after which any trouble in the cluster has to be on the screen.
+// soon is the time within which a fault must be reported.
 const soon = 20 * time.Second
 
-// hangs plays a story to a wait that is under way: its facts are there from one moment on,
-// and then nothing changes any more.
+// hangs shows a story to a running wait: its facts appear at one moment, and nothing changes after
+// that.
 func (s story) hangs(t *testing.T, causes []event.Cause) {
 	t.Helper()
 	const from, timeout = 7 * time.Second, 6 * time.Minute
@@ -195,33 +194,33 @@ func (s story) hangs(t *testing.T, causes []event.Cause) {
 	scene.tellsOnce(t, out, codesOf(causes), from)
 	scene.bounded(t)
 	if got, want := codesOf(out.waited.Causes), codesOf(causes); got != want {
-		t.Errorf("at the end, %q is told, want %q", got, want)
+		t.Errorf("at the end, the wait reports %q, want %q", got, want)
 	}
 }
 
-// tellsOnce: causes are reported soon after they appear, and only once.
+// tellsOnce checks that causes are reported soon after they appear, and only once.
 func (s *scene) tellsOnce(t *testing.T, out heard, codes string, from time.Duration) {
 	t.Helper()
 	if len(out.stalled) == 0 {
-		t.Fatalf("nothing is told of %q", codes)
+		t.Fatalf("no report of %q", codes)
 	}
 	var last string
 	var at time.Duration
 	for _, one := range out.stalled {
 		now := codesOf(one.Causes)
 		if now == last {
-			t.Errorf("%q is told twice, after %s and %s", now, at, one.at)
+			t.Errorf("%q is reported twice, after %s and %s", now, at, one.at)
 		}
 		last, at = now, one.at
 	}
 	if last != codes || at < from || at > from+soon {
-		t.Errorf("after %s, %q is told; want %q, within %s after %s", at, last, codes, soon, from)
+		t.Errorf("after %s, report of %q; want %q, within %s after %s", at, last, codes, soon, from)
 	}
 }
 
-// bounded checks that there are at most ten requests a minute about an object, apart from
-// the ten that it may spend at once and what its most expensive look takes beyond that.
-// All requests of a run are bounded in the same way.
+// bounded checks that there are at most ten requests a minute about an object, apart from the ten
+// that may be sent at once and the excess of its most expensive examination. The requests of a run
+// are bounded in the same way.
 func (s *scene) bounded(t *testing.T) {
 	t.Helper()
 	for _, bound := range []struct {
@@ -248,7 +247,7 @@ func (s *scene) bounded(t *testing.T) {
 	}
 }
 
-// codesOf returns the codes by which a wait distinguishes causes.
+// codesOf returns what distinguishes causes for a wait.
 func codesOf(causes []event.Cause) string {
 	var codes []string
 	for _, c := range causes {
@@ -257,8 +256,8 @@ func codesOf(causes []event.Cause) string {
 	return strings.Join(codes, ", ")
 }
 
-// TestLateTrouble: trouble below an object that already hangs, and in which nothing
-// changes, is reported as soon as trouble that was there from the beginning.
+// A fault below an object that has long been stuck, and does not change, is reported as soon as one
+// that was there from the start.
 func TestLateTrouble(t *testing.T) {
 	pod := func(state string) string {
 		return `{phase: Pending, containerStatuses: [{name: app, state: {waiting: ` + state + `}}]}`
@@ -280,8 +279,7 @@ func TestLateTrouble(t *testing.T) {
 	}
 }
 
-// TestEndedWaitTellsWhatIsKnown: an interrupted wait reports at once what is known, and
-// does not ask the server again.
+// An interrupted wait reports at once what it knows, without more requests.
 func TestEndedWaitTellsWhatIsKnown(t *testing.T) {
 	live, others := web(t, 1, `{nodeName: node-1, containers: [{name: app, envFrom: [{secretRef: {name: keys}}]}]}`,
 		`{phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: CreateContainerConfigError}}}]}`)
@@ -294,11 +292,11 @@ func TestEndedWaitTellsWhatIsKnown(t *testing.T) {
 		before = len(s.all)
 	})
 	if got := codesOf(out.waited.Causes); got != "SecretMissing secret/keys -n prod" || out.after > 51*time.Second || len(s.all) > before {
-		t.Errorf("after %s, with %d requests more: %s", out.after, len(s.all)-before, got)
+		t.Errorf("after %s, with %d more requests: %s", out.after, len(s.all)-before, got)
 	}
 }
 
-// TestLastings: the table of causes that may end a wait has every code, and no other.
+// Lastings has exactly the codes in doc.go.
 func TestLastings(t *testing.T) {
 	want := listed(t)
 	slices.Sort(want)

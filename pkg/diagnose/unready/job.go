@@ -19,7 +19,7 @@ import (
 func (v *rules) job(j *batchv1.Job) []rule.Finding {
 	r := diagnose.RefOf("batch/v1", "Job", j.Namespace, j.Name)
 	if j.Spec.Suspend != nil && *j.Spec.Suspend {
-		return suspended(r, "it runs no Pods", "the Job runs; a queue that suspended it on purpose, such as Kueue, may do so again")
+		return suspended(r, "it runs no Pods", "the Job starts; if a queue such as Kueue suspended it, that may happen again")
 	}
 	w := workload{ref: r, object: j, template: j.Spec.Template.Spec, selector: selectorOf(j.Spec.Selector)}
 	w.short = j.Status.Active == 0 && j.Status.Succeeded == 0
@@ -32,13 +32,12 @@ func (v *rules) job(j *batchv1.Job) []rule.Finding {
 	return found
 }
 
-// jobFailed says why a Job has given up. The failure of its Pods, if they still exist, is reported
-// before it.
+// jobFailed explains why a Job gave up. The faults of its Pods, if they still exist, come first.
 func jobFailed(j *batchv1.Job, c batchv1.JobCondition) rule.Finding {
 	r := diagnose.RefOf("batch/v1", "Job", j.Namespace, j.Name)
 	cause := event.Cause{
 		Code:     "JobFailed",
-		Message:  rule.Name(r) + " has failed" + readiness.Detail(text.Excerpt(c.Reason), "") + ", and does not try again",
+		Message:  rule.Name(r) + " has failed" + readiness.Detail(text.Excerpt(c.Reason), "") + " and will not be retried",
 		Evidence: []string{"condition " + string(c.Type) + readiness.Detail(text.Excerpt(c.Reason), text.Excerpt(c.Message)), text.Count(int(j.Status.Failed), "Pod") + " failed"},
 		Next:     rule.Kubectl(j.Namespace, "logs", r.Resource(), "--all-containers", "--tail=50"),
 	}
@@ -64,11 +63,11 @@ func jobFailed(j *batchv1.Job, c batchv1.JobCondition) rule.Finding {
 	return rule.Finding{Cause: cause, Rank: rule.Consequence}
 }
 
-// cronJob says what keeps a CronJob from running.
+// cronJob explains why a CronJob does not run.
 func (v *rules) cronJob(j *batchv1.CronJob) []rule.Finding {
 	r := diagnose.RefOf("batch/v1", "CronJob", j.Namespace, j.Name)
 	if j.Spec.Suspend != nil && *j.Spec.Suspend {
-		return suspended(r, "no Job is started at its times", "a time that was missed is made up for at once, if startingDeadlineSeconds allows it")
+		return suspended(r, "it starts no Jobs", "a missed run starts at once if startingDeadlineSeconds allows it")
 	}
 	var found []rule.Finding
 	for _, active := range j.Status.Active[:min(3, len(j.Status.Active))] {
@@ -88,7 +87,7 @@ func (v *rules) cronJob(j *batchv1.CronJob) []rule.Finding {
 	return found
 }
 
-// suspended says that the spec suspends a Job or CronJob.
+// suspended reports a Job or CronJob that its spec suspends.
 func suspended(r object.Ref, effect, risk string) []rule.Finding {
 	return []rule.Finding{{Rank: rule.Root, Cause: event.Cause{
 		Code:      "Suspended",

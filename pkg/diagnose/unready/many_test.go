@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// crowd is a scene of many objects.
+// crowd is a scene with many objects.
 type crowd struct {
 	scene
 	objects []*unstructured.Unstructured
@@ -34,8 +34,8 @@ func (c *crowd) Watch(ctx context.Context, _ object.Kind, _ object.Selection, te
 	return context.Cause(ctx)
 }
 
-// TestFiftyThatHang: fifty of two hundred Deployments hang. Each is explained soon, and
-// all together cost no more requests than the bound.
+// Fifty of two hundred Deployments are stuck. Each is explained soon, and all together stay within
+// the budget of requests.
 func TestFiftyThatHang(t *testing.T) {
 	const all, hanging = 200, 50
 	c := &crowd{scene: scene{reader: &teller{}}}
@@ -94,9 +94,9 @@ func TestFiftyThatHang(t *testing.T) {
 		latest = max(latest, at)
 	}
 	if len(first) != hanging || latest > soon {
-		t.Errorf("%d of %d are told, the last after %s", len(first), hanging, latest)
+		t.Errorf("%d of %d are explained, the last after %s", len(first), hanging, latest)
 	}
-	c.own = nil // They are those of fifty objects.
+	c.own = nil // These are about fifty objects.
 	c.bounded(t)
-	t.Logf("%d requests in 3 minutes, the last of %d told after %s", len(c.all), hanging, latest)
+	t.Logf("%d requests in 3 minutes, the last of %d explained after %s", len(c.all), hanging, latest)
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// service explains why a Service does not answer, or has no address.
+// service explains why a Service has no ready endpoint, or no address.
 func (v *rules) service(s *corev1.Service) []rule.Finding {
 	if s.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil
@@ -31,7 +31,7 @@ func (v *rules) service(s *corev1.Service) []rule.Finding {
 	found := v.endpoints(s)
 	if s.Spec.Type == corev1.ServiceTypeLoadBalancer && len(s.Status.LoadBalancer.Ingress) == 0 {
 		for i := range found {
-			found[i].Passing = true // A load balancer gets its address regardless of what is behind it.
+			found[i].Passing = true // A load balancer gets its address regardless of its Pods.
 		}
 		found = append(found, v.loadBalancer(s))
 	}
@@ -42,12 +42,12 @@ func (v *rules) loadBalancer(s *corev1.Service) rule.Finding {
 	r := diagnose.RefOf("v1", "Service", s.Namespace, s.Name)
 	c := event.Cause{
 		Code:     "LoadBalancerPending",
-		Message:  rule.Name(r) + " has no address yet: no controller has given it a load balancer",
+		Message:  rule.Name(r) + " has no address yet: no controller has set up its load balancer",
 		Evidence: []string{"type LoadBalancer, .status.loadBalancer.ingress is empty"},
 		Next:     rule.Describe(r),
 	}
 	if class := s.Spec.LoadBalancerClass; class != nil {
-		c.Evidence = append(c.Evidence, "loadBalancerClass is "+text.Excerpt(*class)+": only the controller of that class looks at it")
+		c.Evidence = append(c.Evidence, "loadBalancerClass is "+text.Excerpt(*class)+": only the controller for that class handles it")
 	}
 	if e := v.Warning(s, "SyncLoadBalancerFailed", "CreatingLoadBalancerFailed", "AllocationFailed"); e != nil {
 		c.Code = "LoadBalancerFailed"
@@ -57,7 +57,7 @@ func (v *rules) loadBalancer(s *corev1.Service) rule.Finding {
 	return rule.Finding{Cause: c, Rank: rule.Root}
 }
 
-// endpoints says why a Service has no Pod.
+// endpoints explains why a Service has no ready endpoint.
 func (v *rules) endpoints(s *corev1.Service) []rule.Finding {
 	r := diagnose.RefOf("v1", "Service", s.Namespace, s.Name)
 	slicesOf := diagnose.Question{GVK: diagnose.KindOf("discovery.k8s.io/v1", "EndpointSlice"), Namespace: s.Namespace, Labels: discoveryv1.LabelServiceName + "=" + s.Name}
@@ -70,7 +70,7 @@ func (v *rules) endpoints(s *corev1.Service) []rule.Finding {
 	c := event.Cause{Next: rule.Kubectl(s.Namespace, "get", "endpointslices", "-l", discoveryv1.LabelServiceName+"="+s.Name), BlockedBy: r}
 	if len(s.Spec.Selector) == 0 {
 		c.Code = "NoEndpoints"
-		c.Message = rule.Name(r) + " has no selector, and no endpoints were written for it"
+		c.Message = rule.Name(r) + " has neither a selector nor endpoints"
 		c.Evidence = []string{".spec.selector is empty"}
 		return []rule.Finding{{Cause: c, Rank: rule.Root}}
 	}
@@ -86,24 +86,24 @@ func (v *rules) endpoints(s *corev1.Service) []rule.Finding {
 	}
 	if port, ok := portMissing(s, behind.Pods); ok {
 		c.Code = "TargetPortMissing"
-		c.Message = fmt.Sprintf("%s has no endpoints for port %d: no container of its Pods has a port named %s", rule.Name(r), port.Port, text.Excerpt(port.TargetPort.StrVal))
+		c.Message = fmt.Sprintf("%s has no endpoints for port %d: none of its Pods has a container port named %s", rule.Name(r), port.Port, text.Excerpt(port.TargetPort.StrVal))
 		c.Evidence = []string{"targetPort " + text.Excerpt(port.TargetPort.StrVal)}
 		c.Next = rule.Kubectl(s.Namespace, "get", "pods", "-l", selector.String(), "-o", "custom-columns=POD:.metadata.name,PORTS:.spec.containers[*].ports[*].name")
 		return append(found, rule.Finding{Cause: c, Rank: rule.Root})
 	}
 	if slices.ContainsFunc(behind.Pods, rule.Ready) {
 		c.Code = "NoEndpoints"
-		c.Message = rule.Name(r) + " has no endpoints yet, although a Pod that it selects is ready"
+		c.Message = rule.Name(r) + " has no endpoints yet, although one of its Pods is ready"
 		c.Evidence = []string{"selector " + text.Excerpt(selector.String())}
 		return append(found, rule.Finding{Cause: c, Rank: rule.Consequence})
 	}
 	c.Code = "NoReadyEndpoints"
-	c.Message = fmt.Sprintf("%s has no ready endpoint: none of the Pods that it selects is ready", rule.Name(r))
+	c.Message = fmt.Sprintf("%s has no ready endpoint: none of its Pods is ready", rule.Name(r))
 	c.Evidence = []string{"selector " + text.Excerpt(selector.String()) + " matches " + text.Count(len(behind.Pods)+behind.More, "Pod")}
 	return append(found, rule.Finding{Cause: c, Rank: rule.Consequence})
 }
 
-// behind lists the Pods that a Service selects.
+// behind returns the Pods that a Service selects.
 func (v *rules) behind(s *corev1.Service) rule.Pods {
 	if len(s.Spec.Selector) == 0 {
 		return rule.Pods{}
@@ -127,9 +127,9 @@ func IsEntrance(ref object.Ref) bool {
 	return ref.GVK == diagnose.KindOf("v1", "Service") || ref.GVK == diagnose.KindOf("networking.k8s.io/v1", "Ingress")
 }
 
-// Unanswered returns remarks on Services and Ingresses that are ready although nothing can answer a
-// request: a selector matches no Pod, a backend does not exist. It reads the first [MostRunning],
-// and makes no remark in doubt.
+// Unanswered returns remarks on Services and Ingresses that are ready although nothing can answer
+// their requests: a selector matches no Pod, a backend does not exist. It examines the first
+// [MostRunning], and makes no remark in doubt.
 func Unanswered(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Remarked {
 	refs = refs[:min(len(refs), MostRunning)]
 	var found []event.Remarked
@@ -177,9 +177,9 @@ func (v *rules) answers(s *corev1.Service, endpoints []*unstructured.Unstructure
 			continue
 		}
 		if len(s.Spec.Ports) > 0 && len(slice.Ports) == 0 {
-			continue // These Pods have none of the Service's ports.
+			continue // Its Pods have none of the Service's ports.
 		}
-		// Ready is the default.
+		// By default, an endpoint is ready.
 		if slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }) {
 			return true
 		}
@@ -187,7 +187,7 @@ func (v *rules) answers(s *corev1.Service, endpoints []*unstructured.Unstructure
 	return false
 }
 
-// portMissing returns the port of a Service whose named target port no Pod has.
+// portMissing returns a port whose named target port no Pod has.
 func portMissing(s *corev1.Service, pods []*corev1.Pod) (corev1.ServicePort, bool) {
 	for _, port := range s.Spec.Ports {
 		if port.TargetPort.Type != intstr.String {
@@ -214,7 +214,7 @@ func (v *rules) ingress(i *networkingv1.Ingress) []rule.Finding {
 	}
 	c := event.Cause{
 		Code:     "IngressNoAddress",
-		Message:  rule.Name(r) + " has no address yet: no controller has written one",
+		Message:  rule.Name(r) + " has no address yet: no controller has set one",
 		Evidence: []string{".status.loadBalancer.ingress is empty"},
 		Next:     rule.Kubectl("", "get", "ingressclasses"),
 	}
@@ -225,25 +225,25 @@ func (v *rules) ingress(i *networkingv1.Ingress) []rule.Finding {
 		named := diagnose.RefOf("networking.k8s.io/v1", "IngressClass", "", *class)
 		u, sure := v.Read(named)
 		if slices.Contains([]string{"gce", "gce-internal"}, *class) {
-			sure = false // GKE serves these without an object.
+			sure = false // GKE handles these without an object.
 		}
 		if u == nil && sure {
 			c.Code, c.BlockedBy = "IngressClassMissing", named
 			c.Message = rule.Name(r) + " has no address: IngressClass " + *class + " does not exist"
 		} else if k, ok := rule.As[networkingv1.IngressClass](v.View, u); ok {
-			c.Evidence = append(c.Evidence, "IngressClass "+*class+" is for controller "+text.Excerpt(k.Spec.Controller))
+			c.Evidence = append(c.Evidence, "IngressClass "+*class+" belongs to controller "+text.Excerpt(k.Spec.Controller))
 		}
 	case old != "":
 		c.Evidence = append(c.Evidence, "annotation kubernetes.io/ingress.class is "+text.Excerpt(old))
 	default:
-		c.Code, c.Message = "NoIngressClass", rule.Name(r)+" has no address: it names no IngressClass, and there is no default one"
+		c.Code, c.Message = "NoIngressClass", rule.Name(r)+" has no address: it has no IngressClass, and there is no default"
 	}
 	e := append(slices.Clone(v.Warnings(i)), nil)[0]
 	c.Evidence = append(c.Evidence, rule.Quoted(e)...)
 	return append(found, rule.Finding{Cause: c, Rank: rule.Root})
 }
 
-// backends says which Services and certificates of an Ingress are missing.
+// backends reports missing Services and TLS Secrets of an Ingress.
 func (v *rules) backends(i *networkingv1.Ingress) []rule.Finding {
 	r := diagnose.RefOf("networking.k8s.io/v1", "Ingress", i.Namespace, i.Name)
 	services, secrets := ingressRefs(i)
@@ -267,7 +267,7 @@ func (v *rules) backends(i *networkingv1.Ingress) []rule.Finding {
 	return found
 }
 
-// ingressRefs returns the names of the Services and Secrets of an Ingress.
+// ingressRefs returns the names of an Ingress's Services and TLS Secrets.
 func ingressRefs(i *networkingv1.Ingress) (services, secrets []string) {
 	add := func(b *networkingv1.IngressBackend) {
 		if b != nil && b.Service != nil {
@@ -301,8 +301,8 @@ func selectorOf(s *metav1.LabelSelector) string {
 
 const gatewayGroup = "gateway.networking.k8s.io"
 
-// references names missing objects that an object of the Gateway API refers to: without them, no
-// controller answers, and the object itself does not say so.
+// references reports missing objects to which an object of the Gateway API refers: its status does
+// not show that its controller waits for them.
 func (v *rules) references(u *unstructured.Unstructured) []rule.Finding {
 	if u.GroupVersionKind().Group != gatewayGroup {
 		return nil
@@ -346,7 +346,7 @@ func gatewayKind(kind string) schema.GroupVersionKind {
 }
 
 // namedBy returns the objects of one kind in a list of references. It ignores other kinds, whose
-// served versions are unknown here.
+// served versions are unknown.
 func namedBy(u *unstructured.Unstructured, gvk schema.GroupVersionKind, path ...string) []object.Ref {
 	list, _, _ := unstructured.NestedSlice(u.Object, path...)
 	var refs []object.Ref

@@ -26,13 +26,13 @@ import (
 // MostRunning is the number of workloads whose images [Running] returns.
 const MostRunning = 10
 
-// HasPods reports whether an object of the kind is a workload whose Pods stay.
+// HasPods reports whether an object is a workload whose Pods keep running.
 func HasPods(ref object.Ref) bool {
 	return slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, ref.GVK.Kind) && ref.GVK == diagnose.KindOf("apps/v1", ref.GVK.Kind)
 }
 
-// Running returns which images the Pods of workloads run, as their nodes report it. It sends two
-// requests for each of the first [MostRunning] workloads, and leaves out what is unknown.
+// Running returns which images the Pods of workloads run, as their nodes report them. It sends two
+// requests for each of the first [MostRunning] workloads, and omits unknown images.
 func Running(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Runs {
 	refs = refs[:min(len(refs), MostRunning)]
 	facts := diagnose.NewFacts()
@@ -53,8 +53,7 @@ func Running(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []e
 	return found
 }
 
-// running returns the images that a workload's Pods run, container by container, the commonest
-// first.
+// running returns the images that a workload's Pods run, by container, the most common first.
 func running(r *diagnose.Run, ref object.Ref) []event.Image {
 	u, _ := r.Get(ref.GVK, ref.Namespace, ref.Name)
 	workload, ok := diagnose.As[struct {
@@ -78,7 +77,7 @@ func running(r *diagnose.Run, ref object.Ref) []event.Image {
 	return images
 }
 
-// runningAs returns what those Pods run whose spec has the container's image.
+// runningAs returns the images that Pods run under the image name of a container.
 func runningAs(c corev1.Container, pods []corev1.Pod) []event.Image {
 	var images []event.Image
 	for _, p := range pods {
@@ -100,11 +99,11 @@ func runningAs(c corev1.Container, pods []corev1.Pod) []event.Image {
 	return images
 }
 
-// same returns the comparable part of an image's ID: the registry's digest, if it is known.
+// same returns the comparable part of an image's ID: the registry's digest if it is known.
 func same(id string) string { return cmp.Or(pod.Digest(id), id) }
 
-// DifferingImages returns a remark about Pods of one template that run different images although
-// all of them are ready; false if there are none.
+// DifferingImages returns a remark about ready Pods of one template that run different images;
+// false if there are none.
 func DifferingImages(runs event.Runs) (event.Remarked, bool) {
 	for i, image := range runs.Images {
 		if i == 0 || runs.Images[i-1].Container != image.Container || pod.Digest(image.ID) == "" || pod.Digest(runs.Images[i-1].ID) == "" {
@@ -116,7 +115,7 @@ func DifferingImages(runs event.Runs) (event.Remarked, bool) {
 			Ref: runs.Ref, Code: "ImageDiffers", Path: fmt.Sprintf(".spec.template.spec.containers[name=%q].image", image.Container),
 			Text: fmt.Sprintf("nodes run different images under the same name %s: Pod %s on node %s has %s, Pod %s on node %s has %s",
 				text.Excerpt(image.Image), before.Pods[0].Name, before.Pods[0].Node, pod.Short(pod.Digest(before.ID)), odd.Name, odd.Node, pod.Short(pod.Digest(image.ID))),
-			Hint: "give each image a tag of its own, or name it by its digest (name@sha256:…); a node that has an image of that name does not pull it again",
+			Hint: "give each image its own tag or use its digest (name@sha256:…): a node that has an image of that name does not pull it again",
 		}
 		if image.Pulls {
 			r.Hint = "restart the older ones: " + rule.Kubectl(runs.Ref.Namespace, "rollout", "restart", runs.Ref.Resource())
@@ -126,14 +125,14 @@ func DifferingImages(runs event.Runs) (event.Remarked, bool) {
 	return event.Remarked{}, false
 }
 
-// unread is something that could not be read, and why. A Ref without a name means all objects of
-// the kind in the namespace, or in the cluster.
+// unread is an object that could not be read, and the error. A Ref without a name stands for all
+// objects of the kind in the namespace, or in the cluster.
 type unread struct {
 	ref object.Ref
 	err error
 }
 
-// unread names what could not be read, where more causes may be (edge case 67).
+// unread reports the objects that could not be read, which may hide more causes (edge case 67).
 func (v *rules) unread() []rule.Finding {
 	var forbidden, failed []unread
 	for _, u := range v.unreadRefs() {
@@ -145,27 +144,30 @@ func (v *rules) unread() []rule.Finding {
 	}
 	var found []rule.Finding
 	if len(forbidden) > 0 {
-		first := forbidden[0].ref
+		first, verb := forbidden[0].ref, "list"
+		if first.Name != "" {
+			verb = "get"
+		}
 		found = append(found, rule.Finding{Rank: rule.Doubt, Cause: event.Cause{
 			Code:     "NotAllowed",
 			Doubt:    true,
-			Message:  "the state of these is unknown, because they may not be read: " + text.List(whats(forbidden), 5),
+			Message:  "you are not allowed to read these, so their state is unknown: " + text.List(whats(forbidden), 5),
 			Evidence: errorLines(forbidden),
-			Next:     rule.Kubectl(first.Namespace, "auth", "can-i", verb(first), resourceOf(first)),
+			Next:     rule.Kubectl(first.Namespace, "auth", "can-i", verb, resourceOf(first)),
 		}})
 	}
 	if len(failed) > 0 {
 		found = append(found, rule.Finding{Rank: rule.Doubt, Cause: event.Cause{
 			Code:     "Unreadable",
 			Doubt:    true,
-			Message:  "the state of these is unknown, because they could not be read: " + text.List(whats(failed), 5),
+			Message:  "these could not be read, so their state is unknown: " + text.List(whats(failed), 5),
 			Evidence: errorLines(failed),
 		}})
 	}
 	return found
 }
 
-// stated quotes an object's status if nothing below the object could be read: it often has the
+// stated quotes an object's status if nothing below the object could be read: it often contains the
 // reason, and at least the progress.
 func stated(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
@@ -186,7 +188,7 @@ func stated(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{{Rank: rule.Direct, Cause: c}}
 }
 
-// unreadRefs returns what could not be read, without duplicates.
+// unreadRefs returns the objects that could not be read, without duplicates.
 func (v *rules) unreadRefs() []unread {
 	var all []unread
 	for q, err := range v.Unanswered() {
@@ -201,8 +203,8 @@ func (v *rules) unreadRefs() []unread {
 	return all
 }
 
-// whats returns the names of what could not be read, each kind once: a kind that may not be listed
-// in the cluster is not named again for its namespaces and objects.
+// whats returns the names of unread objects. If a kind may not be listed in the cluster, it does
+// not repeat it for namespaces and objects.
 func whats(all []unread) []string {
 	everywhere := map[schema.GroupKind]bool{}
 	for _, u := range all {
@@ -229,14 +231,7 @@ func errorLines(all []unread) []string {
 	return out[:min(len(out), 5)]
 }
 
-func verb(r object.Ref) string {
-	if r.Name == "" {
-		return "list"
-	}
-	return "get"
-}
-
-// what returns the name of what could not be read.
+// what returns the name of an unread object or kind.
 func what(r object.Ref) string {
 	plural, _ := meta.UnsafeGuessKindToResource(r.GVK)
 	switch {
@@ -249,7 +244,7 @@ func what(r object.Ref) string {
 	}
 }
 
-// resourceOf returns a kind, or one object of it, in the notation of kubectl auth can-i.
+// resourceOf returns a kind, or an object, in the notation of kubectl auth can-i.
 func resourceOf(r object.Ref) string {
 	plural, _ := meta.UnsafeGuessKindToResource(r.GVK)
 	text := plural.Resource

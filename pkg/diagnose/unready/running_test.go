@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// running is a Pod that runs an image.
+// runningPod returns a Pod that runs an image.
 func runningPod(name, node, image, id, more string) string {
 	return fmt.Sprintf(`
 ---
@@ -26,8 +26,8 @@ const (
 	otherDigest = "registry.example/web@sha256:2222222222222222222222222222222222222222222222222222222222222222"
 )
 
-// The images that the Pods of a workload run are those that their nodes report. If they
-// differ, there is a remark although all Pods are ready.
+// The images are those that nodes report. If they differ, there is a remark although all Pods are
+// ready.
 func TestRunning(t *testing.T) {
 	const workload = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod}, spec: {selector: {matchLabels: {app: web}},
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: "web:dev"}]}}}}`
@@ -36,13 +36,13 @@ func TestRunning(t *testing.T) {
 		want    []string
 		differs bool
 	}{
-		"one image":              {runningPod("a", "n1", "web:dev", oneDigest, "") + runningPod("b", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 a b"}, false},
-		"two under one name":     {runningPod("a", "n1", "web:dev", otherDigest, "") + runningPod("b", "n2", "web:dev", oneDigest, "") + runningPod("c", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 b c", "app sha256:2222 a"}, true},
-		"of an older template":   {runningPod("a", "n1", "web:old", otherDigest, "") + runningPod("b", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 b"}, false},
-		"on its way out":         {runningPod("a", "n1", "web:dev", otherDigest, `, deletionTimestamp: "2026-01-01T11:00:00Z"`) + runningPod("b", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 b"}, false},
-		"counted by the runtime": {runningPod("a", "n1", "web:dev", "sha256:3333", "") + runningPod("b", "n2", "web:dev", "sha256:4444", ""), []string{"app sha256:3333 a", "app sha256:4444 b"}, false},
-		"the node does not say":  {runningPod("a", "n1", "web:dev", "", ""), nil, false},
-		"no Pods":                {"", nil, false},
+		"one image":             {runningPod("a", "n1", "web:dev", oneDigest, "") + runningPod("b", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 a b"}, false},
+		"two under one name":    {runningPod("a", "n1", "web:dev", otherDigest, "") + runningPod("b", "n2", "web:dev", oneDigest, "") + runningPod("c", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 b c", "app sha256:2222 a"}, true},
+		"of an older template":  {runningPod("a", "n1", "web:old", otherDigest, "") + runningPod("b", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 b"}, false},
+		"terminating":           {runningPod("a", "n1", "web:dev", otherDigest, `, deletionTimestamp: "2026-01-01T11:00:00Z"`) + runningPod("b", "n2", "web:dev", oneDigest, ""), []string{"app sha256:1111 b"}, false},
+		"without a digest":      {runningPod("a", "n1", "web:dev", "sha256:3333", "") + runningPod("b", "n2", "web:dev", "sha256:4444", ""), []string{"app sha256:3333 a", "app sha256:4444 b"}, false},
+		"the node does not say": {runningPod("a", "n1", "web:dev", "", ""), nil, false},
+		"no Pods":               {"", nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &diagnosetest.Memory{Objects: diagnosetest.Read(t, workload+c.pods)}
@@ -70,8 +70,7 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// However many workloads there are, only a few are read, and what may not be read is left
-// out.
+// Only a few workloads are read, and unreadable ones are omitted.
 func TestRunningAsksLittle(t *testing.T) {
 	m := &diagnosetest.Memory{}
 	refs := slices.Repeat([]object.Ref{{GVK: named("Deployment.apps/prod/web").GVK, Namespace: "prod", Name: "web"}}, 300)
@@ -79,14 +78,14 @@ func TestRunningAsksLittle(t *testing.T) {
 		refs[i].Name += fmt.Sprint(i)
 	}
 	if runs := unready.Running(t.Context(), m, refs); runs != nil {
-		t.Errorf("%v of workloads that are gone", runs)
+		t.Errorf("images of deleted workloads: %v", runs)
 	}
 	if asked := m.Asked(); len(asked) > unready.MostRunning {
 		t.Errorf("%d requests", len(asked))
 	}
 	m = &diagnosetest.Memory{Answers: diagnosetest.Answers{Failing: map[string]error{"Deployment": diagnosetest.Forbidden("Deployment")}}}
 	if runs := unready.Running(t.Context(), m, refs[:1]); runs != nil {
-		t.Errorf("%v of what may not be read", runs)
+		t.Errorf("images of forbidden Pods: %v", runs)
 	}
 }
 
@@ -103,14 +102,14 @@ func TestUnanswered(t *testing.T) {
 		forbidden string
 		want      []string
 	}{
-		"a Pod behind it":               {service + pod, "", nil},
-		"no Pod behind it":              {service, "", []string{"SelectorMatchesNothing service/web -n prod has no endpoints: its selector matches no Pod"}},
-		"Pods may not be listed":        {service, "Pod", nil},
-		"no selector":                   {`{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod}, spec: {ports: [{port: 80}]}}`, "", nil},
-		"a name of elsewhere":           {`{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod}, spec: {type: ExternalName, externalName: example.com, selector: {app: web}}}`, "", nil},
-		"an Ingress and its Service":    {ingress + "\n---\n" + service, "", nil},
-		"an Ingress without it":         {ingress, "", []string{"ServiceMissing ingress.networking.k8s.io/web -n prod needs Service web, which does not exist"}},
-		"Services may not be looked at": {ingress, "Service", nil},
+		"with a Pod":                 {service + pod, "", nil},
+		"without a Pod":              {service, "", []string{"SelectorMatchesNothing service/web -n prod has no endpoints: its selector matches no Pod"}},
+		"Pods may not be listed":     {service, "Pod", nil},
+		"no selector":                {`{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod}, spec: {ports: [{port: 80}]}}`, "", nil},
+		"an external name":           {`{apiVersion: v1, kind: Service, metadata: {name: web, namespace: prod}, spec: {type: ExternalName, externalName: example.com, selector: {app: web}}}`, "", nil},
+		"an Ingress and its Service": {ingress + "\n---\n" + service, "", nil},
+		"an Ingress without it":      {ingress, "", []string{"ServiceMissing ingress.networking.k8s.io/web -n prod needs Service web, which does not exist"}},
+		"Services may not be read":   {ingress, "Service", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &diagnosetest.Memory{Objects: diagnosetest.Read(t, c.objects)}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// unscheduled is a Pod with this message of the scheduler.
+// unscheduled returns a Pod with this message from the scheduler.
 func unscheduled(message string) string {
 	return `apiVersion: v1
 kind: Pod
@@ -24,16 +24,16 @@ status:
 
 func TestUnscheduled(t *testing.T) {
 	stories(t, map[string]story{
-		"several reasons, and how many nodes of each": {
+		"several reasons with numbers of nodes": {
 			facts: unscheduled("0/6 nodes are available: 1 node(s) had untolerated taint {dedicated: gpu}, 2 node(s) didn't match Pod's node affinity/selector, 3 Insufficient cpu. preemption: 0/6 nodes are available: 3 No preemption victims found for incoming pod."),
 			want: []string{"Unschedulable: pod/web-1 -n prod: fits none of 6 nodes: 3 have too little cpu; " +
-				"2 have other labels than the Pod's nodeSelector or affinity asks for; 1 has a taint that the Pod does not tolerate (dedicated: gpu)"},
+				"2 have labels that do not match the Pod's nodeSelector or affinity; 1 has a taint that the Pod does not tolerate (dedicated: gpu)"},
 			next:     "kubectl get nodes -o custom-columns=NODE:.metadata.name,CPU:.status.allocatable.cpu,MEMORY:.status.allocatable.memory,PODS:.status.allocatable.pods",
 			evidence: []string{"it requests cpu 1, memory 1Gi", "nodeSelector disk=ssd"},
 		},
 		"selector": {
 			facts: unscheduled("0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."),
-			want:  []string{"Unschedulable: pod/web-1 -n prod: fits none of 2 nodes: 2 have other labels than the Pod's nodeSelector or affinity asks for"},
+			want:  []string{"Unschedulable: pod/web-1 -n prod: fits none of 2 nodes: 2 have labels that do not match the Pod's nodeSelector or affinity"},
 			next:  "kubectl get nodes -l disk=ssd",
 		},
 		"taints without a name": {
@@ -43,38 +43,38 @@ func TestUnscheduled(t *testing.T) {
 		},
 		"volume node affinity": {
 			facts: unscheduled("0/3 nodes are available: 3 node(s) didn't match PersistentVolume's node affinity."),
-			want:  []string{"Unschedulable: pod/web-1 -n prod: fits none of 3 nodes: 3 have no access to a volume of the Pod, which is elsewhere (volume node affinity)"},
+			want:  []string{"Unschedulable: pod/web-1 -n prod: fits none of 3 nodes: 3 have no access to one of the Pod's volumes (volume node affinity)"},
 		},
-		"a volume for one Pod": {
+		"a ReadWriteOncePod volume": {
 			facts: unscheduled("0/2 nodes are available: 2 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod."),
-			want:  []string{"Unschedulable: pod/web-1 -n prod: fits none of 2 nodes: 2 have a volume of the Pod in use by another Pod (ReadWriteOncePod)"},
+			want:  []string{"Unschedulable: pod/web-1 -n prod: fits none of 2 nodes: 2 have one of the Pod's volumes in use by another Pod (ReadWriteOncePod)"},
 		},
-		"a reason of a plugin that we do not know": {
+		"an unknown reason": {
 			facts: unscheduled("0/3 nodes are available: 3 node(s) have the wrong colour, or none."),
 			want:  []string{"Unschedulable: pod/web-1 -n prod: fits none of 3 nodes: node(s) have the wrong colour, or none"},
 		},
-		"a reason that is about the Pod": {
+		"a reason about the Pod": {
 			facts: unscheduled("0/3 nodes are available: waiting for ephemeral volume controller to create the persistentvolumeclaim \\\"x\\\". preemption: none."),
 			want:  []string{`Unschedulable: pod/web-1 -n prod: fits none of 3 nodes: waiting for ephemeral volume controller to create the persistentvolumeclaim "x"`},
 		},
 		"a Pod of a DaemonSet is for one node": {
 			facts: strings.Replace(unscheduled("0/9 nodes are available: 1 Insufficient memory, 8 node(s) didn't match Pod's node affinity/selector."), "  nodeSelector",
 				"  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [node-7]}]}]}}}\n  nodeSelector", 1),
-			want:    []string{"Unschedulable: pod/web-1 -n prod: does not fit on the one node that it is for: 1 has too little memory"},
+			want:    []string{"Unschedulable: pod/web-1 -n prod: does not fit on its node: 1 has too little memory"},
 			blocked: "node/node-7",
 			next:    "kubectl describe node/node-7",
 		},
 		"no nodes": {
 			facts: unscheduled("no nodes available to schedule pods"),
-			want:  []string{"NoNodes: pod/web-1 -n prod: there is no node to run on"},
+			want:  []string{"NoNodes: pod/web-1 -n prod: there are no nodes to run on"},
 		},
 		"something else": {
 			facts: unscheduled("it rains"),
 			want:  []string{"Unschedulable: pod/web-1 -n prod: fits no node: it rains"},
 		},
-		"nothing said": {
+		"no report": {
 			facts: unscheduled(""),
-			want:  []string{"NotScheduled: pod/web-1 -n prod: has no node yet, and scheduler default-scheduler has not said why"},
+			want:  []string{"NotScheduled: pod/web-1 -n prod: has no node yet, and scheduler default-scheduler has not reported why"},
 		},
 		"gated": {
 			facts: `{apiVersion: v1, kind: Pod, metadata: {name: web-1, namespace: prod}, spec: {schedulingGates: [{name: example.com/a}, {name: example.com/b}]},
@@ -91,8 +91,7 @@ func TestUnscheduled(t *testing.T) {
 	})
 }
 
-// TestPodsAlike: one cause for all Pods with the same trouble, with their number,
-// and what was left out.
+// Pods with the same fault share a cause, with their number and the number of those not examined.
 func TestPodsAlike(t *testing.T) {
 	alike := func(name, labels string) string {
 		return `{apiVersion: v1, kind: Pod, metadata: {name: ` + name + `, namespace: prod, uid: ` + name + `, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: rs-1, controller: true}]},
@@ -108,7 +107,7 @@ func TestPodsAlike(t *testing.T) {
 			want:     []string{"Unschedulable: 5 Pods: fits none of 1 node: 1 has been cordoned"},
 			evidence: []string{"Pods: pod/a -n prod, pod/b -n prod, pod/c -n prod and 2 more"},
 		},
-		"one has another trouble": {
+		"one has another fault": {
 			facts: facts + "\n---\n" + `{apiVersion: v1, kind: Pod, metadata: {name: f, namespace: prod, uid: f, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: rs-1, controller: true}]},
   spec: {nodeName: gone}, status: {phase: Running}}`,
 			absent: []string{"Node/gone"},

@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// deployment follows a Deployment to its ReplicaSets and their Pods.
+// deployment explains a Deployment by its ReplicaSets and their Pods.
 func (v *rules) deployment(d *appsv1.Deployment) []rule.Finding {
 	r := diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name)
 	var found []rule.Finding
@@ -40,7 +40,7 @@ func (v *rules) deployment(d *appsv1.Deployment) []rule.Finding {
 	for _, rs := range sets {
 		below := v.replicaSetOf(rs)
 		for i := range below {
-			// The controller ends Pods of older revisions, whatever is wrong with them.
+			// The controller deletes Pods of older revisions regardless of their state.
 			below[i].Passing = rs.Annotations[deploymentRevision] != d.Annotations[deploymentRevision]
 		}
 		found = append(found, below...)
@@ -54,8 +54,7 @@ func (v *rules) deployment(d *appsv1.Deployment) []rule.Finding {
 	}
 	for _, c := range d.Status.Conditions {
 		gaveUp := c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && !d.Spec.Paused
-		// The condition may be of an older generation, and then means nothing (edge case 52,
-		// k/k#40496).
+		// A condition from an older generation says nothing (edge case 52, k/k#40496).
 		if gaveUp && c.Reason == "ProgressDeadlineExceeded" && d.Status.ObservedGeneration >= d.Generation {
 			found = append(found, v.deadline(d, c))
 		}
@@ -71,18 +70,18 @@ func (v *rules) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) rul
 	}
 	return rule.Finding{Rank: rule.Consequence, Cause: event.Cause{
 		Code:     "ProgressDeadlineExceeded",
-		Message:  fmt.Sprintf("%s made no progress for %d s, its progressDeadlineSeconds", rule.Name(r), limit),
+		Message:  fmt.Sprintf("%s made no progress within its progressDeadlineSeconds (%d s)", rule.Name(r), limit),
 		Evidence: []string{"condition Progressing=False: " + text.Excerpt(c.Message)},
 		Next:     rule.Describe(r),
 	}}
 }
 
-// deploymentRevision is the annotation that numbers the ReplicaSets of a Deployment; the
-// Deployment has the number of the newest.
+// deploymentRevision is the annotation that numbers a Deployment's ReplicaSets. The Deployment
+// itself has the number of the newest.
 const deploymentRevision = "deployment.kubernetes.io/revision"
 
-// replicaSetsOf reads the ReplicaSets of a Deployment that have or should have Pods, and these
-// Pods. It returns false if they could not be read.
+// replicaSetsOf reads a Deployment's ReplicaSets that have or should have Pods, and these Pods. It
+// returns false if they could not be read.
 func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool) {
 	selector := selectorOf(d.Spec.Selector)
 	if selector == "" {
@@ -93,15 +92,15 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool)
 		if !metav1.IsControlledBy(u, d) {
 			return false
 		}
-		rs, ok := diagnose.As[appsv1.ReplicaSet](u) // Most of them are not kept.
+		rs, ok := diagnose.As[appsv1.ReplicaSet](u) // Few are kept, so do not cache the conversion.
 		if !ok {
 			return false
 		}
-		idle := rs.Spec.Replicas != nil && *rs.Spec.Replicas == 0 && rs.Status.Replicas == 0 // It is kept for the history.
+		idle := rs.Spec.Replicas != nil && *rs.Spec.Replicas == 0 && rs.Status.Replicas == 0 // It only serves rollbacks.
 		return !idle || rs.Annotations[deploymentRevision] == d.Annotations[deploymentRevision]
 	})
 	if v.Misses() > misses {
-		return nil, true // Whose Pods they are is not known yet.
+		return nil, true // The owners of the Pods are not known yet.
 	}
 	var sets []*appsv1.ReplicaSet
 	var uids []types.UID
@@ -114,8 +113,8 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool)
 	return sets, sure
 }
 
-// refusedBelow says why Pods are not created, by the Deployment's own status, if its ReplicaSets
-// could not be read.
+// refusedBelow explains why Pods are not created, from the Deployment's own status, if its
+// ReplicaSets could not be read.
 func (v *rules) refusedBelow(d *appsv1.Deployment) []rule.Finding {
 	w := workload{ref: diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name), object: d, template: d.Spec.Template.Spec}
 	for _, c := range d.Status.Conditions {
@@ -126,13 +125,13 @@ func (v *rules) refusedBelow(d *appsv1.Deployment) []rule.Finding {
 	return v.refused(w)
 }
 
-// replicaSet explains a ReplicaSet that is not examined as part of a Deployment.
+// replicaSet explains a ReplicaSet that no Deployment led to.
 func (v *rules) replicaSet(rs *appsv1.ReplicaSet) []rule.Finding {
 	v.readPodsOf(rs, selectorOf(rs.Spec.Selector))
 	return v.replicaSetOf(rs)
 }
 
-// replicaSetOf follows a ReplicaSet to what prevents its Pods, and to its Pods.
+// replicaSetOf explains a ReplicaSet by refused Pods and by its Pods.
 func (v *rules) replicaSetOf(rs *appsv1.ReplicaSet) []rule.Finding {
 	w := workload{ref: diagnose.RefOf("apps/v1", "ReplicaSet", rs.Namespace, rs.Name), object: rs, template: rs.Spec.Template.Spec}
 	for _, c := range rs.Status.Conditions {
@@ -161,7 +160,7 @@ func (v *rules) replicationController(rc *corev1.ReplicationController) []rule.F
 	return v.workload(w, rc.Spec.MinReadySeconds)
 }
 
-// workload explains the Pods that are missing and those that are not ready.
+// workload explains missing Pods and unready ones.
 func (v *rules) workload(w workload, minReadySeconds int32) []rule.Finding {
 	v.readPodsOf(w.object, w.selector)
 	found := v.refused(w)
@@ -186,7 +185,7 @@ func (v *rules) readPodsOf(owner metav1.Object, selector string) {
 	}
 }
 
-// notLongReady says that Pods are ready, but not for long enough to count.
+// notLongReady reports Pods that have not been ready for minReadySeconds.
 func (v *rules) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds int32) []rule.Finding {
 	if minReadySeconds == 0 || v.Now.IsZero() {
 		return nil
@@ -203,12 +202,12 @@ func (v *rules) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds i
 	}
 	return []rule.Finding{{Rank: rule.Consequence, Cause: event.Cause{
 		Code:     "MinReadySeconds",
-		Message:  fmt.Sprintf("%s of %s ready, but not yet for the %d s that minReadySeconds asks for", text.Count(young, "Pod"), rule.Name(r), minReadySeconds),
+		Message:  fmt.Sprintf("%s of %s became ready less than minReadySeconds (%d s) ago", text.Count(young, "Pod"), rule.Name(r), minReadySeconds),
 		Evidence: []string{fmt.Sprintf(".spec.minReadySeconds is %d", minReadySeconds)},
 	}}}
 }
 
-// statefulSet follows a StatefulSet to its Pods, which it may not replace on its own.
+// statefulSet explains a StatefulSet by its Pods, which it may not replace on its own.
 func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	r := diagnose.RefOf("apps/v1", "StatefulSet", s.Namespace, s.Name)
 	w := workload{ref: r, object: s, template: s.Spec.Template.Spec, selector: selectorOf(s.Spec.Selector)}
@@ -223,8 +222,8 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	if s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		return append(found, v.onDelete(r, pods, old)...)
 	}
-	// A Pod of an older revision that never got ready is not replaced by a
-	// corrected one: the controller waits for it first (k/k#67250).
+	// A corrected Pod does not replace one of an older revision that never got ready: the
+	// controller waits for that one first (k/k#67250).
 	i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return old(pod) && !rule.Ready(pod) && pod.DeletionTimestamp == nil })
 	if i < 0 || s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement {
 		return found
@@ -232,26 +231,26 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	pod := pods[i]
 	return append(found, rule.Finding{Rank: rule.Root, Cause: event.Cause{
 		Code:    "StatefulSetPodStuck",
-		Message: fmt.Sprintf("Pod %s is of an older revision and not ready; %s waits for it instead of replacing it", pod.Name, rule.Name(r)),
+		Message: fmt.Sprintf("Pod %s has an older revision and is not ready; %s waits for it instead of replacing it", pod.Name, rule.Name(r)),
 		Evidence: []string{
-			fmt.Sprintf("Pod %s is of revision %s, asked for is %s", pod.Name, text.Excerpt(pod.Labels[appsv1.StatefulSetRevisionLabel]), s.Status.UpdateRevision),
+			fmt.Sprintf("Pod %s has revision %s, the latest is %s", pod.Name, text.Excerpt(pod.Labels[appsv1.StatefulSetRevisionLabel]), s.Status.UpdateRevision),
 			".spec.podManagementPolicy is OrderedReady",
 		},
 		Next:      rule.Kubectl(pod.Namespace, "delete", "pod", pod.Name),
-		Risk:      "the Pod ends and is created again from the new template; its claims stay",
+		Risk:      "the Pod is deleted and created again from the new template; its claims are kept",
 		BlockedBy: diagnose.RefOf("v1", "Pod", pod.Namespace, pod.Name),
 	}})
 }
 
 // replacesInTurn reports whether a StatefulSet replaces all Pods of an older revision without
-// waiting for one that is not ready. With a partition it is false: some Pods stay as they are.
+// waiting for unready ones. With a partition, some are never replaced.
 func replacesInTurn(s *appsv1.StatefulSet) bool {
 	rolling := s.Spec.UpdateStrategy.RollingUpdate
 	return s.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType && s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement &&
 		(rolling == nil || rolling.Partition == nil || *rolling.Partition == 0)
 }
 
-// onDelete says that Pods are of an older revision until someone deletes them.
+// onDelete reports Pods that keep an older revision because nobody deletes them.
 func (v *rules) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod) bool) []rule.Finding {
 	var names []string
 	for _, pod := range pods {
@@ -264,25 +263,22 @@ func (v *rules) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod)
 	}
 	return []rule.Finding{{Rank: rule.Root, Cause: event.Cause{
 		Code:      "UpdateOnDelete",
-		Message:   fmt.Sprintf("%s of %s of an older revision: its update strategy OnDelete replaces a Pod only when it is deleted", text.Count(len(names), "Pod"), rule.Name(r)),
-		Evidence:  []string{"of an older revision: " + text.List(names, 3)},
+		Message:   fmt.Sprintf("%s of %s kept an older revision: the update strategy OnDelete replaces a Pod only when it is deleted", text.Count(len(names), "Pod"), rule.Name(r)),
+		Evidence:  []string{"from an older revision: " + text.List(names, 3)},
 		Next:      rule.Kubectl(r.Namespace, "delete", "pod", names[0]),
-		Risk:      "the Pod ends and is created again from the new template",
+		Risk:      "the Pod is deleted and created again from the new template",
 		BlockedBy: diagnose.RefOf("v1", "Pod", r.Namespace, names[0]),
 	}}}
 }
-
-// podTemplateGeneration is the label of a DaemonSet's Pods that identifies their template.
-const podTemplateGeneration = "pod-template-generation"
 
 func (v *rules) daemonSet(d *appsv1.DaemonSet) []rule.Finding {
 	r := diagnose.RefOf("apps/v1", "DaemonSet", d.Namespace, d.Name)
 	w := workload{ref: r, object: d, template: d.Spec.Template.Spec, selector: selectorOf(d.Spec.Selector)}
 	w.short = d.Status.CurrentNumberScheduled < d.Status.DesiredNumberScheduled
-	// Compare the template's generation: the status does not have its hash.
+	// The status does not contain the template's hash, so compare generations.
 	current := d.Annotations[appsv1.DeprecatedTemplateGeneration]
 	old := func(pod *corev1.Pod) bool {
-		generation := pod.Labels[podTemplateGeneration]
+		generation := pod.Labels["pod-template-generation"]
 		return current != "" && generation != "" && generation != current
 	}
 	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {

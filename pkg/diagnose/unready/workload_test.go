@@ -2,7 +2,7 @@ package unready_test
 
 import "testing"
 
-// refusing is a ReplicaSet whose Pods are refused with a message.
+// refusing returns a ReplicaSet whose Pods are refused with a message.
 func refusing(message string) string {
 	return `apiVersion: apps/v1
 kind: ReplicaSet
@@ -25,19 +25,19 @@ func TestRefused(t *testing.T) {
 		"quota": {
 			facts: refusing(`pods "web-x" is forbidden: exceeded quota: compute, requested: requests.cpu=2, used: requests.cpu=9, limited: requests.cpu=10`) +
 				"\n---\n" + `{apiVersion: v1, kind: ResourceQuota, metadata: {name: compute, namespace: prod}, status: {hard: {requests.cpu: 10, pods: 20}, used: {requests.cpu: 9, pods: 4}}}`,
-			want:     []string{"QuotaExceeded: " + who + ": ResourceQuota compute of namespace prod is used up"},
+			want:     []string{"QuotaExceeded: " + who + ": ResourceQuota compute in namespace prod is used up"},
 			blocked:  "resourcequota/compute -n prod",
 			next:     "kubectl describe resourcequota/compute -n prod",
 			evidence: []string{"used: pods 4 of 20, requests.cpu 9 of 10"},
 		},
-		"quota of a StatefulSet, from its event": {
+		"quota for a StatefulSet, from its event": {
 			facts: set("0") + "\n---\n" + failedCreate,
-			want:  []string{"QuotaExceeded: Pods of statefulset.apps/web -n prod are refused: ResourceQuota q of namespace prod is used up"},
+			want:  []string{"QuotaExceeded: Pods of statefulset.apps/web -n prod are refused: ResourceQuota q in namespace prod is used up"},
 		},
-		"an event that was overcome": {facts: set("1") + "\n---\n" + failedCreate},
+		"an event about a refusal in the past": {facts: set("1") + "\n---\n" + failedCreate},
 		"quota needs resources": {
 			facts: refusing(`pods "web-x" is forbidden: failed quota: compute: must specify limits.cpu for: app`),
-			want:  []string{"QuotaNeedsResources: " + who + ": ResourceQuota compute of namespace prod requires every container to state its resources"},
+			want:  []string{"QuotaNeedsResources: " + who + ": ResourceQuota compute in namespace prod requires every container to set its resources"},
 		},
 		"service account": {
 			facts:   refusing(`pods "web-x" is forbidden: error looking up service account prod/robot: serviceaccount "robot" not found`),
@@ -46,16 +46,16 @@ func TestRefused(t *testing.T) {
 			blocked: "serviceaccount/robot -n prod",
 			next:    "kubectl create serviceaccount robot -n prod",
 		},
-		"service account, which has come since": {
+		"service account, created since": {
 			facts: refusing(`pods "web-x" is forbidden: error looking up service account prod/robot: serviceaccount "robot" not found`),
-			want:  []string{"CreateRefused: Pods of replicaset.apps/web -n prod were refused while serviceaccount/robot -n prod did not exist; it does now, and their controller will try again"},
+			want:  []string{"CreateRefused: Pods of replicaset.apps/web -n prod were refused while serviceaccount/robot -n prod did not exist; it does now, and their controller will retry"},
 		},
 		"Pod security": {
 			facts:   refusing(`pods "web-x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`),
 			want:    []string{"PodSecurityViolation: " + who + ": namespace prod enforces the Pod security level restricted:latest, and they do not comply: runAsNonRoot != true"},
 			blocked: "namespace/prod",
 		},
-		"Pod security, all that a Pod lacks": { // as a server of 1.36 writes it
+		"Pod security, with all failed checks": { // from a server of version 1.36
 			facts: refusing(`pods "web-x" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "app" must set securityContext.allowPrivilegeEscalation=false), ` +
 				`unrestricted capabilities (containers "app", "log" must set securityContext.capabilities.drop=["ALL"]; container "app" must not include "a, (b" in securityContext.capabilities.add), ` +
 				`runAsNonRoot != true (pod or container "app" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "app" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")`),
@@ -68,10 +68,10 @@ func TestRefused(t *testing.T) {
 				`seccompProfile (pod or container "app" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")`,
 			},
 		},
-		"Pod security, which was relaxed since": {
+		"Pod security, relaxed since": {
 			facts: refusing(`pods "web-x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true`) +
 				"\n---\n" + `{apiVersion: v1, kind: Namespace, metadata: {name: prod, labels: {pod-security.kubernetes.io/enforce: baseline}}}`,
-			want: []string{"CreateRefused: Pods of replicaset.apps/web -n prod were refused while namespace prod enforced the Pod security level restricted:latest; it enforces baseline now, and their controller will try again"},
+			want: []string{"CreateRefused: Pods of replicaset.apps/web -n prod were refused while namespace prod enforced the Pod security level restricted:latest; it now enforces baseline, and their controller will retry"},
 		},
 		"webhook denies": {
 			facts: refusing(`admission webhook "gate.example.com" denied the request: no`) +
@@ -91,22 +91,22 @@ func TestRefused(t *testing.T) {
 		},
 		"limit range": {
 			facts: refusing(`pods "web-x" is forbidden: maximum cpu usage per Container is 1, but limit is 4`),
-			want:  []string{"LimitRangeViolation: " + who + ": they ask for more or less than a LimitRange of namespace prod allows"},
+			want:  []string{"LimitRangeViolation: " + who + ": they request more or less than a LimitRange in namespace prod allows"},
 		},
-		"priority class, which has come since": {
+		"priority class, created since": {
 			facts: refusing(`pods "web-x" is forbidden: no PriorityClass with name high was found`),
-			want:  []string{"CreateRefused: Pods of replicaset.apps/web -n prod were refused while priorityclass.scheduling.k8s.io/high did not exist; it does now, and their controller will try again"},
+			want:  []string{"CreateRefused: Pods of replicaset.apps/web -n prod were refused while priorityclass.scheduling.k8s.io/high did not exist; it does now, and their controller will retry"},
 		},
 		"priority class": {
 			facts:  refusing(`pods "web-x" is forbidden: no PriorityClass with name high was found`),
 			absent: []string{"PriorityClass.scheduling.k8s.io/high"},
 			want:   []string{"PriorityClassMissing: " + who + ": PriorityClass high does not exist"},
 		},
-		"limit range, of the last attempt": {
+		"limit range, at the last attempt": {
 			facts: refusing(`pods "web-x" is forbidden: failed quota: compute: must specify limits.cpu for: app`) +
 				"\n---\n" + `{apiVersion: v1, kind: Event, metadata: {name: e, namespace: prod, uid: e}, type: Warning, reason: FailedCreate, lastTimestamp: "2026-01-01T11:59:00Z",
   message: 'Error creating: pods "web-y" is forbidden: maximum cpu usage per Container is 1, but limit is 4', involvedObject: {uid: rs-1}}`,
-			want: []string{"LimitRangeViolation: " + who + ": they ask for more or less than a LimitRange of namespace prod allows"},
+			want: []string{"LimitRangeViolation: " + who + ": they request more or less than a LimitRange in namespace prod allows"},
 		},
 		"something else": {
 			facts: refusing(`Pod "web-x" is invalid: spec.nodeName: odd`),
@@ -136,78 +136,78 @@ func TestWorkloads(t *testing.T) {
 		},
 		"no progress": {
 			facts: deployment("progressDeadlineSeconds: 60", "observedGeneration: 5, "+exceeded),
-			want:  []string{"ProgressDeadlineExceeded: deployment.apps/web -n prod made no progress for 60 s, its progressDeadlineSeconds"},
+			want:  []string{"ProgressDeadlineExceeded: deployment.apps/web -n prod made no progress within its progressDeadlineSeconds (60 s)"},
 		},
-		"no progress of an older generation (edge case 52)": {
+		"no progress in an older generation (edge case 52)": {
 			facts:    deployment("", "observedGeneration: 4, "+exceeded),
 			want:     []string{"NotObserved: deployment.apps/web -n prod: its controller has not observed its latest change yet"},
 			evidence: []string{".metadata.generation is 5, .status.observedGeneration 4"},
 		},
-		"a Pod of an older revision is waited for": {
+		"a StatefulSet waits for a Pod of an older revision": {
 			facts: set("") + member("db-0", "db-1", "False"),
 			want: []string{
-				"StatefulSetPodStuck: Pod db-0 is of an older revision and not ready; statefulset.apps/db -n prod waits for it instead of replacing it",
+				"StatefulSetPodStuck: Pod db-0 has an older revision and is not ready; statefulset.apps/db -n prod waits for it instead of replacing it",
 				"Starting: pod/db-0 -n prod: is starting; nothing looks wrong so far",
 			},
 			next:    "kubectl delete pod db-0 -n prod",
 			blocked: "pod/db-0 -n prod",
 		},
-		"not where Pods are replaced side by side": {
+		"a StatefulSet with parallel Pods does not wait": {
 			facts: set(", podManagementPolicy: Parallel") + member("db-0", "db-1", "False"),
 			want:  []string{"Starting: pod/db-0 -n prod: is starting; nothing looks wrong so far"},
 		},
 		"on delete": {
 			facts: set(", updateStrategy: {type: OnDelete}") + member("db-0", "db-1", "True") + member("db-1", "db-2", "True"),
-			want:  []string{"UpdateOnDelete: 1 Pod of statefulset.apps/db -n prod of an older revision: its update strategy OnDelete replaces a Pod only when it is deleted"},
+			want:  []string{"UpdateOnDelete: 1 Pod of statefulset.apps/db -n prod kept an older revision: the update strategy OnDelete replaces a Pod only when it is deleted"},
 			next:  "kubectl delete pod db-0 -n prod",
 		},
-		"not ready for long": {
+		"minReadySeconds": {
 			facts: set(", minReadySeconds: 30") + member("db-0", "db-2", "True"),
 			brief: true,
-			want:  []string{"MinReadySeconds: 1 Pod of statefulset.apps/db -n prod ready, but not yet for the 30 s that minReadySeconds asks for"},
+			want:  []string{"MinReadySeconds: 1 Pod of statefulset.apps/db -n prod became ready less than minReadySeconds (30 s) ago"},
 		},
-		"the namespace goes": {
+		"the namespace is terminating": {
 			facts: deployment("", "observedGeneration: 5") + "\n---\n" +
 				`{apiVersion: v1, kind: Namespace, metadata: {name: prod, deletionTimestamp: "2026-01-01T11:00:00Z"}, status: {phase: Terminating, conditions: [{type: NamespaceContentRemaining, status: "True", reason: SomeResourcesRemain, message: "pods. has 3 resource instances"}]}}`,
 			want:     []string{"NamespaceTerminating: namespace prod has been terminating for 60m: nothing new can be created in it"},
 			evidence: []string{"condition NamespaceContentRemaining=True (SomeResourcesRemain): pods. has 3 resource instances"},
 			next:     "kubectl k8sconnect stuck namespace/prod",
 		},
-		"it goes itself": {
+		"the object is terminating": {
 			facts: `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod, deletionTimestamp: "2026-01-01T11:50:00Z", finalizers: [example.com/x]}}`,
 			want:  []string{"Terminating: deployment.apps/web -n prod has been terminating for 10m"},
 			next:  "kubectl k8sconnect stuck deployment.apps/web -n prod",
 		},
-		"what cannot be read": {
+		"Pods cannot be read": {
 			facts:    deployment("", "observedGeneration: 5"),
 			broken:   []string{"Pod/prod/"},
-			want:     []string{"Unreadable: the state of these is unknown, because they could not be read: pods in prod"},
+			want:     []string{"Unreadable: these could not be read, so their state is unknown: pods in prod"},
 			evidence: []string{"the server is on fire"},
 		},
-		"what may not be read is unknown, not none (edge case 67)": {
+		"forbidden objects are unknown, not absent (edge case 67)": {
 			facts:  deployment("", "observedGeneration: 5"),
 			unread: []string{"ReplicaSet.apps/prod/", "Pod/prod/"},
-			want:   []string{"NotAllowed: the state of these is unknown, because they may not be read: pods in prod, replicasets in prod"},
+			want:   []string{"NotAllowed: you are not allowed to read these, so their state is unknown: pods in prod, replicasets in prod"},
 			next:   "kubectl auth can-i list replicasets.apps -n prod",
 		},
-		"what may not be read comes after what the object says itself": {
+		"the object's own status comes before forbidden objects": {
 			facts: deployment("", `observedGeneration: 5, replicas: 3, updatedReplicas: 3, unavailableReplicas: 3, conditions: [
   {type: Progressing, status: "True", reason: ReplicaSetUpdated, message: "ReplicaSet \"web-1\" is progressing."},
   {type: Available, status: "False", reason: MinimumReplicasUnavailable, message: Deployment does not have minimum availability.}]`),
 			unread: []string{"ReplicaSet.apps/prod/", "Pod/prod/"},
 			want: []string{
 				"StatusSays: deployment.apps/web -n prod: its status says: Available is False (MinimumReplicasUnavailable): Deployment does not have minimum availability.",
-				"NotAllowed: the state of these is unknown, because they may not be read: pods in prod, replicasets in prod",
+				"NotAllowed: you are not allowed to read these, so their state is unknown: pods in prod, replicasets in prod",
 			},
 			evidence: []string{"condition Available=False (MinimumReplicasUnavailable): Deployment does not have minimum availability."},
 		},
-		"the refusal that a Deployment repeats, where its ReplicaSets may not be read": {
+		"the Deployment repeats a refusal of its ReplicaSets, which are forbidden": {
 			facts: deployment("", `observedGeneration: 5, unavailableReplicas: 3, conditions: [
   {type: ReplicaFailure, status: "True", reason: FailedCreate, message: "pods \"web-x\" is forbidden: violates PodSecurity \"restricted:latest\": runAsNonRoot != true"}]`),
 			unread: []string{"ReplicaSet.apps/prod/", "Pod/prod/"},
 			want: []string{
 				"PodSecurityViolation: Pods of deployment.apps/web -n prod are refused: namespace prod enforces the Pod security level restricted:latest, and they do not comply: runAsNonRoot != true",
-				"NotAllowed: the state of these is unknown, because they may not be read: pods in prod, replicasets in prod",
+				"NotAllowed: you are not allowed to read these, so their state is unknown: pods in prod, replicasets in prod",
 			},
 		},
 	})
@@ -231,34 +231,34 @@ func TestPods(t *testing.T) {
 			blocked: "node/node-1",
 			next:    "kubectl describe node node-1",
 		},
-		"does not end": {
+		"terminating": {
 			facts: head + `, deletionTimestamp: "2026-01-01T11:50:00Z", ownerReferences: []}, spec: {nodeName: node-1}, status: {phase: Running}}`,
 			want: []string{
 				"Terminating: pod/web-1 -n prod has been terminating for 10m",
-				"PodTerminating: pod/web-1 -n prod: is being deleted and does not end",
+				"PodTerminating: pod/web-1 -n prod: is being deleted, but does not end",
 			},
 		},
 		"readiness gate": {
 			facts:    head + `}, spec: {nodeName: node-1, readinessGates: [{conditionType: example.com/lb}]}, status: {phase: Running, conditions: [{type: ContainersReady, status: "True"}, {type: Ready, status: "False"}]}}`,
-			want:     []string{"ReadinessGate: pod/web-1 -n prod: all containers are ready, but the readiness gate example.com/lb is not open: its controller has to set that condition"},
+			want:     []string{"ReadinessGate: pod/web-1 -n prod: all containers are ready, but readiness gate example.com/lb is not: its controller has to set that condition"},
 			evidence: []string{"condition example.com/lb was never set"},
 		},
-		"an init container that goes on": {
+		"an init container that keeps running": {
 			facts: head + `}, spec: {nodeName: node-1, initContainers: [{name: wait}], containers: [{name: app}]}, status: {phase: Pending,
   initContainerStatuses: [{name: wait, state: {running: {startedAt: "2026-01-01T11:00:00Z"}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}}`,
-			want:     []string{"InitContainerRunning: pod/web-1 -n prod: init container wait has not ended yet; the containers after it wait for that"},
+			want:     []string{"InitContainerRunning: pod/web-1 -n prod: init container wait is still running; later containers wait for it"},
 			evidence: []string{"Pod web-1: it has been running for 60m"},
 			next:     "kubectl logs web-1 -c wait -n prod",
 		},
 		"a sidecar that crashes": { // KEP-753
 			facts: head + `}, spec: {nodeName: node-1, initContainers: [{name: proxy, restartPolicy: Always}], containers: [{name: app}]}, status: {phase: Pending,
   initContainerStatuses: [{name: proxy, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2, reason: Error}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}}`,
-			want: []string{"ContainerCrash: pod/web-1 -n prod: sidecar proxy ends with exit code 2 each time it is started"},
+			want: []string{"ContainerCrash: pod/web-1 -n prod: sidecar proxy exits with code 2 each time it starts"},
 		},
-		"a sidecar that runs is done": {
+		"a running sidecar does not block": {
 			facts: head + `}, spec: {nodeName: node-1, restartPolicy: Always, initContainers: [{name: proxy, restartPolicy: Always}], containers: [{name: app}]}, status: {phase: Running,
   initContainerStatuses: [{name: proxy, ready: true, started: true, state: {running: {}}}], containerStatuses: [{name: app, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2}}}]}}`,
-			want: []string{"ContainerCrash: pod/web-1 -n prod: container app ends with exit code 2 each time it is started"},
+			want: []string{"ContainerCrash: pod/web-1 -n prod: container app exits with code 2 each time it starts"},
 		},
 		"a ConfigMap is missing": {
 			facts: head + `}, spec: {nodeName: node-1, containers: [{name: app}], volumes: [{name: conf, projected: {sources: [{configMap: {name: settings}}]}}]},
@@ -280,7 +280,7 @@ func TestPods(t *testing.T) {
 			facts: head + `}, spec: {nodeName: node-1, restartPolicy: Always, containers: [{name: app, envFrom: [{secretRef: {name: keys}}]}]},
   status: {phase: Running, containerStatuses: [{name: app, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2}}}]}}`,
 			absent: []string{"Secret/prod/keys"},
-			want:   []string{"ContainerCrash: pod/web-1 -n prod: container app ends with exit code 2 each time it is started"},
+			want:   []string{"ContainerCrash: pod/web-1 -n prod: container app exits with code 2 each time it starts"},
 		},
 	})
 }

@@ -70,7 +70,7 @@ func TestErrorOfAConditionOnce(t *testing.T) {
 // and not again with each of the others, neither while they hang nor with the results.
 func TestDoubtsOnce(t *testing.T) {
 	doubt := event.Cause{
-		Code: "NotAllowed", Message: "the state of these is unknown, because they may not be read: pods in shop", Doubt: true,
+		Code: "NotAllowed", Message: "you are not allowed to read these, so their state is unknown: pods in shop", Doubt: true,
 		Evidence: []string{"pods is forbidden"}, Next: "kubectl auth can-i list pods -n shop",
 	}
 	var events []event.Event
@@ -85,7 +85,7 @@ func TestDoubtsOnce(t *testing.T) {
 	}
 	got := run(t, printer.ForWait, output.Options{Format: output.Table}, events)
 	for where, text := range map[string]string{"stderr": got.err, "stdout": got.out} {
-		for of, want := range map[string]int{"NotAllowed: the state": 2, "can-i": 1, "pods is forbidden": 1, "b: its status": 1} {
+		for of, want := range map[string]int{"NotAllowed: you are": 2, "can-i": 1, "pods is forbidden": 1, "b: its status": 1} {
 			if n := strings.Count(text, of); n != want {
 				t.Errorf("%s has %q %d times, not %d:\n%s", where, of, n, want, text)
 			}

@@ -135,7 +135,7 @@ spec:
 
 	// The end of the log stands below the cause, while the wait goes on.
 	r.hears(t, "the lock file")
-	says(t, r.stderr.String(), "no progress: deployment.apps/db -n "+l.ns, "ContainerCrash: ", "container db ends with exit code 100 each time it is started",
+	says(t, r.stderr.String(), "no progress: deployment.apps/db -n "+l.ns, "ContainerCrash: ", "container db exits with code 100 each time it starts",
 		"exit code 100 (Error) at 2026-01-01 00:00:01Z, 3 restarts", "log      opening /data as ***\n", `DBPathInUse: \x1b[31munable to lock\x1b[0m the lock file`)
 
 	// The other container crashes too, and its log cannot be had: that is reported, and both are
@@ -144,7 +144,7 @@ spec:
 	l.reports(t, pod, fmt.Sprintf(crashed, "db")+","+fmt.Sprintf(crashed, "exporter"), "False")
 	r.hears(t, "its log could not be read")
 	all := r.stderr.String()
-	says(t, all[strings.Index(all, "container exporter ends"):], "container exporter ends with exit code 100", "its log could not be read: ", "kubectl logs "+pod+" -c exporter --previous")
+	says(t, all[strings.Index(all, "container exporter exits"):], "container exporter exits with code 100", "its log could not be read: ", "kubectl logs "+pod+" -c exporter --previous")
 
 	// When the wait is ended from outside, the result has what is known.
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -184,7 +184,7 @@ spec:
 	r.hears(t, "ImageNameInvalid")
 	until(t, "the wait ends", func() bool { return strings.Contains(r.stdout.String(), "ended early") }, func() string { return r.stdout.String() + r.stderr.String() })
 	r.ends(t, 1)
-	says(t, r.stdout.String(), "failed", "deployment.apps/web -n "+l.ns+": ended early: ImageNameInvalid has lasted for ", "registry.example/Web:1 is not an image name")
+	says(t, r.stdout.String(), "failed", "deployment.apps/web -n "+l.ns+": ended early: ImageNameInvalid has lasted for ", "registry.example/Web:1 is not a valid image name")
 
 	// A user who waits may well know better: wait does not end by itself without a flag.
 	r = start(t, l.KubeconfigPath, "", append([]string{"wait", "deploy/web", "--fail-on-cause"}, wait...)...)

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Deadlock says that a rollout waits for itself: the new Pod waits for the volume of the old one,
-// which goes only when the new one is ready.
+// Deadlock reports a rollout that waits for itself: the new Pod waits for the old Pod's volume, and
+// the old Pod is kept until the new one is ready.
 func (v VolumeRules) Deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
 		return nil
@@ -38,9 +38,9 @@ func (v VolumeRules) Deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []rule.F
 	return nil
 }
 
-// SharedVolume says that the new Pod of a rollout crashes while an old one uses the same volume on
-// the same node: databases lock their files. The crash is also reported by itself; it may have
-// another reason.
+// SharedVolume reports a new Pod that crashes while an old one uses the same volume on the same
+// node: databases lock their files. Since the crash may have another reason, it is reported as
+// well.
 func (v VolumeRules) SharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
 		return nil
@@ -63,7 +63,7 @@ func (v VolumeRules) SharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []ru
 	return nil
 }
 
-// holdsToo returns the Pod of another revision on the same node with the same claim.
+// holdsToo returns a Pod of another revision with the same claim on the same node.
 func holdsToo(failing *corev1.Pod, claim string, pods []*corev1.Pod) *corev1.Pod {
 	i := slices.IndexFunc(pods, func(p *corev1.Pod) bool {
 		return p.UID != failing.UID && rule.Revision(p) != rule.Revision(failing) && p.Status.Phase == corev1.PodRunning &&
@@ -75,7 +75,7 @@ func holdsToo(failing *corev1.Pod, claim string, pods []*corev1.Pod) *corev1.Pod
 	return pods[i]
 }
 
-// ends reports whether a container of the Pod has ended with an error.
+// ends reports whether a container of the Pod has exited with an error.
 func ends(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
 		for _, state := range []corev1.ContainerState{s.State, s.LastTerminationState} {
@@ -90,12 +90,12 @@ func ends(p *corev1.Pod) bool {
 func shared(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, failing, holder *corev1.Pod) rule.Finding {
 	return rule.Of(failing, rule.Root, event.Cause{
 		Code: "VolumeShared",
-		Message: "ends while Pod " + holder.Name + ", of the older revision, has PersistentVolumeClaim " + pvc.Name +
-			" on the same node: a program that locks its files cannot start until that one is gone, and it is kept until this one is ready",
+		Message: "exits while Pod " + holder.Name + " from the older revision uses PersistentVolumeClaim " + pvc.Name +
+			" on the same node: a program that locks its files cannot start before the old Pod is gone, and the rollout keeps the old Pod until this one is ready",
 		Evidence: []string{
-			"PersistentVolumeClaim " + pvc.Name + " is " + string(diagnose.ExclusiveMode(pvc)) + ": Pods of one node may have it side by side",
+			"PersistentVolumeClaim " + pvc.Name + " is " + string(diagnose.ExclusiveMode(pvc)) + ": Pods on one node can share it",
 			"both Pods are on node " + holder.Spec.NodeName,
-			"the strategy is RollingUpdate, and lets no Pod go before another is ready",
+			"the strategy RollingUpdate deletes no old Pod before a new one is ready",
 		},
 		Next:      recreate(d),
 		Risk:      riskOfRecreate(holder),
@@ -103,27 +103,27 @@ func shared(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, failing, ho
 	})
 }
 
-// recreate returns the command that makes rollouts end the old Pod first.
+// recreate returns the command that makes rollouts delete the old Pod first.
 func recreate(d *appsv1.Deployment) string {
 	return rule.Kubectl(d.Namespace, "patch", diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name).Resource(), "--type=merge", "-p",
 		`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`)
 }
 
 func riskOfRecreate(holder *corev1.Pod) string {
-	return "the old Pod ends before the new one is ready, now and at each rollout to come; put the strategy into the manifest as well. Deleting Pod " + holder.Name + " helps this once"
+	return "the old Pod is deleted before the new one is ready, in this rollout and every later one; set the strategy in the manifest too. Deleting Pod " + holder.Name + " helps only this time"
 }
 
 func deadlocked(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, waiting, holder *corev1.Pod) rule.Finding {
 	r := diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name)
 	evidence := []string{
 		"PersistentVolumeClaim " + pvc.Name + " is " + string(diagnose.ExclusiveMode(pvc)),
-		"Pod " + holder.Name + ", of the older revision, has it on node " + holder.Spec.NodeName,
-		"Pod " + waiting.Name + ", of the newer one, waits for it" + onNode(waiting),
-		"the strategy is RollingUpdate, and lets no Pod go before another is ready",
+		"Pod " + holder.Name + ", from the older revision, uses it on node " + holder.Spec.NodeName,
+		"Pod " + waiting.Name + ", from the newer revision, waits for it" + onNode(waiting),
+		"the strategy RollingUpdate deletes no old Pod before a new one is ready",
 	}
 	return rule.Finding{Rank: rule.Root, Cause: event.Cause{
 		Code:      "VolumeDeadlock",
-		Message:   rule.Name(r) + " waits for itself: its new Pod waits for the volume that the old Pod has, and the old Pod is kept until the new one is ready",
+		Message:   rule.Name(r) + " is deadlocked: its new Pod waits for the old Pod's volume, and the old Pod is kept until the new one is ready",
 		Evidence:  evidence,
 		Next:      recreate(d),
 		Risk:      riskOfRecreate(holder),
@@ -131,7 +131,7 @@ func deadlocked(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, waiting
 	}}
 }
 
-// mayGoFirst reports whether the rollout may end an old Pod before a new one is ready.
+// mayGoFirst reports whether the rollout may delete an old Pod before a new one is ready.
 func mayGoFirst(d *appsv1.Deployment) bool {
 	replicas := 1
 	if d.Spec.Replicas != nil {
@@ -145,7 +145,7 @@ func mayGoFirst(d *appsv1.Deployment) bool {
 	return err != nil || n > 0
 }
 
-// holder returns another Pod with the claim, if only one Pod, or the Pods of one node, may have it.
+// holder returns another Pod that uses the claim and so keeps this Pod from using it.
 func (v VolumeRules) holder(waiting *corev1.Pod, pvc *corev1.PersistentVolumeClaim) *corev1.Pod {
 	if pvc == nil || diagnose.ExclusiveMode(pvc) == "" {
 		return nil
@@ -171,7 +171,7 @@ func onNode(p *corev1.Pod) string {
 	return " on node " + p.Spec.NodeName
 }
 
-// Mounts says which volume keeps a scheduled Pod from starting.
+// Mounts explains which volume keeps a scheduled Pod from starting.
 func (v VolumeRules) Mounts(p *corev1.Pod) []rule.Finding {
 	if rule.Started(p) {
 		return nil
@@ -197,7 +197,7 @@ func (v VolumeRules) Mounts(p *corev1.Pod) []rule.Finding {
 	}
 	return []rule.Finding{rule.Of(p, rule.Direct, event.Cause{
 		Code:     "VolumeNotMounted",
-		Message:  "a volume of it cannot be mounted (" + text.Excerpt(e.Reason) + ")",
+		Message:  "one of its volumes cannot be mounted (" + text.Excerpt(e.Reason) + ")",
 		Evidence: append([]string{"on node " + p.Spec.NodeName}, rule.Quoted(e)...),
 		Next:     rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
 	})}
@@ -206,17 +206,17 @@ func (v VolumeRules) Mounts(p *corev1.Pod) []rule.Finding {
 func inUse(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim, holder *corev1.Pod) rule.Finding {
 	return rule.Of(p, rule.Root, event.Cause{
 		Code:    "VolumeInUse",
-		Message: "waits for PersistentVolumeClaim " + pvc.Name + ", which Pod " + holder.Name + " has on node " + holder.Spec.NodeName,
+		Message: "waits for PersistentVolumeClaim " + pvc.Name + ", which Pod " + holder.Name + " uses on node " + holder.Spec.NodeName,
 		Evidence: []string{
 			"PersistentVolumeClaim " + pvc.Name + " is " + string(diagnose.ExclusiveMode(pvc)),
-			"Pod " + p.Name + " is to run" + onNode(p),
+			"Pod " + p.Name + " waits for it" + onNode(p),
 		},
 		Next:      rule.Kubectl(holder.Namespace, "get", "pod", holder.Name, "-o", "wide"),
 		BlockedBy: diagnose.RefOf("v1", "Pod", holder.Namespace, holder.Name),
 	})
 }
 
-// attachedElsewhere says that the volume is still attached to a node on which no Pod uses it.
+// attachedElsewhere reports a volume that is still attached to a node on which no Pod uses it.
 func (v VolumeRules) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim) (rule.Finding, bool) {
 	if pvc.Spec.VolumeName == "" || diagnose.ExclusiveMode(pvc) == "" || p.Spec.NodeName == "" {
 		return rule.Finding{}, false
@@ -230,7 +230,7 @@ func (v VolumeRules) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolu
 		c := event.Cause{
 			Code:      "VolumeAttachedElsewhere",
 			Message:   "waits for the volume of PersistentVolumeClaim " + pvc.Name + ", which is still attached to node " + a.Spec.NodeName,
-			Evidence:  []string{"VolumeAttachment " + a.Name + " of PersistentVolume " + pvc.Spec.VolumeName + " is for node " + a.Spec.NodeName},
+			Evidence:  []string{"VolumeAttachment " + a.Name + " attaches PersistentVolume " + pvc.Spec.VolumeName + " to node " + a.Spec.NodeName},
 			Next:      rule.Describe(r),
 			BlockedBy: r,
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// initContainers explains the first init container that is not done, for which later ones wait.
+// initContainers explains the first init container that is not done; later ones wait for it.
 func (v Rules) initContainers(p *corev1.Pod) []rule.Finding {
 	for _, b := range ContainersOf(p, p.Spec.InitContainers, p.Status.InitContainerStatuses, "init container") {
 		s := b.Status
@@ -37,7 +37,7 @@ func (v Rules) initContainers(p *corev1.Pod) []rule.Finding {
 func (v Rules) initRunning(b Container) rule.Finding {
 	return rule.Of(b.pod, rule.Direct, event.Cause{
 		Code:     "InitContainerRunning",
-		Message:  b.role + " has not ended yet; the containers after it wait for that",
+		Message:  b.role + " is still running; later containers wait for it",
 		Evidence: []string{"Pod " + b.pod.Name + ": it has been running" + v.Since(b.Status.State.Running.StartedAt)},
 		Next:     b.logs(false),
 
@@ -53,7 +53,7 @@ func (v Rules) containers(p *corev1.Pod) []rule.Finding {
 	return found
 }
 
-// container explains why one container does not run, or runs and is not ready.
+// container explains why one container does not run, or is not ready.
 func (v Rules) container(b Container) []rule.Finding {
 	s := b.Status
 	switch {
@@ -67,14 +67,14 @@ func (v Rules) container(b Container) []rule.Finding {
 	case s.Ready:
 		return nil
 	case s.State.Running != nil && s.RestartCount > 1 && v.recent(s.LastTerminationState.Terminated):
-		return []rule.Finding{v.ended(b, s.LastTerminationState.Terminated)} // It runs between two ends.
+		return []rule.Finding{v.ended(b, s.LastTerminationState.Terminated)} // It runs between two crashes.
 	case s.State.Running != nil:
 		return v.probes(b)
 	}
 	return nil
 }
 
-// waiting explains a container that waits, by the reason in its status.
+// waiting explains a waiting container by the reason in its status.
 func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Finding {
 	switch w.Reason {
 	case "", "ContainerCreating", "PodInitializing":
@@ -85,7 +85,7 @@ func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Find
 		}
 		return []rule.Finding{rule.Of(b.pod, rule.Direct, event.Cause{
 			Code:     "ContainerCrash",
-			Message:  b.role + " ends each time it is started (CrashLoopBackOff)",
+			Message:  b.role + " exits each time it starts (CrashLoopBackOff)",
 			Evidence: rule.Stated([]string{text.Excerpt(w.Message)}),
 			Next:     b.logs(true),
 
@@ -97,7 +97,7 @@ func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Find
 	case "CreateContainerConfigError":
 		return []rule.Finding{rule.Of(b.pod, rule.Direct, event.Cause{
 			Code:     "ContainerConfigError",
-			Message:  b.role + " cannot be created as specified: " + withoutPod(w.Message),
+			Message:  b.role + " cannot be created as specified: " + text.Excerpt(strings.Split(w.Message, " (pod: ")[0]),
 			Evidence: []string{"Pod " + b.pod.Name + ": waiting, CreateContainerConfigError"},
 			Next:     rule.Kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 		})}
@@ -115,9 +115,9 @@ func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Find
 	}
 }
 
-// recent reports whether a container ended so recently that another end is likely: last week's
-// restarts have nothing to do with a probe that fails now. The kubelet's pause is five minutes at
-// most, and is reset after ten.
+// recent reports whether a container exited so recently that it probably will again: restarts last
+// week do not explain a probe that fails now. The kubelet pauses for five minutes at most, and
+// resets the pause after ten.
 func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	if t == nil {
 		return false
@@ -125,17 +125,11 @@ func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	return v.Now.IsZero() || t.FinishedAt.IsZero() || v.Now.Sub(t.FinishedAt.Time) < 10*time.Minute
 }
 
-// withoutPod removes the Pod from a kubelet's message about it.
-func withoutPod(message string) string {
-	message, _, _ = strings.Cut(message, " (pod: ")
-	return text.Excerpt(message)
-}
-
-// ended explains how a container ended, and what ended it.
+// ended explains why a container exited, or what killed it.
 func (v Rules) ended(b Container, t *corev1.ContainerStateTerminated) rule.Finding {
 	previous := b.Status.State.Terminated == nil
 	c := event.Cause{Code: "ContainerCrash", Evidence: b.end(t, v.Now), Next: b.logs(previous), Container: b.instance(previous)}
-	again := " each time it is started"
+	again := " each time it starts"
 	if b.Status.RestartCount == 0 {
 		again = ""
 	}
@@ -145,32 +139,32 @@ func (v Rules) ended(b Container, t *corev1.ContainerStateTerminated) rule.Findi
 	switch {
 	case t.Reason == "OOMKilled":
 		c.Code = "OOMKilled"
-		c.Message = b.role + " is killed because its node is short of memory (OOMKilled); it has no limit of its own"
+		c.Message = b.role + " is killed because its node is short of memory (OOMKilled); it has no memory limit"
 		if limit, ok := b.Spec.Resources.Limits[corev1.ResourceMemory]; ok {
 			c.Message = b.role + " is killed because it uses more memory than its limit of " + limit.String() + " (OOMKilled)"
 		}
 	case t.ExitCode == 126, t.ExitCode == 127, t.Reason == "StartError", t.Reason == "ContainerCannotRun":
 		c.Code = "CommandNotFound"
-		c.Message = fmt.Sprintf("%s cannot run its command (exit code %d): it is not in the image, or cannot be executed", b.role, t.ExitCode)
+		c.Message = fmt.Sprintf("%s cannot run its command (exit code %d): it is not in the image, or not executable", b.role, t.ExitCode)
 		if command := slices.Concat(b.Spec.Command, b.Spec.Args); len(command) > 0 {
 			c.Evidence = append(c.Evidence, "command: "+text.Excerpt(strings.Join(command, " ")))
 		}
 	case killed != nil && t.ExitCode != 0:
 		c.Code = "ProbeKills"
-		c.Message = b.role + " is killed because its probe fails, and restarted"
+		c.Message = b.role + " is killed and restarted because its probe fails"
 		c.Evidence = append(c.Evidence, rule.Quoted(killed)...)
 		c.Next = rule.Kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name)
 	case t.ExitCode == 0:
 		c.Code = "ContainerExits"
-		c.Message = b.role + " exits on its own with code 0; a Pod of this kind has to keep running"
+		c.Message = b.role + " exits with code 0, although it should keep running"
 	default:
-		c.Message = fmt.Sprintf("%s ends with exit code %d%s%s", b.role, t.ExitCode, signal(t), again)
+		c.Message = fmt.Sprintf("%s exits with code %d%s%s", b.role, t.ExitCode, signal(t), again)
 	}
 	return rule.Of(b.pod, rule.Direct, c)
 }
 
-// signal returns the name of the signal that ended a container; shells report it as 128 plus its
-// number.
+// signal returns the signal that ended a container; shells report it as 128 plus its number. The
+// names are Linux's, whatever this machine runs.
 func signal(t *corev1.ContainerStateTerminated) string {
 	n := t.Signal
 	if n == 0 && t.ExitCode > 128 && t.ExitCode < 160 {
@@ -179,22 +173,16 @@ func signal(t *corev1.ContainerStateTerminated) string {
 	if n == 0 {
 		return ""
 	}
-	if name := signalName(n); name != "" {
+	if name := map[int32]string{
+		1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
+		9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM",
+	}[n]; name != "" {
 		return fmt.Sprintf(", by signal %d (%s)", n, name)
 	}
 	return fmt.Sprintf(", by signal %d", n)
 }
 
-// signalName returns the name of a signal that ends programs. The numbers are Linux's, and may
-// differ from this machine's.
-func signalName(n int32) string {
-	return map[int32]string{
-		1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
-		9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM",
-	}[n]
-}
-
-// probes says which probe of a running container fails.
+// probes reports the failing probe of a running container.
 func (v Rules) probes(b Container) []rule.Finding {
 	kind, code := "readiness", "ReadinessProbeFailing"
 	probe := b.Spec.ReadinessProbe
@@ -209,19 +197,19 @@ func (v Rules) probes(b Container) []rule.Finding {
 	})
 	c := event.Cause{
 		Code:     code,
-		Message:  b.role + " runs, but its " + kind + " probe does not succeed",
+		Message:  b.role + " is running, but its " + kind + " probe fails",
 		Evidence: append([]string{"Pod " + b.pod.Name + ": probe " + asked(probe)}, rule.Quoted(e)...),
 		Next:     b.logs(false),
 
 		Container: b.instance(false),
 	}
 	if e == nil {
-		c.Message = b.role + " runs, and its " + kind + " probe has not succeeded yet"
+		c.Message = b.role + " is running, but its " + kind + " probe has not succeeded yet"
 	}
 	return []rule.Finding{rule.Of(b.pod, rule.Direct, c)}
 }
 
-// asked describes in short what a probe does.
+// asked describes a probe.
 func asked(p *corev1.Probe) string {
 	said := ""
 	switch {
@@ -234,7 +222,7 @@ func asked(p *corev1.Probe) string {
 	case p.Exec != nil:
 		said = "run " + strings.Join(p.Exec.Command, " ")
 	}
-	return text.Excerpt(fmt.Sprintf("%s, every %d s, time-out %d s", said, p.PeriodSeconds, p.TimeoutSeconds))
+	return text.Excerpt(fmt.Sprintf("%s, every %d s, timeout %d s", said, p.PeriodSeconds, p.TimeoutSeconds))
 }
 
 // Container is one container of a Pod: its spec and its status.
@@ -246,8 +234,8 @@ type Container struct {
 	role string
 }
 
-// ContainersOf pairs containers with their statuses. Without a status, the node has not handled the
-// container yet.
+// ContainersOf pairs containers with their statuses. It omits those without a status, which the
+// node has not handled yet.
 func ContainersOf(p *corev1.Pod, specs []corev1.Container, statuses []corev1.ContainerStatus, role string) []Container {
 	var out []Container
 	for _, spec := range specs {
@@ -266,7 +254,7 @@ func ContainersOf(p *corev1.Pod, specs []corev1.Container, statuses []corev1.Con
 
 func (b Container) sidecar() bool { return strings.HasPrefix(b.role, "sidecar ") }
 
-// end returns how the container last ended, as evidence at a time.
+// end returns, as evidence, how the container last exited.
 func (b Container) end(t *corev1.ContainerStateTerminated, now time.Time) []string {
 	said := fmt.Sprintf("Pod %s: exit code %d", b.pod.Name, t.ExitCode)
 	if t.Reason != "" {
@@ -283,7 +271,7 @@ func (b Container) end(t *corev1.ContainerStateTerminated, now time.Time) []stri
 	return out
 }
 
-// clock formats a time of today, or one of another day with its date.
+// clock formats a time, with its date unless that is today.
 func clock(t, now time.Time) string {
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return t.Format("15:04:05Z")
@@ -297,7 +285,7 @@ func (b Container) is(e *corev1.Event) bool {
 	return path == "" || strings.HasSuffix(path, "{"+b.Spec.Name+"}")
 }
 
-// instance returns the container whose logs are to be read.
+// instance returns the container whose logs to read.
 func (b Container) instance(previous bool) event.Container {
 	return event.Container{Namespace: b.pod.Namespace, Pod: b.pod.Name, Name: b.Spec.Name, Previous: previous}
 }
@@ -311,7 +299,7 @@ func (b Container) logs(previous bool) string {
 	return rule.Kubectl(b.pod.Namespace, words...)
 }
 
-// lastLines returns the last non-empty lines of a text, cleaned.
+// lastLines returns the last non-empty lines of a string.
 func lastLines(s string, n int) []string {
 	var out []string
 	for line := range strings.Lines(s) {

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// pulling explains why an image cannot be pulled. A registry's answer is known only as text; an
+// pulling explains why an image cannot be pulled. The registry's answer is known only as text; an
 // unknown answer is quoted.
 func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Finding {
 	image := text.Excerpt(b.Spec.Image)
@@ -21,35 +21,34 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	if e := v.WarningAbout(b.pod, "Failed", func(e *corev1.Event) bool {
 		return b.is(e) && strings.HasPrefix(e.Message, "Failed to pull image")
 	}); e != nil && w.Reason == "ImagePullBackOff" {
-		said = e.Message // The status may say only that the kubelet pauses.
+		said = e.Message // The status may only say that the kubelet backs off.
 	}
 	c := event.Cause{
 		Evidence: rule.Stated([]string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason), text.Excerpt(said)}),
 		Next:     rule.Kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 	}
-	// A name may contain any word, including those below.
+	// An image name may contain any word, including those below.
 	lower := strings.ReplaceAll(strings.ToLower(said), strings.ToLower(repository(b.Spec.Image)), " ")
 	holds := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(lower, part) })
 	}
 	switch {
 	case strings.HasSuffix(w.Reason, "InvalidImageName"):
-		c.Code, c.Message = "ImageNameInvalid", b.role+": "+image+" is not an image name"
+		c.Code, c.Message = "ImageNameInvalid", b.role+": "+image+" is not a valid image name"
 	case w.Reason == "ErrImageNeverPull":
 		c.Code, c.Message = "ImageNeverPulled", b.role+": image "+image+" is not on the node, and imagePullPolicy is Never"
 	case holds("too many requests", "toomanyrequests", "quota exceeded", "rate limit", "dial tcp"):
-		// Registries and kernels also say "denied" for a limit that passes, or for a fault of the
-		// network.
+		// Registries and kernels also say "denied" for a rate limit or a network fault, which pass.
 		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" cannot be pulled"
 	case holds("no match for platform", "no matching manifest"):
-		c.Code, c.Message = "ImagePlatformMissing", b.role+": image "+image+" exists, but not for the platform of the node"
+		c.Code, c.Message = "ImagePlatformMissing", b.role+": image "+image+" exists, but not for the node's platform"
 	case holds("repository does not exist") && holds("denied", "authorization"):
 		c.Code, c.Message = "ImageAccessDenied", b.role+": image "+image+" does not exist, or the registry denies the node access to it"
 		if len(b.pod.Spec.ImagePullSecrets) == 0 {
-			c.Evidence = append(c.Evidence, "the Pod names no imagePullSecrets")
+			c.Evidence = append(c.Evidence, "the Pod has no imagePullSecrets")
 		}
 	case holds("manifest unknown", "not found", "notfound", "name unknown", "repository does not exist"):
-		c.Code, c.Message = "ImageNotFound", b.role+": its registry has no image "+image
+		c.Code, c.Message = "ImageNotFound", b.role+": the registry has no image "+image
 	case holds("unauthorized", "denied", "forbidden", "authentication required", "no basic auth", "authorization failed"):
 		c.Code, c.Message = "ImageAccessDenied", b.role+": the registry denies the node access to image "+image
 	default:
@@ -57,7 +56,7 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	}
 	for _, secret := range b.pod.Spec.ImagePullSecrets {
 		if !rule.WaitsFor(b.pod, "ErrImagePull", "ImagePullBackOff") {
-			break // It was not pulled, so they were not needed.
+			break // It was not pulled, so the Secrets were not needed.
 		}
 		r := diagnose.RefOf("v1", "Secret", b.pod.Namespace, secret.Name)
 		if v.Absent(r) {
@@ -68,8 +67,8 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	return rule.Of(b.pod, rule.Direct, c)
 }
 
-// repository returns the name of an image without registry, tag and digest, which every message
-// about the image contains. It returns a text that is no image name unchanged.
+// repository returns an image's name without registry, tag and digest, since every message contains
+// it. It returns a string that is not an image name unchanged.
 func repository(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 	if host, path, ok := strings.Cut(name, "/"); ok && strings.ContainsAny(host, ".:") {
@@ -84,8 +83,8 @@ func repository(image string) string {
 	return name
 }
 
-// Images says that Pods with one image in their specs run several: a tag was pushed again,
-// and a node has the earlier image.
+// Images reports Pods that run different images under one name: a tag was pushed again, and a node
+// still has the earlier image.
 func (v Rules) Images(pods []*corev1.Pod) []rule.Finding {
 	type use struct{ container, image string }
 	seen := map[use]map[string][]*corev1.Pod{}
@@ -142,25 +141,25 @@ func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.
 	c.BlockedBy = diagnose.RefOf("v1", "Pod", odd.Namespace, odd.Name)
 	if asked != "" || Pulls(odd, container) {
 		c.Next = rule.Kubectl(odd.Namespace, "delete", "pod", odd.Name)
-		c.Risk = "the Pod ends and is created again, with the image that its node pulls then"
+		c.Risk = "the Pod is deleted and created again with the image that its node pulls then"
 	} else {
-		// If it were restarted, it would use the image on its node.
-		c.Evidence = append(c.Evidence, "imagePullPolicy is not Always: a node that has an image of that name does not pull it again, so a Pod made anew starts the same one. "+
-			"A tag of its own for each image, a digest (name@sha256:…) or imagePullPolicy Always would help")
+		// After a restart, it would use the image on its node.
+		c.Evidence = append(c.Evidence, "imagePullPolicy is not Always: a node that has an image of that name does not pull it again, so a new Pod starts the same one. "+
+			"Give each image its own tag, use a digest (name@sha256:…), or set imagePullPolicy to Always")
 		c.Next = rule.Kubectl(odd.Namespace, "get", "pods", "-o", "custom-columns=POD:.metadata.name,NODE:.spec.nodeName,IMAGE:.status.containerStatuses[*].imageID")
 	}
-	return rule.Finding{Cause: c, Rank: rule.Consequence} // Pods with other faults come first.
+	return rule.Finding{Cause: c, Rank: rule.Consequence} // Faults of Pods come first.
 }
 
-// Pulls reports whether the node pulls the image of a container each time it starts one.
+// Pulls reports whether the node pulls a container's image at each start.
 func Pulls(p *corev1.Pod, container string) bool {
 	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool {
 		return c.Name == container && c.ImagePullPolicy == corev1.PullAlways
 	})
 }
 
-// Digest returns the digest in an image's ID, or "". An ID without a name is from a
-// runtime with another scheme, and cannot be compared.
+// Digest returns the digest in an image's ID, or "". An ID without a name uses the runtime's own
+// scheme and cannot be compared.
 func Digest(image string) string {
 	_, digest, ok := strings.Cut(image, "@sha256:")
 	if !ok {
@@ -169,7 +168,7 @@ func Digest(image string) string {
 	return "sha256:" + digest
 }
 
-// Short returns enough of a digest to distinguish it from others.
+// Short shortens a digest.
 func Short(digest string) string {
 	return text.Excerpt(digest[:min(len(digest), len("sha256:")+12)])
 }

@@ -1,5 +1,6 @@
-// Package pod explains why one Pod is not ready, by the first step at which it is stuck: a
-// node, its volumes and other references, its images, its containers, their probes.
+// Package pod explains why a Pod is not ready, by the first step at which it is stuck: its node,
+// its volumes and other references, its images, its containers, their probes. Make [Rules] with
+// [On], then call Explain. It never reads the contents of Secrets.
 package pod
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Explain explains why one Pod is not ready, by the first step at which it is stuck.
+// Explain explains why a Pod is not ready, by the first step at which it is stuck.
 func (v Rules) Explain(p *corev1.Pod) []rule.Finding {
 	defer v.OnlyKnownUnless(v.IsDetailed(p))()
 	switch {
@@ -42,15 +43,15 @@ func (v Rules) Explain(p *corev1.Pod) []rule.Finding {
 	return nil
 }
 
-// podLeaving says that a Pod takes longer to end than its grace period.
+// podLeaving reports a Pod that outlives its grace period.
 func (v Rules) podLeaving(p *corev1.Pod) []rule.Finding {
-	// The timestamp is the end of its grace period.
+	// The timestamp includes the grace period.
 	if v.Now.IsZero() || v.Now.Before(p.DeletionTimestamp.Time) {
 		return nil
 	}
 	c := event.Cause{
 		Code:      "PodTerminating",
-		Message:   "is being deleted and does not end",
+		Message:   "is being deleted, but does not end",
 		Next:      rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
 		BlockedBy: diagnose.RefOf("v1", "Pod", p.Namespace, p.Name),
 	}
@@ -60,14 +61,13 @@ func (v Rules) podLeaving(p *corev1.Pod) []rule.Finding {
 	}
 	if p.Spec.NodeName != "" {
 		if node := v.node(p); node != nil {
-			return node // Its kubelet is not there to end it.
+			return node // Its kubelet cannot stop it.
 		}
 	}
 	return []rule.Finding{rule.Of(p, rule.Direct, c)}
 }
 
-// podFailed explains why a Pod failed: through its containers, or because the node removed
-// it.
+// podFailed explains why a Pod failed: because of its containers, or because its node removed it.
 func (v Rules) podFailed(p *corev1.Pod) []rule.Finding {
 	if p.Status.Reason != "" { // Evicted, NodeAffinity, OutOfcpu, Shutdown…
 		code := "PodRejected"
@@ -88,7 +88,7 @@ func (v Rules) podFailed(p *corev1.Pod) []rule.Finding {
 	return v.containers(p)
 }
 
-// node says that the Pod's node does not exist or does not report.
+// node reports a node that does not exist or is not ready.
 func (v Rules) node(p *corev1.Pod) []rule.Finding {
 	r := diagnose.RefOf("v1", "Node", "", p.Spec.NodeName)
 	u, sure := v.Read(r)
@@ -97,7 +97,7 @@ func (v Rules) node(p *corev1.Pod) []rule.Finding {
 			Code:      "NodeMissing",
 			Message:   "is bound to node " + p.Spec.NodeName + ", which no longer exists",
 			Next:      rule.Kubectl(p.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"),
-			Risk:      "if its containers still run somewhere, they keep running unknown to Kubernetes",
+			Risk:      "containers of it that still run somewhere keep running, unknown to Kubernetes",
 			BlockedBy: r,
 		})}
 	}
@@ -119,7 +119,7 @@ func (v Rules) node(p *corev1.Pod) []rule.Finding {
 	})}
 }
 
-// sandbox says that a Pod gets no sandbox or no network on its node.
+// sandbox reports that a node cannot create the Pod's sandbox or network.
 func (v Rules) sandbox(p *corev1.Pod) []rule.Finding {
 	e := v.Warning(p, "FailedCreatePodSandBox", "NetworkNotReady", "FailedPrepareDynamicResources")
 	if e == nil {
@@ -127,14 +127,14 @@ func (v Rules) sandbox(p *corev1.Pod) []rule.Finding {
 	}
 	return []rule.Finding{rule.Of(p, rule.Direct, event.Cause{
 		Code:      "SandboxFailed",
-		Message:   "its node cannot set it up (" + text.Excerpt(e.Reason) + "), before any container starts",
+		Message:   "its node cannot set it up (" + text.Excerpt(e.Reason) + "); no container has started",
 		Evidence:  append([]string{"on node " + p.Spec.NodeName}, rule.Quoted(e)...),
 		Next:      rule.Kubectl("", "get", "pods", "-n", "kube-system", "-o", "wide", "--field-selector", "spec.nodeName="+p.Spec.NodeName),
 		BlockedBy: diagnose.RefOf("v1", "Node", "", p.Spec.NodeName),
 	})}
 }
 
-// readinessGates says that another controller has to mark the Pod as ready.
+// readinessGates reports conditions that other controllers have to set.
 func (v Rules) readinessGates(p *corev1.Pod) []rule.Finding {
 	if rule.PodCondition(p, corev1.ContainersReady).Status != corev1.ConditionTrue {
 		return nil
@@ -151,7 +151,7 @@ func (v Rules) readinessGates(p *corev1.Pod) []rule.Finding {
 		}
 		found = append(found, rule.Of(p, rule.Direct, event.Cause{
 			Code:     "ReadinessGate",
-			Message:  "all containers are ready, but the readiness gate " + text.Excerpt(string(gate.ConditionType)) + " is not open: its controller has to set that condition",
+			Message:  "all containers are ready, but readiness gate " + text.Excerpt(string(gate.ConditionType)) + " is not: its controller has to set that condition",
 			Evidence: []string{evidence},
 			Next:     rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
 		}))
@@ -174,34 +174,35 @@ func (v Rules) starting(p *corev1.Pod) []rule.Finding {
 		Next:    rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
 	}
 	if waiting = rule.Stated(waiting); len(waiting) > 0 {
-		cause.Evidence = append(cause.Evidence, "containers wait: "+text.List(waiting, 3))
+		cause.Evidence = append(cause.Evidence, "waiting containers: "+text.List(waiting, 3))
 	}
 	cause.Evidence = append(cause.Evidence, "Pod "+p.Name+" has been on node "+p.Spec.NodeName+v.Since(c.LastTransitionTime))
 	return []rule.Finding{rule.Of(p, rule.Consequence, cause)}
 }
 
-// Rules are the rules about Pods, over a view of what is known.
+// Rules are the rules about Pods.
 type Rules struct {
 	*rule.View
 	volumes VolumeRules
 }
 
-// On returns the rules over a view.
-func On(v *rule.View) Rules { return Rules{View: v, volumes: VolumeRulesOn(v)} }
+// On returns the rules for a view.
+func On(v *rule.View) Rules { return Rules{View: v, volumes: VolumeRules{v}} }
 
 // reference is an object that a Pod needs to start.
 type reference struct {
 	ref object.Ref
-	by  string // who needs it
+	by  string // the volume or container that needs it
 }
 
-// references returns the ConfigMaps, Secrets and claims that a Pod names and that are not optional,
-// without duplicates.
+// references returns the ConfigMaps and Secrets that a Pod requires, without duplicates.
 func references(namespace string, spec *corev1.PodSpec) []reference {
 	var out []reference
 	add := func(kind, name, by string, optional *bool) {
-		if name != "" && (optional == nil || !*optional) {
-			out = append(out, reference{diagnose.RefOf("v1", kind, namespace, name), by})
+		ref := diagnose.RefOf("v1", kind, namespace, name)
+		known := slices.ContainsFunc(out, func(r reference) bool { return r.ref == ref })
+		if name != "" && (optional == nil || !*optional) && !known {
+			out = append(out, reference{ref, by})
 		}
 	}
 	for _, vol := range spec.Volumes {
@@ -222,15 +223,13 @@ func references(namespace string, spec *corev1.PodSpec) []reference {
 			}
 		}
 	}
-	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		for _, c := range containers {
-			ofContainer(c, add)
-		}
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		ofContainer(c, add)
 	}
-	return once(out)
+	return out
 }
 
-// ofContainer adds the objects from which a container's environment comes.
+// ofContainer adds the objects that set a container's environment.
 func ofContainer(c corev1.Container, add func(kind, name, by string, optional *bool)) {
 	by := "container " + c.Name
 	for _, from := range c.EnvFrom {
@@ -252,19 +251,7 @@ func ofContainer(c corev1.Container, add func(kind, name, by string, optional *b
 	}
 }
 
-func once(references []reference) []reference {
-	seen := map[object.Key]bool{}
-	var out []reference
-	for _, r := range references {
-		if !seen[r.ref.Key()] {
-			seen[r.ref.Key()] = true
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-// missing says which ConfigMaps and Secrets a Pod that has not started waits for.
+// missing reports the ConfigMaps and Secrets that a Pod waits for.
 func (v Rules) missing(p *corev1.Pod) []rule.Finding {
 	if !rule.Unstarted(p) {
 		return nil

@@ -44,19 +44,19 @@ func (v Rules) unscheduled(p *corev1.Pod) []rule.Finding {
 	return []rule.Finding{v.unschedulable(p, readVerdict(message))}
 }
 
-// unseen says that the scheduler has not reported on the Pod.
+// unseen reports that the scheduler has not handled the Pod.
 func (v Rules) unseen(p *corev1.Pod) rule.Finding {
 	scheduler := cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName)
 	return rule.Of(p, rule.Consequence, event.Cause{
 		Code:     "NotScheduled",
-		Message:  "has no node yet, and scheduler " + text.Excerpt(scheduler) + " has not said why",
+		Message:  "has no node yet, and scheduler " + text.Excerpt(scheduler) + " has not reported why",
 		Evidence: []string{"Pod " + p.Name + ": no condition PodScheduled" + v.Since(p.CreationTimestamp)},
 		Next:     rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
 	})
 }
 
-// verdict is the scheduler's report on the nodes, which is only a text: "0/5 nodes are available: 3
-// Insufficient cpu, 2 node(s) were unschedulable. …"
+// verdict is the scheduler's report on the nodes, which exists only as text: "0/5 nodes are
+// available: 3 Insufficient cpu, 2 node(s) were unschedulable. …"
 type verdict struct {
 	nodes   int
 	reasons []nodeReason
@@ -91,21 +91,20 @@ func readVerdict(message string) verdict {
 		switch {
 		case err == nil:
 			out.reasons = append(out.reasons, nodeReason{n, text})
-		case len(out.reasons) > 0: // a comma within a reason
+		case len(out.reasons) > 0: // The reason contains a comma.
 			last := &out.reasons[len(out.reasons)-1]
 			last.text += ", " + part
-		case part != "": // a reason that is about the Pod, not about nodes
+		case part != "": // The reason is about the Pod, not about nodes.
 			out.reasons = append(out.reasons, nodeReason{max(out.nodes, 0), part})
 		}
 	}
 	return out
 }
 
-// class is a reason why nodes are unsuitable, in our words.
+// class is a reason why a node is unsuitable, to follow "has", and the command that shows more.
 type class struct{ text, next string }
 
-// nodeClass translates the reasons of the scheduler's own plugins; other reasons are reported
-// unchanged.
+// nodeClass rewords the reasons of the scheduler's own plugins; it returns other reasons unchanged.
 func nodeClass(reason string, p *corev1.Pod) class {
 	columns := func(what string) string {
 		return rule.Kubectl("", "get", "nodes", "-o", "custom-columns=NODE:.metadata.name,"+what)
@@ -116,7 +115,7 @@ func nodeClass(reason string, p *corev1.Pod) class {
 		what := strings.TrimPrefix(reason, "Insufficient ")
 		return class{"too little " + text.Excerpt(what), columns("CPU:.status.allocatable.cpu,MEMORY:.status.allocatable.memory,PODS:.status.allocatable.pods")}
 	case holds("Too many pods"):
-		return class{"as many Pods as it may have", columns("PODS:.status.allocatable.pods")}
+		return class{"the maximum number of Pods", columns("PODS:.status.allocatable.pods")}
 	case holds("taint"):
 		said := "a taint that the Pod does not tolerate"
 		if _, taint, ok := strings.Cut(reason, "{"); ok {
@@ -124,28 +123,28 @@ func nodeClass(reason string, p *corev1.Pod) class {
 		}
 		return class{said, columns("TAINTS:.spec.taints[*].key")}
 	case holds("node affinity/selector"), holds("node selector"):
-		return class{"other labels than the Pod's nodeSelector or affinity asks for", selectedNodes(p)}
+		return class{"labels that do not match the Pod's nodeSelector or affinity", selectedNodes(p)}
 	case holds("anti-affinity"), holds("pod affinity"):
-		return class{"other Pods that the Pod's (anti-)affinity does not agree with", rule.Kubectl(p.Namespace, "get", "pods", "-o", "wide")}
+		return class{"Pods that conflict with the Pod's (anti-)affinity", rule.Kubectl(p.Namespace, "get", "pods", "-o", "wide")}
 	case holds("topology spread"):
 		return class{"too many of these Pods for their topologySpreadConstraints", rule.Kubectl(p.Namespace, "get", "pods", "-o", "wide")}
 	case holds("were unschedulable"):
 		return class{"been cordoned", rule.Kubectl("", "get", "nodes")}
 	case holds("PersistentVolume's node affinity"), holds("volume node affinity conflict"), holds("available volume zone"):
-		return class{"no access to a volume of the Pod, which is elsewhere (volume node affinity)", rule.Kubectl(p.Namespace, "get", "persistentvolumeclaims")}
+		return class{"no access to one of the Pod's volumes (volume node affinity)", rule.Kubectl(p.Namespace, "get", "persistentvolumeclaims")}
 	case holds("persistent volumes to bind"):
-		return class{"no PersistentVolume that fits a claim of the Pod", rule.Kubectl("", "get", "persistentvolumes")}
+		return class{"no PersistentVolume that fits one of the Pod's claims", rule.Kubectl("", "get", "persistentvolumes")}
 	case holds("ReadWriteOncePod"):
-		return class{"a volume of the Pod in use by another Pod (ReadWriteOncePod)", rule.Kubectl(p.Namespace, "get", "pods", "-o", "wide")}
+		return class{"one of the Pod's volumes in use by another Pod (ReadWriteOncePod)", rule.Kubectl(p.Namespace, "get", "pods", "-o", "wide")}
 	case holds("max volume count"):
-		return class{"as many volumes attached as it may have", rule.Kubectl("", "get", "volumeattachments")}
+		return class{"the maximum number of volumes attached", rule.Kubectl("", "get", "volumeattachments")}
 	case holds("free ports"):
-		return class{"a host port of the Pod in use", rule.Kubectl("", "get", "pods", "-A", "-o", "wide")}
+		return class{"one of the Pod's host ports in use", rule.Kubectl("", "get", "pods", "-A", "-o", "wide")}
 	}
 	return class{text.Excerpt(reason), rule.Describe(diagnose.RefOf("v1", "Pod", p.Namespace, p.Name))}
 }
 
-// selectedNodes returns the command that shows the nodes that the Pod's selector matches.
+// selectedNodes returns the command that lists the nodes that match the Pod's nodeSelector.
 func selectedNodes(p *corev1.Pod) string {
 	if len(p.Spec.NodeSelector) == 0 {
 		return rule.Kubectl("", "get", "nodes", "--show-labels")
@@ -157,8 +156,8 @@ func selectedNodes(p *corev1.Pod) string {
 	return rule.Kubectl("", "get", "nodes", "-l", strings.Join(terms, ","))
 }
 
-// unschedulable says what keeps the Pod from how many nodes. The next command is about the
-// commonest reason.
+// unschedulable reports how many nodes do not fit for each reason. The next command is about the
+// most common one.
 func (v Rules) unschedulable(p *corev1.Pod, said verdict) rule.Finding {
 	c := event.Cause{Code: "Unschedulable", Next: rule.Kubectl(p.Namespace, "describe", "pod", p.Name)}
 	node := pinned(p)
@@ -184,9 +183,9 @@ func (v Rules) unschedulable(p *corev1.Pod, said verdict) rule.Finding {
 	}
 	switch {
 	case said.nodes == 0:
-		c.Code, c.Message, c.Next = "NoNodes", "there is no node to run on", rule.Kubectl("", "get", "nodes")
+		c.Code, c.Message, c.Next = "NoNodes", "there are no nodes to run on", rule.Kubectl("", "get", "nodes")
 	case node != "" && len(told) > 0:
-		c.Message = "does not fit on the one node that it is for: " + strings.Join(told, "; ")
+		c.Message = "does not fit on its node: " + strings.Join(told, "; ")
 		c.Next = rule.Describe(diagnose.RefOf("v1", "Node", "", node))
 		c.BlockedBy = diagnose.RefOf("v1", "Node", "", node)
 	case len(told) == 0:
@@ -200,7 +199,7 @@ func (v Rules) unschedulable(p *corev1.Pod, said verdict) rule.Finding {
 	return rule.Of(p, rule.Direct, c)
 }
 
-// pinned returns the one node that a Pod of a DaemonSet is for.
+// pinned returns the node to which a DaemonSet's Pod is bound.
 func pinned(p *corev1.Pod) string {
 	a := p.Spec.Affinity
 	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
@@ -216,7 +215,7 @@ func pinned(p *corev1.Pod) string {
 	return ""
 }
 
-// wanted returns the Pod's requirements for a node.
+// wanted returns, as evidence, the Pod's requests and nodeSelector.
 func wanted(p *corev1.Pod) []string {
 	total := corev1.ResourceList{}
 	for _, c := range p.Spec.Containers {

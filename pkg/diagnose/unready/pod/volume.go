@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// claimNames returns the names of the claims that a Pod mounts; those of generic ephemeral volumes
-// are named after the Pod.
+// claimNames returns the names of the claims that a Pod mounts. Those of generic ephemeral volumes
+// start with the Pod's name.
 func claimNames(p *corev1.Pod) []string {
 	var names []string
 	for _, vol := range p.Spec.Volumes {
@@ -79,7 +79,7 @@ func (v VolumeRules) Claim(pvc *corev1.PersistentVolumeClaim) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Root, Who: r.String(), Noun: "PersistentVolumeClaim"}}
 }
 
-// unbound completes the cause by the claim's storage class.
+// unbound completes the cause for a claim that is not bound, mainly by its storage class.
 func (v VolumeRules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.Cause {
 	c.Evidence = []string{"phase " + text.Excerpt(cmp.Or(string(pvc.Status.Phase), "not set"))}
 	e := v.Warning(pvc, "ProvisioningFailed", "FailedBinding", "VolumeMismatch")
@@ -87,28 +87,28 @@ func (v VolumeRules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) e
 	class, ok := v.classOf(pvc)
 	switch {
 	case pvc.Spec.VolumeName != "":
-		c.Code, c.Message = "ClaimUnbound", "asks for PersistentVolume "+pvc.Spec.VolumeName+", and is not bound to it"
+		c.Code, c.Message = "ClaimUnbound", "requests PersistentVolume "+pvc.Spec.VolumeName+", but is not bound to it"
 		c.Next = rule.Kubectl("", "get", "persistentvolumes")
 		c.BlockedBy = diagnose.RefOf("v1", "PersistentVolume", "", pvc.Spec.VolumeName)
 		if v.Absent(c.BlockedBy) {
 			c.Evidence = append(c.Evidence, "PersistentVolume "+pvc.Spec.VolumeName+" does not exist")
 		}
-	case !ok: // The class is not known.
+	case !ok: // The class could not be read.
 		c.Code, c.Message = "ClaimUnbound", "is not bound to a volume"
 	case class.ref.Name == "":
-		c.Code, c.Message = "NoStorageClass", "names no storage class, there is no default one, and no PersistentVolume fits it"
+		c.Code, c.Message = "NoStorageClass", "has no storage class, there is no default class, and no PersistentVolume fits"
 		c.Next = rule.Kubectl("", "get", "storageclasses")
 	case class.class == nil:
-		c.Code, c.Message = "StorageClassMissing", "asks for StorageClass "+class.ref.Name+", which does not exist"
+		c.Code, c.Message = "StorageClassMissing", "requests StorageClass "+class.ref.Name+", which does not exist"
 		c.Next = rule.Kubectl("", "get", "storageclasses")
 		c.BlockedBy = class.ref
 	case class.class.Provisioner == "kubernetes.io/no-provisioner":
-		c.Code, c.Message = "NoVolume", "waits for a PersistentVolume that fits; StorageClass "+class.ref.Name+" creates none on its own"
+		c.Code, c.Message = "NoVolume", "waits for a matching PersistentVolume; StorageClass "+class.ref.Name+" does not create any"
 		c.Next = rule.Kubectl("", "get", "persistentvolumes")
 	case e != nil:
-		c.Code, c.Message = "ProvisioningFailed", "its volume cannot be created by "+text.Excerpt(class.class.Provisioner)
-	case class.firstConsumer() && pvc.Annotations[selectedNode] == "":
-		c.Code, c.Message = "WaitForFirstConsumer", "gets its volume when a Pod that mounts it is scheduled; none is"
+		c.Code, c.Message = "ProvisioningFailed", "its volume could not be created by "+text.Excerpt(class.class.Provisioner)
+	case class.class.VolumeBindingMode != nil && *class.class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer && pvc.Annotations[selectedNode] == "":
+		c.Code, c.Message = "WaitForFirstConsumer", "gets its volume once a Pod that mounts it is scheduled, but none is"
 		c.Evidence = []string{"volumeBindingMode of StorageClass " + class.ref.Name + " is WaitForFirstConsumer"}
 	default:
 		provisioner := text.Excerpt(cmp.Or(pvc.Annotations[provisionerOf], class.class.Provisioner))
@@ -120,31 +120,24 @@ func (v VolumeRules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) e
 	return c
 }
 
-// These annotations are set by the scheduler and by the volume controller.
+// The scheduler and the volume controller set these annotations.
 const (
 	selectedNode  = "volume.kubernetes.io/selected-node"
 	provisionerOf = "volume.kubernetes.io/storage-provisioner"
 )
 
-// claimClass is the storage class of a claim. The name is empty if the claim has none; the class is
-// nil if it does not exist.
+// claimClass is a claim's storage class. The name is empty if the claim has none; class is nil if
+// it does not exist.
 type claimClass struct {
 	ref   object.Ref
 	class *storagev1.StorageClass
 }
 
-func (c claimClass) firstConsumer() bool {
-	mode := c.class.VolumeBindingMode
-	return mode != nil && *mode == storagev1.VolumeBindingWaitForFirstConsumer
-}
-
-// classOf returns the storage class of a claim; false if that is not known.
+// classOf returns a claim's storage class; false if it is unknown.
 func (v VolumeRules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, bool) {
-	if pvc.Spec.StorageClassName == nil {
-		return claimClass{}, true // The server puts the default class into the claim, once there is one.
-	}
-	if *pvc.Spec.StorageClassName == "" {
-		return claimClass{}, true // A class of that name is never looked for.
+	// The server sets the default class once there is one, and never looks for a class named "".
+	if pvc.Spec.StorageClassName == nil || *pvc.Spec.StorageClassName == "" {
+		return claimClass{}, true
 	}
 	r := diagnose.RefOf("storage.k8s.io/v1", "StorageClass", "", *pvc.Spec.StorageClassName)
 	u, sure := v.Read(r)
@@ -155,11 +148,10 @@ func (v VolumeRules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, boo
 	return claimClass{ref: r, class: class}, true
 }
 
-// exclusive are volumes that Pods wait for and that only one node or Pod can have. Their holders
-// are asked for last, for all objects of a run, because only the other answers show which volumes
-// count.
+// exclusive are volumes that Pods wait for and that only one node or Pod can use. Their holders are
+// read last, for all objects of a run, once the other answers show which volumes matter.
 type exclusive struct {
-	// claims are the claims of these volumes, by namespace.
+	// claims are the volumes' claims, by namespace.
 	claims  map[string][]string
 	volumes []string
 }
@@ -170,7 +162,7 @@ func (v VolumeRules) exclusive() *exclusive {
 	})
 }
 
-// wantHolders notes a claim whose holder is needed.
+// wantHolders records that the holder of a claim is needed.
 func (v VolumeRules) wantHolders(pvc *corev1.PersistentVolumeClaim) {
 	if v.OnlyKnown || pvc.Status.Phase != corev1.ClaimBound {
 		return
@@ -180,13 +172,13 @@ func (v VolumeRules) wantHolders(pvc *corev1.PersistentVolumeClaim) {
 	held.volumes = append(held.volumes, pvc.Spec.VolumeName)
 }
 
-// AskHolders asks for the holders of exclusive volumes: by one list of the Pods of each namespace,
-// and one of the attachments.
+// AskHolders reads the holders of exclusive volumes: one list of Pods per namespace, and one of
+// attachments.
 func (v VolumeRules) AskHolders() {
 	held := v.exclusive()
 	for namespace, claims := range held.claims {
 		v.Select(holdersIn(namespace), func(u *unstructured.Unstructured) bool {
-			p, ok := diagnose.As[corev1.Pod](u) // Most of them are not kept.
+			p, ok := diagnose.As[corev1.Pod](u) // Few Pods are kept, so do not cache the conversion.
 			return ok && slices.ContainsFunc(claimNames(&p), func(name string) bool { return slices.Contains(claims, name) })
 		})
 	}
@@ -206,7 +198,7 @@ func attachments() diagnose.Question {
 	return diagnose.Question{Verb: diagnose.List, GVK: diagnose.KindOf("storage.k8s.io/v1", "VolumeAttachment"), Kept: "held"}
 }
 
-// holders returns the Pods with an exclusive claim that have been read.
+// holders returns the Pods with exclusive claims that were read.
 func (v VolumeRules) holders(namespace string) []*corev1.Pod {
 	a, _ := v.Known(holdersIn(namespace))
 	var pods []*corev1.Pod
@@ -223,8 +215,5 @@ func (v VolumeRules) attachments() []*unstructured.Unstructured {
 	return a.Objects
 }
 
-// VolumeRules are the rules about claims and volumes, over a view of what is known.
+// VolumeRules are the rules about claims and volumes.
 type VolumeRules struct{ *rule.View }
-
-// VolumeRulesOn returns the rules over a view.
-func VolumeRulesOn(v *rule.View) VolumeRules { return VolumeRules{View: v} }

@@ -15,11 +15,11 @@ type Rank int
 const (
 	// Root is a cause that nothing known explains further.
 	Root Rank = iota
-	// Direct is a fault of a Pod or a similar object itself.
+	// Direct is a fault in a Pod or a similar object.
 	Direct
-	// Consequence passes with the other causes.
+	// Consequence passes once the other causes do.
 	Consequence
-	// Doubt is something that could not be read.
+	// Doubt is an object that could not be read.
 	Doubt
 )
 
@@ -27,17 +27,10 @@ const (
 type Finding struct {
 	event.Cause
 	Rank Rank
-	// The object with the fault; Noun is the word for several of these. If they are set,
-	// the message names no object, and equal findings are reported once.
+	// Who is the object with the fault, Noun its kind in messages. If set, the message names no
+	// object, and [Causes] merges equal findings.
 	Who, Noun string
 }
-
-// alike is equal for findings of the same cause.
-type alike struct {
-	code, message, noun string
-}
-
-func (f Finding) alike() alike { return alike{f.Code, f.Message, f.Noun} }
 
 // group is one cause with the affected objects.
 type group struct {
@@ -45,15 +38,18 @@ type group struct {
 	names []string
 }
 
-// Causes merges findings of the same cause, root causes first.
+// Causes merges findings of the same cause and returns root causes first. more is the number of
+// unready Pods that were not examined.
 func Causes(found []Finding, more int) []event.Cause {
-	index := map[alike]int{}
+	type cause struct{ code, message, noun string }
+	index := map[cause]int{}
 	var groups []*group
 	for _, f := range found {
-		i, known := index[f.alike()]
+		key := cause{f.Code, f.Message, f.Noun}
+		i, known := index[key]
 		if !known {
 			i = len(groups)
-			index[f.alike()] = i
+			index[key] = i
 			groups = append(groups, &group{Finding: f})
 		}
 		g := groups[i]
@@ -70,14 +66,14 @@ func Causes(found []Finding, more int) []event.Cause {
 	out := make([]event.Cause, 0, len(groups))
 	for i, g := range groups {
 		if i == 0 && more > 0 {
-			g.Evidence = append(slices.Clip(g.Evidence), "and "+strconv.Itoa(more)+" more Pods that are not ready, not examined")
+			g.Evidence = append(slices.Clip(g.Evidence), strconv.Itoa(more)+" more unready Pods were not examined")
 		}
 		out = append(out, g.cause())
 	}
 	return out
 }
 
-// byNumber puts causes without a particular Pod first, then those with the most Pods.
+// byNumber orders causes that concern no particular Pod first, then those of the most Pods.
 func byNumber(a, b int) int {
 	if a == 0 || b == 0 {
 		return cmp.Compare(a, b)
@@ -85,7 +81,7 @@ func byNumber(a, b int) int {
 	return cmp.Compare(b, a)
 }
 
-// cause returns the cause, with the affected objects in the message.
+// cause returns the cause with the affected objects in its message.
 func (g *group) cause() event.Cause {
 	c := g.Cause
 	switch {

@@ -15,21 +15,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Bounds of what is kept for one object.
+// Limits for one object.
 const (
-	// keepUnready is how many unready Pods are kept; further ones are only counted.
+	// keepUnready is how many unready Pods are kept; the others are only counted.
 	keepUnready = 200
-	// keepReady is how many ready Pods are kept, for comparison.
+	// keepReady is how many ready Pods are kept for comparison.
 	keepReady = 20
-	// keepFailed is how many failed Pods are kept. They have been replaced, or all failed for the
-	// same reason.
+	// keepFailed is how many failed Pods are kept. They have been replaced, or have all failed for
+	// the same reason.
 	keepFailed = 20
-	// MostDetailed is how many Pods have their references read.
+	// MostDetailed is for how many Pods the objects that they refer to are read.
 	MostDetailed = 10
 )
 
-// ReadPods lists Pods once, and chooses those whose references are read. It keeps the Pods for
-// which mine is true, all if mine is nil; kept names that choice.
+// ReadPods lists Pods and chooses those to examine in detail. It keeps the Pods for which mine is
+// true, or all if mine is nil; kept names that choice.
 func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.Unstructured) bool) Pods {
 	q := diagnose.Question{Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Pod"), Namespace: namespace, Labels: labels, Kept: "telling " + kept}
 	if list, ok := v.lists[q]; ok {
@@ -73,7 +73,7 @@ func (t *telling) Add(u *unstructured.Unstructured) {
 	switch {
 	case phase == string(corev1.PodSucceeded):
 		return
-	case phase == string(corev1.PodFailed): // There may be thousands of evicted ones.
+	case phase == string(corev1.PodFailed): // Thousands may have been evicted.
 		number, most = &t.failed, keepFailed
 	case object.ConditionOf(u, string(corev1.PodReady)).Status == "True":
 		number, most = &t.ready, keepReady
@@ -87,7 +87,7 @@ func (t *telling) Collected() ([]*unstructured.Unstructured, int) {
 	return t.kept, max(0, t.unready-keepUnready)
 }
 
-// PodsOf returns those Pods that an object controls.
+// PodsOf returns the Pods, among those read, that an object controls.
 func (v *View) PodsOf(owner types.UID) []*corev1.Pod {
 	var out []*corev1.Pod
 	for _, pod := range v.Pods {
@@ -98,8 +98,8 @@ func (v *View) PodsOf(owner types.UID) []*corev1.Pod {
 	return out
 }
 
-// ControlledBy returns a function that reports whether one of the owners controls an
-// object.
+// ControlledBy returns a function that reports whether an object is controlled by one of the
+// owners.
 func ControlledBy(owners ...types.UID) func(*unstructured.Unstructured) bool {
 	return func(u *unstructured.Unstructured) bool {
 		controller := metav1.GetControllerOfNoCopy(u)
@@ -107,7 +107,7 @@ func ControlledBy(owners ...types.UID) func(*unstructured.Unstructured) bool {
 	}
 }
 
-// chooseDetailed chooses a few Pods in each state.
+// chooseDetailed chooses a few Pods in each state to examine in detail.
 func (v *View) chooseDetailed(pods []*corev1.Pod) {
 	seen := map[string]int{}
 	chosen := 0
@@ -123,10 +123,10 @@ func (v *View) chooseDetailed(pods []*corev1.Pod) {
 	}
 }
 
-// IsDetailed reports whether the objects to which the Pod refers are read.
+// IsDetailed reports whether the objects that the Pod refers to are read.
 func (v *View) IsDetailed(p *corev1.Pod) bool { return v.detailed[nameOf(p)] }
 
-// Pods are the kept Pods of a list.
+// Pods are the Pods kept from a list. If not Sure, they could not be read.
 type Pods struct {
 	Pods []*corev1.Pod
 	// More is how many unready Pods were left out.
@@ -138,7 +138,7 @@ func nameOf(p *corev1.Pod) types.NamespacedName {
 	return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
 }
 
-// stateOf returns a key that differs for Pods that wait for different things.
+// stateOf returns a key that differs if Pods wait for different things.
 func stateOf(p *corev1.Pod) string {
 	words := []string{string(p.Status.Phase), PodCondition(p, corev1.PodScheduled).Reason, Revision(p)}
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
@@ -149,12 +149,12 @@ func stateOf(p *corev1.Pod) string {
 	return strings.Join(words, " ")
 }
 
-// Unstarted reports whether a container waits for an object that has to exist before it is created.
+// Unstarted reports whether a container may be waiting for an object that it needs.
 func Unstarted(p *corev1.Pod) bool {
 	return WaitsFor(p, "ContainerCreating", "PodInitializing", "CreateContainerConfigError") || len(p.Status.ContainerStatuses) == 0
 }
 
-// WaitsFor reports whether a container of the Pod waits with one of the reasons.
+// WaitsFor reports whether a container of the Pod is waiting with one of the reasons.
 func WaitsFor(p *corev1.Pod, reasons ...string) bool {
 	return slices.ContainsFunc(slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses), func(s corev1.ContainerStatus) bool {
 		return s.State.Waiting != nil && slices.Contains(reasons, s.State.Waiting.Reason)
@@ -175,12 +175,12 @@ func PodCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodConditi
 	return p.Status.Conditions[i]
 }
 
-// Of returns a cause as a finding about the Pod.
+// Of returns a finding about the Pod.
 func Of(p *corev1.Pod, rank Rank, c event.Cause) Finding {
 	return Finding{Cause: c, Rank: rank, Who: Name(diagnose.RefOf("v1", "Pod", p.Namespace, p.Name)), Noun: "Pod"}
 }
 
-// Started reports whether a container of the Pod runs, or has run.
+// Started reports whether a container of the Pod is running, or has run.
 func Started(p *corev1.Pod) bool {
 	all := slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses)
 	return slices.ContainsFunc(all, func(s corev1.ContainerStatus) bool {
@@ -188,5 +188,5 @@ func Started(p *corev1.Pod) bool {
 	})
 }
 
-// Revision identifies the template of a Deployment from which the Pod was made.
+// Revision returns the hash of the Deployment template from which the Pod was created.
 func Revision(p *corev1.Pod) string { return p.Labels[appsv1.DefaultDeploymentUniqueLabelKey] }

@@ -1,6 +1,6 @@
-// Package rule has the shared parts of the rules of unready. A [View] answers their questions:
-// objects, the Pods below them and their warnings. A [Finding] is what they report, and [Causes]
-// merges findings of the same cause.
+// Package rule contains what the rules of package unready share. A [View] answers their questions
+// about objects, Pods and warnings. Rules return [Finding] values, and [Causes] merges those of the
+// same cause.
 package rule
 
 import (
@@ -24,24 +24,23 @@ type View struct {
 	*diagnose.Run
 	// Object is the object that is not ready.
 	Object *unstructured.Unstructured
-	// Pods are those read so far, in order; lists are their lists.
+	// Pods are the Pods read so far, lists the results by question.
 	Pods  []*corev1.Pod
 	lists map[diagnose.Question]Pods
-	// More is how many unready Pods were left out.
+	// More is how many unready Pods were not kept.
 	More int
-	// detailed are the Pods whose references are read. For others, only known objects are looked
-	// up.
+	// detailed are the Pods whose references are read. For others, only known objects are used.
 	detailed map[types.NamespacedName]bool
-	// OnlyKnown: ask nothing more, and use only what is known.
+	// OnlyKnown: ask no new questions.
 	OnlyKnown bool
-	// events are the warnings that were read, by namespace, the newest first.
+	// events are the warnings read, by namespace and object, the newest first.
 	events map[string]map[types.UID][]*corev1.Event
 	// about are the objects whose warnings the rules use, by namespace. Warnings are read last, for
 	// all objects of a run.
 	about map[string]map[types.UID]bool
 }
 
-// New returns the view of an object.
+// New returns a view of an object.
 func New(r *diagnose.Run, u *unstructured.Unstructured) *View {
 	return &View{
 		Run: r, Object: u, lists: map[diagnose.Question]Pods{},
@@ -53,14 +52,13 @@ func New(r *diagnose.Run, u *unstructured.Unstructured) *View {
 	}
 }
 
-// Find returns an object; nil if it does not exist, or is unknown.
+// Find returns an object; nil if it does not exist or is unknown.
 func (v *View) Find(r object.Ref) *unstructured.Unstructured {
 	u, _ := v.Read(r)
 	return u
 }
 
-// Read reads an object; nil if it was not found. sure then says whether it certainly does not
-// exist.
+// Read returns an object, or nil. If sure, nil means that it does not exist.
 func (v *View) Read(r object.Ref) (u *unstructured.Unstructured, sure bool) {
 	if r.Name == "" {
 		return nil, false
@@ -69,7 +67,7 @@ func (v *View) Read(r object.Ref) (u *unstructured.Unstructured, sure bool) {
 	return a.Object, sure
 }
 
-// Lookup returns the struct of an object, or nil.
+// Lookup returns an object as a struct; nil if it does not exist or is unknown.
 func Lookup[T any](v *View, r object.Ref) *T {
 	t, ok := As[T](v, v.Find(r))
 	if !ok {
@@ -78,7 +76,7 @@ func Lookup[T any](v *View, r object.Ref) *T {
 	return t
 }
 
-// Absent reports whether the object certainly does not exist. It does not read its contents.
+// Absent reports whether the object certainly does not exist, without reading its contents.
 func (v *View) Absent(r object.Ref) bool {
 	if r.Name == "" {
 		return false
@@ -87,13 +85,13 @@ func (v *View) Absent(r object.Ref) bool {
 	return sure && !a.Yes
 }
 
-// There reports whether the object certainly exists. It does not read its contents.
+// There reports whether the object certainly exists, without reading its contents.
 func (v *View) There(r object.Ref) bool {
 	a, sure := v.lookUp(diagnose.Question{Verb: diagnose.Exists, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
 	return sure && a.Yes
 }
 
-// lookUp asks a question, or only looks it up if OnlyKnown is set.
+// lookUp asks a question; with OnlyKnown, it only uses a known answer.
 func (v *View) lookUp(q diagnose.Question) (diagnose.Answer, bool) {
 	if v.OnlyKnown {
 		return v.Known(q)
@@ -101,7 +99,7 @@ func (v *View) lookUp(q diagnose.Question) (diagnose.Answer, bool) {
 	return v.Ask(q)
 }
 
-// Known answers a question if it was asked.
+// Known returns the answer to a question that was asked before.
 func (v *View) Known(q diagnose.Question) (diagnose.Answer, bool) {
 	if _, asked := v.Facts.Find(q); !asked {
 		return diagnose.Answer{}, false
@@ -109,16 +107,15 @@ func (v *View) Known(q diagnose.Question) (diagnose.Answer, bool) {
 	return v.Ask(q)
 }
 
-// OnlyKnownUnless sets OnlyKnown unless asked is true. It returns a function that restores the
-// previous setting.
+// OnlyKnownUnless sets OnlyKnown if asked is false, and returns a function that restores it.
 func (v *View) OnlyKnownUnless(asked bool) func() {
 	before := v.OnlyKnown
 	v.OnlyKnown = before || !asked
 	return func() { v.OnlyKnown = before }
 }
 
-// Select returns the objects of a kind for which meant is true, sorted by name. The question's Kept
-// names that choice.
+// Select returns the objects of a kind for which meant is true. The question's Kept names that
+// filter.
 func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured) bool) (objects []*unstructured.Unstructured, sure bool) {
 	q.Verb = diagnose.List
 	if v.OnlyKnown {
@@ -129,13 +126,13 @@ func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured
 	return a.Objects, sure
 }
 
-// As returns an object as the struct of its kind, which all rules share and must not change. An
-// object that does not fit counts as absent: another API has taken the name.
+// As converts an object. All rules share the result and must not modify it. It returns false for an
+// object that does not fit, because another API has taken the kind's name.
 func As[T any](v *View, u *unstructured.Unstructured) (*T, bool) {
 	return diagnose.Typed[T](v.Facts, u)
 }
 
-// Since returns "for 3m" if both times are known, and "" otherwise.
+// Since returns " for 3m" if both times are known, and "" otherwise.
 func (v *View) Since(t metav1.Time) string {
 	if v.Now.IsZero() || t.IsZero() || t.After(v.Now) {
 		return ""
@@ -143,8 +140,8 @@ func (v *View) Since(t metav1.Time) string {
 	return " for " + duration.HumanDuration(v.Now.Sub(t.Time))
 }
 
-// Kubectl returns a command, with its words quoted for a shell where necessary. The verb
-// is the first word, or the first two if the first groups verbs.
+// Kubectl returns a kubectl command, quoted for a shell where necessary. The first word is the
+// verb, or the first two if the first groups verbs.
 func Kubectl(namespace string, words ...string) string {
 	verb := 1
 	if slices.Contains([]string{"auth", "rollout", "create", "k8sconnect"}, words[0]) {
@@ -170,7 +167,7 @@ func Describe(ref object.Ref) string {
 	return Kubectl(ref.Namespace, "describe", ref.Resource())
 }
 
-// Stated returns the texts that are not empty, each once, in their order.
+// Stated returns the non-empty strings, each once, in order.
 func Stated(texts []string) []string {
 	return text.Distinct(slices.DeleteFunc(slices.Clone(texts), func(said string) bool { return said == "" }))
 }

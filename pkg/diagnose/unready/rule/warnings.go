@@ -15,15 +15,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// keepEvents is how many warnings are kept, each kind once for each object.
+// keepEvents is how many different warnings are kept.
 const keepEvents = 500
 
-// Warnings returns the warning events about an object, the newest first. They are read last, by one
-// list for each namespace, when it is known whose warnings are needed.
+// Warnings returns the warnings about an object, the newest first. They are read last, by one list
+// per namespace, once it is known which objects need them.
 func (v *View) Warnings(u metav1.Object) []*corev1.Event {
 	namespace := u.GetNamespace()
 	if namespace == "" {
-		namespace = metav1.NamespaceDefault // where the events of objects without a namespace are
+		namespace = metav1.NamespaceDefault // has the events of cluster-scoped objects
 	}
 	if v.about[namespace] == nil {
 		v.about[namespace] = map[types.UID]bool{}
@@ -56,13 +56,13 @@ func (v *View) byObject(objects []*unstructured.Unstructured) map[types.UID][]*c
 	return events
 }
 
-// NeedNoWarnings marks an object whose warnings would add nothing.
+// NeedNoWarnings records that an object's warnings would add nothing.
 func (v *View) NeedNoWarnings(u metav1.Object) {
 	namespace := cmp.Or(u.GetNamespace(), metav1.NamespaceDefault)
 	delete(v.about[namespace], u.GetUID())
 }
 
-// AskWarnings asks for the warnings that the rules have used.
+// AskWarnings reads the warnings about all objects for which Warnings was called.
 func (v *View) AskWarnings() {
 	for namespace, about := range v.about {
 		if len(about) == 0 {
@@ -79,7 +79,6 @@ type newest struct {
 	order []warningKind
 }
 
-// warningKind distinguishes warnings.
 type warningKind struct {
 	uid                types.UID
 	reason, path, word string
@@ -92,7 +91,7 @@ type warning struct {
 
 func (n *newest) Add(u *unstructured.Unstructured) {
 	uid := diagnose.Text(u, "involvedObject", "uid")
-	if uid == "" || !n.about[types.UID(uid)] { // As most of a namespace's.
+	if uid == "" || !n.about[types.UID(uid)] { // Most warnings are about other objects.
 		return
 	}
 	e, ok := diagnose.As[corev1.Event](u)
@@ -118,7 +117,7 @@ func (n *newest) Collected() (kept []*unstructured.Unstructured, more int) {
 	return kept, 0
 }
 
-// Warning returns the newest event about an object with one of the reasons, or nil.
+// Warning returns the newest warning about an object with one of the reasons, or nil.
 func (v *View) Warning(u metav1.Object, reasons ...string) *corev1.Event {
 	for _, e := range v.Warnings(u) {
 		if slices.Contains(reasons, e.Reason) {
@@ -128,8 +127,8 @@ func (v *View) Warning(u metav1.Object, reasons ...string) *corev1.Event {
 	return nil
 }
 
-// WarningAbout returns the newest event about an object with a reason for which fits is
-// true, or nil.
+// WarningAbout returns the newest warning about an object with the reason for which fits is true,
+// or nil.
 func (v *View) WarningAbout(u metav1.Object, reason string, fits func(*corev1.Event) bool) *corev1.Event {
 	for _, e := range v.Warnings(u) {
 		if e.Reason == reason && fits(e) {
@@ -139,7 +138,7 @@ func (v *View) WarningAbout(u metav1.Object, reason string, fits func(*corev1.Ev
 	return nil
 }
 
-// Quoted returns an event as evidence; nothing for nil.
+// Quoted returns an event as evidence; nil for nil.
 func Quoted(e *corev1.Event) []string {
 	if e == nil {
 		return nil
@@ -147,8 +146,8 @@ func Quoted(e *corev1.Event) []string {
 	return []string{"event " + text.Excerpt(e.Reason) + ": " + text.Excerpt(e.Message)}
 }
 
-// LastSeen returns the time at which an event was last recorded. The old and the new API
-// for events keep it in different fields.
+// LastSeen returns when an event was last recorded. The old and the new events API use different
+// fields.
 func LastSeen(e *corev1.Event) time.Time {
 	at := e.LastTimestamp.Time
 	if e.Series != nil && e.Series.LastObservedTime.After(at) {
