@@ -16,21 +16,20 @@ import (
 
 // Search is the result of a search for an object's controller.
 type Search struct {
-	// Operator is the known owner of the finalizer; empty if there is none.
+	// Operator is the well-known owner of the finalizer; empty if there is none.
 	Operator string
-	// Workloads are the likeliest, all equally likely.
+	// Workloads are the most likely controllers, all equally likely.
 	Workloads []Candidate
-	// Lease has a holder whose workload was not found.
+	// Lease is the controller's, held by a workload that was not found.
 	Lease *Lease
-	// Evidence is what the search looked at.
+	// Evidence lists where the search looked.
 	Evidence []string
-	// Sure is set if everything that was needed could be read.
+	// Sure: everything needed could be read.
 	Sure bool
-	// Proven is set if the evidence identifies the controller, so that its absence can be
-	// stated.
+	// Proven: the evidence identifies the controller, so it can be reported as absent.
 	Proven bool
-	// Suspects may be the controller, if nothing identifies it; Alive is a sign of life
-	// from the setter of the finalizer.
+	// Suspects may be the controller if nothing identifies it. Alive is a recent write by the
+	// manager that set the finalizer.
 	Suspects []Suspect
 	Alive    string
 }
@@ -38,20 +37,20 @@ type Search struct {
 // Candidate is a workload that may be the controller.
 type Candidate struct {
 	Workload
-	// Why lists the reasons, one on each line.
+	// Why lists the clues.
 	Why []string
-	// Lease is one that a Pod of the workload holds or held.
+	// Lease is a Lease that a Pod of the workload holds or held.
 	Lease *Lease
 
 	score int
 }
 
-// Likely reports whether anything beyond the right to write the object points to the workload.
+// Likely reports whether more than the right to write the object points to the workload.
 func (c Candidate) Likely() bool { return c.score >= worthGrant }
 
 // The weights of clues. A known name of the finalizer's owner counts most. The right to update
-// counts little, because many accounts have it. A webhook for a kind need not belong to its
-// controller: it may enforce a policy.
+// counts little, since many accounts have it, and so does a webhook for the kind: it may only
+// enforce a policy.
 const (
 	worthName  = 4
 	worthLease = 3
@@ -61,11 +60,10 @@ const (
 	worthLabel = 1
 )
 
-// Controller finds the workload of an object's controller by all that links them: the writer of its
-// status and the setters of its finalizers, names of well-known operators, leases, webhooks for the
-// kind, rights on it, and labels shared with its CRD. With a finalizer, it finds the controller
-// that removes it; otherwise that of the object's kind. Both are the same if the finalizer belongs
-// to the kind.
+// Controller finds the workload that is an object's controller, by everything that links the two:
+// managers of its status and finalizers, names of well-known operators, leases, webhooks for the
+// kind, rights on it, and labels in common with its CRD. With a finalizer, it finds the controller
+// that removes it; these are the same if the finalizer belongs to the kind.
 func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search {
 	t := r.traitsOf(u, finalizer)
 	s := Search{Operator: t.operator, Sure: true}
@@ -77,7 +75,7 @@ func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search 
 	s.Sure = s.Sure && sure
 	hooks := r.hooksOf(u)
 
-	known := len(t.names) > 0 || slices.ContainsFunc(accounts, func(a account) bool { return a.granted })
+	known := len(t.names) > 0 || slices.ContainsFunc(accounts, func(a account) bool { return a.right == mayFinalize })
 	var found []Candidate
 	for _, w := range workloads {
 		c := Candidate{Workload: w}
@@ -85,14 +83,14 @@ func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search 
 		c.byLease(leases, t)
 		c.byAccount(accounts, t.groups)
 		c.byHook(r, hooks)
-		if !known { // Other parts of the application have the labels too.
+		if !known { // Other parts of the application have the same labels.
 			c.byLabel(t.definition)
 		}
 		if c.score > 0 {
 			found = append(found, c)
 		}
 	}
-	if len(found) == 0 { // The controller may be a Pod on its own, or one of a Job or custom kind.
+	if len(found) == 0 { // The controller may be a bare Pod, or a Pod of a Job or a custom kind.
 		pods, sure := r.podsAs(accounts)
 		s.Sure = s.Sure && sure
 		for _, w := range pods {
@@ -108,10 +106,10 @@ func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search 
 	if s.Sure { // An unread object may exist.
 		s.Evidence = notFound(t, accounts, hooks)
 	}
-	if l := leaseFor(leases, t); l != nil && l.Stale(r.Now) {
-		s.Evidence = append(s.Evidence, l.String(r.Now))
-	} else {
-		s.Lease = l
+	if i := slices.IndexFunc(leases, func(l Lease) bool { return l.of(t) }); i >= 0 && leases[i].Stale(r.Now) {
+		s.Evidence = append(s.Evidence, leases[i].String(r.Now))
+	} else if i >= 0 {
+		s.Lease = &leases[i]
 	}
 	s.Proven = len(t.names)+len(accounts) > 0 || t.operator != ""
 	if finalizer == "" {
@@ -137,7 +135,7 @@ func best(found []Candidate) []Candidate {
 func (c *Candidate) byName(t traits) {
 	for _, n := range t.names {
 		if c.Called(n.name) || slices.Contains(c.programs, n.name) {
-			c.clue(worthName, "its name is that of "+text.Excerpt(n.name)+", "+n.whose)
+			c.clue(worthName, "it is called "+text.Excerpt(n.name)+", like "+n.whose)
 			return
 		}
 	}
@@ -148,14 +146,14 @@ func (c *Candidate) byLease(leases []Lease, t traits) {
 		if l.Ref.Namespace == c.Ref.Namespace && strings.HasPrefix(l.Holder, c.Ref.Name+"-") {
 			c.Lease = &l
 			if l.of(t) {
-				c.clue(worthLease, "its pod holds the lease "+Name(l.Ref))
+				c.clue(worthLease, "its Pod holds "+Name(l.Ref))
 				return
 			}
 		}
 	}
 }
 
-// byLabel scores the first label that the CRD shares.
+// byLabel compares the first of the usual labels that the CRD has.
 func (c *Candidate) byLabel(definition *unstructured.Unstructured) {
 	if definition == nil {
 		return
@@ -166,7 +164,7 @@ func (c *Candidate) byLabel(definition *unstructured.Unstructured) {
 			continue
 		}
 		if c.own[label] == value {
-			c.clue(worthLabel, "it has the label "+text.Excerpt(label+"="+value)+" in common with the CRD of the kind")
+			c.clue(worthLabel, "it has the same label as the kind's CRD: "+text.Excerpt(label+"="+value))
 		}
 		return
 	}
@@ -176,10 +174,10 @@ func (c *Candidate) byAccount(accounts []account, groups []string) {
 	for _, a := range accounts {
 		if a.namespace == c.Ref.Namespace && a.name == c.Account {
 			worth := worthRight
-			if a.granted {
+			if a.right == mayFinalize {
 				worth = worthGrant
 			}
-			c.clue(worth, "its service account was given rights on "+kindsOf(groups)+", by "+text.Excerpt(a.role))
+			c.clue(worth, "its service account has rights on "+kindsOf(groups)+", from "+text.Excerpt(a.role))
 			return
 		}
 	}
@@ -204,32 +202,23 @@ func (l Lease) of(t traits) bool {
 	if slices.ContainsFunc(t.names, func(n managerName) bool { return n.name == l.Ref.Name }) {
 		return true
 	}
-	_, of, dotted := strings.Cut(l.Ref.Name, ".") // controller-runtime's way: 8a3f.example.com
+	_, of, dotted := strings.Cut(l.Ref.Name, ".") // as controller-runtime names it: 8a3f.example.com
 	return dotted && slices.ContainsFunc(t.domains, func(domain string) bool { return related(of, domain) })
 }
 
-func leaseFor(leases []Lease, t traits) *Lease {
-	for _, l := range leases {
-		if l.of(t) {
-			return &l
-		}
-	}
-	return nil
-}
-
-// notFound lists, as evidence, where the search found nothing.
+// notFound returns, as evidence, where the search found nothing.
 func notFound(t traits, accounts []account, hooks []Hook) []string {
 	groups := t.groups
-	evidence := []string{"no Deployment, StatefulSet or DaemonSet" + called(t.names) + ", and no lease of " + text.Excerpt(groups[0])}
+	evidence := []string{"no Deployment, StatefulSet or DaemonSet" + called(t.names) + ", and no Lease is named after " + text.Excerpt(groups[0])}
 	if len(accounts) == 0 {
-		return append(evidence, "no service account was given rights on "+kindsOf(groups)+" in particular")
+		return append(evidence, "no service account has rights on "+kindsOf(groups)+" in particular")
 	}
 	for _, a := range accounts {
-		evidence = append(evidence, fmt.Sprintf("service account %s -n %s was given rights on %s (%s), but no workload runs as it", text.Excerpt(a.name), text.Excerpt(a.namespace), kindsOf(groups), text.Excerpt(a.role)))
+		evidence = append(evidence, fmt.Sprintf("service account %s -n %s has rights on %s (%s), but no workload runs as it", text.Excerpt(a.name), text.Excerpt(a.namespace), kindsOf(groups), text.Excerpt(a.role)))
 	}
 	for _, h := range hooks {
 		if h.Service != nil {
-			evidence = append(evidence, "webhook "+text.Excerpt(h.Name)+" is served by service "+text.Excerpt(h.Service.Name)+" -n "+text.Excerpt(h.Service.Namespace)+", which selects no workload")
+			evidence = append(evidence, "webhook "+text.Excerpt(h.Name)+" is served by service "+text.Excerpt(h.Service.Name)+" -n "+text.Excerpt(h.Service.Namespace)+", which selects no workload's Pods")
 		}
 	}
 	return Some(evidence, 5)
@@ -248,11 +237,12 @@ func called(names []managerName) string {
 	return " is called " + strings.Join(quotedNames, " or ")
 }
 
-// Suspect is a workload that only its right to write the object connects with the finalizer.
+// Suspect is a workload that may write the object, which alone does not prove that it removes the
+// finalizer.
 type Suspect struct {
 	Workload
-	// role gives it the right; named is set if a container has the name under which the finalizer
-	// was set.
+	// role gives it that right; named: one of its containers has the name of the manager that set
+	// the finalizer.
 	role  string
 	named bool
 }
@@ -260,31 +250,34 @@ type Suspect struct {
 func (s Suspect) String() string {
 	text := Name(s.Ref) + " may write it (" + text.Excerpt(s.role) + ")"
 	if s.named {
-		text += ", and has a container with the name under which the finalizer was set"
+		text += ", and one of its containers is named like the manager that set the finalizer"
 	}
 	return text
 }
 
-// suspects returns the workloads that may write the object, likelier ones first.
+// suspects returns the workloads that may write the object, the more likely ones first.
 func (r *Run) suspects(u *unstructured.Unstructured, finalizer string) []Suspect {
 	writers := r.writers(u)
 	workloads, _ := r.Workloads()
-	var found []Suspect
+	var named, others []Suspect
 	for _, w := range workloads {
 		i := slices.IndexFunc(writers, func(a account) bool { return a.namespace == w.Ref.Namespace && a.name == w.Account })
 		if i < 0 {
 			continue
 		}
-		found = append(found, Suspect{w, writers[i].role, slices.ContainsFunc(Setters(u, finalizer), func(o managedfields.Owner) bool {
+		if slices.ContainsFunc(Setters(u, finalizer), func(o managedfields.Owner) bool {
 			return generic(o.Manager) && w.Called(o.Manager)
-		})})
+		}) {
+			named = append(named, Suspect{w, writers[i].role, true})
+		} else {
+			others = append(others, Suspect{w, writers[i].role, false})
+		}
 	}
-	slices.SortStableFunc(found, func(a, b Suspect) int { return -compareBool(a.named, b.named) })
-	return found
+	return append(named, others...)
 }
 
-// writers returns the service accounts that may write objects of the kind by any rule, even one for
-// everything.
+// writers returns the service accounts that may write objects of the kind, including those that may
+// write everything.
 func (r *Run) writers(u *unstructured.Unstructured) []account {
 	kind := u.GroupVersionKind().GroupKind()
 	served, _ := r.Kinds()
@@ -304,8 +297,8 @@ func (r *Run) writers(u *unstructured.Unstructured) []account {
 	return made.items
 }
 
-// alive returns a sign of life: the setter of the finalizer has written to the object since its
-// deletion was requested. Interactive tools give none.
+// alive returns a sign of life: a write by the manager that set the finalizer, after the object's
+// deletion was requested. Writes by interactive tools do not count.
 func (r *Run) alive(u *unstructured.Unstructured, finalizer string) string {
 	entries, err := managedfields.Entries(u)
 	if err != nil {

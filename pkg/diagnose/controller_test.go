@@ -15,17 +15,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// shape is a cluster with a widget that its controller leaves alone.
+// shape describes a cluster with a widget whose controller does not act.
 type shape struct {
-	// fields are managed fields of the widget, and status is its status.
+	// fields are the widget's managed fields, and status is its status.
 	fields, status string
-	// others are further objects of the cluster.
+	// others are the other objects in the cluster.
 	others []string
-	// want is the controller that all have to name; empty if none is known.
+	// want is the controller that every command has to name; empty if none is known.
 	want string
 }
 
-// widget is ignored by its controller, and does not go if it is dying.
+// widget returns the widget; if dying, its deletion was requested.
 func (s shape) widget(dying bool) string {
 	metadata := `name: w, namespace: shop, uid: w-1, generation: 2, finalizers: [example.com/cleanup], managedFields: [` + s.fields + `]`
 	if dying {
@@ -34,7 +34,7 @@ func (s shape) widget(dying bool) string {
 	return `{apiVersion: example.com/v1, kind: Widget, metadata: {` + metadata + `}, status: {` + s.status + `}}`
 }
 
-// cluster holds the widget and all other objects.
+// cluster returns a cluster with the widget and the other objects.
 func (s shape) cluster(t *testing.T, dying bool) (*diagnosetest.Memory, *unstructured.Unstructured) {
 	t.Helper()
 	definition := `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com, labels: {app.kubernetes.io/name: widgets}},
@@ -44,8 +44,8 @@ func (s shape) cluster(t *testing.T, dying bool) (*diagnosetest.Memory, *unstruc
 	return &diagnosetest.Memory{Objects: objects, Answers: may}, objects[0]
 }
 
-// byWait returns the causes that wait reports, byDelete those of delete and of stuck with
-// a named object, byStuck those of stuck -A.
+// byWait returns the causes that wait reports, byDelete those that delete and stuck NAME report,
+// and byStuck those that stuck -A reports.
 func (s shape) byWait(t *testing.T) []event.Cause {
 	t.Helper()
 	m, live := s.cluster(t, false)
@@ -79,7 +79,7 @@ func (s shape) byStuck(t *testing.T) []event.Cause {
 	return objects[0].Causes
 }
 
-// operator is a workload with labels of its own, whose pods run as an account.
+// operator returns a Deployment whose Pods run as a service account.
 func operator(name, labels, account, image string, replicas, ready int) string {
 	return fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: %[1]s, namespace: ops, uid: %[1]s, labels: {%[2]s}},
   spec: {replicas: %[5]d, selector: {matchLabels: {op: %[1]s}}, template: {metadata: {labels: {op: %[1]s}}, spec: {serviceAccountName: %[3]s, containers: [{name: c, image: %[4]q}]}}},
@@ -104,37 +104,36 @@ const (
 	plain = "registry.example/x:1"
 )
 
-// TestOneController: all commands name the same controller, whatever identifies it, and
-// whatever its state.
+// All commands name the same controller, whatever identifies it and whatever its state is.
 func TestOneController(t *testing.T) {
 	crashing := pod("op-1", "op: op", "op", "", `phase: Running, containerStatuses: [{name: c, restartCount: 9, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2, reason: Error}}}]`)
 	other := operator("other", "", "other", plain, 0, 0)
 	by := func(field, manager string) string { return fmt.Sprintf(field, manager) }
 	for name, s := range map[string]shape{
-		"by label, not ready":               {others: []string{operator("op", "app.kubernetes.io/name: widgets", "op", plain, 1, 0), other}, want: "deployment.apps/op -n ops"},
-		"by label, scaled to zero":          {others: []string{operator("op", "app.kubernetes.io/name: widgets", "op", plain, 0, 0), other}, want: "deployment.apps/op -n ops"},
-		"by label, running":                 {others: []string{operator("op", "app.kubernetes.io/name: widgets", "op", plain, 1, 1), other}, want: "deployment.apps/op -n ops"},
-		"by who wrote the status":           {fields: by(statusBy, "op"), status: "observedGeneration: 1", others: []string{operator("op", "", "op", plain, 0, 0), other}, want: "deployment.apps/op -n ops"},
-		"by the program that wrote it":      {fields: by(statusBy, "widgetd"), status: "observedGeneration: 1", others: []string{operator("op", "", "op", "registry.example/widgetd:1@sha256:aa", 1, 0), other}, want: "deployment.apps/op -n ops"},
-		"by who set the finalizer":          {fields: by(finalizerBy, "op"), others: []string{operator("op", "", "op", plain, 0, 0), other}, want: "deployment.apps/op -n ops"},
-		"by rights":                         {others: []string{rights, operator("op", "", "op", plain, 0, 0), other}, want: "deployment.apps/op -n ops"},
-		"by rights, crashing":               {others: []string{rights, operator("op", "", "op", plain, 1, 0), crashing, other}, want: "deployment.apps/op -n ops"},
-		"by a webhook":                      {others: []string{hook, operator("hook", "", "default", plain, 1, 1), other}, want: "deployment.apps/hook -n ops"},
-		"a pod of another kind's, by owner": {others: []string{rights, other, pod("op-1", "", "op", "{apiVersion: apps.example.org/v1, kind: CloneSet, name: op, uid: c-1, controller: true}", "phase: Running")}, want: "pod/op-1 -n ops"},
-		"outside the cluster":               {others: []string{lease, other}, want: "lease.coordination.k8s.io/a1b2.example.com -n ops"},
-		"nowhere":                           {others: []string{other}},
-		"whose name is known is not another of its app": {
+		"by label, not ready":                   {others: []string{operator("op", "app.kubernetes.io/name: widgets", "op", plain, 1, 0), other}, want: "deployment.apps/op -n ops"},
+		"by label, scaled to zero":              {others: []string{operator("op", "app.kubernetes.io/name: widgets", "op", plain, 0, 0), other}, want: "deployment.apps/op -n ops"},
+		"by label, running":                     {others: []string{operator("op", "app.kubernetes.io/name: widgets", "op", plain, 1, 1), other}, want: "deployment.apps/op -n ops"},
+		"by the manager of its status":          {fields: by(statusBy, "op"), status: "observedGeneration: 1", others: []string{operator("op", "", "op", plain, 0, 0), other}, want: "deployment.apps/op -n ops"},
+		"by the program that wrote its status":  {fields: by(statusBy, "widgetd"), status: "observedGeneration: 1", others: []string{operator("op", "", "op", "registry.example/widgetd:1@sha256:aa", 1, 0), other}, want: "deployment.apps/op -n ops"},
+		"by the manager that set the finalizer": {fields: by(finalizerBy, "op"), others: []string{operator("op", "", "op", plain, 0, 0), other}, want: "deployment.apps/op -n ops"},
+		"by rights":                             {others: []string{rights, operator("op", "", "op", plain, 0, 0), other}, want: "deployment.apps/op -n ops"},
+		"by rights, crashing":                   {others: []string{rights, operator("op", "", "op", plain, 1, 0), crashing, other}, want: "deployment.apps/op -n ops"},
+		"by a webhook":                          {others: []string{hook, operator("hook", "", "default", plain, 1, 1), other}, want: "deployment.apps/hook -n ops"},
+		"a Pod of a custom kind":                {others: []string{rights, other, pod("op-1", "", "op", "{apiVersion: apps.example.org/v1, kind: CloneSet, name: op, uid: c-1, controller: true}", "phase: Running")}, want: "pod/op-1 -n ops"},
+		"outside the cluster":                   {others: []string{lease, other}, want: "lease.coordination.k8s.io/a1b2.example.com -n ops"},
+		"not found":                             {others: []string{other}},
+		"known by name, so no other part of its application": {
 			fields: by(finalizerBy, "uninstalled"),
 			others: []string{operator("ui", "app.kubernetes.io/name: widgets", "ui", plain, 1, 1)},
 		},
-		"whose account is known is not another of its app": {
+		"known by account, so no other part of its application": {
 			others: []string{rights, operator("ui", "app.kubernetes.io/name: widgets", "ui", plain, 1, 1)},
 		},
 		"rights outweigh a label": {
 			others: []string{rights, operator("op", "", "op", plain, 0, 0), operator("web", "app.kubernetes.io/name: widgets", "web", plain, 1, 0)},
 			want:   "deployment.apps/op -n ops",
 		},
-		"of two that wrote it, the one with rights": {
+		"of two managers, the one with rights": {
 			fields: by(finalizerBy, "op") + ", " + by(statusBy, "second"), status: "observedGeneration: 1",
 			others: []string{rights, operator("op", "", "op", plain, 0, 0), operator("second", "", "default", plain, 1, 0)},
 			want:   "deployment.apps/op -n ops",

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose"
 )
 
-// twoObjects reads a Pod, and the claim that it mounts. A real Reader asks a server.
+// twoObjects is a Reader of a Pod and the claim that it mounts.
 type twoObjects struct{ diagnose.Reader }
 
 func (twoObjects) Get(_ context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
@@ -26,7 +26,7 @@ func (twoObjects) Get(_ context.Context, gvk schema.GroupVersionKind, namespace,
 	return u, nil
 }
 
-// A rule asks for the Pod, then for what the Pod names. It is run again with each answer.
+// The rule asks for the Pod, then for the claim that it names. It runs again with each answer.
 func ExampleGatherer_Fill() {
 	gatherer := diagnose.Gatherer{Reader: twoObjects{}}
 	var said []string

@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// An object is converted once for all rules and rounds, also if it does not fit; and what
-// is forgotten is not kept by its conversions.
+// An object is converted once for all rules and rounds, even if it does not fit, and Forget also
+// drops conversions.
 func TestTypedIsConvertedOnce(t *testing.T) {
 	objects := diagnosetest.Read(t, `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: node-1}}
 ---
@@ -29,7 +29,7 @@ func TestTypedIsConvertedOnce(t *testing.T) {
 	}
 	for range 2 {
 		if other, ok := diagnose.Typed[corev1.Pod](facts, objects[1]); ok || other != nil {
-			t.Errorf("an object of another shape: %v", other)
+			t.Errorf("object that does not fit: %v", other)
 		}
 		if none, ok := diagnose.Typed[corev1.Pod](facts, nil); ok || none != nil {
 			t.Errorf("no object: %v", none)
@@ -37,6 +37,6 @@ func TestTypedIsConvertedOnce(t *testing.T) {
 	}
 	facts.Forget(func(diagnose.Question, time.Time) bool { return false })
 	if again, ok := diagnose.Typed[corev1.Pod](facts, objects[0]); !ok || again == first {
-		t.Error("the facts forgot nothing")
+		t.Error("Forget kept the conversion")
 	}
 }

@@ -1,7 +1,7 @@
-// Package diagnose gathers the facts that rules ask for, and finds the controller of an object. A
-// rule is a function over a [Run]; [Gatherer.Fill] reads the answers to its questions and runs it
-// again until it asks nothing more. Unknown is not absent: each answer says whether it is sure. It
-// changes nothing in the cluster.
+// Package diagnose gathers the facts that rules ask for, and finds an object's controller. A rule
+// is a function over a [Run]; [Gatherer.Fill] answers its questions and runs it again until it asks
+// nothing new. Each answer says whether it is sure: unknown is not absent. The package changes
+// nothing in the cluster.
 package diagnose
 
 import (
@@ -22,42 +22,43 @@ import (
 )
 
 const (
-	// sideBySide is the number of parallel requests.
+	// sideBySide is the number of concurrent requests.
 	sideBySide = 24
-	// readTimeout is the limit for one read.
+	// readTimeout limits one read.
 	readTimeout = 4 * time.Second
-	// budget is the number of requests for one explanation, or one survey.
+	// budget limits the requests for one explanation or survey.
 	budget = 600
-	// rounds is how often the rules may ask for more.
+	// rounds limits how often the rules may ask for more.
 	rounds = 12
 )
 
-// Gatherer reads only what the rules ask for. Reader is required. It is safe for concurrent use.
+// Gatherer reads only what the rules ask for. Reader is required. A Gatherer is safe for concurrent
+// use.
 type Gatherer struct {
 	Reader Reader
-	// Now returns the time; nil means the clock.
+	// Now returns the time; nil means time.Now.
 	Now func() time.Time
-	// ReadTimeout is the limit for one read; 0 means 4 seconds.
+	// ReadTimeout limits one read; 0 means 4 seconds.
 	ReadTimeout time.Duration
-	// Budget bounds the requests for one explanation; 0 means 600. Questions beyond it are reported
-	// as not read.
+	// Budget limits the requests for one explanation; 0 means 600. Questions beyond it fail with
+	// [ErrNotAsked].
 	Budget int
-	// WorthList is how many objects of a kind and namespace are read by a list instead of one by
-	// one; 0 means 4.
+	// WorthList is the number of objects of a kind in a namespace from which one list replaces
+	// single reads; 0 means 4.
 	WorthList int
 
 	mu   sync.Mutex
 	sent int
 }
 
-// Requests returns the number of requests so far.
+// Requests returns the number of requests sent.
 func (g *Gatherer) Requests() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.sent
 }
 
-// Time returns the present time.
+// Time returns the current time.
 func (g *Gatherer) Time() time.Time {
 	if g.Now == nil {
 		return time.Now()
@@ -65,8 +66,8 @@ func (g *Gatherer) Time() time.Time {
 	return g.Now()
 }
 
-// Fill runs the rules and reads what they ask for, until they ask nothing more. Unreadable facts
-// are marked; an error means that ctx ended.
+// Fill runs the rules and reads what they ask for, until they ask nothing new. A failed read
+// becomes the answer to its question; Fill itself fails only if ctx ends.
 func (g *Gatherer) Fill(ctx context.Context, f *Facts, rules func(*Run)) error {
 	left := cmp.Or(g.Budget, budget)
 	for round := 0; ; round++ {
@@ -92,13 +93,13 @@ func (g *Gatherer) Fill(ctx context.Context, f *Facts, rules func(*Run)) error {
 		if err := g.askAll(ctx, f, batch, r.asked); err != nil {
 			return err
 		}
-		if f.allTroubled(batch) { // The next batch would fail as well.
+		if f.allTroubled(batch) { // The next batch would fail too.
 			return nil
 		}
 	}
 }
 
-// AskAll asks questions concurrently.
+// AskAll answers questions concurrently.
 func (g *Gatherer) AskAll(ctx context.Context, f *Facts, questions []Question) error {
 	return g.askAll(ctx, f, questions, nil)
 }
@@ -121,7 +122,7 @@ func (g *Gatherer) askAll(ctx context.Context, f *Facts, questions []Question, c
 	return context.Cause(ctx)
 }
 
-// ask sends one request.
+// ask sends the request for a question.
 func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func() Collector) (a Answer) {
 	g.mu.Lock()
 	g.sent++
@@ -141,19 +142,25 @@ func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func
 	case Metadata:
 		var items []unstructured.Unstructured
 		items, a.Err = g.Reader.Metadata(ctx, q.GVK, sel)
-		a.Objects = pointers(items, q.GVK)
+		for i := range items {
+			items[i].SetGroupVersionKind(q.GVK) // Items of a list may lack it.
+			a.Objects = append(a.Objects, &items[i])
+		}
 	case Kinds:
 		a.Kinds, a.Err = g.Reader.Kinds(ctx)
 	case Allowed:
 		a.Yes, a.Err = g.Reader.Allowed(ctx, q.User, q.Detail, ref)
 	case Replay:
-		a.Err = g.replay(ctx, f, ref, q.Detail)
+		a.Err = errGone
+		if live := f.object(ref); live != nil {
+			a.Err = g.Reader.DryRunRemoveFinalizer(ctx, ref, live, q.Detail)
+		}
 	}
 	return a
 }
 
-// list reads objects page by page, without duplicates: a reader may start over when a page is too
-// old to continue.
+// list reads objects page by page and drops duplicates: a reader may start over when its page token
+// has expired.
 func (g *Gatherer) list(ctx context.Context, q Question, sel object.Selection, collector func() Collector) ([]*unstructured.Unstructured, int, error) {
 	var keep Collector = &everything{}
 	if collector != nil {
@@ -176,36 +183,18 @@ func (g *Gatherer) list(ctx context.Context, q Question, sel object.Selection, c
 	return objects, more, nil
 }
 
-// everything is a Collector that keeps all objects.
+// everything is a Collector that keeps every object.
 type everything struct{ objects []*unstructured.Unstructured }
 
 func (e *everything) Add(u *unstructured.Unstructured) { e.objects = append(e.objects, u) }
 
 func (e *everything) Collected() ([]*unstructured.Unstructured, int) { return e.objects, 0 }
 
-// replay tries, as a dry run, to remove a finalizer from the object as it was read.
-func (g *Gatherer) replay(ctx context.Context, f *Facts, ref object.Ref, finalizer string) error {
-	live := f.object(ref)
-	if live == nil {
-		return errGone
-	}
-	return g.Reader.DryRunRemoveFinalizer(ctx, ref, live, finalizer)
-}
-
-func pointers(items []unstructured.Unstructured, gvk schema.GroupVersionKind) []*unstructured.Unstructured {
-	objects := make([]*unstructured.Unstructured, len(items))
-	for i := range items {
-		items[i].SetGroupVersionKind(gvk) // Items of a list may lack it.
-		objects[i] = &items[i]
-	}
-	return objects
-}
-
 var (
-	// ErrSlow says that a read was not answered in time.
+	// ErrSlow is the error of a read that was not answered in time.
 	ErrSlow error = slowError{}
 	// ErrNotAsked is the error of a question beyond the budget.
-	ErrNotAsked = errors.New("not read: the limit of requests for one explanation is reached")
+	ErrNotAsked = errors.New("not read: the explanation reached its limit of requests")
 
 	errGone = errors.New("it no longer exists")
 )
@@ -214,13 +203,13 @@ type slowError struct{}
 
 func (slowError) Error() string { return "no answer in time" }
 
-// Unreachable marks errors that say nothing about the object.
+// Unreachable marks this as an error that says nothing about the object.
 func (slowError) Unreachable() bool { return true }
 
-// Slow reports whether the error says only that no answer came in time.
+// Slow reports whether a read timed out.
 func Slow(err error) bool { return errors.Is(err, ErrSlow) }
 
-// Denied reports whether we lacked permission to read.
+// Denied reports whether we are not allowed to read.
 func Denied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
 }
@@ -233,14 +222,15 @@ func Troubled(err error) bool {
 }
 
 const (
-	// worthList is how many objects in a namespace are read by a list.
+	// worthList is the number of objects in a namespace from which one list replaces single reads.
 	worthList = 4
-	// worthAll is for how many namespaces one list of the whole cluster is read.
+	// worthAll is the number of namespaces from which one list of the whole cluster replaces
+	// theirs.
 	worthAll = 8
 )
 
-// batches combines questions that one list can answer, in order. If that list was refused, each
-// question is asked on its own.
+// batches returns the requests for the questions, in order. It replaces reads that one list can
+// answer by that list; if the list failed before, each question gets its own request.
 func batches(f *Facts, asked map[Question]func() Collector, worth int) []Question {
 	lists := map[Question]int{}
 	for q := range asked {
@@ -257,7 +247,7 @@ func batches(f *Facts, asked map[Question]func() Collector, worth int) []Questio
 		here := Question{Verb: List, GVK: q.GVK, Namespace: q.Namespace}
 		everywhere := Question{Verb: List, GVK: q.GVK}
 		switch {
-		case q.Verb != Get || secret(q.GVK):
+		case q.Verb != Get, q.GVK.Group == "" && q.GVK.Kind == "Secret": // Secrets are not read in bulk.
 			batch[q] = true
 		case namespaces[q.GVK] >= worthAll && !f.has(everywhere):
 			batch[everywhere] = true
@@ -275,35 +265,32 @@ func batches(f *Facts, asked map[Question]func() Collector, worth int) []Questio
 	return questions
 }
 
-// secret reports whether objects of the kind must not be read in bulk.
-func secret(gvk schema.GroupVersionKind) bool { return gvk.Group == "" && gvk.Kind == "Secret" }
-
-// Reader reads the cluster. A failed read is itself a fact, which the error describes. It must be
-// safe for concurrent use.
-//
-// A forbidden error (apierrors) makes a fact unknown. If [meta.IsNoMatchError] is true for an
-// error, the server does not serve the kind.
+// Reader reads the cluster. A failed read is itself a fact: a forbidden error (apierrors) makes the
+// answer unknown, and an error for which [meta.IsNoMatchError] is true means that the server does
+// not serve the kind. A Reader must be safe for concurrent use.
 type Reader interface {
-	// Get reads one object; nil, nil if it does not exist.
+	// Get returns one object; nil, nil if it does not exist.
 	Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
-	// Exists reports whether an object exists, without reading its contents.
+	// Exists reports whether an object exists. It does not read its contents.
 	Exists(ctx context.Context, ref object.Ref) (bool, error)
-	// Select calls visit for each selected object of a kind, one after the other.
-	// fields is a field selector as kubectl takes it; empty for all.
+	// Select calls visit for one selected object after the other. fields is a field selector in
+	// kubectl's notation; empty for all.
 	Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error
 	// Metadata returns only the metadata of the selected objects.
 	Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error)
-	// Kinds returns all kinds that the server serves and that can be listed, each at one
-	// version. Kinds of an aggregated API whose server is down are missing.
+	// Kinds returns all served kinds that can be listed, each at one version, except those of an
+	// aggregated API whose server is down.
 	Kinds(ctx context.Context) ([]object.Kind, error)
-	// DryRunRemoveFinalizer sends the update that removes one finalizer as a dry run, and returns
+	// DryRunRemoveFinalizer sends, as a dry run, the update that removes a finalizer, and returns
 	// the server's refusal.
 	DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error
-	// Allowed reports whether a user may use the verb on the object. An empty user means us.
+	// Allowed reports whether a user may use the verb on the object. An empty user is the current
+	// one.
 	Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error)
 }
 
-// ExclusiveMode returns the access mode of a claim if it is for one node or one Pod; "" otherwise.
+// ExclusiveMode returns the access mode of a claim that only one node or one Pod can use; "" for
+// other claims.
 func ExclusiveMode(claim *corev1.PersistentVolumeClaim) corev1.PersistentVolumeAccessMode {
 	for _, mode := range claim.Spec.AccessModes {
 		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod {

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// Rules that never stop asking come to an end, and what was not asked is marked as unknown
-// (edge case 67).
+// Rules that never stop asking come to an end, and their open questions become unknown (edge case
+// 67).
 func TestRulesThatAskOn(t *testing.T) {
 	gatherer := diagnose.Gatherer{Reader: &diagnosetest.Memory{}, Now: diagnosetest.Now}
 	facts := diagnose.NewFacts()
@@ -34,6 +34,6 @@ func TestRulesThatAskOn(t *testing.T) {
 		}
 	}
 	if unanswered != 1 || r.Misses() != 0 {
-		t.Errorf("%d questions are unanswered, %d were never asked, after %d requests", unanswered, r.Misses(), gatherer.Requests())
+		t.Errorf("%d questions without an answer, %d never asked, after %d requests", unanswered, r.Misses(), gatherer.Requests())
 	}
 }

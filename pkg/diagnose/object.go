@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// KindOf returns a kind.
+// KindOf returns a kind at an API version.
 func KindOf(apiVersion, kind string) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }
@@ -30,8 +30,8 @@ func IsKind(u *unstructured.Unstructured, group, kind string) bool {
 	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Group: group, Kind: kind}
 }
 
-// As converts an object to its type. It is false if there is no object, or if it has another shape
-// because another API has taken the name.
+// As converts an object to a type. It returns false for nil, and if the object does not fit because
+// another API has taken the kind's name.
 func As[T any](u *unstructured.Unstructured) (T, bool) {
 	var typed T
 	if u == nil {
@@ -41,7 +41,7 @@ func As[T any](u *unstructured.Unstructured) (T, bool) {
 	return typed, err == nil
 }
 
-// All is [As] for many objects, without those of another shape.
+// All is [As] for many objects. It drops those that do not fit.
 func All[T any](objects []*unstructured.Unstructured) []T {
 	var typed []T
 	for _, u := range objects {
@@ -52,7 +52,7 @@ func All[T any](objects []*unstructured.Unstructured) []T {
 	return typed
 }
 
-// Text reads a string field; empty if there is none.
+// Text returns a string field; "" if it is missing.
 func Text(u *unstructured.Unstructured, path ...string) string {
 	if u == nil {
 		return ""
@@ -61,7 +61,7 @@ func Text(u *unstructured.Unstructured, path ...string) string {
 	return s
 }
 
-// Items reads a list of maps, ignoring other items.
+// Items returns a list's items that are maps.
 func Items(u *unstructured.Unstructured, path ...string) []map[string]any {
 	if u == nil {
 		return nil
@@ -77,11 +77,10 @@ func Items(u *unstructured.Unstructured, path ...string) []map[string]any {
 	return maps
 }
 
-// Terminating reports whether the deletion of an object was requested.
+// Terminating reports whether an object's deletion was requested.
 func Terminating(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }
 
-// Since returns when deletion was requested. The server stores the end of the grace period, which
-// is later for Pods.
+// Since returns when deletion was requested. The timestamp of a Pod includes its grace period.
 func Since(u *unstructured.Unstructured) time.Time {
 	at := u.GetDeletionTimestamp()
 	if at == nil {
@@ -94,7 +93,7 @@ func Since(u *unstructured.Unstructured) time.Time {
 	return at.Add(-time.Duration(*grace) * time.Second)
 }
 
-// Setters returns the owners that state the finalizer.
+// Setters returns the owners of the finalizer.
 func Setters(u *unstructured.Unstructured, finalizer string) []managedfields.Owner {
 	entries, err := managedfields.Entries(u)
 	if err != nil {
@@ -111,7 +110,7 @@ func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// Name returns an object for a sentence, in kubectl's notation.
+// Name returns an object's name for messages, in kubectl's notation.
 func Name(ref object.Ref) string {
 	if ref.Namespace == "" {
 		return text.Excerpt(ref.Resource())
@@ -141,7 +140,7 @@ func Ago(d time.Duration) string {
 	}
 }
 
-// Some lists the first texts and counts the rest.
+// Some returns the first strings, and the number of the others.
 func Some(texts []string, most int) []string {
 	if len(texts) <= most {
 		return texts

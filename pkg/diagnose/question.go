@@ -13,36 +13,36 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Question is a question that can be put to a cluster.
+// Question is a request for a fact about the cluster.
 type Question struct {
 	Verb            Verb
 	GVK             schema.GroupVersionKind
 	Namespace, Name string
 	// Labels and Fields are selectors of a list.
 	Labels, Fields string
-	// Kept says which part of a list is kept, if not all.
+	// Kept names the filter of a list that is kept in part.
 	Kept string
-	// Detail is the finalizer whose removal to replay, or what User would do.
+	// Detail is the finalizer to remove in a replay, or the verb that User would use.
 	Detail, User string
 }
 
-// Verb is the kind of a question.
+// Verb is the kind of request.
 type Verb string
 
-// The verbs in the order in which they are asked: answers on which others depend come first.
+// The verbs in the order of the requests: first those on whose answers others depend.
 const (
 	Kinds    Verb = "kinds"
 	Get      Verb = "get"
-	Exists   Verb = "exists" // get, without the contents
+	Exists   Verb = "exists" // get, but not the contents
 	List     Verb = "list"
-	Metadata Verb = "metadata" // list, without the contents
+	Metadata Verb = "metadata" // list, but not the contents
 	Allowed  Verb = "allowed"
 	Replay   Verb = "replay"
 )
 
-// Answer is the cluster's answer to a question. Err is set if there is none.
+// Answer is the cluster's answer to a question, or Err.
 type Answer struct {
-	Object  *unstructured.Unstructured // of Get; nil for absent
+	Object  *unstructured.Unstructured // for Get; nil if it does not exist
 	Objects []*unstructured.Unstructured
 	// More is the number of objects that a Collector left out.
 	More  int
@@ -50,22 +50,22 @@ type Answer struct {
 	Yes   bool
 	Err   error
 
-	// given: the answer was known from the start.
+	// given: the object was passed to NewFacts.
 	given bool
-	// at is the time at which it was asked.
+	// at is the time of the request.
 	at time.Time
 }
 
-// Collector keeps the relevant objects of a list that may be far longer than the explanation needs.
+// Collector keeps the relevant objects of a list that may be much longer than necessary.
 type Collector interface {
-	// Add is called for each object, one after the other.
+	// Add is called for one object after the other.
 	Add(u *unstructured.Unstructured)
 	// Collected returns the objects that were kept, and how many more were relevant.
 	Collected() (kept []*unstructured.Unstructured, more int)
 }
 
-// Matching returns a function that makes Collectors of the matching objects, without their managed
-// fields and last-applied configuration.
+// Matching returns a constructor of Collectors that keep the matching objects, without their
+// managed fields and last-applied configuration.
 func Matching(meant func(*unstructured.Unstructured) bool) func() Collector {
 	return func() Collector { return &matching{meant: meant} }
 }
@@ -93,7 +93,8 @@ func Slim(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return u
 }
 
-// String returns the question in kubectl's words: "list leases.coordination.k8s.io -n prod".
+// String returns the question as kubectl would phrase it: "list leases.coordination.k8s.io -n
+// prod".
 func (q Question) String() string {
 	said := string(q.Verb)
 	switch q.Verb {
@@ -114,7 +115,7 @@ func (q Question) String() string {
 	return text.Excerpt(said)
 }
 
-// compare orders questions by dependency.
+// compare orders questions so that each comes after those it may depend on.
 func (q Question) compare(other Question) int {
 	return cmp.Or(
 		cmp.Compare(q.Verb.order(), other.Verb.order()),

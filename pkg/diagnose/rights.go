@@ -20,14 +20,13 @@ type account struct {
 	namespace, name string
 	// role is the role that gives it the right.
 	role string
-	// granted: it may also write the kind's finalizers or status, as normally only its controller
-	// may.
-	granted bool
+	// right is what the role allows.
+	right right
 }
 
-// accounts returns the service accounts whose rights name one of the groups, because an account
-// that may do everything need not be involved. The rights need not be on the object's kind: a
-// controller of custom kinds also puts finalizers on Kubernetes' own objects.
+// accounts returns the service accounts with rights on one of the groups by name: an account that
+// may do everything need not be involved. The rights may be on other kinds: a controller of custom
+// kinds also sets finalizers on built-in ones.
 func (r *Run) accounts(groups []string) ([]account, bool) {
 	made := Once(r, "accounts "+strings.Join(groups, " "), func() result[account] {
 		return r.readAccounts(func(rule rbacv1.PolicyRule) right { return rightOf(rule, groups) }, func(string) bool { return true })
@@ -35,8 +34,8 @@ func (r *Run) accounts(groups []string) ([]account, bool) {
 	return made.items, made.sure
 }
 
-// readAccounts follows rules to service accounts. It follows a namespace's bindings only if counts
-// is true for it.
+// readAccounts finds the service accounts that rules apply to. It considers bindings in the
+// namespaces for which counts returns true.
 func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(namespace string) bool) result[account] {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	roles, sure := r.List(KindOf(rbac, "ClusterRole"), "")
@@ -59,24 +58,13 @@ func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(name
 		}
 	}
 	slices.SortFunc(g.accounts, func(a, b account) int {
-		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name), -compareBool(a.granted, b.granted), cmp.Compare(a.role, b.role))
+		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name), cmp.Compare(b.right, a.right), cmp.Compare(a.role, b.role))
 	})
 	same := func(a, b account) bool { return a.namespace == b.namespace && a.name == b.name }
 	return result[account]{slices.CompactFunc(g.accounts, same), sure && sureOfBindings && sureOfLocal && sureOfRoles}
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	default:
-		return -1
-	}
-}
-
-// grants follows rights from roles to service accounts.
+// grants resolves rights from roles to service accounts.
 type grants struct {
 	gives    func(rbacv1.PolicyRule) right
 	rights   map[string]right
@@ -88,7 +76,7 @@ type right int
 const (
 	none right = iota
 	mayUpdate
-	mayFinalize
+	mayFinalize // write the kind's finalizers or status, which normally only its controller may
 )
 
 func (g *grants) role(key string, rules []rbacv1.PolicyRule) {
@@ -128,13 +116,13 @@ func (g *grants) bind(ref rbacv1.RoleRef, namespace string, subjects []rbacv1.Su
 		if s.Kind == rbacv1.ServiceAccountKind {
 			g.accounts = append(g.accounts, account{
 				namespace: cmp.Or(s.Namespace, namespace), name: s.Name,
-				role: strings.ToLower(ref.Kind) + "/" + ref.Name, granted: g.rights[key] == mayFinalize,
+				role: strings.ToLower(ref.Kind) + "/" + ref.Name, right: g.rights[key],
 			})
 		}
 	}
 }
 
-// Lease is the sign of life of a controller that elects a leader.
+// Lease is a coordination Lease, by which a controller elects its leader.
 type Lease struct {
 	Ref     object.Ref
 	Holder  string
@@ -142,7 +130,7 @@ type Lease struct {
 	lasts   time.Duration
 }
 
-// LeaseOf parses a Lease; false if it was never held.
+// LeaseOf parses a Lease; false if nothing ever held it.
 func LeaseOf(u *unstructured.Unstructured) (Lease, bool) {
 	typed, ok := As[coordinationv1.Lease](u)
 	if !ok || typed.Spec.RenewTime == nil {
@@ -158,10 +146,10 @@ func LeaseOf(u *unstructured.Unstructured) (Lease, bool) {
 	return l, true
 }
 
-// grace is how long after its duration a Lease counts as held, because clocks differ.
+// grace is how long an expired Lease is still considered held, because clocks differ.
 const grace = 30 * time.Second
 
-// Stale reports whether the holder has let the lease expire.
+// Stale reports whether the Lease has no holder, or has expired.
 func (l Lease) Stale(now time.Time) bool {
 	return l.Holder == "" || now.Sub(l.renewed) > l.lasts+grace
 }
@@ -169,24 +157,22 @@ func (l Lease) Stale(now time.Time) bool {
 // String returns the Lease as evidence.
 func (l Lease) String(now time.Time) string {
 	if l.Holder == "" {
-		return fmt.Sprintf("%s: it has no holder", Name(l.Ref))
+		return fmt.Sprintf("%s has no holder", Name(l.Ref))
 	}
-	return fmt.Sprintf("%s: held by %s, last renewed %s ago", Name(l.Ref), text.Excerpt(l.Holder), Ago(now.Sub(l.renewed)))
+	return fmt.Sprintf("%s is held by %s, last renewed %s ago", Name(l.Ref), text.Excerpt(l.Holder), Ago(now.Sub(l.renewed)))
 }
 
-// Leases returns the Leases except those of nodes, and whether all could be read.
+// Leases returns all Leases except those of nodes, and whether all could be read.
 func (r *Run) Leases() ([]Lease, bool) {
-	made := Once(r, "leases", r.readLeases)
-	return made.items, made.sure
-}
-
-func (r *Run) readLeases() result[Lease] {
-	objects, sure := r.List(KindOf("coordination.k8s.io/v1", "Lease"), "")
-	var leases []Lease
-	for _, u := range objects {
-		if l, ok := LeaseOf(u); ok && u.GetNamespace() != "kube-node-lease" {
-			leases = append(leases, l)
+	made := Once(r, "leases", func() result[Lease] {
+		objects, sure := r.List(KindOf("coordination.k8s.io/v1", "Lease"), "")
+		var leases []Lease
+		for _, u := range objects {
+			if l, ok := LeaseOf(u); ok && u.GetNamespace() != "kube-node-lease" {
+				leases = append(leases, l)
+			}
 		}
-	}
-	return result[Lease]{leases, sure}
+		return result[Lease]{leases, sure}
+	})
+	return made.items, made.sure
 }

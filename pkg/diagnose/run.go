@@ -15,26 +15,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Run is one run of the rules over the known facts. A question without an answer is noted, and the
-// rules run again once it has one. So the rules decide what is read.
+// Run is one pass of the rules over the known facts. It records each question that the facts do not
+// answer; once it is answered, the rules run again. So the rules decide which requests are sent.
 type Run struct {
-	// Now is the time of the run.
 	Now   time.Time
 	Facts *Facts
 
-	// asked holds the questions without an answer; misses counts how often they were asked.
+	// asked contains the questions without an answer; misses counts how often the rules asked them.
 	asked  map[Question]func() Collector
 	misses int
-	// unanswered are the failed questions, order has them in the order in which they were asked,
-	// and excused are those that a cause accounts for.
+	// unanswered contains the errors of failed questions, and order these questions as they were
+	// asked. A cause already explains the failures in excused.
 	unanswered map[Question]error
 	order      []Question
 	excused    map[Question]bool
-	// made caches results from lists that many objects need.
+	// made caches the results of Once.
 	made map[string]any
 }
 
-// NewRun returns a run over facts; nil means that nothing is known.
+// NewRun returns a run over facts, which may be nil.
 func NewRun(now time.Time, facts *Facts) *Run {
 	if facts == nil {
 		facts = NewFacts()
@@ -45,21 +44,20 @@ func NewRun(now time.Time, facts *Facts) *Run {
 	}
 }
 
-// Once computes a named value from the facts, once a run.
-func Once[T any](r *Run, what string, read func() T) T {
-	if made, ok := r.made[what].(T); ok {
+// Once returns the value of read, which it calls once per run and name.
+func Once[T any](r *Run, name string, read func() T) T {
+	if made, ok := r.made[name].(T); ok {
 		return made
 	}
 	made := read()
-	r.made[what] = made
+	r.made[name] = made
 	return made
 }
 
-// Ask answers a question. It is false if there is no answer yet, or none at all.
+// Ask returns the answer to a question; false if it was not asked yet, or failed.
 func (r *Run) Ask(q Question) (Answer, bool) { return r.Collect(q, nil) }
 
-// Collect is [Run.Ask] for a list of which only a part is kept. [Question.Kept] distinguishes such
-// questions.
+// Collect is [Run.Ask] for a list that the collector filters. [Question.Kept] names the filter.
 func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 	a, ok := r.Facts.Find(q)
 	if !ok {
@@ -77,7 +75,7 @@ func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 	return a, true
 }
 
-// IsAsked reports whether a question was asked before.
+// IsAsked reports whether a rule has asked the question.
 func (r *Run) IsAsked(q Question) bool {
 	if _, ok := r.Facts.Find(q); ok {
 		return true
@@ -86,10 +84,10 @@ func (r *Run) IsAsked(q Question) bool {
 	return ok
 }
 
-// Misses returns how often a question without an answer was asked.
+// Misses returns how often the rules asked a question that has no answer yet.
 func (r *Run) Misses() int { return r.misses }
 
-// Unanswered returns the failed questions and their errors, in the order in which they were asked.
+// Unanswered returns the failed questions with their errors, in the order asked.
 func (r *Run) Unanswered() iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		for _, q := range r.order {
@@ -100,44 +98,44 @@ func (r *Run) Unanswered() iter.Seq2[Question, error] {
 	}
 }
 
-// Excuse marks an unanswered question that a cause accounts for.
+// Excuse marks the failure of a question as explained by a cause.
 func (r *Run) Excuse(q Question) {
 	r.excused[q] = true
 	delete(r.unanswered, q)
 }
 
-// Get reads one object; nil if it was not found. sure then says whether it certainly does not
-// exist.
+// Get returns an object, or nil. If sure, nil means that it does not exist.
 func (r *Run) Get(gvk schema.GroupVersionKind, namespace, name string) (u *unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: Get, GVK: gvk, Namespace: namespace, Name: name})
 	return a.Object, ok
 }
 
-// Exists reports whether an object exists, and whether that is sure.
-func (r *Run) Exists(ref object.Ref) (there, sure bool) {
+// Exists reports whether an object exists. The answer is valid only if sure.
+func (r *Run) Exists(ref object.Ref) (exists, sure bool) {
 	a, ok := r.Ask(Question{Verb: Exists, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name})
 	return a.Yes, ok
 }
 
-// List reads all objects of a kind. An empty namespace means all namespaces.
+// List returns all objects of a kind; an empty namespace selects all namespaces. If not sure, some
+// could not be read.
 func (r *Run) List(gvk schema.GroupVersionKind, namespace string) (objects []*unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: List, GVK: gvk, Namespace: namespace})
 	return a.Objects, ok
 }
 
-// Metadata is [Run.List] for metadata alone.
+// Metadata is [Run.List] for metadata only.
 func (r *Run) Metadata(gvk schema.GroupVersionKind, namespace string) (objects []*unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: Metadata, GVK: gvk, Namespace: namespace})
 	return a.Objects, ok
 }
 
-// Kinds returns the served kinds.
+// Kinds returns the kinds that the server serves; false if they are unknown.
 func (r *Run) Kinds() ([]object.Kind, bool) {
 	a, ok := r.Ask(Question{Verb: Kinds})
 	return a.Kinds, ok
 }
 
-// Kind returns what the server says about the object's kind.
+// Kind returns the object's kind as the server describes it.
 func (r *Run) Kind(u *unstructured.Unstructured) (object.Kind, bool) {
 	kinds, _ := r.Kinds()
 	gvk := u.GroupVersionKind()
@@ -150,39 +148,39 @@ func (r *Run) Kind(u *unstructured.Unstructured) (object.Kind, bool) {
 	return object.Kind{}, false
 }
 
-// Allowed reports whether a user may do something. Sure is false if we may not ask.
+// Allowed reports whether a user may do something. It is not sure if we are not allowed to ask.
 func (r *Run) Allowed(user, verb string, ref object.Ref) (yes, sure bool) {
 	a, ok := r.Ask(Question{Verb: Allowed, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, User: user, Detail: verb})
 	return a.Yes, ok
 }
 
-// Whole returns the object with its spec and status.
+// Whole returns the complete object for one of which only the metadata was read.
 func (r *Run) Whole(u *unstructured.Unstructured) *unstructured.Unstructured {
 	live, _ := r.Get(u.GroupVersionKind(), u.GetNamespace(), u.GetName())
 	return live
 }
 
-// result is computed from lists; sure: all of them were read.
+// result contains items from lists; sure: all lists were read.
 type result[T any] struct {
 	items []T
 	sure  bool
 }
 
-// Facts holds questions and their answers, also for many objects: what blocks two hundred of them
-// is read once. It is safe for concurrent use.
+// Facts contains answered questions. Explanations of several objects share it, so that an object
+// that blocks two hundred of them is read once. It is safe for concurrent use.
 type Facts struct {
 	mu      sync.RWMutex
 	answers map[Question]Answer
 	typed   map[typedKey]any
 }
 
-// typedKey is an object with the type to which it was converted.
+// typedKey identifies an object converted to a type.
 type typedKey struct {
 	object *unstructured.Unstructured
 	typed  reflect.Type
 }
 
-// NewFacts returns facts that already contain the objects.
+// NewFacts returns facts that contain the objects.
 func NewFacts(known ...*unstructured.Unstructured) *Facts {
 	f := &Facts{answers: map[Question]Answer{}, typed: map[typedKey]any{}}
 	for _, u := range known {
@@ -200,8 +198,8 @@ func (f *Facts) put(q Question, a Answer) {
 	f.answers[q] = a
 }
 
-// Find answers a question, if need be from the answer to a wider one. It is false if neither was
-// asked.
+// Find returns the answer to a question, if necessary from a wider one. It returns false if neither
+// was asked.
 func (f *Facts) Find(q Question) (Answer, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -223,12 +221,12 @@ func (f *Facts) Find(q Question) (Answer, bool) {
 	return Answer{}, false
 }
 
-// Forget drops answers for which old returns true, and errors that may pass, so that they are asked
-// for again. It does not call old for answers that were given.
+// Forget drops answers for which old returns true, and errors other than a refusal, so that they
+// are requested again. It keeps objects given to [NewFacts].
 func (f *Facts) Forget(old func(q Question, at time.Time) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	clear(f.typed) // It would keep dropped objects.
+	clear(f.typed) // It refers to dropped objects.
 	for q, a := range f.answers {
 		if !a.given && (a.Err != nil && !apierrors.IsForbidden(a.Err) || old(q, a.at)) {
 			delete(f.answers, q)
@@ -236,8 +234,8 @@ func (f *Facts) Forget(old func(q Question, at time.Time) bool) {
 	}
 }
 
-// Typed is [As] for an object among the facts. It converts the object once, so the result must not
-// be changed.
+// Typed is [As] for an object among the facts. It converts the object once; callers must not modify
+// the result.
 func Typed[T any](f *Facts, u *unstructured.Unstructured) (*T, bool) {
 	key := typedKey{u, reflect.TypeFor[T]()}
 	f.mu.RLock()
@@ -258,7 +256,7 @@ func Typed[T any](f *Facts, u *unstructured.Unstructured) (*T, bool) {
 	return &t, true
 }
 
-// Since returns what was asked since a time, in order.
+// Since returns the questions answered since a time, in order.
 func (f *Facts) Since(at time.Time) []Question {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -272,7 +270,7 @@ func (f *Facts) Since(at time.Time) []Question {
 	return asked
 }
 
-// widen returns a question, then wider ones whose answers contain its own.
+// widen returns a question, followed by wider ones whose answers contain its answer.
 func widen(q Question) []Question {
 	here := Question{Verb: List, GVK: q.GVK, Namespace: q.Namespace}
 	all := Question{Verb: List, GVK: q.GVK}
@@ -310,7 +308,7 @@ func within(objects []*unstructured.Unstructured, namespace string) []*unstructu
 	return out
 }
 
-// has reports whether this question was asked, even without an answer.
+// has reports whether exactly this question was asked.
 func (f *Facts) has(q Question) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -318,7 +316,7 @@ func (f *Facts) has(q Question) bool {
 	return ok
 }
 
-// object returns an object, however it was read; nil if it was not.
+// object returns an object from any answer; nil if none contains it.
 func (f *Facts) object(ref object.Ref) *unstructured.Unstructured {
 	if a, _ := f.Find(questionOf(ref)); a.Object != nil {
 		return a.Object
@@ -327,7 +325,7 @@ func (f *Facts) object(ref object.Ref) *unstructured.Unstructured {
 	return named(a.Objects, ref.Namespace, ref.Name)
 }
 
-// AnswersElse reports whether the server answered any question that is not about these groups.
+// AnswersElse reports whether the server answered any question about other API groups.
 func (f *Facts) AnswersElse(groups map[string]bool) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -339,8 +337,8 @@ func (f *Facts) AnswersElse(groups map[string]bool) bool {
 	return false
 }
 
-// allTroubled reports whether the server failed at each of the questions. A refused update says
-// nothing about reading.
+// allTroubled reports whether the server failed to answer every question. It ignores replays: a
+// refused update does not affect reads.
 func (f *Facts) allTroubled(questions []Question) bool {
 	troubled := false
 	for _, q := range questions {
@@ -355,11 +353,11 @@ func (f *Facts) allTroubled(questions []Question) bool {
 	return troubled
 }
 
-// Lasting says whether it is worth waiting for a cause to pass.
+// Lasting reports whether waiting for a cause to pass makes sense.
 type Lasting struct {
-	// Ends: the cause stays until something is changed, so that a wait may end.
+	// Ends: the cause stays until somebody changes something, so a wait may end.
 	Ends bool
-	// After is how long the cause has to last, while nothing else changes in the object, before a
-	// wait ends. For a cause that may pass by itself, it is for users who do not want to wait.
+	// After is how long the cause must last, with no other change in the object, before a wait
+	// ends. For a cause that may pass, it applies only if the user chose not to wait.
 	After time.Duration
 }

@@ -26,7 +26,7 @@ func TestOperators(t *testing.T) {
 		"notlonghorn.io":                                    "",
 	} {
 		if got := operatorOf(finalizer).name; got != want {
-			t.Errorf("%s is of %q, want %q", finalizer, got, want)
+			t.Errorf("%s belongs to %q, want %q", finalizer, got, want)
 		}
 	}
 }

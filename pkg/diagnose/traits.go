@@ -11,23 +11,24 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// traits identify the controller of an object.
+// traits are what identifies an object's controller.
 type traits struct {
-	// operator is the known owner of the finalizer; empty if there is none.
+	// operator is the well-known owner of the finalizer; empty if there is none.
 	operator string
 	// names are its possible names.
 	names []managerName
-	// domains are possible names of its Lease; groups are those on whose kinds it has rights.
+	// domains are those after which its Lease may be named, groups the API groups on which it has
+	// rights.
 	domains, groups []string
-	// definition is the CRD of its own kind; nil if there is none, or it is not known yet.
+	// definition is the kind's CRD; nil if there is none, or it was not read yet.
 	definition *unstructured.Unstructured
 }
 
-// managerName is a possible name of a controller, and why.
+// managerName is a possible name of a controller, and whose name it is.
 type managerName struct{ name, whose string }
 
-// traitsOf collects the traits of the controller that removes a finalizer, or of the kind's
-// controller if there is no finalizer.
+// traitsOf returns the traits of the controller that removes a finalizer; without one, those of the
+// kind's controller.
 func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 	group := u.GroupVersionKind().Group
 	t := traits{domains: []string{group}, groups: []string{group}}
@@ -52,23 +53,22 @@ func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 		t.domains = append(t.domains, group)
 		t.definition = r.Definition(u)
 		if name := StatusManager(u); !tool(name) && !generic(name) {
-			t.names = append(t.names, managerName{name, "the writer of its status"})
+			t.names = append(t.names, managerName{name, "the manager of its status"})
 		}
 	}
 	t.names, t.domains, t.groups = text.Distinct(t.names), text.Distinct(t.domains), text.Distinct(t.groups)
 	return t
 }
 
-// ownFinalizers returns the finalizers that the controller of the object's kind sets, judging by
-// their names.
+// ownFinalizers returns the finalizers that, by their names, the kind's controller sets.
 func ownFinalizers(u *unstructured.Unstructured) []string {
 	return slices.DeleteFunc(slices.Clone(u.GetFinalizers()), func(f string) bool {
 		return !related(domainOf(f), u.GroupVersionKind().Group)
 	})
 }
 
-// managers returns the managers that set the finalizer and whose names identify them: no tool with
-// which people write manifests, no name that many controllers use.
+// managers returns the managers that set the finalizer and are identified by name: it omits tools
+// for people, and names that many controllers share.
 func managers(u *unstructured.Unstructured, finalizer string) []string {
 	var names []string
 	for _, o := range Setters(u, finalizer) {
@@ -79,7 +79,7 @@ func managers(u *unstructured.Unstructured, finalizer string) []string {
 	return slices.Compact(names)
 }
 
-// StatusManager returns the last writer of an object's status; empty if it is unknown.
+// StatusManager returns the manager that last wrote an object's status; "" if unknown.
 func StatusManager(u *unstructured.Unstructured) string {
 	latest, at := "", ""
 	for _, m := range u.GetManagedFields() {
@@ -94,14 +94,13 @@ func StatusManager(u *unstructured.Unstructured) string {
 	return latest
 }
 
-// domainOf returns the domain in the name of a finalizer: example.com for both
-// example.com/hold and hold.example.com.
+// domainOf returns the domain in a finalizer's name: example.com in example.com/hold.
 func domainOf(finalizer string) string {
 	domain, _, _ := strings.Cut(finalizer, "/")
 	return domain
 }
 
-// related reports whether a domain equals the other one, or is below it.
+// related reports whether two domains are equal, or one contains the other.
 func related(a, b string) bool {
 	if !strings.Contains(a, ".") || !strings.Contains(b, ".") {
 		return false
@@ -110,7 +109,7 @@ func related(a, b string) bool {
 }
 
 // Definition returns the CRD of the object's kind; nil if there is none, or it is unknown. A CRD is
-// named after the kind's plural, which mostly is the usual one.
+// named after the kind's plural, which can usually be guessed.
 func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructured {
 	gvk := u.GroupVersionKind()
 	definitions := KindOf("apiextensions.k8s.io/v1", "CustomResourceDefinition")
@@ -131,7 +130,7 @@ func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructure
 	if a, _ := r.Ask(q); defines(a.Object) || r.misses > misses {
 		return a.Object
 	}
-	r.Excuse(q) // The list answers the question.
+	r.Excuse(q) // The list below replaces it.
 	a, _ := r.Collect(Question{Verb: List, GVK: definitions, Kept: "of " + gvk.GroupKind().String()}, Matching(defines))
 	if len(a.Objects) == 0 {
 		return nil
@@ -139,8 +138,8 @@ func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructure
 	return a.Objects[0]
 }
 
-// tool reports whether a manager is a tool with which people write manifests, which removes no
-// finalizers on its own.
+// tool reports whether a manager is a tool with which people write manifests. These do not remove
+// finalizers.
 func tool(manager string) bool {
 	switch manager {
 	case "", "unknown", "before-first-apply", "helm", "k8sconnect", "Terraform", "pulumi-kubernetes", "node-fetch", "Mozilla", "curl":
@@ -149,7 +148,7 @@ func tool(manager string) bool {
 	return strings.HasPrefix(manager, "kubectl")
 }
 
-// generic reports whether a manager has a name that many controllers use.
+// generic reports whether many controllers use the manager's name.
 func generic(manager string) bool {
 	switch manager {
 	case "manager", "controller", "controller-manager", "operator", "main":
@@ -158,35 +157,42 @@ func generic(manager string) bool {
 	return false
 }
 
-// operator is the known owner of a finalizer.
+// operator is the well-known owner of a finalizer.
 type operator struct {
 	// name is its usual name.
 	name string
-	// workloads are the names under which it runs: of a Deployment, StatefulSet or DaemonSet, or of
-	// its label app.kubernetes.io/name.
+	// workloads are the names of its workloads, or the values of their label
+	// app.kubernetes.io/name.
 	workloads []string
 }
 
-// operatorOf returns the operator that owns a well-known finalizer. Some finalizers' names do not
-// identify their owner, and nothing else does once the operator is gone.
+// operatorOf returns the operator that owns a well-known finalizer. Some names of finalizers do not
+// identify the owner, and once the operator is uninstalled nothing else does.
 func operatorOf(finalizer string) operator {
+	certManager := operator{"cert-manager", []string{"cert-manager"}}
+	argoCD := operator{"Argo CD", []string{"argocd-application-controller", "argocd-applicationset-controller"}}
+	flux := operator{"Flux", []string{
+		"kustomize-controller", "helm-controller", "source-controller",
+		"notification-controller", "image-automation-controller", "image-reflector-controller",
+	}}
+	awsLoadBalancer := operator{"the AWS Load Balancer Controller", []string{"aws-load-balancer-controller"}}
 	for _, known := range []struct {
-		finalizer string // whole, or a beginning or end if it has an asterisk there
+		finalizer string // an asterisk at the beginning or end matches anything
 		operator
 	}{
-		{"finalizer.acme.cert-manager.io", certManager()},
-		{"acme.cert-manager.io/finalizer", certManager()},
-		{"*.argocd.argoproj.io", argoCD()},
-		{"*.argocd.argoproj.io/*", argoCD()},
-		{"finalizers.fluxcd.io", flux()},
+		{"finalizer.acme.cert-manager.io", certManager},
+		{"acme.cert-manager.io/finalizer", certManager},
+		{"*.argocd.argoproj.io", argoCD},
+		{"*.argocd.argoproj.io/*", argoCD},
+		{"finalizers.fluxcd.io", flux},
 		{"*.apiextensions.crossplane.io", operator{"Crossplane", []string{"crossplane"}}},
 		{"finalizer.managedresource.crossplane.io", operator{name: "a Crossplane provider"}},
 		{"in-use.crossplane.io", operator{name: "a Crossplane provider"}},
 		{"*external-secrets.io/*", operator{"External Secrets", []string{"external-secrets"}}},
-		{"service.k8s.aws/resources", awsLoadBalancer()},
-		{"ingress.k8s.aws/resources", awsLoadBalancer()},
-		{"group.ingress.k8s.aws/*", awsLoadBalancer()},
-		{"elbv2.k8s.aws/resources", awsLoadBalancer()},
+		{"service.k8s.aws/resources", awsLoadBalancer},
+		{"ingress.k8s.aws/resources", awsLoadBalancer},
+		{"group.ingress.k8s.aws/*", awsLoadBalancer},
+		{"elbv2.k8s.aws/resources", awsLoadBalancer},
 		{"strimzi.io/topic-operator", operator{"Strimzi's topic operator", []string{"topic-operator"}}},
 		{"longhorn.io", operator{"Longhorn", []string{"longhorn-manager"}}},
 		{"*.ceph.rook.io", operator{"Rook", []string{"rook-ceph-operator"}}},
@@ -208,8 +214,7 @@ func operatorOf(finalizer string) operator {
 	return operator{}
 }
 
-// matches reports whether a name matches a pattern that may begin and end with an
-// asterisk.
+// matches reports whether a string matches a pattern that may begin or end with an asterisk.
 func matches(pattern, s string) bool {
 	middle, open := strings.CutSuffix(pattern, "*")
 	end, free := strings.CutPrefix(middle, "*")
@@ -223,21 +228,4 @@ func matches(pattern, s string) bool {
 	default:
 		return s == pattern
 	}
-}
-
-func certManager() operator { return operator{"cert-manager", []string{"cert-manager"}} }
-
-func argoCD() operator {
-	return operator{"Argo CD", []string{"argocd-application-controller", "argocd-applicationset-controller"}}
-}
-
-func flux() operator {
-	return operator{"Flux", []string{
-		"kustomize-controller", "helm-controller", "source-controller",
-		"notification-controller", "image-automation-controller", "image-reflector-controller",
-	}}
-}
-
-func awsLoadBalancer() operator {
-	return operator{"the AWS Load Balancer Controller", []string{"aws-load-balancer-controller"}}
 }

@@ -15,16 +15,16 @@ import (
 
 // Hook is one admission webhook, validating or mutating.
 type Hook struct {
-	// Config is the object that holds the webhook, at Index.
+	// The webhook is item Index of the configuration Config.
 	Config object.Ref
 	Index  int
 	Name   string
 
 	Service *Service // nil if it is called by URL
 	URL     string
-	// Strict: an update is refused if the webhook cannot be called.
+	// Strict: the server refuses the operation if it cannot call the webhook.
 	Strict bool
-	// Conditional: it has match conditions, which only the server evaluates.
+	// Conditional: it has match conditions, which only the server can evaluate.
 	Conditional bool
 
 	rules       []admissionv1.RuleWithOperations
@@ -38,31 +38,22 @@ type Service struct {
 	Namespace, Name string
 }
 
-// Hooks returns all webhooks of the cluster, sorted by name.
+// Hooks returns all webhooks, and whether all configurations could be read.
 func (r *Run) Hooks() ([]Hook, bool) {
-	made := Once(r, "hooks", r.readHooks)
+	made := Once(r, "hooks", func() result[Hook] {
+		mutating, sure := r.List(WebhookKind("MutatingWebhookConfiguration"), "")
+		validating, sureOfValidating := r.List(WebhookKind("ValidatingWebhookConfiguration"), "")
+		var hooks []Hook
+		for _, u := range slices.Concat(mutating, validating) {
+			// A mutating webhook has the fields of a validating one.
+			c, _ := As[admissionv1.ValidatingWebhookConfiguration](u)
+			for i, w := range c.Webhooks {
+				hooks = append(hooks, hookOf(object.RefOf(u), i, w))
+			}
+		}
+		return result[Hook]{hooks, sure && sureOfValidating}
+	})
 	return made.items, made.sure
-}
-
-func (r *Run) readHooks() result[Hook] {
-	mutating, sure := r.List(WebhookKind("MutatingWebhookConfiguration"), "")
-	validating, sureOfValidating := r.List(WebhookKind("ValidatingWebhookConfiguration"), "")
-	var hooks []Hook
-	for _, u := range mutating {
-		c, _ := As[admissionv1.MutatingWebhookConfiguration](u)
-		for i, w := range c.Webhooks {
-			h := Hook{Config: object.RefOf(u), Index: i, Name: w.Name, rules: w.Rules, ofNamespace: w.NamespaceSelector, ofObject: w.ObjectSelector}
-			hooks = append(hooks, h.with(w.ClientConfig, w.FailurePolicy, w.MatchPolicy, w.MatchConditions))
-		}
-	}
-	for _, u := range validating {
-		c, _ := As[admissionv1.ValidatingWebhookConfiguration](u)
-		for i, w := range c.Webhooks {
-			h := Hook{Config: object.RefOf(u), Index: i, Name: w.Name, rules: w.Rules, ofNamespace: w.NamespaceSelector, ofObject: w.ObjectSelector}
-			hooks = append(hooks, h.with(w.ClientConfig, w.FailurePolicy, w.MatchPolicy, w.MatchConditions))
-		}
-	}
-	return result[Hook]{hooks, sure && sureOfValidating}
 }
 
 // WebhookKind returns a kind of webhook configuration.
@@ -70,17 +61,20 @@ func WebhookKind(kind string) schema.GroupVersionKind {
 	return KindOf("admissionregistration.k8s.io/v1", kind)
 }
 
-// with sets what validating and mutating webhooks share, with the server's defaults.
-func (h Hook) with(c admissionv1.WebhookClientConfig, f *admissionv1.FailurePolicyType, m *admissionv1.MatchPolicyType, conditions []admissionv1.MatchCondition) Hook {
-	if c.Service != nil {
-		h.Service = &Service{Namespace: c.Service.Namespace, Name: c.Service.Name}
+// hookOf returns a webhook of a configuration, with the server's defaults.
+func hookOf(config object.Ref, index int, w admissionv1.ValidatingWebhook) Hook {
+	h := Hook{
+		Config: config, Index: index, Name: w.Name, rules: w.Rules, ofNamespace: w.NamespaceSelector, ofObject: w.ObjectSelector,
+		Strict:      w.FailurePolicy == nil || *w.FailurePolicy == admissionv1.Fail,
+		equivalent:  w.MatchPolicy == nil || *w.MatchPolicy == admissionv1.Equivalent,
+		Conditional: len(w.MatchConditions) > 0,
 	}
-	if c.URL != nil {
-		h.URL = *c.URL
+	if s := w.ClientConfig.Service; s != nil {
+		h.Service = &Service{Namespace: s.Namespace, Name: s.Name}
 	}
-	h.Strict = f == nil || *f == admissionv1.Fail
-	h.equivalent = m == nil || *m == admissionv1.Equivalent
-	h.Conditional = len(conditions) > 0
+	if w.ClientConfig.URL != nil {
+		h.URL = *w.ClientConfig.URL
+	}
 	return h
 }
 
@@ -104,7 +98,7 @@ func (r *Run) HooksFor(u *unstructured.Unstructured, operation admissionv1.Opera
 	return matching
 }
 
-// hooksOf returns the webhooks that name the object's group, which its authors serve.
+// hooksOf returns the webhooks whose rules name the object's group: its authors serve them.
 func (r *Run) hooksOf(u *unstructured.Unstructured) []Hook {
 	group := u.GroupVersionKind().Group
 	hooks, _ := r.Hooks()
@@ -115,7 +109,7 @@ func (r *Run) hooksOf(u *unstructured.Unstructured) []Hook {
 	})
 }
 
-// hears reports whether a rule of the webhook covers the operation.
+// hears reports whether a rule of the webhook matches the operation.
 func (h Hook) hears(kind object.Kind, operation admissionv1.OperationType) bool {
 	return slices.ContainsFunc(h.rules, func(r admissionv1.RuleWithOperations) bool {
 		scope := admissionv1.AllScopes
@@ -126,7 +120,7 @@ func (h Hook) hears(kind object.Kind, operation admissionv1.OperationType) bool 
 		return scoped && has(r.Operations, operation, admissionv1.OperationAll) &&
 			has(r.APIGroups, kind.GVK.Group, "*") &&
 			(h.equivalent || has(r.APIVersions, kind.GVK.Version, "*")) &&
-			(has(r.Resources, kind.Resource, "*") || has(r.Resources, kind.Resource+"/*", "*/*")) // the object itself is one of its parts
+			(has(r.Resources, kind.Resource, "*") || has(r.Resources, kind.Resource+"/*", "*/*")) // "/*" includes the object itself
 	})
 }
 
@@ -142,16 +136,16 @@ func (r *Run) inNamespaceOf(h Hook, u *unstructured.Unstructured) bool {
 		return Selects(h.ofNamespace, u.GetLabels())
 	}
 	if u.GetNamespace() == "" {
-		return true // Objects without a namespace are never exempt.
+		return true // The selector does not apply to cluster-scoped objects.
 	}
 	ns, sure := r.Get(KindOf("v1", "Namespace"), "", u.GetNamespace())
 	if ns == nil {
-		return !sure // A namespace that we cannot read may be selected.
+		return !sure // It may select a namespace that we cannot read.
 	}
 	return Selects(h.ofNamespace, ns.GetLabels())
 }
 
-// Selects reports whether a selector selects the labels; no selector selects all.
+// Selects reports whether a selector matches the labels; nil matches everything.
 func Selects(selector *metav1.LabelSelector, set map[string]string) bool {
 	if selector == nil {
 		return true

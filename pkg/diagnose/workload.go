@@ -21,42 +21,40 @@ import (
 // Workload is a Deployment, a StatefulSet, a DaemonSet or a single Pod.
 type Workload struct {
 	Ref object.Ref
-	// Names are its own, those of its containers, and that of its application.
+	// Names are its own name, those of its containers, and that of its application.
 	Names []string
-	// programs are the programs of its containers, if stated.
+	// programs are the programs that its containers run, if known.
 	programs []string
-	// Account is the service account that its pods run as, in its namespace.
+	// Account is the service account that its Pods run as.
 	Account string
 	// own are its labels, labels those of its Pods.
 	own, labels labels.Set
 	selector    *metav1.LabelSelector
-	// Wanted and Ready are numbers of pods.
+	// Wanted and Ready count Pods.
 	Wanted, Ready int32
 }
 
-// Called reports whether the workload is known by a name.
+// Called reports whether a name is one of the workload's.
 func (w Workload) Called(name string) bool { return slices.Contains(w.Names, name) }
 
 // Workloads returns all workloads, any of which may be a controller, and whether all could be read.
 func (r *Run) Workloads() ([]Workload, bool) {
-	made := Once(r, "workloads", r.readWorkloads)
+	made := Once(r, "workloads", func() result[Workload] {
+		deployments, sure := r.List(KindOf("apps/v1", "Deployment"), "")
+		sets, sureOfSets := r.List(KindOf("apps/v1", "StatefulSet"), "")
+		daemons, sureOfDaemons := r.List(KindOf("apps/v1", "DaemonSet"), "")
+		var found []Workload
+		for _, u := range slices.Concat(deployments, sets, daemons) {
+			if w, ok := workloadOf(u); ok {
+				found = append(found, w)
+			}
+		}
+		return result[Workload]{found, sure && sureOfSets && sureOfDaemons}
+	})
 	return made.items, made.sure
 }
 
-func (r *Run) readWorkloads() result[Workload] {
-	deployments, sure := r.List(KindOf("apps/v1", "Deployment"), "")
-	sets, sureOfSets := r.List(KindOf("apps/v1", "StatefulSet"), "")
-	daemons, sureOfDaemons := r.List(KindOf("apps/v1", "DaemonSet"), "")
-	var found []Workload
-	for _, u := range slices.Concat(deployments, sets, daemons) {
-		if w, ok := workloadOf(u); ok {
-			found = append(found, w)
-		}
-	}
-	return result[Workload]{found, sure && sureOfSets && sureOfDaemons}
-}
-
-// podController is the common part of a Deployment, StatefulSet or DaemonSet.
+// podController has the fields that Deployments, StatefulSets and DaemonSets have in common.
 type podController struct {
 	Spec struct {
 		Replicas *int32                 `json:"replicas"`
@@ -77,15 +75,15 @@ func workloadOf(u *unstructured.Unstructured) (Workload, bool) {
 		return w, false
 	}
 	template := typed.Spec.Template
-	w.selector, w.Wanted, w.Ready = typed.Spec.Selector, deref(typed.Spec.Replicas), typed.Status.ReadyReplicas
+	w.selector, w.Wanted, w.Ready = typed.Spec.Selector, 1, typed.Status.ReadyReplicas
+	if typed.Spec.Replicas != nil {
+		w.Wanted = *typed.Spec.Replicas
+	}
 	if u.GetKind() == "DaemonSet" {
 		w.Wanted, w.Ready = typed.Status.DesiredNumberScheduled, typed.Status.NumberReady
 	}
 	w.own, w.labels = u.GetLabels(), template.Labels
-	w.Account = template.Spec.ServiceAccountName
-	if w.Account == "" {
-		w.Account = "default"
-	}
+	w.Account = cmp.Or(template.Spec.ServiceAccountName, "default")
 	w.Names = []string{u.GetName(), template.Labels["app.kubernetes.io/name"], u.GetLabels()["app.kubernetes.io/name"]}
 	for _, c := range template.Spec.Containers {
 		w.Names = append(w.Names, c.Name)
@@ -97,7 +95,7 @@ func workloadOf(u *unstructured.Unstructured) (Workload, bool) {
 	return w, true
 }
 
-// program returns the program of a container: usually the name of its image.
+// program returns the program that a container runs: by default, the name of its image.
 func program(c corev1.Container) string {
 	if len(c.Command) > 0 {
 		return path.Base(c.Command[0])
@@ -107,18 +105,10 @@ func program(c corev1.Container) string {
 	return image
 }
 
-// deref returns a number of replicas, which defaults to 1.
-func deref(n *int32) int32 {
-	if n == nil {
-		return 1
-	}
-	return *n
-}
-
 // Health is the health of a workload.
 type Health int
 
-// A workload runs if one of its pods is ready.
+// A workload runs if one of its Pods is ready.
 const (
 	Runs Health = iota
 	ScaledDown
@@ -129,18 +119,18 @@ const (
 // State is the state of a workload, with the evidence.
 type State struct {
 	Health
-	// How describes the state, to follow the workload's name.
+	// How describes the state: "is scaled to zero".
 	How      string
 	Evidence []string
-	// Next is the command that mends it.
+	// Next is the next command to run.
 	Next string
 }
 
-// State returns whether the workload runs.
+// State returns the health of the workload.
 func (r *Run) State(w Workload) State {
 	switch {
 	case w.Wanted == 0 && w.Ref.GVK.Kind == "DaemonSet":
-		return State{Health: ScaledDown, How: "runs on no node", Next: command.Kubectl("describe") + " " + On(w.Ref)}
+		return State{Health: ScaledDown, How: "has no node to run on", Next: command.Kubectl("describe") + " " + On(w.Ref)}
 	case w.Wanted == 0:
 		return State{
 			Health: ScaledDown, How: "is scaled to zero", Evidence: []string{"spec.replicas of " + Name(w.Ref) + " is 0"},
@@ -160,7 +150,7 @@ func (r *Run) State(w Workload) State {
 	return s
 }
 
-// podsAs returns the Pods that run as one of the accounts, each as a workload.
+// podsAs returns the Pods that run as one of the accounts, each as a workload of its own.
 func (r *Run) podsAs(accounts []account) (found []Workload, sure bool) {
 	sure = true
 	for _, a := range accounts {
@@ -180,7 +170,7 @@ func (r *Run) podsAs(accounts []account) (found []Workload, sure bool) {
 	return found, sure
 }
 
-// podsOf returns the pods that the workload's selector selects.
+// podsOf returns the Pods of the workload.
 func (r *Run) podsOf(w Workload) []corev1.Pod {
 	if w.Ref.GVK.Kind == "Pod" {
 		objects, _ := r.List(w.Ref.GVK, w.Ref.Namespace)
@@ -194,7 +184,7 @@ func (r *Run) podsOf(w Workload) []corev1.Pod {
 	return slices.DeleteFunc(All[corev1.Pod](objects), func(p corev1.Pod) bool { return !selector.Matches(labels.Set(p.Labels)) })
 }
 
-// fault records what is wrong with a pod of the workload.
+// fault adds the faults of a Pod to the state of its workload.
 func (r *Run) fault(s *State, p corev1.Pod) {
 	ref := RefOf("v1", "Pod", p.Namespace, p.Name)
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
@@ -202,9 +192,9 @@ func (r *Run) fault(s *State, p corev1.Pod) {
 		crashed := last != nil && last.ExitCode != 0 && c.RestartCount > 0
 		switch {
 		case waiting != nil && waiting.Reason == "CrashLoopBackOff", crashed && !c.Ready:
-			said := fmt.Sprintf("%s: container %s restarted %d times", Name(ref), text.Excerpt(c.Name), c.RestartCount)
+			said := fmt.Sprintf("%s: container %s has restarted %d times", Name(ref), text.Excerpt(c.Name), c.RestartCount)
 			if last != nil {
-				said += fmt.Sprintf(", the last time with exit code %d (%s)", last.ExitCode, text.Excerpt(last.Reason))
+				said += fmt.Sprintf(", last with exit code %d (%s)", last.ExitCode, text.Excerpt(last.Reason))
 			}
 			s.Health, s.How = Crashes, "keeps crashing"
 			s.Evidence = append(s.Evidence, said)
@@ -223,14 +213,14 @@ func (r *Run) fault(s *State, p corev1.Pod) {
 
 // Backend is the state of a Service's Pods.
 type Backend struct {
-	// Dead: certainly nothing answers.
+	// Dead: it certainly has no endpoint.
 	Dead     bool
 	Evidence []string
-	// Next is the command that mends it; empty if none is known.
+	// Next is the next command to run; empty if none is known.
 	Next string
 }
 
-// Backend returns whether anything serves a Service.
+// Backend returns whether a Service has ready endpoints, and if not, why.
 func (r *Run) Backend(s Service) Backend {
 	ref := RefOf("v1", "Service", s.Namespace, s.Name)
 	u, sure := r.Get(ref.GVK, s.Namespace, s.Name)
@@ -239,7 +229,7 @@ func (r *Run) Backend(s Service) Backend {
 	}
 	svc, _ := As[corev1.Service](u)
 	if svc.Spec.Type == corev1.ServiceTypeExternalName {
-		return Backend{Evidence: []string{Name(ref) + " leads to " + text.Excerpt(svc.Spec.ExternalName)}}
+		return Backend{Evidence: []string{Name(ref) + " is an alias of " + text.Excerpt(svc.Spec.ExternalName)}}
 	}
 	slices, sure := r.List(KindOf("discovery.k8s.io/v1", "EndpointSlice"), s.Namespace)
 	for _, slice := range All[discoveryv1.EndpointSlice](slices) {
@@ -263,7 +253,7 @@ func (r *Run) Backend(s Service) Backend {
 	return b
 }
 
-// behind returns the workload whose pods the service selects.
+// behind returns the workload whose Pods the Service selects.
 func (r *Run) behind(svc corev1.Service) (Workload, bool) {
 	if len(svc.Spec.Selector) == 0 {
 		return Workload{}, false
@@ -284,7 +274,7 @@ func when(yes bool, text string) []string {
 	return []string{text}
 }
 
-// serves reports whether a service selects the pods of a workload.
+// serves reports whether a Service selects the Pods of a workload.
 func (r *Run) serves(s Service, w Workload) bool {
 	u, _ := r.Get(KindOf("v1", "Service"), s.Namespace, s.Name)
 	svc, ok := As[corev1.Service](u)

@@ -1,2 +1,2 @@
-// Package diagnosetest provides a cluster in memory for tests of diagnoses.
+// Package diagnosetest provides an in-memory cluster for tests of explanations.
 package diagnosetest

@@ -18,8 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Memory is a [diagnose.Reader] that answers with what a test gives it, and records what
-// it was asked.
+// Memory is a [diagnose.Reader] over objects in memory. It records the requests.
 type Memory struct {
 	Objects []*unstructured.Unstructured
 	Answers
@@ -28,21 +27,21 @@ type Memory struct {
 	asked []string
 }
 
-// Answers are what a server answers beyond its objects.
+// Answers are a server's answers other than objects.
 type Answers struct {
-	// Failing has the error for each kind that cannot be read: by its Kind, or by
-	// Kind/name for one object.
+	// Failing contains the error for each kind that cannot be read, by Kind, or by Kind/name for
+	// one object.
 	Failing map[string]error
-	// Refusal is the answer to each attempt to remove a finalizer.
+	// Refusal is the answer to a dry run that removes a finalizer.
 	Refusal error
-	// May lists what users may do, as "user verb". They may do nothing else.
+	// May lists what users are allowed to do, as "user verb".
 	May []string
 }
 
-// Now is the time at which all tests happen.
+// Now is the time in all tests.
 func Now() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 
-// Read reads objects, separated by lines of dashes.
+// Read parses objects separated by lines of dashes.
 func Read(t *testing.T, text string) []*unstructured.Unstructured {
 	t.Helper()
 	var objects []*unstructured.Unstructured
@@ -60,7 +59,7 @@ func Read(t *testing.T, text string) []*unstructured.Unstructured {
 	return objects
 }
 
-// Asked is what was asked so far, sorted.
+// Asked returns the requests, sorted.
 func (m *Memory) Asked() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,7 +73,7 @@ func (m *Memory) ask(ctx context.Context, verb string, gvk schema.GroupVersionKi
 	return cmp.Or(m.Failing[gvk.Kind+"/"+rest], m.Failing[gvk.Kind], context.Cause(ctx))
 }
 
-// Get returns the object, if there is one.
+// Get returns the object, or nil.
 func (m *Memory) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 	if err := m.ask(ctx, "get", gvk, name); err != nil {
 		return nil, err
@@ -82,7 +81,7 @@ func (m *Memory) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace
 	return m.find(object.Ref{GVK: gvk, Namespace: namespace, Name: name}), nil
 }
 
-// Exists reports whether the object is there.
+// Exists reports whether the object exists.
 func (m *Memory) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	err := m.ask(ctx, "exists", ref.GVK, ref.Name)
 	return err == nil && m.find(ref) != nil, err
@@ -97,7 +96,7 @@ func (m *Memory) find(ref object.Ref) *unstructured.Unstructured {
 	return nil
 }
 
-// Select visits the objects that are selected. Field selectors select all.
+// Select visits the selected objects. It ignores field selectors.
 func (m *Memory) Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
 	if err := m.ask(ctx, "list", gvk, sel.Labels+fields); err != nil {
 		return err
@@ -139,7 +138,7 @@ func (m *Memory) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel 
 	return objects, err
 }
 
-// Kinds are those of the objects.
+// Kinds returns the kinds of the objects.
 func (m *Memory) Kinds(ctx context.Context) ([]object.Kind, error) {
 	if err := m.ask(ctx, "discover", schema.GroupVersionKind{Kind: "kinds"}, ""); err != nil {
 		return nil, err
@@ -157,7 +156,7 @@ func (m *Memory) Kinds(ctx context.Context) ([]object.Kind, error) {
 	return kinds, nil
 }
 
-// DryRunRemoveFinalizer returns the refusal, if there is one.
+// DryRunRemoveFinalizer returns Refusal.
 func (m *Memory) DryRunRemoveFinalizer(_ context.Context, ref object.Ref, _ *unstructured.Unstructured, finalizer string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,7 +169,7 @@ func (m *Memory) Allowed(_ context.Context, user, verb string, _ object.Ref) (bo
 	return slices.Contains(m.May, user+" "+verb), nil
 }
 
-// Forbidden is the server's answer to a user who may not read a kind.
+// Forbidden returns the server's answer to a user who may not read a kind.
 func Forbidden(kind string) error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: kind}, "", nil)
 }

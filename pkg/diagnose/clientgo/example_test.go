@@ -23,7 +23,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
-// The three questions: the owner of a field, the conflicts of an apply, and why an object is not ready.
+// Three questions: who owns a field, what does an apply conflict with, and why is an object not
+// ready?
 func Example() {
 	ctx, config, manifest := context.Background(), cluster(), decode(web)
 	reader, err := clientgo.New(config)
@@ -62,7 +63,7 @@ metadata: {name: web, namespace: shop}
 spec: {replicas: 3}
 `
 
-// objects are those of the cluster.
+// objects are the objects in the cluster.
 const objects = `
 - apiVersion: apps/v1
   kind: Deployment
@@ -113,7 +114,7 @@ func decode(text string) *unstructured.Unstructured {
 	return u
 }
 
-// cluster serves the objects: discovery, single objects and lists.
+// cluster serves discovery, single objects and lists.
 func cluster() *rest.Config {
 	var found []*unstructured.Unstructured
 	if err := yaml.Unmarshal([]byte(objects), &found); err != nil {

@@ -1,5 +1,5 @@
-// Package clientgo reads a cluster for package diagnose through client-go: [New] makes a
-// [diagnose.Reader] of a rest.Config. It is apart so that diagnose itself links no client.
+// Package clientgo implements [diagnose.Reader] with client-go; start with [New]. It is a separate
+// package so that diagnose does not depend on a client. It changes nothing in the cluster.
 package clientgo
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Reader is a [diagnose.Reader] of client-go's clients.
+// Reader is a [diagnose.Reader].
 type Reader struct {
 	dynamic   dynamic.Interface
 	metadata  metadata.Interface
@@ -42,7 +42,7 @@ type Reader struct {
 
 var _ diagnose.Reader = (*Reader)(nil)
 
-// New returns a reader of the cluster of a configuration. It sends nothing yet.
+// New returns a reader for a cluster. It sends no request.
 func New(config *rest.Config) (*Reader, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -67,7 +67,7 @@ func New(config *rest.Config) (*Reader, error) {
 	return &r, nil
 }
 
-// Get is for [diagnose.Reader].
+// Get implements [diagnose.Reader].
 func (r *Reader) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 	mapping, err := r.mapping(gvk)
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *Reader) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace
 	return live, err
 }
 
-// Exists is for [diagnose.Reader].
+// Exists implements [diagnose.Reader].
 func (r *Reader) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	mapping, err := r.mapping(ref.GVK)
 	if err != nil {
@@ -93,7 +93,7 @@ func (r *Reader) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	return err == nil, err
 }
 
-// Select is for [diagnose.Reader].
+// Select implements [diagnose.Reader].
 func (r *Reader) Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, selector string, visit func(*unstructured.Unstructured)) error {
 	mapping, err := r.mapping(gvk)
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *Reader) Select(ctx context.Context, gvk schema.GroupVersionKind, sel ob
 	})
 }
 
-// Metadata is for [diagnose.Reader].
+// Metadata implements [diagnose.Reader].
 func (r *Reader) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error) {
 	mapping, err := r.mapping(gvk)
 	if err != nil {
@@ -128,7 +128,7 @@ func (r *Reader) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel 
 	return found, err
 }
 
-// options selects objects by both field selectors.
+// options combines the selectors.
 func options(sel object.Selection, selector string) metav1.ListOptions {
 	var all []string
 	for _, part := range []string{sel.Fields, selector} {
@@ -142,7 +142,7 @@ func options(sel object.Selection, selector string) metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: sel.Labels, FieldSelector: strings.Join(all, ",")}
 }
 
-// Kinds is for [diagnose.Reader].
+// Kinds implements [diagnose.Reader].
 func (r *Reader) Kinds(ctx context.Context) ([]object.Kind, error) {
 	lists, err := r.discovery.ServerPreferredResourcesWithContext(ctx)
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
@@ -162,7 +162,7 @@ func (r *Reader) Kinds(ctx context.Context) ([]object.Kind, error) {
 	return kinds, nil
 }
 
-// DryRunRemoveFinalizer is for [diagnose.Reader].
+// DryRunRemoveFinalizer implements [diagnose.Reader].
 func (r *Reader) DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error {
 	mapping, err := r.mapping(ref.GVK)
 	if err != nil {
@@ -182,7 +182,7 @@ func (r *Reader) DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live
 	return err
 }
 
-// Allowed is for [diagnose.Reader].
+// Allowed implements [diagnose.Reader].
 func (r *Reader) Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error) {
 	mapping, err := r.mapping(ref.GVK)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Marks are the states of an object so far. Flapping is not progress: only a state never seen
-// before is a move.
-type Marks struct{ seen []uint64 } // mostly a few, of very many objects
+// Marks are the states that an object has been in. Flapping is not progress: only a state never
+// seen before counts as a move.
+type Marks struct{ seen []uint64 } // a slice, because there are many objects with few states each
 
-// Moved reports whether the object's state is new, and remembers it.
+// Moved reports whether the object's state is new, and records it.
 func (m *Marks) Moved(u *unstructured.Unstructured) bool {
 	mark := markOf(u)
 	if slices.Contains(m.seen, mark) {
@@ -28,18 +28,18 @@ func (m *Marks) Moved(u *unstructured.Unstructured) bool {
 	return true
 }
 
-// counted returns the numbers in a status that show progress. Counts of failures and restarts do
-// not: they grow while the object is stuck.
+// counted returns the numeric status fields that show progress. Counts of failures and restarts do
+// not: they grow while an object is stuck.
 func counted() []string {
 	return []string{
-		"observedGeneration", "replicas", "readyReplicas", "updatedReplicas", "availableReplicas", "currentReplicas", // of workloads
-		"desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberReady", "numberAvailable", // of DaemonSets
-		"active", "ready", "succeeded", // of Jobs
+		"observedGeneration", "replicas", "readyReplicas", "updatedReplicas", "availableReplicas", "currentReplicas", // workloads
+		"desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberReady", "numberAvailable", // DaemonSets
+		"active", "ready", "succeeded", // Jobs
 	}
 }
 
-// markOf summarizes the part of an object that changes while it makes progress and stands still
-// while it is stuck. Messages and times do not count: some controllers write the time of day.
+// markOf hashes the fields that change with progress. It excludes messages and times: some
+// controllers write the time of day.
 func markOf(u *unstructured.Unstructured) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, u.GetUID(), u.GetGeneration(), u.GetDeletionTimestamp() != nil, u.GetFinalizers())
@@ -58,14 +58,14 @@ func markOf(u *unstructured.Unstructured) uint64 {
 	for _, c := range object.Conditions(u) {
 		lines = append(lines, c.Type+" "+c.Status+" "+c.Reason)
 	}
-	for _, list := range []string{"initContainerStatuses", "containerStatuses"} { // of Pods
+	for _, list := range []string{"initContainerStatuses", "containerStatuses"} { // Pods
 		items, _ := status[list].([]any)
 		for _, item := range items {
 			lines = append(lines, list+" "+containerMark(item))
 		}
 	}
 	slices.Sort(lines)
-	_, _ = io.WriteString(h, strings.Join(lines, "\n")) // A hash takes everything.
+	_, _ = io.WriteString(h, strings.Join(lines, "\n")) // A hash does not fail.
 	return h.Sum64()
 }
 
@@ -82,12 +82,12 @@ func containerMark(status any) string {
 	return strings.Join(said, " ")
 }
 
-// Told is the last explanation that was reported. The zero value: none yet.
+// Told remembers the explanation that was reported last.
 type Told struct{ text string }
 
-// News reports whether an explanation is news, and records it as reported. An empty explanation is
-// not news. Codes and blocking objects distinguish explanations; numbers in messages may change all
-// the time.
+// News reports whether an explanation differs from the last one, and records it. An empty
+// explanation is not news. Codes and blocking objects are compared, but not messages: their numbers
+// may change all the time.
 func (t *Told) News(causes []event.Cause, err error) bool {
 	text := textOf(causes, err)
 	if text == "" || text == t.text {
@@ -108,15 +108,15 @@ func textOf(causes []event.Cause, err error) string {
 	return text.String()
 }
 
-// calm is the least pause between two reports about the same object.
+// calm is the minimum pause between two reports about an object.
 const calm = time.Second
 
-// Burst limits the reports about one object: a controller may write it fifty times in a moment. The
-// zero value has reported nothing.
+// Burst limits the reports about one object, since a controller may write it fifty times in a
+// moment. The zero value is ready to use.
 type Burst struct{ last time.Time }
 
-// Left returns how long the next report has to wait; 0 means now, and counts as a report. A caller
-// that waits reports the state at the end of the wait.
+// Left returns how long the next report has to wait. If that is 0, it records the report as made.
+// After waiting, callers report the latest state.
 func (b *Burst) Left(now time.Time) time.Duration {
 	if left := b.last.Add(calm).Sub(now); left > 0 && !b.last.IsZero() {
 		return left

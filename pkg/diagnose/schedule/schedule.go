@@ -1,6 +1,6 @@
-// Package schedule decides when a stuck object is examined and which answer is news. Make a
-// [Schedule] with New, report movement, and examine the objects that are due; each examination is
-// paid from a budget of requests. Time is a parameter. It sends nothing.
+// Package schedule decides when stuck objects are examined and which explanations are news. Make a
+// [Schedule] with New, tell it what moved, and examine the objects that are Due, within a budget of
+// requests. Time is a parameter. It sends no requests.
 package schedule
 
 import (
@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// Limits say how soon and how often stuck objects are examined.
+// Limits bound how soon and how often stuck objects are examined.
 type Limits struct {
-	// After is how long nothing moves before an examination; AfterBad, which is not longer, applies
-	// if an event or a controller has already reported a fault.
+	// After is how long an object must not move before it is examined. AfterBad, which is not
+	// longer, applies if an event or a controller has already reported a fault.
 	After, AfterBad time.Duration
-	// Again is the least pause between two examinations of an object.
+	// Again is the minimum pause between two examinations of an object.
 	Again time.Duration
-	// Each is how many requests a minute one object may cost, All how many all of them may. Either
-	// may be spent at once; the excess of one examination delays the next.
+	// Each limits the requests per minute for one object, All those for all objects. A minute's
+	// worth may be spent at once; overspending delays the next examination.
 	Each, All int
-	// Most is how many objects are examined, Batch how many of them at once.
+	// Most limits the objects that are examined, Batch how many of them at once.
 	Most, Batch int
 }
 
-// Usual returns the limits for an examination after that time without a move.
+// Usual returns the usual limits with After set.
 func Usual(after time.Duration) Limits {
 	return Limits{
 		After: after, AfterBad: min(after, 5*time.Second), Again: 15 * time.Second,
@@ -48,31 +48,31 @@ type hanging struct {
 	bad    bool
 	order  int
 	budget budget
-	// asked is when it was last examined; zero for never. cheap is the cost of the next
+	// asked is when it was last examined; zero for never. cheap is the expected cost of the next
 	// examination.
 	asked time.Time
 	cheap float64
-	// by is when an examination is due, whatever it costs; zero for never.
+	// by is when an examination is due regardless of its cost; zero for never.
 	by time.Time
 }
 
-// New returns a schedule without objects.
+// New returns an empty schedule.
 func New[K comparable](limits Limits) *Schedule[K] {
 	return &Schedule[K]{limits: limits, objects: map[K]*hanging{}}
 }
 
-// Moved records that something moved in an object. bad: its new state reports a fault.
+// Moved records that an object moved. bad: its new state reports a fault.
 func (s *Schedule[K]) Moved(k K, now time.Time, bad bool) {
 	o := s.objects[k]
 	if o == nil {
-		o = &hanging{budget: newPurse(s.limits.Each, now), order: s.order}
+		o = &hanging{budget: newBudget(s.limits.Each, now), order: s.order}
 		s.order++
 		s.objects[k] = o
 	}
 	o.moved, o.bad, o.by = now, bad, time.Time{}
 }
 
-// Drop forgets an object that is no longer stuck, or gone.
+// Drop removes an object that is gone or no longer stuck.
 func (s *Schedule[K]) Drop(k K) {
 	if o := s.objects[k]; o != nil && !o.asked.IsZero() {
 		s.looked--
@@ -80,22 +80,22 @@ func (s *Schedule[K]) Drop(k K) {
 	delete(s.objects, k)
 }
 
-// By schedules another examination at a time, unless the object moves before.
+// By schedules another examination at a time, unless the object moves first.
 func (s *Schedule[K]) By(k K, at time.Time) {
 	if o := s.objects[k]; o != nil {
 		o.by = at
 	}
 }
 
-// Asked records that the batch was examined. requests are those for each of its objects, shared
-// those for all of them, and again is how many another examination of one takes.
+// Asked records that the batch was examined, by requests for each of its objects and shared ones.
+// again is the expected number for another examination of one object.
 func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int) {
 	s.underway = false
 	total := shared
 	for k, n := range requests {
 		total += n
 		o := s.objects[k]
-		if o == nil { // It moved in between.
+		if o == nil { // It was dropped meanwhile.
 			continue
 		}
 		if o.asked.IsZero() {
@@ -110,14 +110,13 @@ func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int
 	s.all.pay(now, float64(total))
 }
 
-// Due returns the objects to examine now, and counts them as being examined. It returns none until
-// the previous batch is done.
+// Due returns the objects to examine now, as a batch. Until that batch is Asked, it returns none.
 func (s *Schedule[K]) Due(now time.Time) []K {
 	if s.underway {
 		return nil
 	}
 	if s.all.at.IsZero() {
-		s.all = newPurse(s.limits.All, now)
+		s.all = newBudget(s.limits.All, now)
 	}
 	room := s.limits.Most - s.looked
 	var due []K
@@ -126,7 +125,7 @@ func (s *Schedule[K]) Due(now time.Time) []K {
 			due = append(due, k)
 		}
 	}
-	// The one that has waited longest comes first.
+	// Longest wait first.
 	slices.SortFunc(due, func(a, b K) int {
 		x, y := s.objects[a], s.objects[b]
 		return cmp.Or(x.asked.Compare(y.asked), cmp.Compare(x.order, y.order))
@@ -151,7 +150,7 @@ func (s *Schedule[K]) Due(now time.Time) []K {
 	return batch
 }
 
-// isDue reports whether an object is stuck and its examination is due.
+// isDue reports whether an object is stuck and due for an examination.
 func (s *Schedule[K]) isDue(o *hanging, now time.Time) bool {
 	after := s.limits.After
 	if o.bad {
@@ -169,7 +168,7 @@ func (s *Schedule[K]) isDue(o *hanging, now time.Time) bool {
 	}
 }
 
-// Passed returns how many stuck objects are not examined because others are.
+// Passed returns how many stuck objects are not examined because Most others are.
 func (s *Schedule[K]) Passed(now time.Time) int {
 	if s.looked < s.limits.Most {
 		return 0
@@ -183,22 +182,22 @@ func (s *Schedule[K]) Passed(now time.Time) int {
 	return n
 }
 
-// budget is a number of requests that grows to full, at full a minute. An examination that costs
-// more is paid later: none is started until then.
+// budget is a number of requests that refills up to full at a rate of full per minute. It may be
+// overdrawn once; then it has to refill first.
 type budget struct {
-	full, holds float64
-	at          time.Time
+	full, left float64
+	at         time.Time
 }
 
-func newPurse(aMinute int, now time.Time) budget {
-	return budget{full: float64(aMinute), holds: float64(aMinute), at: now}
+func newBudget(aMinute int, now time.Time) budget {
+	return budget{full: float64(aMinute), left: float64(aMinute), at: now}
 }
 
-// has returns the budget at a time.
-func (p *budget) has(now time.Time) float64 {
-	return min(p.full, p.holds+p.full*now.Sub(p.at).Minutes())
+// has returns the requests left at a time.
+func (b *budget) has(now time.Time) float64 {
+	return min(b.full, b.left+b.full*now.Sub(b.at).Minutes())
 }
 
-func (p *budget) pay(now time.Time, requests float64) {
-	p.holds, p.at = p.has(now)-requests, now
+func (b *budget) pay(now time.Time, requests float64) {
+	b.left, b.at = b.has(now)-requests, now
 }

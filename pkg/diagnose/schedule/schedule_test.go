@@ -11,15 +11,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// spent is one payment.
+// spent records requests at a time.
 type spent struct {
 	at       time.Time
 	requests int
 }
 
-// TestBounds: whatever moves when, and whatever it costs, no more requests are sent than
-// the limits allow, an object that rests is asked about in time as long as they do, and
-// none that moves.
+// Requests never exceed the limits. Within them, a stuck object is examined in time, and an object
+// that moves is not.
 func TestBounds(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -42,7 +41,7 @@ func TestBounds(t *testing.T) {
 				} else if random.IntN(2000) == 0 {
 					s.Drop(k)
 					delete(moved, k)
-					delete(each, k) // An object that comes back is another one.
+					delete(each, k) // If it comes back, it is a new object.
 				}
 			}
 			batch := s.Due(now)
@@ -50,7 +49,7 @@ func TestBounds(t *testing.T) {
 			for _, k := range batch {
 				quiet := now.Sub(moved[k])
 				if moved[k].IsZero() || quiet < limits.AfterBad || !bad[k] && quiet < limits.After {
-					t.Fatalf("seed %d: %d is asked about, which moved %s ago", seed, k, quiet)
+					t.Fatalf("seed %d: object %d is examined, although it moved %s ago", seed, k, quiet)
 				}
 				requests[k] = 1 + random.IntN(3)
 				if random.IntN(5) == 0 {
@@ -67,7 +66,7 @@ func TestBounds(t *testing.T) {
 			}
 			for k, at := range moved {
 				if plenty && asked[k].IsZero() && each[k] == nil && now.Sub(at) > limits.After {
-					t.Fatalf("seed %d: nobody asks about %d, which rests for %s", seed, k, now.Sub(at))
+					t.Fatalf("seed %d: object %d is not examined, although it has not moved for %s", seed, k, now.Sub(at))
 				}
 			}
 		}
@@ -86,8 +85,8 @@ func sum(requests map[int]int) int {
 	return n
 }
 
-// within: in each time there is no more than that a minute, but for one minute's worth
-// that may be spent at once, and what the dearest look takes beyond it.
+// within checks that no period has more requests than its share, apart from one minute's worth that
+// may be spent at once and the dearest examination.
 func within(t *testing.T, seed uint64, k int, payments []spent, aMinute, dearest int) {
 	t.Helper()
 	for i := range payments {
@@ -102,7 +101,7 @@ func within(t *testing.T, seed uint64, k int, payments []spent, aMinute, dearest
 	}
 }
 
-// TestMost: no more objects are looked into than the limit says, until some get on.
+// No more than Most objects are examined before one of them is dropped.
 func TestMost(t *testing.T) {
 	limits := Usual(15 * time.Second)
 	limits.Most, limits.Batch = 3, 10
@@ -114,15 +113,15 @@ func TestMost(t *testing.T) {
 	now = now.Add(15 * time.Second)
 	first := s.Due(now)
 	if len(first) != 3 || s.Due(now) != nil {
-		t.Fatalf("first %v, and more", first)
+		t.Fatalf("first batch %v, or a second one", first)
 	}
 	s.Asked(now, map[int]int{first[0]: 1, first[1]: 1, first[2]: 1}, 0, 1)
 	if n := s.Passed(now); n != 2 {
-		t.Errorf("%d are passed over", n)
+		t.Errorf("%d objects are passed over", n)
 	}
 	s.Drop(first[1])
 	if got := s.Due(now.Add(time.Second)); len(got) != 1 || got[0] != 3 {
-		t.Errorf("then %v", got)
+		t.Errorf("next batch %v", got)
 	}
 }
 
@@ -148,16 +147,16 @@ func TestNews(t *testing.T) {
 	}
 }
 
-// TestMarks: what is progress, and what only looks like it.
+// Marks distinguish progress from changes that only look like it.
 func TestMarks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		states string
-		want   string // of each state whether something moved
+		want   string // for each state: y or m if it moved, s if not
 	}{
-		"replicas come":         {`{replicas: 3}, {replicas: 3, readyReplicas: 1}, {replicas: 3, readyReplicas: 2}`, "ymm"},
+		"replicas get ready":    {`{replicas: 3}, {replicas: 3, readyReplicas: 1}, {replicas: 3, readyReplicas: 2}`, "ymm"},
 		"replicas flap":         {`{readyReplicas: 1}, {readyReplicas: 2}, {readyReplicas: 1}, {readyReplicas: 2}`, "ymss"},
 		"the time of day":       {`{conditions: [{type: Ready, status: "False", message: "at 12:00"}]}, {conditions: [{type: Ready, status: "False", message: "at 12:01"}]}`, "ys"},
-		"a condition":           {`{conditions: [{type: Ready, status: "False", reason: A}]}, {conditions: [{type: Ready, status: "False", reason: B}]}`, "ym"},
+		"a new reason":          {`{conditions: [{type: Ready, status: "False", reason: A}]}, {conditions: [{type: Ready, status: "False", reason: B}]}`, "ym"},
 		"a Job that fails":      {`{active: 1, failed: 0}, {active: 0, failed: 1}, {active: 1, failed: 1}, {active: 0, failed: 2}`, "ymss"},
 		"a container that ends": {`{containerStatuses: [{name: a, restartCount: 1, state: {running: {}}}]}, {containerStatuses: [{name: a, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}}]}, {containerStatuses: [{name: a, restartCount: 2, state: {running: {}}}]}`, "yms"},
 	} {

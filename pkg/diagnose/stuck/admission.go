@@ -1,6 +1,7 @@
 package stuck
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
@@ -18,23 +20,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// releases stands for a finalizer in the replay of an update that removes none, such as one that
-// removes an owner from the object: admission treats both alike.
+// releases replaces the finalizer in the dry run of an update that removes an owner reference:
+// admission treats both updates alike.
 const releases = ""
 
-// purpose names the update.
+// purpose describes the update.
 func purpose(finalizer string) string {
 	if finalizer == releases {
-		return "the update that takes its owner out of it"
+		return "the update that removes its owner reference"
 	}
 	return "the update that removes the finalizer " + text.Excerpt(finalizer)
 }
 
-// admission finds out whether the update that removes the finalizer is admitted, by a dry run for
-// one object of a class (edge case 61).
+// admission finds out, with a dry run for one object of each class, whether the update that removes
+// the finalizer is admitted (edge case 61).
 func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []finding {
 	if !d.settled() {
-		return nil // First find out which webhooks the server calls for it.
+		return nil // First read which webhooks the server calls for it.
 	}
 	hooks := d.HooksFor(u, admissionv1.Update)
 	tried := d.standIn(u, finalizer, hooks)
@@ -45,26 +47,25 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	case deniedByHook(err): // A webhook may choose any code; the default is 400.
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return nil
-	case diagnose.Slow(err): // It did not finish, which says nothing about the update.
+	case diagnose.Slow(err): // This says nothing about the update.
 		return d.deadHooks(hooks)
 	case apierrors.IsForbidden(err) && !d.mayPatch(tried), apierrors.IsBadRequest(err):
-		// It could not be tried: we may not, or a webhook has side effects and supports no
-		// dry runs.
+		// The dry run was not possible: we lack permission, or a webhook does not support dry runs.
 		return d.deadHooks(hooks)
 	}
 	said := "the server's answer to a dry run"
 	if tried != object.RefOf(u) {
 		said += " with " + diagnose.Name(tried)
 	}
-	said += ": " + saying(tried, err)
+	said += ": " + text.Excerpt(redact.Refusal(tried, err).Error()) // without values of Secrets
 	if h, ok := quotedIn(hooks, err.Error()); ok {
 		return []finding{d.refusedBy(h, err, purpose(finalizer), said)}
 	}
 	return []finding{d.refused(u, finalizer, err, said)}
 }
 
-// settled reports whether it is known which webhooks the server calls for updates, or that this
-// cannot be found out.
+// settled reports whether the webhooks that the server calls for updates are known, or cannot be
+// known.
 func (d *diagnosis) settled() bool {
 	misses := d.Misses()
 	d.Kinds()
@@ -72,7 +73,7 @@ func (d *diagnosis) settled() bool {
 	return d.Misses() == misses
 }
 
-// standIn returns the first object of the same class.
+// standIn returns the object that represents the class.
 func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hooks []diagnose.Hook) object.Ref {
 	key := class{kind: u.GroupVersionKind().GroupKind(), finalizer: finalizer}
 	conditional := false
@@ -81,7 +82,7 @@ func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hook
 		conditional = conditional || h.Conditional
 	}
 	ref := object.RefOf(u)
-	if conditional { // Objects may differ in whether the conditions match.
+	if conditional { // The conditions may match only some objects.
 		return ref
 	}
 	if _, met := d.classes[key]; !met {
@@ -90,7 +91,7 @@ func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hook
 	return d.classes[key]
 }
 
-// replay returns the server's refusal of the removal; nil if there is none, or it is not known yet.
+// replay returns the server's refusal of the update; nil if there is none, or it is not known yet.
 func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	q := diagnose.Question{Verb: diagnose.Replay, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, Detail: finalizer}
 	a, _ := d.Ask(q)
@@ -100,15 +101,14 @@ func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	return a.Err
 }
 
-// mayPatch reports whether we may update the object: admission refuses with the same code as a
-// missing permission.
+// mayPatch reports whether we may update the object: refusals by admission look like a missing
+// permission.
 func (d *diagnosis) mayPatch(ref object.Ref) bool {
 	yes, sure := d.Allowed("", "patch", ref)
 	return yes || !sure
 }
 
-// quotedIn finds the webhook that the server names in its refusal: only the text
-// identifies it.
+// quotedIn returns the webhook that the server's message names.
 func quotedIn(hooks []diagnose.Hook, text string) (diagnose.Hook, bool) {
 	i := slices.IndexFunc(hooks, func(h diagnose.Hook) bool { return strings.Contains(text, strconv.Quote(h.Name)) })
 	if i < 0 {
@@ -117,24 +117,14 @@ func quotedIn(hooks []diagnose.Hook, text string) (diagnose.Hook, bool) {
 	return hooks[i], true
 }
 
-// deniedByHook reports whether a webhook denied the request. The webhook chooses the code, which
-// proves nothing.
+// deniedByHook reports whether a webhook denied the request. Only the message shows that, since the
+// webhook chooses the code.
 func deniedByHook(err error) bool {
 	_, of, ok := strings.Cut(err.Error(), "admission webhook \"")
 	return ok && strings.Contains(of, "\" denied the request")
 }
 
-// deniedBy reports whether a text says that this webhook denied the request.
-func deniedBy(h diagnose.Hook, text string) bool {
-	return strings.Contains(text, "admission webhook "+strconv.Quote(h.Name)+" denied the request")
-}
-
-// saying returns the text of an error about the object, without a Secret's values.
-func saying(ref object.Ref, err error) string {
-	return text.Excerpt(redact.Refusal(ref, err).Error())
-}
-
-// refusedBy says that a webhook refuses the update, or cannot be called.
+// refusedBy reports a webhook that refuses the update or cannot be called.
 func (d *diagnosis) refusedBy(h diagnose.Hook, err error, purpose, said string) finding {
 	unanswered := apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err)
 	if unanswered && !deniedByHook(err) {
@@ -145,12 +135,12 @@ func (d *diagnosis) refusedBy(h diagnose.Hook, err error, purpose, said string) 
 		Message:   "the admission webhook " + text.Excerpt(h.Name) + " refuses " + purpose,
 		Evidence:  []string{said},
 		Next:      command.Kubectl("get") + " " + diagnose.On(h.Config) + " -o yaml",
-		Risk:      "exempting the object from the webhook, or removing the webhook, admits what the webhook is there to stop",
+		Risk:      "exempting the object from the webhook, or removing the webhook, bypasses its check",
 		BlockedBy: h.Config,
 	}}
 }
 
-// unreachable says that a webhook that must be called does not answer.
+// unreachable reports a webhook that does not answer.
 func (d *diagnosis) unreachable(h diagnose.Hook, evidence ...string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     WebhookUnreachable,
@@ -158,7 +148,7 @@ func (d *diagnosis) unreachable(h diagnose.Hook, evidence ...string) finding {
 		Evidence: evidence,
 		Next: command.Kubectl("patch") + " " + diagnose.On(h.Config) + " --type=json -p " +
 			text.ShellQuote(fmt.Sprintf(`[{"op":"replace","path":"/webhooks/%d/failurePolicy","value":"Ignore"}]`, h.Index)),
-		Risk:      "while the webhook is down, its requests go unchecked until failurePolicy is set back to Fail",
+		Risk:      "requests go unchecked until failurePolicy is set back to Fail",
 		BlockedBy: h.Config,
 	}}
 	if h.Service == nil {
@@ -173,8 +163,7 @@ func (d *diagnosis) unreachable(h diagnose.Hook, evidence ...string) finding {
 	return f
 }
 
-// deadHooks reports the webhooks behind which nothing can answer. It is used if no dry run
-// can show it.
+// deadHooks reports webhooks without endpoints, if no dry run is possible.
 func (d *diagnosis) deadHooks(hooks []diagnose.Hook) []finding {
 	var found []finding
 	for _, h := range hooks {
@@ -182,13 +171,13 @@ func (d *diagnosis) deadHooks(hooks []diagnose.Hook) []finding {
 			continue
 		}
 		if d.Backend(*h.Service).Dead {
-			found = append(found, d.unreachable(h, "not tried: concluded from its rules and its service"))
+			found = append(found, d.unreachable(h, "no dry run was possible: inferred from its rules and its service"))
 		}
 	}
 	return found
 }
 
-// refused says that something other than a webhook refuses the update.
+// refused reports an update that something other than a webhook refuses.
 func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err error, said string) finding {
 	ref := object.RefOf(u)
 	f := finding{rank: rankAdmission, Cause: event.Cause{
@@ -200,7 +189,7 @@ func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err 
 	}}
 	if invalidFields(err) {
 		f.Code = UpdateInvalid
-		f.Message = "the object is no longer valid, so the server accepts no update of it, not even " + purpose(finalizer)
+		f.Message = "the object is no longer valid, so the server refuses every update, including " + purpose(finalizer)
 		f.Next = command.Kubectl("edit") + " " + diagnose.On(ref)
 		return f
 	}
@@ -212,17 +201,11 @@ func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err 
 	return f
 }
 
-// invalidFields reports whether validation names the fields that it rejects; a policy
-// names none.
+// invalidFields reports whether validation names fields that it rejects; policies do not.
 func invalidFields(err error) bool {
 	var status apierrors.APIStatus
-	if !apierrors.IsInvalid(err) || !asStatus(err, &status) || status.Status().Details == nil {
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
 		return false
 	}
-	for _, c := range status.Status().Details.Causes {
-		if c.Field != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field != "" })
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// claim covers volume claims, which wait until no pod uses them (edge case 63).
+// claim covers volume claims, which stay while a pod uses them (edge case 63).
 func (d *diagnosis) claim(u *unstructured.Unstructured, finalizer string) []finding {
 	objects, sure := d.List(diagnose.KindOf("v1", "Pod"), u.GetNamespace())
 	var users []*unstructured.Unstructured
@@ -28,12 +28,12 @@ func (d *diagnosis) claim(u *unstructured.Unstructured, finalizer string) []find
 	case !sure:
 		return nil
 	default:
-		return d.builtIn(u, finalizer, "no pod to use the claim, and none does any more")
+		return d.builtIn(u, finalizer, "pods to stop using the claim, and none uses it any more")
 	}
 }
 
-// uses reports whether a pod keeps a claim: from its assignment to a node until its
-// deletion, even after it has finished.
+// uses reports whether a pod keeps a claim: from its assignment to a node to its deletion, even
+// after it has finished.
 func uses(p corev1.Pod, claim string) bool {
 	if p.Spec.NodeName == "" {
 		return false
@@ -73,7 +73,7 @@ func (d *diagnosis) inUse(u *unstructured.Unstructured, users []*unstructured.Un
 	return append(found, f)
 }
 
-// stopping returns the command that makes a pod go and stay away.
+// stopping returns the command that removes a pod for good.
 func (d *diagnosis) stopping(pod *unstructured.Unstructured) (next, risk string) {
 	ref := object.RefOf(pod)
 	owner := metav1.GetControllerOf(pod)
@@ -84,18 +84,18 @@ func (d *diagnosis) stopping(pod *unstructured.Unstructured) (next, risk string)
 		}
 	}
 	if owner == nil {
-		return command.Kubectl("delete") + " " + diagnose.On(ref), "the pod is gone"
+		return command.Kubectl("delete") + " " + diagnose.On(ref), "deletes the pod"
 	}
 	by := diagnose.RefOf(owner.APIVersion, owner.Kind, ref.Namespace, owner.Name)
 	switch owner.Kind {
 	case "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController":
-		return command.Kubectl("scale") + " " + diagnose.On(by) + " --replicas=0", "all pods of " + diagnose.Name(by) + " stop"
+		return command.Kubectl("scale") + " " + diagnose.On(by) + " --replicas=0", "stops all pods of " + diagnose.Name(by)
 	default:
-		return command.Kubectl("delete") + " " + diagnose.On(by), diagnose.Name(by) + " is gone, and all its pods"
+		return command.Kubectl("delete") + " " + diagnose.On(by), "deletes " + diagnose.Name(by) + " and all its pods"
 	}
 }
 
-// volume covers volumes, which wait until they are no longer bound (k/k#69697).
+// volume covers volumes, which stay while they are bound (k/k#69697).
 func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []finding {
 	pv, ok := diagnose.As[corev1.PersistentVolume](d.Whole(u))
 	if !ok {
@@ -104,7 +104,7 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 	var found []finding
 	bound := pv.Spec.ClaimRef
 	if bound == nil {
-		return append(found, d.builtIn(u, finalizer, "the volume to be unbound, which it is by now")...)
+		return append(found, d.builtIn(u, finalizer, "the volume to be unbound, which it already is")...)
 	}
 	claim, sure := d.Get(diagnose.KindOf("v1", "PersistentVolumeClaim"), bound.Namespace, bound.Name)
 	if claim == nil || claim.GetUID() != bound.UID {
@@ -119,7 +119,7 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 		Message:   "the volume is bound to " + diagnose.Name(ref) + ", and goes away after it",
 		Evidence:  []string{"reclaim policy " + text.Excerpt(string(pv.Spec.PersistentVolumeReclaimPolicy))},
 		Next:      command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref),
-		Risk:      "the claim's data: with the reclaim policy Delete, the storage itself is deleted",
+		Risk:      "deletes the claim, and with the reclaim policy Delete its data too",
 		BlockedBy: ref,
 	}}
 	if diagnose.Terminating(claim) {
@@ -133,8 +133,7 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 	return append(found, f)
 }
 
-// storage covers volumes whose driver has failed or is still at work, whichever finalizer
-// waits for it.
+// storage covers volumes whose driver has failed or is not done, regardless of their finalizers.
 func (d *diagnosis) storage(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "PersistentVolume") {
 		return nil
@@ -147,13 +146,13 @@ func (d *diagnosis) storage(u *unstructured.Unstructured) []finding {
 			Message:  "its driver could not delete the storage behind it",
 			Evidence: []string{"status.message: " + text.Excerpt(message)},
 			Next:     command.Kubectl("describe") + " " + diagnose.On(object.RefOf(u)),
-			Risk:     "without the driver's work the storage stays, and keeps costing money",
+			Risk:     "storage that the driver does not delete remains, and keeps costing money",
 		}})
 	}
 	return append(found, d.attached(u)...)
 }
 
-// attached covers attachments of a volume to nodes.
+// attached covers the attachments of a volume to nodes.
 func (d *diagnosis) attached(u *unstructured.Unstructured) []finding {
 	attachments, _ := d.List(diagnose.KindOf("storage.k8s.io/v1", "VolumeAttachment"), "")
 	var found []finding
@@ -188,7 +187,7 @@ func (d *diagnosis) attachment(u *unstructured.Unstructured) []finding {
 	return d.detaching(live, va)
 }
 
-// detaching covers a volume that is not detached from its node.
+// detaching covers a volume that stays attached to a node.
 func (d *diagnosis) detaching(u *unstructured.Unstructured, va storagev1.VolumeAttachment) []finding {
 	ref := object.RefOf(u)
 	var found []finding

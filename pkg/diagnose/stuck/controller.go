@@ -34,7 +34,7 @@ func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []fin
 	return found
 }
 
-// gone says that nothing in the cluster would remove the finalizer.
+// gone reports that no controller for the finalizer was found.
 func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	ref := object.RefOf(u)
 	message := "nothing in this cluster is known to remove the finalizer " + text.Excerpt(finalizer)
@@ -42,28 +42,28 @@ func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagn
 		message += "; a controller outside the cluster would not be seen"
 	}
 	if s.Operator != "" {
-		message += ", which is " + s.Operator + "'s: it is not installed"
+		message += "; it belongs to " + s.Operator + ", which is not installed"
 	}
 	return finding{rank: rankBroken, Cause: event.Cause{
 		Code: FinalizerControllerGone, Message: message,
 		Evidence: append(d.set(u, finalizer), s.Evidence...),
 		Next:     removal(ref, finalizer),
-		Risk: "what the finalizer is there to clean up, in the cluster or outside, stays behind and has to be found by hand; " +
-			"if you can, install its controller again instead, which then cleans up",
+		Risk: "whatever the finalizer should clean up, inside or outside the cluster, stays behind and must be found by hand; " +
+			"if you can, install its controller again instead",
 	}}
 }
 
-// unfound says that the controller is unknown because not everything could be read.
+// unfound reports a controller that is unknown because some facts could not be read.
 func (d *diagnosis) unfound(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code:     FinalizerUnknown,
-		Message:  "it waits for the finalizer " + text.Excerpt(finalizer) + " to be removed; its controller could not be determined, for lack of permission or of an answer",
+		Message:  "it waits for the finalizer " + text.Excerpt(finalizer) + " to be removed; its controller could not be determined, because some reads were forbidden or failed",
 		Evidence: append(d.set(u, finalizer), s.Evidence...),
 		Next:     "ask someone who knows the finalizer " + text.ShellQuote(finalizer) + " whether its controller runs",
 	}}
 }
 
-// controller returns why the finalizer's controller does not remove it.
+// controller explains why the finalizer's controller does not remove it.
 func (d *diagnosis) controller(u *unstructured.Unstructured, finalizer string, s diagnose.Search, c diagnose.Candidate) finding {
 	state := d.State(c.Workload)
 	if state.Health != diagnose.Runs {
@@ -85,12 +85,12 @@ func (d *diagnosis) controller(u *unstructured.Unstructured, finalizer string, s
 		f.Evidence = append(f.Evidence, c.Lease.String(d.Now))
 	}
 	if s.Operator != "" {
-		f.Evidence = append(f.Evidence, "the finalizer is known to be "+s.Operator+"'s")
+		f.Evidence = append(f.Evidence, "the finalizer belongs to "+s.Operator)
 	}
 	return f
 }
 
-// unauthorised: the controller lacks permission to write the object.
+// unauthorised reports a controller that lacks permission to write the object.
 func (d *diagnosis) unauthorised(u *unstructured.Unstructured, finalizer string, c diagnose.Candidate) (finding, bool) {
 	user := "system:serviceaccount:" + c.Ref.Namespace + ":" + c.Account
 	mayUpdate, sure := d.Allowed(user, "update", object.RefOf(u))
@@ -120,7 +120,7 @@ func codeOf(h diagnose.Health) string {
 	}
 }
 
-// owner describes the workload. The right to update alone does not make it the finalizer's
+// owner describes the workload. With only the right to update, it may not be the finalizer's
 // controller.
 func owner(c diagnose.Candidate, finalizer string) string {
 	who := "the controller of the finalizer "
@@ -130,7 +130,7 @@ func owner(c diagnose.Candidate, finalizer string) string {
 	return who + text.Excerpt(finalizer) + ", " + diagnose.Name(c.Ref)
 }
 
-// silent says that the controller is alive, but does not remove the finalizer.
+// silent reports a running controller that does not remove the finalizer.
 func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by object.Ref) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code:      FinalizerControllerSilent,
@@ -140,7 +140,7 @@ func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by ob
 	}}
 }
 
-// silentElsewhere says that the Lease has a holder that we cannot see.
+// silentElsewhere reports a controller that renews its Lease, but whose workload was not found.
 func (d *diagnosis) silentElsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	f := d.silent(u, finalizer, object.RefOf(u))
 	f.Message = "the controller of the finalizer " + text.Excerpt(finalizer) + " is alive, but does not remove it; its workload was not found and may run outside the cluster"
@@ -150,7 +150,7 @@ func (d *diagnosis) silentElsewhere(u *unstructured.Unstructured, finalizer stri
 	return f
 }
 
-// unproven says that some workloads may be the finalizer's controller, without proof for one.
+// unproven reports workloads that may be the finalizer's controller.
 func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	var all []string
 	for _, one := range s.Suspects {
@@ -166,13 +166,13 @@ func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s d
 	}}
 }
 
-// elsewhere says that the setter of the finalizer is alive, but its workload was not
+// elsewhere reports a manager that set the finalizer and still writes, but whose workload was not
 // found.
 func (d *diagnosis) elsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code: FinalizerUnknown,
-		Message: "it waits for the setter of the finalizer " + text.Excerpt(finalizer) + ", which is alive; no workload in this cluster is known to own it; " +
-			"its controller may run elsewhere",
+		Message: "it waits for the finalizer " + text.Excerpt(finalizer) + " to be removed; the manager that set it is active, but no workload in this cluster " +
+			"is known to own it: its controller may run elsewhere",
 		Evidence: append(append(d.set(u, finalizer), s.Alive), s.Evidence...),
 		Next:     "ask someone who knows the finalizer " + text.ShellQuote(finalizer) + " where its controller runs",
 	}}

@@ -20,8 +20,7 @@ import (
 
 const definitions = "apiextensions.k8s.io"
 
-// definition covers CustomResourceDefinitions, which wait for their instances (edge case
-// 64).
+// definition covers CRDs, which stay while they have instances (edge case 64).
 func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, definitions, "CustomResourceDefinition") {
 		return nil
@@ -37,7 +36,10 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 	c.add(objects)
 	found := c.causes(d)
 	t := object.ConditionOf(live, "Terminating")
-	failed := t.Status == "True" && isCleanupFailure(t.Reason) && slices.Contains(live.GetFinalizers(), cleanup)
+	// The API server could not list or delete the instances, or they were not gone in time: often, it
+	// was just opening its storage for the kind again. It retries within a quarter of an hour, and at
+	// once when the CRD is written.
+	failed := t.Status == "True" && (t.Reason == "InstanceDeletionFailed" || t.Reason == "InstanceDeletionCheck") && slices.Contains(live.GetFinalizers(), cleanup)
 	switch {
 	case c.total() > 0:
 		left := c.remain(live)
@@ -50,23 +52,15 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 		}
 		found = append(found, left)
 	case failed && sure:
-		found = append(found, stale(live, []string{"Terminating: " + said(t)}, "no object of the kind is left, and they can be listed", "the API server"))
+		found = append(found, stale(live, []string{"Terminating: " + said(t)}, "no object of the kind is left", "the API server"))
 	}
 	return found
 }
 
-// cleanup is the finalizer with which the API server waits for the instances.
+// cleanup is the finalizer by which the API server waits for the instances.
 const cleanup = "customresourcecleanup.apiextensions.k8s.io"
 
-// isCleanupFailure reports whether the reason says that the API server failed to remove the
-// instances: it could not list or delete them, or they were not gone in time. Often it was just
-// opening its storage for the kind again. It retries within a quarter of an hour, and at once when
-// the CRD is written.
-func isCleanupFailure(reason string) bool {
-	return reason == "InstanceDeletionFailed" || reason == "InstanceDeletionCheck"
-}
-
-// instances returns the kind of a CRD at its storage version, which needs no conversion.
+// instances returns a CRD's kind at the storage version, which needs no conversion.
 func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
 	gvk := schema.GroupVersionKind{Group: diagnose.Text(crd, "spec", "group"), Kind: diagnose.Text(crd, "spec", "names", "kind")}
 	for _, v := range diagnose.Items(crd, "spec", "versions") {
@@ -78,8 +72,8 @@ func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
 	return gvk, gvk.Version != ""
 }
 
-// conversion covers the webhook that converts objects of a kind between versions: while it is down,
-// they can be neither listed nor updated (k/k#71925).
+// conversion covers the webhook that converts objects between versions: while it is down, they can
+// be neither listed nor updated (k/k#71925).
 func (d *diagnosis) conversion(u *unstructured.Unstructured) []finding {
 	crd := u
 	if !diagnose.IsKind(u, definitions, "CustomResourceDefinition") {
@@ -100,7 +94,7 @@ func (d *diagnosis) conversion(u *unstructured.Unstructured) []finding {
 	return d.converter(crd)
 }
 
-// converter covers a conversion webhook that does not answer.
+// converter reports a conversion webhook that does not answer.
 func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 	path := []string{"spec", "conversion", "webhook", "clientConfig"}
 	at := diagnose.Text(crd, append(path, "url")...)
@@ -123,7 +117,7 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 		Evidence: append(append([]string{"it is called at " + text.Excerpt(at)}, b.Evidence...), failure...),
 		Next: command.Kubectl("patch") + " " + diagnose.On(object.RefOf(crd)) + " --type=merge -p " +
 			text.ShellQuote(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`),
-		Risk:      "without conversion, objects are served with the fields that they were stored with, and fields that another version names differently are lost when they are written",
+		Risk:      "without conversion, objects are served as they were stored, and writing them drops fields that the other version names differently",
 		BlockedBy: object.RefOf(crd),
 	}}
 	if b.Next != "" {
@@ -132,7 +126,7 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 	return []finding{f}
 }
 
-// unlisted returns the error of listing the instances, if it is about conversion.
+// unlisted returns errors from listing the instances that are about conversion.
 func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	gvk, _ := instances(crd)
 	var said []string
@@ -146,11 +140,11 @@ func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	return diagnose.Some(said, 2)
 }
 
-// ofConversion reports whether the server's text is about a conversion webhook: instances may fail
-// to be listed or deleted for other reasons.
+// ofConversion reports whether the server's message is about a conversion webhook: listing or
+// deleting instances may fail for other reasons.
 func ofConversion(words string) bool { return strings.Contains(words, "conversion webhook") }
 
-// foreground covers objects that go after their dependents (edge case 62). They wait only
+// foreground covers objects that are deleted after their dependents (edge case 62). They wait only
 // for dependents with blockOwnerDeletion.
 func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
 	blocking, sure := d.dependents(u, u.GetNamespace(), blocks)
@@ -160,7 +154,7 @@ func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
 	if !sure {
 		return nil
 	}
-	if u.GetNamespace() != "" && d.Now.Sub(diagnose.Since(u)) > foreignAfter {
+	if u.GetNamespace() != "" && d.Now.Sub(diagnose.Since(u)) > 5*time.Second { // Searching the whole cluster is expensive.
 		foreign, _ := d.dependents(u, "", blocks)
 		if len(foreign) > 0 {
 			return []finding{ownerElsewhere(u, foreign[0])}
@@ -169,15 +163,11 @@ func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
 	return d.builtIn(u, "foregroundDeletion", "the garbage collector to notice that its dependents are gone")
 }
 
-// foreignAfter is how long an object has to wait before missing dependents are searched for in the
-// whole cluster.
-const foreignAfter = 5 * time.Second
-
 func blocks(o metav1.OwnerReference) bool {
 	return o.BlockOwnerDeletion != nil && *o.BlockOwnerDeletion
 }
 
-// orphan covers objects that go after their dependents were released.
+// orphan covers objects that are deleted after their dependents were released.
 func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 	found := d.builtIn(u, "orphan", "the garbage collector to release its dependents")
 	dependents, _ := d.dependents(u, u.GetNamespace(), func(metav1.OwnerReference) bool { return true })
@@ -186,13 +176,14 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 		found[0].Code, found[0].BlockedBy = OrphaningDependents, first
 		found[0].Evidence = append(found[0].Evidence, text.Count(len(dependents), "dependent")+" still name it as their owner, such as "+diagnose.Name(first))
 		found[0].Next = command.Kubectl("get") + " " + diagnose.On(first) + " -o jsonpath='{.metadata.ownerReferences}'"
-		// Releasing it is an update too, which may be refused.
+		// Releasing it is an update, which may be refused too.
 		found = append(d.admission(dependents[0], releases), found...)
 	}
 	return found
 }
 
-// dependents returns the objects that name u as their owner.
+// dependents returns the objects with an owner reference to u for which which returns true. It
+// returns false if not all kinds could be read.
 func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, which func(metav1.OwnerReference) bool) ([]*unstructured.Unstructured, bool) {
 	kinds, sure := d.Kinds()
 	var found []*unstructured.Unstructured
@@ -211,7 +202,7 @@ func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, w
 	return found, sure
 }
 
-// heldBy covers dependents that have to go first. It returns their causes, and one for the object
+// heldBy reports dependents that have to be deleted first: their causes, and one for the object
 // that waits for them.
 func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructured.Unstructured) []finding {
 	var c contents
@@ -231,7 +222,7 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	if diagnose.Terminating(first) {
 		f.Evidence = []string{diagnose.Name(ref) + " has been terminating for " + diagnose.Ago(d.Now.Sub(diagnose.Since(first)))}
 		if len(found) > 0 {
-			f.rank = rankWaiting // Its root cause is found.
+			f.rank = rankWaiting // Its root cause was found.
 		}
 		return append(found, f)
 	}
@@ -239,46 +230,46 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	f.Next, f.Risk = command.Kubectl("k8sconnect", "delete")+" "+diagnose.On(ref), "deletes "+diagnose.Name(ref)
 	for _, o := range first.GetOwnerReferences() {
 		if o.UID != u.GetUID() {
-			f.Evidence = append(f.Evidence, "it has another owner, "+text.Excerpt(strings.ToLower(o.Kind)+"/"+o.Name)+", so the garbage collector only removes this one from its owners")
+			f.Evidence = append(f.Evidence, "it has another owner, "+text.Excerpt(strings.ToLower(o.Kind)+"/"+o.Name)+", so the garbage collector only removes the reference to this one")
 		}
 	}
 	return append(found, f)
 }
 
-// ownerElsewhere says that a dependent is in another namespace than its owner, so that its owner
-// reference is invalid (event OwnerRefInvalidNamespace).
+// ownerElsewhere reports a dependent in another namespace than its owner, which makes its owner
+// reference invalid (event OwnerRefInvalidNamespace).
 func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	ref := object.RefOf(dependent)
-	lost := "if the reference stays, the garbage collector deletes " + diagnose.Name(ref) + ", whose owner it does not find"
+	lost := "if the reference stays, the garbage collector deletes " + diagnose.Name(ref) + ", because it does not find the owner"
 	if diagnose.Terminating(dependent) {
 		lost = "none: " + diagnose.Name(ref) + " is being deleted already, because the garbage collector did not find its owner"
 	}
 	return finding{rank: rankHeld, Cause: event.Cause{
 		Code:      OwnerInOtherNamespace,
 		Message:   "a dependent in another namespace names it as owner, which is not allowed: " + diagnose.Name(ref),
-		Evidence:  []string{"metadata.ownerReferences of " + diagnose.Name(ref) + " names " + text.Excerpt(u.GetName()) + " by its UID, but owners are looked for in the dependent's own namespace"},
+		Evidence:  []string{"metadata.ownerReferences of " + diagnose.Name(ref) + " names " + text.Excerpt(u.GetName()) + " by its UID, but an owner must be in the dependent's own namespace"},
 		Next:      disowning(dependent, u.GetUID()),
 		Risk:      lost,
 		BlockedBy: ref,
 	}}
 }
 
-// disowning returns the command that removes one owner reference, if it is still at the same
-// position.
+// disowning returns the command that removes an owner reference, provided that it is still at the
+// same index.
 func disowning(u *unstructured.Unstructured, owner types.UID) string {
 	i := slices.IndexFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
 	patch := fmt.Sprintf(`[{"op":"test","path":"/metadata/ownerReferences/%[1]d/uid","value":%[2]q},{"op":"remove","path":"/metadata/ownerReferences/%[1]d"}]`, i, string(owner))
 	return command.Kubectl("patch") + " " + diagnose.On(object.RefOf(u)) + " --type=json -p " + text.ShellQuote(patch)
 }
 
-// finalizers finds out what should remove each finalizer of the object, and why it does not.
+// finalizers explains, for each finalizer, why nothing removes it.
 func (d *diagnosis) finalizers(u *unstructured.Unstructured) []finding {
 	var found []finding
 	for _, finalizer := range u.GetFinalizers() {
 		refused := d.admission(u, finalizer)
 		whose := d.whose(u, finalizer)
-		if len(refused) > 0 { // Its controller is not waiting: its update is refused.
-			whose = without(whose, rankSilent, rankWaiting)
+		if len(refused) > 0 { // The controller is not at fault: its update is refused.
+			whose = slices.DeleteFunc(whose, func(f finding) bool { return f.rank == rankSilent || f.rank == rankWaiting })
 		}
 		found = append(append(found, refused...), whose...)
 	}
@@ -297,25 +288,11 @@ func (d *diagnosis) whose(u *unstructured.Unstructured, finalizer string) []find
 		return d.volume(u, finalizer)
 	case "service.kubernetes.io/load-balancer-cleanup":
 		return d.loadBalancer(u, finalizer)
-	case "customresourcecleanup.apiextensions.k8s.io":
-		return nil // The rules about definitions cover it.
+	case cleanup:
+		return nil // Rule definition covers it.
 	}
 	if waits, ok := builtIn(finalizer); ok {
 		return d.builtIn(u, finalizer, waits)
 	}
 	return d.custom(u, finalizer)
-}
-
-func without(findings []finding, ranks ...rank) []finding {
-	var left []finding
-	for _, f := range findings {
-		drop := false
-		for _, r := range ranks {
-			drop = drop || f.rank == r
-		}
-		if !drop {
-			left = append(left, f)
-		}
-	}
-	return left
 }

@@ -20,17 +20,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// situation is what a cluster holds, and the expected diagnosis of its first object.
+// situation is a cluster and the expected causes for its first object.
 type situation struct {
 	objects string
 	answers diagnosetest.Answers
-	// codes of the causes, in order.
+	// codes are those of the causes, in order.
 	codes []string
-	// says are texts of the first cause, in any of its fields.
+	// says are strings that the first cause must contain, in any field.
 	says []string
-	// never are texts that no cause may say.
+	// never are strings that no cause may contain.
 	never []string
-	// blockedBy the first cause.
+	// blockedBy is the blocking object of the first cause.
 	blockedBy string
 }
 
@@ -54,12 +54,12 @@ func (s situation) run(t *testing.T) {
 	text := commandtest.Plain(strings.Join(append([]string{first.Message, first.Next, first.Risk}, first.Evidence...), "\n"))
 	for _, say := range s.says {
 		if !strings.Contains(text, say) {
-			t.Errorf("does not say %q:\n%s", say, text)
+			t.Errorf("the cause lacks %q:\n%s", say, text)
 		}
 	}
 	for _, never := range s.never {
 		if all := commandtest.Plain(fmt.Sprint(causes)); strings.Contains(all, never) {
-			t.Errorf("says %q:\n%s", never, all)
+			t.Errorf("the causes contain %q:\n%s", never, all)
 		}
 	}
 	if got := blockedBy(first); got != s.blockedBy {
@@ -67,8 +67,7 @@ func (s situation) run(t *testing.T) {
 	}
 }
 
-// blockedBy returns the object that has to change, as Kind/namespace/name: its spelling
-// for people is tested elsewhere.
+// blockedBy returns the blocking object as Kind/namespace/name.
 func blockedBy(c event.Cause) string {
 	ref := c.BlockedBy
 	if ref.Name == "" {
@@ -83,10 +82,10 @@ func runAll(t *testing.T, situations map[string]situation) {
 	}
 }
 
-// dying is the metadata of an object that was deleted ten minutes ago.
+// dying is the metadata of an object whose deletion was requested ten minutes ago.
 const dying = `deletionTimestamp: "2026-01-01T11:50:00Z", uid: u1`
 
-// held is a widget with a finalizer that its operator has set.
+// held is a widget with a finalizer set by its operator.
 const held = `
 apiVersion: example.com/v1
 kind: Widget
@@ -109,10 +108,10 @@ spec:
 status: %s`, replicas, status)
 }
 
-// by is held, with the finalizer set by another manager.
+// by returns held with the finalizer set by another manager.
 func by(manager string) string { return strings.ReplaceAll(held, "widget-operator", manager) }
 
-// everything is a workload that may do everything, and so may be any controller.
+// everything is a workload that may write everything, and so may be any controller.
 const everything = `
 ---
 apiVersion: apps/v1
@@ -134,7 +133,7 @@ metadata: {name: all}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: all}
 subjects: [{kind: ServiceAccount, name: all, namespace: ops}]`
 
-// updater gives the service account op the right to update widgets.
+// updater grants the service account op the right to update widgets.
 const updater = `
 ---
 apiVersion: rbac.authorization.k8s.io/v1
@@ -172,7 +171,7 @@ status:
 			codes: []string{FinalizerControllerCrashing},
 			says:  []string{"restarted 7 times", "exit code 2", "kubectl logs pod/op-1 -n ops -c manager --previous"}, blockedBy: "Deployment/ops/widget-operator",
 		},
-		"image does not come": {
+		"image cannot be pulled": {
 			objects: held + operatorWith("{}", 1) + `
 ---
 apiVersion: v1
@@ -198,39 +197,39 @@ apiVersion: coordination.k8s.io/v1
 kind: Lease
 metadata: {name: 8a3f.example.com, namespace: ops}
 spec: {holderIdentity: anything-7d-x_1, renewTime: "2026-01-01T09:00:00.000000Z", leaseDurationSeconds: 15}`,
-			codes: []string{FinalizerControllerScaledDown}, blockedBy: "Deployment/ops/anything", says: []string{"holds the lease"},
+			codes: []string{FinalizerControllerScaledDown}, blockedBy: "Deployment/ops/anything", says: []string{"holds lease.coordination.k8s.io/8a3f.example.com"},
 		},
-		"somebody outside holds the lease": {
+		"a lease held from outside": {
 			objects: held + `
 ---
 apiVersion: coordination.k8s.io/v1
 kind: Lease
 metadata: {name: 8a3f.example.com, namespace: ops}
 spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", leaseDurationSeconds: 15}`,
-			codes: []string{FinalizerControllerSilent}, blockedBy: "Lease/ops/8a3f.example.com", says: []string{"held by elsewhere_1", "outside the cluster"},
+			codes: []string{FinalizerControllerSilent}, blockedBy: "Lease/ops/8a3f.example.com", says: []string{"is held by elsewhere_1", "outside the cluster"},
 		},
-		"nobody knows whose it is, and nobody could be it": {
+		"nothing identifies the controller, and nothing may write": {
 			objects: by("manager"), codes: []string{FinalizerControllerGone}, says: []string{"outside the cluster would not be seen"},
 		},
-		"somebody who may do everything could be it": {
+		"nothing identifies the controller, and a workload may write everything": {
 			objects: by("manager") + everything, codes: []string{FinalizerUnknown},
 			says: []string{
 				"1 workload in the cluster may be it", "deployment.apps/all -n ops may write it (clusterrole/all)",
-				"has a container with the name", "kubectl logs deployment.apps/all -n ops --all-containers --since=1h | grep w",
+				"is named like the manager", "kubectl logs deployment.apps/all -n ops --all-containers --since=1h | grep w",
 			},
 		},
-		"its name is known, so it is nothing else": {
+		"the controller's name is known, so no other workload is it": {
 			objects: held + everything, codes: []string{FinalizerControllerGone},
 		},
-		"it wrote after the deletion": {
+		"its manager wrote after the deletion": {
 			objects: strings.ReplaceAll(held, "10:00:00Z", "11:55:00Z"), codes: []string{FinalizerUnknown},
-			says: []string{"which is alive", "after its deletion was requested", "may run elsewhere"},
+			says: []string{"is active", "after its deletion was requested", "may run elsewhere"},
 		},
-		"the right to update makes nobody its controller": {
+		"the right to update is weak evidence": {
 			objects: by("manager") + strings.ReplaceAll(operatorWith("{}", 0), "widget-operator", "anything") + updater,
 			codes:   []string{FinalizerControllerScaledDown}, says: []string{"what may be the controller"}, blockedBy: "Deployment/ops/anything",
 		},
-		"who serves a webhook for the kind is not who was given the rights on it": {
+		"rights on finalizers outweigh a webhook": {
 			objects: by("manager") + strings.ReplaceAll(operatorWith("{readyReplicas: 1}", 1), "widget-operator", "anything") +
 				strings.Replace(updater, "resources: [widgets]", "resources: [widgets, widgets/finalizers]", 1) + webhook + `
 ---
@@ -239,40 +238,40 @@ spec: {holderIdentity: elsewhere_1, renewTime: "2026-01-01T11:59:58.000000Z", le
 			answers: diagnosetest.Answers{May: []string{mayUpdate, " patch"}},
 			codes:   []string{FinalizerControllerSilent}, blockedBy: "Deployment/ops/anything",
 		},
-		"rights on its own kinds are not told as rights on those of Kubernetes": {
+		"rights on custom kinds point to the controller of a built-in object's finalizer": {
 			objects: `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, ` + dying + `, finalizers: [example.com/hold]}}` +
 				strings.ReplaceAll(operatorWith("{readyReplicas: 1}", 1), "widget-operator", "anything") + updater,
-			codes: []string{FinalizerControllerForbidden}, says: []string{"was given rights on kinds of example.com, by clusterrole/up"}, blockedBy: "ServiceAccount/ops/op",
+			codes: []string{FinalizerControllerForbidden}, says: []string{"has rights on kinds of example.com, from clusterrole/up"}, blockedBy: "ServiceAccount/ops/op",
 		},
 		"known operator": {
 			objects: `{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a, namespace: argocd, ` + dying + `, finalizers: [resources-finalizer.argocd.argoproj.io]}}`,
-			codes:   []string{FinalizerControllerGone}, says: []string{"Argo CD's: it is not installed"},
+			codes:   []string{FinalizerControllerGone}, says: []string{"belongs to Argo CD, which is not installed"},
 		},
-		"may not look": { // edge case 67
+		"forbidden reads": { // edge case 67
 			objects: held, answers: diagnosetest.Answers{Failing: map[string]error{"Deployment": diagnosetest.Forbidden("deployments"), "Lease": diagnosetest.Forbidden("leases")}},
 			codes: []string{FinalizerUnknown, NotPermitted}, says: []string{"could not be determined"},
 			never: []string{"no Deployment", "no service account"},
 		},
-		"may not look for the cloud controller": { // edge case 67
+		"forbidden reads for the cloud controller": { // edge case 67
 			objects: `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: shop, ` + dying + `, finalizers: [service.kubernetes.io/load-balancer-cleanup]}}`,
 			answers: diagnosetest.Answers{Failing: map[string]error{"Deployment": diagnosetest.Forbidden("deployments"), "Lease": diagnosetest.Forbidden("leases")}},
 			codes:   []string{FinalizerUnknown, NotPermitted}, never: []string{"no workload"},
 		},
-		"a pod of its own runs as its service account": {
+		"a bare pod with its service account": {
 			objects: by("manager") + updater + `
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: op, namespace: ops}, spec: {serviceAccountName: op}, status: {conditions: [{type: Ready, status: "True"}]}}`,
 			answers: diagnosetest.Answers{May: []string{mayUpdate}},
 			codes:   []string{FinalizerControllerSilent}, says: []string{"kubectl logs pod/op -n ops"}, blockedBy: "Pod/ops/op",
 		},
-		"a pod of its own crashes": {
+		"a bare pod that crashes": {
 			objects: by("manager") + updater + `
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: op, namespace: ops}, spec: {serviceAccountName: op},
  status: {containerStatuses: [{name: manager, restartCount: 7, state: {waiting: {reason: CrashLoopBackOff}}}]}}`,
 			codes: []string{FinalizerControllerCrashing}, says: []string{"kubectl logs pod/op -n ops -c manager --previous"}, blockedBy: "Pod/ops/op",
 		},
-		"a pod that came to its end is nobody": {
+		"a finished pod is not the controller": {
 			objects: by("manager") + updater + `
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: op, namespace: ops}, spec: {serviceAccountName: op}, status: {phase: Succeeded}}`,
@@ -312,8 +311,7 @@ webhooks:
   sideEffects: None
   admissionReviewVersions: [v1]`
 
-// denial is the server's answer when the webhook denies a request, with the webhook's
-// code.
+// denial is the server's answer when the webhook denies a request with a code.
 func denial(code int32, reason metav1.StatusReason) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: "Failure", Code: code, Reason: reason,
@@ -326,12 +324,12 @@ func TestAdmission(t *testing.T) {
 	unreachable := apierrors.NewInternalError(errors.New(`failed calling webhook "guard.example.com": connection refused`))
 	may := []string{" patch"}
 	runAll(t, map[string]situation{
-		"webhook away": {
+		"webhook without a service": {
 			objects: held + webhook, answers: diagnosetest.Answers{Refusal: unreachable, May: may},
 			codes: []string{WebhookUnreachable, FinalizerControllerGone},
 			says:  []string{"service/guard -n ops does not exist", "/webhooks/0/failurePolicy"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
-		"its workload at zero": {
+		"its workload is scaled to zero": {
 			objects: held + webhook + `
 ---
 {apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {selector: {app: op}}}` + operatorWith("{}", 0),
@@ -339,28 +337,28 @@ func TestAdmission(t *testing.T) {
 			codes:   []string{WebhookUnreachable, FinalizerControllerScaledDown},
 			says:    []string{"has no ready endpoint", "kubectl scale deployment.apps/widget-operator"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
-		"webhook refuses, the controller waits in vain": {
+		"webhook refuses the controller": {
 			objects: held + webhook + operatorWith("{readyReplicas: 1}", 1),
 			answers: diagnosetest.Answers{May: append(may, "system:serviceaccount:ops:op update"), Refusal: denial(http.StatusForbidden, metav1.StatusReasonForbidden)},
 			codes:   []string{WebhookRefuses}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
-		"with the code of a request that is none, as where a webhook gives no code": {
+		"webhook refuses with 400, the default": {
 			objects: held + webhook, answers: diagnosetest.Answers{May: may, Refusal: denial(http.StatusBadRequest, metav1.StatusReasonBadRequest)},
 			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
-		"with that of an error of its own: it has answered": {
+		"webhook refuses with 500": {
 			objects: held + webhook, answers: diagnosetest.Answers{May: may, Refusal: denial(http.StatusInternalServerError, metav1.StatusReasonInternalError)},
 			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
-		"with that of an object that is not there": {
+		"webhook refuses with 404": {
 			objects: held + webhook, answers: diagnosetest.Answers{May: may, Refusal: denial(http.StatusNotFound, metav1.StatusReasonNotFound)},
 			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"not on Fridays"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
-		"it knows no dry runs": {
+		"webhook does not support dry runs": {
 			objects: held + webhook, answers: diagnosetest.Answers{May: may, Refusal: apierrors.NewBadRequest(`admission webhook "guard.example.com" does not support dry run`)},
-			codes: []string{WebhookUnreachable, FinalizerControllerGone}, says: []string{"not tried"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+			codes: []string{WebhookUnreachable, FinalizerControllerGone}, says: []string{"no dry run was possible"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
-		"webhook refuses with the code of an error": {
+		"webhook refuses with 500 and no reason": {
 			objects: held + webhook,
 			answers: diagnosetest.Answers{May: may, Refusal: &apierrors.StatusError{ErrStatus: metav1.Status{
 				Status: "Failure", Code: http.StatusInternalServerError,
@@ -368,16 +366,16 @@ func TestAdmission(t *testing.T) {
 			}}},
 			codes: []string{WebhookRefuses, FinalizerControllerGone}, says: []string{"no database"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
-		"not valid any more": {
+		"object no longer valid": {
 			objects: held, answers: diagnosetest.Answers{May: may, Refusal: apierrors.NewInvalid(schema.GroupKind{Kind: "Widget"}, "w",
 				field.ErrorList{field.Required(field.NewPath("spec", "size"), "")})},
 			codes: []string{UpdateInvalid, FinalizerControllerGone}, says: []string{"spec.size", "kubectl edit"}, blockedBy: "Widget/shop/w",
 		},
-		"we may not try": {
+		"we may not update": {
 			objects: held + webhook, answers: diagnosetest.Answers{Refusal: diagnosetest.Forbidden("widgets")},
-			codes: []string{WebhookUnreachable, FinalizerControllerGone, NotPermitted}, says: []string{"not tried"}, blockedBy: "ValidatingWebhookConfiguration/guard",
+			codes: []string{WebhookUnreachable, FinalizerControllerGone, NotPermitted}, says: []string{"no dry run was possible"}, blockedBy: "ValidatingWebhookConfiguration/guard",
 		},
-		"the refusal of a secret is not quoted": {
+		"refusal about a Secret": {
 			objects: `{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop, ` + dying + `, finalizers: [example.com/x]}}`,
 			answers: diagnosetest.Answers{May: may, Refusal: apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "s",
 				field.ErrorList{field.Invalid(field.NewPath("data"), "hunter2", "")})},
@@ -391,26 +389,26 @@ func TestHooksMatch(t *testing.T) {
 		change [2]string
 		want   int
 	}{
-		"matches":                 {want: 1},
-		"another operation":       {change: [2]string{"[UPDATE]", "[CREATE]"}},
-		"every operation":         {change: [2]string{"[UPDATE]", "['*']"}, want: 1},
-		"another group":           {change: [2]string{"[example.com]", "[apps]"}},
-		"another version":         {change: [2]string{"[v1], resources", "[v2], resources"}, want: 1}, // equivalent is the default
-		"another version, exact":  {change: [2]string{"  sideEffects", "  matchPolicy: Exact\n  rules: [{operations: [UPDATE], apiGroups: [example.com], apiVersions: [v2], resources: [widgets]}]\n  sideEffects"}},
-		"a subresource":           {change: [2]string{"[widgets]", "[widgets/status]"}},
-		"all of its parts":        {change: [2]string{"[widgets]", "['widgets/*']"}, want: 1},
-		"of the cluster":          {change: [2]string{"{operations", "{scope: Cluster, operations"}},
-		"other labels":            {change: [2]string{"  sideEffects", "  objectSelector: {matchLabels: {a: b}}\n  sideEffects"}},
-		"in a namespace like it":  {change: [2]string{"  sideEffects", "  namespaceSelector: {matchLabels: {tier: prod}}\n  sideEffects"}, want: 1},
-		"in another namespace":    {change: [2]string{"  sideEffects", "  namespaceSelector: {matchLabels: {tier: test}}\n  sideEffects"}},
-		"without such namespaces": {change: [2]string{"  sideEffects", "  namespaceSelector: {matchExpressions: [{key: tier, operator: Exists}]}\n  sideEffects"}, want: 1},
+		"matches":                  {want: 1},
+		"another operation":        {change: [2]string{"[UPDATE]", "[CREATE]"}},
+		"every operation":          {change: [2]string{"[UPDATE]", "['*']"}, want: 1},
+		"another group":            {change: [2]string{"[example.com]", "[apps]"}},
+		"another version":          {change: [2]string{"[v1], resources", "[v2], resources"}, want: 1}, // the default policy is Equivalent
+		"another version, exact":   {change: [2]string{"  sideEffects", "  matchPolicy: Exact\n  rules: [{operations: [UPDATE], apiGroups: [example.com], apiVersions: [v2], resources: [widgets]}]\n  sideEffects"}},
+		"a subresource":            {change: [2]string{"[widgets]", "[widgets/status]"}},
+		"the object and its parts": {change: [2]string{"[widgets]", "['widgets/*']"}, want: 1},
+		"cluster scope":            {change: [2]string{"{operations", "{scope: Cluster, operations"}},
+		"other labels":             {change: [2]string{"  sideEffects", "  objectSelector: {matchLabels: {a: b}}\n  sideEffects"}},
+		"a matching namespace":     {change: [2]string{"  sideEffects", "  namespaceSelector: {matchLabels: {tier: prod}}\n  sideEffects"}, want: 1},
+		"another namespace":        {change: [2]string{"  sideEffects", "  namespaceSelector: {matchLabels: {tier: test}}\n  sideEffects"}},
+		"any labeled namespace":    {change: [2]string{"  sideEffects", "  namespaceSelector: {matchExpressions: [{key: tier, operator: Exists}]}\n  sideEffects"}, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := webhook
 			if tc.change[0] != "" {
 				text = strings.Replace(text, tc.change[0], tc.change[1], 1)
 			}
-			if strings.Contains(text, "Exact") { // Only the later of two rules is meant.
+			if strings.Contains(text, "Exact") { // Use only the second rule.
 				text = strings.Replace(text, "  rules: [{operations: [UPDATE], apiGroups: [example.com], apiVersions: [v1], resources: [widgets]}]\n", "", 1)
 			}
 			m := diagnosetest.Memory{Objects: diagnosetest.Read(t, strings.TrimSpace(held+text+"\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {tier: prod}}}"))}

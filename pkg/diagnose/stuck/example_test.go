@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// claimInUse is being deleted while a Pod still mounts it.
+// claimInUse is a terminating claim that a Pod still mounts.
 const claimInUse = `
 apiVersion: v1
 kind: List
@@ -28,7 +28,7 @@ items:
   status: {phase: Running}
 `
 
-// A claim does not go while something uses it.
+// A claim is not deleted while a Pod uses it.
 func ExampleDiagnose() {
 	list := &unstructured.UnstructuredList{}
 	data, err := yaml.YAMLToJSON([]byte(claimInUse))

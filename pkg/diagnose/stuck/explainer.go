@@ -22,7 +22,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Explainer explains stuck deletions. Its Gatherer needs a Reader. It is safe for concurrent use.
+// Explainer explains stuck deletions. Its Gatherer requires a Reader. An Explainer is safe for
+// concurrent use.
 type Explainer struct {
 	diagnose.Gatherer
 	// Pause is the time between two counts of an object's contents, which show progress; 0 means
@@ -30,7 +31,7 @@ type Explainer struct {
 	Pause time.Duration
 
 	mu    sync.Mutex
-	looks map[types.UID]Look // of earlier explanations
+	looks map[types.UID]Look // last counts
 }
 
 // Explain gathers facts about the object and diagnoses them.
@@ -42,8 +43,8 @@ func (e *Explainer) Explain(ctx context.Context, _ object.Kind, live *unstructur
 	return Diagnose(facts), nil
 }
 
-// Gather reads the facts about an object, concurrently. Facts that it may not read are marked; an
-// error means that ctx ended.
+// Gather reads the facts about an object concurrently. It marks unreadable facts, and fails only if
+// ctx ends.
 func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured) (Facts, error) {
 	f := Facts{Now: e.Time(), Object: live, known: diagnose.NewFacts(live)}
 	if err := e.Fill(ctx, f.known, func(r *diagnose.Run) { newDiagnosis(r).explain(f) }); err != nil {
@@ -52,10 +53,7 @@ func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured)
 	return e.lookAgain(ctx, f)
 }
 
-// usualPause is the default of Pause.
-const usualPause = time.Second
-
-// lookAgain counts the contents a second time if there is no earlier count to compare with.
+// lookAgain counts the contents again if there is no earlier count to compare with.
 func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
 	held, ok := newDiagnosis(diagnose.NewRun(f.Now, f.known)).left(f.Object)
 	if !ok || held.total() == 0 {
@@ -63,7 +61,7 @@ func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
 	}
 	now := Look{At: f.Now, Left: held.total()}
 	before, seen := e.remember(f.Object.GetUID(), now)
-	if wait := cmp.Or(e.Pause, usualPause); !seen || now.At.Sub(before.At) < wait {
+	if wait := cmp.Or(e.Pause, time.Second); !seen || now.At.Sub(before.At) < wait {
 		if err := retry.For(ctx, wait); err != nil {
 			return f, err
 		}
@@ -78,7 +76,7 @@ func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
 	return f, nil
 }
 
-// count counts the objects of the kinds that the object held.
+// count counts the objects of the kinds in held.
 func (e *Explainer) count(ctx context.Context, f Facts, held contents) (Look, error) {
 	namespace := ""
 	if diagnose.IsKind(f.Object, "", "Namespace") {
@@ -95,7 +93,7 @@ func (e *Explainer) count(ctx context.Context, f Facts, held contents) (Look, er
 	look := Look{At: e.Time()}
 	for q := range asked {
 		a, ok := again.Find(q)
-		if !ok || a.Err != nil { // Nothing to compare with.
+		if !ok || a.Err != nil { // The counts cannot be compared.
 			return Look{At: look.At, Left: held.total()}, nil
 		}
 		look.Left += len(a.Objects)
@@ -103,7 +101,7 @@ func (e *Explainer) count(ctx context.Context, f Facts, held contents) (Look, er
 	return look, nil
 }
 
-// remember keeps a count for the next explanation, and returns the previous one.
+// remember stores a count for the next explanation, and returns the previous one.
 func (e *Explainer) remember(uid types.UID, now Look) (Look, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -115,8 +113,8 @@ func (e *Explainer) remember(uid types.UID, now Look) (Look, bool) {
 	return before, seen
 }
 
-// progress concludes from two counts that an object is slow and not stuck (edge case 58).
-func (d *diagnosis) progress(f Facts, _ []finding) (finding, bool) {
+// progress reports, from two counts, an object that is slow and not stuck (edge case 58).
+func progress(f Facts) (finding, bool) {
 	gone := f.Before.Left - f.After.Left
 	took := f.After.At.Sub(f.Before.At)
 	if gone <= 0 || took <= 0 {
@@ -125,7 +123,7 @@ func (d *diagnosis) progress(f Facts, _ []finding) (finding, bool) {
 	rate := float64(gone) / took.Seconds()
 	moving := finding{rank: rankMoving, Cause: event.Cause{
 		Code:    Progressing,
-		Message: fmt.Sprintf("it is not stuck: %d of the objects that it held went away in the last %s, %s left", gone, took.Round(100*time.Millisecond), text.Count(f.After.Left, "object")),
+		Message: fmt.Sprintf("it is not stuck: %d of its objects went away in the last %s, %s left", gone, took.Round(100*time.Millisecond), text.Count(f.After.Left, "object")),
 	}}
 	if f.After.Left > 0 {
 		moving.Evidence = []string{fmt.Sprintf("%.1f a second; at this rate it takes another %s", rate, diagnose.Ago(time.Duration(float64(f.After.Left)/rate*float64(time.Second))+time.Second))}
@@ -133,7 +131,7 @@ func (d *diagnosis) progress(f Facts, _ []finding) (finding, bool) {
 	return moving, true
 }
 
-// left returns the known contents of an object; false if it holds nothing.
+// left returns the known contents of a namespace or CRD; false for other objects.
 func (d *diagnosis) left(u *unstructured.Unstructured) (contents, bool) {
 	switch {
 	case diagnose.IsKind(u, "", "Namespace"):
@@ -151,25 +149,25 @@ func (d *diagnosis) left(u *unstructured.Unstructured) (contents, bool) {
 
 // Scope selects the objects of a survey.
 type Scope struct {
-	// Kinds are the kinds to read; nil means all that the server serves.
+	// Kinds are the kinds to read; nil means all served kinds.
 	Kinds []object.Kind
 	// Selection selects their objects.
 	Selection object.Selection
 }
 
-// UnreadError says that some kinds could not be read, so that more objects may be terminating. The
-// findings are valid nevertheless.
+// UnreadError is the error of kinds that could not be read, so that more objects may be
+// terminating. Other results are still valid.
 type UnreadError struct {
-	// Kinds are the failed questions, each with the reason.
+	// Kinds are the failed requests with their reasons.
 	Kinds []string
-	// Errs are the reasons.
+	// Errs are their errors.
 	Errs []error
 }
 
-// Hint names the missing permission, or repeats the first hint of the reasons.
+// Hint names a missing permission, or returns the first hint of the errors.
 func (e *UnreadError) Hint() string {
 	if slices.ContainsFunc(e.Errs, apierrors.IsForbidden) {
-		return "reading them needs the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. " +
+		return "reading them requires the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. " +
 			"With a TYPE or TYPE/NAME, only that is read"
 	}
 	for _, err := range e.Errs {
@@ -184,11 +182,11 @@ func (e *UnreadError) Error() string {
 	return "could not be read: " + strings.Join(diagnose.Some(e.Kinds, 5), "; ")
 }
 
-// Unreachable marks errors that say nothing about an object.
+// Unreachable marks this as an error that says nothing about an object.
 func (e *UnreadError) Unreachable() bool { return true }
 
-// Survey finds all terminating objects of the scope, sorted, and explains them from one set of
-// facts. If some kinds could not be read, it returns an *UnreadError together with what was found.
+// Survey finds the terminating objects in scope, sorted, and explains them from shared facts. If
+// some kinds could not be read, it also returns an *UnreadError.
 func (e *Explainer) Survey(ctx context.Context, scope Scope) ([]Root, []Explained, error) {
 	known := diagnose.NewFacts()
 	served := scope.Kinds
@@ -223,7 +221,7 @@ func (e *Explainer) Survey(ctx context.Context, scope Scope) ([]Root, []Explaine
 	return Roots(out), out, unread
 }
 
-// complete explains the objects that no rule explained.
+// complete adds causes for objects that no rule explained.
 func (d *diagnosis) complete(objects []*unstructured.Unstructured, out []Explained) {
 	unread, blind := d.unread()
 	server := sorted(d.server())

@@ -36,7 +36,7 @@ func TestNamespaces(t *testing.T) {
 			codes:   []string{APIServiceUnavailable}, blockedBy: "APIService/v1.metrics.example.com",
 			says: []string{"MissingEndpoints: no endpoints", "service/metrics -n ops does not exist", "kubectl delete apiservice"},
 		},
-		"it is down because its workload is at zero": {
+		"its workload is scaled to zero": {
 			objects: namespaced(discoveryFailed, "kubernetes") + apiService("False") + `
 ---
 {apiVersion: v1, kind: Service, metadata: {name: metrics, namespace: ops}, spec: {selector: {app: op}}}` + operatorWith("{}", 0),
@@ -45,9 +45,9 @@ func TestNamespaces(t *testing.T) {
 		},
 		"the condition is out of date": { // k/k#72244
 			objects: namespaced(discoveryFailed, "kubernetes") + apiService("True"),
-			codes:   []string{ConditionStale}, says: []string{"every APIService is available by now"},
+			codes:   []string{ConditionStale}, says: []string{"every APIService is available;"},
 		},
-		"nothing is left, whatever it says": {
+		"the contents are gone, despite the conditions": {
 			objects: namespaced(`{type: NamespaceContentRemaining, status: "True", message: "pods. has 1"}`, "kubernetes"),
 			codes:   []string{ConditionStale}, says: []string{"NamespaceContentRemaining: pods. has 1"},
 		},
@@ -55,22 +55,22 @@ func TestNamespaces(t *testing.T) {
 			objects: namespaced("", "kubernetes, example.com/tenant"),
 			codes:   []string{NamespaceFinalizer}, says: []string{"example.com/tenant", "kubectl k8sconnect delete namespace/shop --remove-finalizer=example.com/tenant"},
 		},
-		"the causes of what is in it, with counts": {
+		"causes of its contents, with counts": {
 			objects: namespaced("", "kubernetes") + "\n---" + held + "---" + strings.Replace(held, "name: w,", "name: x,", 1) + operatorWith("{}", 0),
 			codes:   []string{FinalizerControllerScaledDown, ContentRemains}, blockedBy: "Deployment/ops/widget-operator",
 			says: []string{"holds back 2 objects in it: widget.example.com/w -n shop, widget.example.com/x -n shop"},
 		},
-		"what will hold it, before its turn has come": {
+		"a cause that will block an object not yet deleted": {
 			objects: namespaced("", "kubernetes") + "\n---" + strings.Replace(held, dying, "uid: u1", 1) + operatorWith("{}", 0),
 			codes:   []string{FinalizerControllerScaledDown, ContentRemains}, blockedBy: "Deployment/ops/widget-operator",
 			says: []string{"not deleted yet"},
 		},
-		"what would not hold it is not told": {
+		"an object not yet deleted that nothing blocks": {
 			objects: namespaced("", "kubernetes") + "\n---" + strings.Replace(held, dying, "uid: u1", 1) + operatorWith("{readyReplicas: 1}", 1),
 			answers: diagnosetest.Answers{May: []string{"system:serviceaccount:ops:op update"}},
-			codes:   []string{ContentRemains}, says: []string{"its turn may still come"},
+			codes:   []string{ContentRemains}, says: []string{"their turn may still come"},
 		},
-		"a webhook refuses the deletion of what is in it": {
+		"a webhook refuses the deletion of its contents": {
 			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: 'admission webhook "guard.example.com" denied the request: never'}`, "kubernetes") +
 				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}" +
 				strings.ReplaceAll(webhook, "UPDATE", "DELETE") + `
@@ -78,7 +78,7 @@ func TestNamespaces(t *testing.T) {
 {apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {type: ExternalName, externalName: a.example.com}}`,
 			codes: []string{WebhookRefuses, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"refuses the deletion"},
 		},
-		"a webhook that is called at a URL refuses it": {
+		"a webhook at a URL refuses it": {
 			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: 'admission webhook "guard.example.com" denied the request: never'}`, "kubernetes") +
 				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}" +
 				strings.NewReplacer("UPDATE", "DELETE", "service: {namespace: ops, name: guard}", `url: "https://guard.example.com"`).Replace(webhook),
@@ -90,7 +90,7 @@ func TestNamespaces(t *testing.T) {
 				strings.NewReplacer("UPDATE", "DELETE", "service: {namespace: ops, name: guard}", `url: "https://guard.example.com"`).Replace(webhook),
 			codes: []string{WebhookUnreachable, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"it is called at"},
 		},
-		"a webhook that is there does not answer for what is in it": {
+		"a webhook with a service does not answer": {
 			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: 'Internal error occurred: failed calling webhook "guard.example.com": timeout'}`, "kubernetes") +
 				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}" +
 				strings.ReplaceAll(webhook, "UPDATE", "DELETE") + `
@@ -98,12 +98,12 @@ func TestNamespaces(t *testing.T) {
 {apiVersion: v1, kind: Service, metadata: {name: guard, namespace: ops}, spec: {type: ExternalName, externalName: a.example.com}}`,
 			codes: []string{WebhookUnreachable, ContentRemains}, blockedBy: "ValidatingWebhookConfiguration/guard", says: []string{"does not answer"},
 		},
-		"what is in it cannot be deleted": {
+		"its contents cannot be deleted": {
 			objects: namespaced(`{type: NamespaceDeletionContentFailure, status: "True", message: "no"}`, "kubernetes") +
 				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
 			codes: []string{DeletionRefused, ContentRemains}, blockedBy: "Widget/shop/w", says: []string{"kubectl delete widget.example.com/w -n shop --dry-run=server"},
 		},
-		"what is in it may not be seen": { // edge case 67
+		"its contents may not be read": { // edge case 67
 			objects: namespaced("", "kubernetes") + "\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}}",
 			answers: diagnosetest.Answers{Failing: map[string]error{"Secret": diagnosetest.Forbidden("secrets")}},
 			codes:   []string{NotPermitted}, says: []string{"list secret -n shop"},
@@ -127,31 +127,31 @@ func TestDefinitions(t *testing.T) {
 `
 	const initializing = `status: {conditions: [{type: Terminating, status: "True", reason: InstanceDeletionFailed, message: 'could not list instances: storage is (re)initializing'}]}`
 	runAll(t, map[string]situation{
-		"instances are left": {
+		"instances": {
 			objects: definition + "---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
 			codes:   []string{InstancesRemain}, says: []string{"1 widget.example.com"},
 		},
-		"what holds the instances": {
+		"instances with a finalizer": {
 			objects: definition + "---" + held, codes: []string{FinalizerControllerGone, InstancesRemain},
 			says: []string{"holds back 1 object in it"},
 		},
-		"it could not be listed once, and nothing is left": { // "storage is (re)initializing"
+		"listing failed once, and no instance is left": { // "storage is (re)initializing"
 			objects: definition + initializing, codes: []string{ConditionStale},
 			says: []string{"no object of the kind is left", "storage is (re)initializing", "kubectl annotate customresourcedefinition.apiextensions.k8s.io/widgets.example.com"},
 		},
-		"it could not be listed once, and nobody deletes what is left": {
+		"listing failed once, and nothing deletes the instances": {
 			objects: definition + initializing + "\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
 			codes:   []string{InstancesRemain}, says: []string{"storage is (re)initializing", "kubectl annotate customresourcedefinition"},
 		},
-		"they went too late": {
+		"the instances went too late": {
 			objects: definition + strings.Replace(initializing, "InstanceDeletionFailed", "InstanceDeletionCheck", 1), codes: []string{ConditionStale},
 		},
-		"whether something is left is not known": {
+		"instances are unknown": {
 			objects: definition + initializing + "\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
 			answers: diagnosetest.Answers{Failing: map[string]error{"Widget": apierrors.NewTooManyRequests("storage is (re)initializing", 1)}},
 			codes:   []string{NotRead},
 		},
-		"conversion has no service": {
+		"conversion without a service": {
 			objects: definition + converted, codes: []string{ConversionWebhookDown},
 			says: []string{"service/convert -n ops does not exist", `"strategy":"None"`}, blockedBy: "CustomResourceDefinition/widgets.example.com",
 		},
@@ -161,13 +161,13 @@ func TestDefinitions(t *testing.T) {
 				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
 			codes: []string{InstancesRemain}, says: []string{"denied the request"},
 		},
-		"the server is busy, which says nothing of the conversion": {
+		"a throttled request says nothing about the conversion": {
 			objects: definition + strings.Replace(converted, "service: {namespace: ops, name: convert}", "url: 'https://x.example.com'", 1) +
 				"---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
 			answers: diagnosetest.Answers{Failing: map[string]error{"Widget": apierrors.NewTooManyRequests("later", 1)}},
-			codes:   []string{NotRead}, says: []string{"list widget.example.com"}, // It is one kind, not the server.
+			codes:   []string{NotRead}, says: []string{"list widget.example.com"}, // One kind fails, not the server.
 		},
-		"conversion fails": { // k/k#71925; it is no failure of the server
+		"conversion fails, which is not a failure of the server": { // k/k#71925
 			objects: definition + strings.Replace(converted, "service: {namespace: ops, name: convert}", "url: 'https://x.example.com'", 1) +
 				"---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop}}",
 			answers: diagnosetest.Answers{Failing: map[string]error{"Widget": apierrors.NewInternalError(errors.New("conversion webhook failed"))}},
@@ -189,11 +189,11 @@ func TestDependents(t *testing.T) {
 		refers = `ownerReferences: [{apiVersion: example.com/v1, kind: Shop, name: o, uid: u1, blockOwnerDeletion: true}`
 	)
 	runAll(t, map[string]situation{
-		"a dependent that is held": {
+		"a dependent with a finalizer": {
 			objects: owner + "\n---" + strings.Replace(held, "uid: u1, ", "uid: u9, "+refers+"], ", 1),
 			codes:   []string{FinalizerControllerGone, ForegroundDependents}, says: []string{"widget.example.com/w -n shop"},
 		},
-		"a dependent that nobody deletes": {
+		"a dependent that is not being deleted": {
 			objects: owner + `
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: d, namespace: shop, ` + refers + `, {apiVersion: v1, kind: Pod, name: other, uid: u3}]}}`,
@@ -217,7 +217,7 @@ func TestDependents(t *testing.T) {
 {apiVersion: v1, kind: ConfigMap, metadata: {name: d, namespace: shop, ` + refers + `]}}`,
 			codes: []string{OrphaningDependents}, blockedBy: "ConfigMap/shop/d",
 		},
-		"each other's dependents": { // must end
+		"objects that depend on each other": {
 			objects: strings.Replace(owner, dying, dying+", "+strings.Replace(refers, "uid: u1", "uid: u2", 1)+"]", 1) + "\n---\n" +
 				strings.NewReplacer("name: o", "name: p", "uid: u1", "uid: u2", "namespace: shop,", "namespace: shop, "+refers+"],").Replace(owner),
 			codes: []string{ForegroundDependents}, blockedBy: "Shop/shop/p",
@@ -246,19 +246,19 @@ kind: ReplicaSet
 metadata: {name: web-1, namespace: shop, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: e, controller: true}]}`,
 			codes: []string{ClaimInUse}, says: []string{"kubectl scale deployment.apps/web -n shop --replicas=0"}, blockedBy: "Pod/shop/p",
 		},
-		"a pod that has ended": {
+		"a finished pod": {
 			objects: claim + `
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, spec: {nodeName: node-1, ` + uses + `}, status: {phase: Succeeded}}`,
 			codes: []string{ClaimInUse}, says: []string{"keeps the claim until it is deleted", "kubectl delete pod/p -n shop"}, blockedBy: "Pod/shop/p",
 		},
-		"a pod that is stuck itself": {
+		"a stuck pod": {
 			objects: claim + `
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, ` + dying + `, deletionGracePeriodSeconds: 0}, spec: {nodeName: node-1, ` + uses + `}}`,
 			codes: []string{NodeGone, ClaimInUse}, says: []string{"node node-1 does not exist", "--grace-period=0 --force"}, blockedBy: "Node/node-1",
 		},
-		"a pod without a node does not count": {
+		"a pod without a node": {
 			objects: claim + `
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, spec: {` + uses + `}}`,
@@ -268,7 +268,7 @@ metadata: {name: web-1, namespace: shop, ownerReferences: [{apiVersion: apps/v1,
 			objects: pv + "\n---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: shop, uid: u7}}",
 			codes:   []string{VolumeBound}, blockedBy: "PersistentVolumeClaim/shop/data",
 		},
-		"bound to a claim that came back": {
+		"bound to a claim that was created again": {
 			objects: pv + "\n---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: shop, uid: u8}}",
 			codes:   []string{BuiltInFinalizer}, says: []string{"its claim is gone"},
 		},
@@ -282,11 +282,11 @@ spec: {attacher: csi.example.com, nodeName: node-1, source: {persistentVolumeNam
 status: {attached: true, detachError: {message: timed out}}`,
 			codes: []string{VolumeDetachFailed, NodeGone, VolumeAttached, BuiltInFinalizer}, says: []string{"timed out"}, blockedBy: "VolumeAttachment/a",
 		},
-		"a load balancer nobody releases": {
+		"a load balancer without a controller": {
 			objects: `{apiVersion: v1, kind: Service, metadata: {name: lb, namespace: shop, ` + dying + `, finalizers: [service.kubernetes.io/load-balancer-cleanup]}}`,
-			codes:   []string{LoadBalancerControllerGone}, says: []string{"stays there"},
+			codes:   []string{LoadBalancerControllerGone}, says: []string{"stays at the provider"},
 		},
-		"a load balancer somebody should release": {
+		"a load balancer with a controller": {
 			objects: `{apiVersion: v1, kind: Service, metadata: {name: lb, namespace: shop, ` + dying + `, finalizers: [service.kubernetes.io/load-balancer-cleanup]}}
 ---
 apiVersion: coordination.k8s.io/v1
@@ -313,7 +313,7 @@ func TestPods(t *testing.T) {
 		"within its grace period": {
 			objects: pod("2026-01-01T12:00:20Z", running), codes: []string{PodGracePeriod}, says: []string{"ends in 20s", "container app is running"},
 		},
-		"past it": {
+		"past its grace period": {
 			objects: pod(past, running) + ready, codes: []string{PodPastGracePeriod}, says: []string{"ended 60s ago"}, blockedBy: "Node/node-1",
 		},
 		"its containers have stopped": {
@@ -332,29 +332,29 @@ func TestPods(t *testing.T) {
 	})
 }
 
-// Errors of the server come first: what it does not answer is unknown.
+// Errors of the server come first, because facts that it does not return are unknown.
 func TestServer(t *testing.T) {
 	failing := func(err error) diagnosetest.Answers {
 		return diagnosetest.Answers{Failing: map[string]error{"Deployment": err, "Lease": err}}
 	}
 	unreadable := &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: 500, Reason: metav1.StatusReasonStoreReadError, Message: "x"}}
 	runAll(t, map[string]situation{
-		"fails":         {objects: held, answers: failing(apierrors.NewInternalError(errors.New("etcd"))), codes: []string{ServerFailing, FinalizerUnknown}, says: []string{"etcd"}},
-		"does not come": {objects: held, answers: failing(diagnose.ErrSlow), codes: []string{FinalizerUnknown, NotRead}},
-		"throttles":     {objects: held, answers: failing(apierrors.NewTooManyRequests("later", 1)), codes: []string{ServerThrottling, FinalizerUnknown}},
-		"one kind is not ready yet, which is nobody's fault": {
+		"fails":     {objects: held, answers: failing(apierrors.NewInternalError(errors.New("etcd"))), codes: []string{ServerFailing, FinalizerUnknown}, says: []string{"etcd"}},
+		"is slow":   {objects: held, answers: failing(diagnose.ErrSlow), codes: []string{FinalizerUnknown, NotRead}},
+		"throttles": {objects: held, answers: failing(apierrors.NewTooManyRequests("later", 1)), codes: []string{ServerThrottling, FinalizerUnknown}},
+		"one kind is not ready yet, so the server is not at fault": {
 			objects: namespaced("", "kubernetes") + "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}" +
 				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: other}}",
 			answers: diagnosetest.Answers{Failing: map[string]error{"Widget": apierrors.NewTooManyRequests("storage is (re)initializing", 1)}},
 			codes:   []string{ContentRemains, NotRead},
 		},
-		"one kind is slow, which is nobody's fault": {
+		"one kind is slow, so the server is not at fault": {
 			objects: namespaced("", "kubernetes") + "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}" +
 				"\n---\n{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: other}}",
 			answers: diagnosetest.Answers{Failing: map[string]error{"Widget": diagnose.ErrSlow}},
 			codes:   []string{ContentRemains, NotRead},
 		},
-		"the update that is tried is slow, which says nothing of it": {
+		"a slow dry run says nothing about the update": {
 			objects: held, answers: diagnosetest.Answers{Refusal: diagnose.ErrSlow}, codes: []string{FinalizerControllerGone, NotRead},
 		},
 		"cannot read": { // edge case 66

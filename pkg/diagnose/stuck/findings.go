@@ -15,21 +15,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// rank orders causes: those on whose cure others depend come first.
+// rank orders causes. Causes whose fix others depend on come first.
 type rank int
 
 const (
 	rankServer    rank = iota // the API server itself
 	rankAdmission             // nothing can be updated
-	rankBroken                // what should act does not run
+	rankBroken                // a controller or driver does not work
 	rankHeld                  // another object has to change
 	rankMoving                // it is slow, not stuck
-	rankSilent                // what should act runs, and does not
+	rankSilent                // a controller runs, but does not act
 	rankWaiting               // it may just take its time
-	rankBlind                 // what we could not see
+	rankBlind                 // facts that could not be read
 )
 
-// finding is a cause and its rank among the others.
+// finding is a cause with its rank.
 type finding struct {
 	event.Cause
 	rank rank
@@ -40,42 +40,35 @@ type diagnosis struct {
 	*diagnose.Run
 	// looked are the objects in the current chain, each blocked by the next.
 	looked []object.Key
-	// classes has the object that represents each class.
+	// classes contains the object that represents each class.
 	classes map[class]object.Ref
-	// rules are run for each object. They are a field because rules ask for the causes of other
+	// rules run for each object. They are a field because some of them ask for the causes of other
 	// objects.
 	rules []rule
 }
 
-// rule finds causes why an object does not go, and decides whether it applies.
+// rule returns causes why an object is not deleted, or nil if it does not apply.
 type rule func(*unstructured.Unstructured) []finding
 
 // sorted orders findings by rank and drops duplicates.
 func sorted(findings []finding) []event.Cause {
-	findings = merged(findings)
-	causes := make([]event.Cause, len(findings))
-	for i, f := range findings {
-		causes[i] = f.Cause
+	slices.SortStableFunc(findings, func(a, b finding) int { return cmp.Compare(a.rank, b.rank) })
+	causes := make([]event.Cause, 0, len(findings))
+	seen := map[rootKey]bool{}
+	for _, f := range findings {
+		if key := keyOf(f.Cause); !seen[key] {
+			seen[key] = true
+			causes = append(causes, f.Cause)
+		}
 	}
 	return causes
 }
 
-func merged(findings []finding) []finding {
-	slices.SortStableFunc(findings, func(a, b finding) int { return cmp.Compare(a.rank, b.rank) })
-	seen := map[rootKey]bool{}
-	return slices.DeleteFunc(findings, func(f finding) bool {
-		key := keyOf(f.Cause)
-		found := seen[key]
-		seen[key] = true
-		return found
-	})
-}
-
 // Facts are the facts about an object that is being deleted.
 type Facts struct {
-	// Now is the time of the look.
+	// Now is the time of the facts.
 	Now time.Time
-	// Object is the object as it was last read, possibly only its metadata.
+	// Object is the object as last read, possibly only its metadata.
 	Object *unstructured.Unstructured
 	// Before and After are two counts of its contents; After is zero if there was only one.
 	Before, After Look
@@ -83,24 +76,24 @@ type Facts struct {
 	known *diagnose.Facts
 }
 
-// Look is how much an object held at a time.
+// Look is the number of objects in an object at a time.
 type Look struct {
 	At   time.Time
 	Left int
 }
 
-// class identifies objects for which the removal of the finalizer has the same result, so that one
-// represents all.
+// class identifies objects for which removing the finalizer has the same result, so that one dry
+// run is enough.
 type class struct {
 	kind      schema.GroupKind
 	finalizer string
 	hooks     string
 }
 
-// deepest bounds the chain of objects: from a namespace to its claim, from the claim to its Pod.
+// deepest limits the chain of objects, such as namespace, claim, Pod.
 const deepest = 3
 
-// causes runs all rules for one object.
+// causes runs all rules for an object.
 func (d *diagnosis) causes(u *unstructured.Unstructured) []finding {
 	key := object.RefOf(u).Key()
 	if slices.Contains(d.looked, key) || len(d.looked) > deepest {
@@ -115,8 +108,7 @@ func (d *diagnosis) causes(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// Diagnose explains why an object does not go, root causes first. It returns at least one cause: if
-// nothing else, Progressing, or Unknown with what was examined.
+// Diagnose explains why an object is not deleted, root causes first. It returns at least one cause.
 func Diagnose(f Facts) []event.Cause {
 	return newDiagnosis(diagnose.NewRun(f.Now, f.known)).explain(f)
 }
@@ -127,13 +119,13 @@ func newDiagnosis(r *diagnose.Run) *diagnosis {
 	return d
 }
 
-// explain runs the rules for the object and orders what they find.
+// explain runs the rules for the object and orders their findings.
 func (d *diagnosis) explain(f Facts) []event.Cause {
 	if f.Object == nil || !diagnose.Terminating(f.Object) {
 		return []event.Cause{notTerminating(f.Object)}
 	}
 	findings := d.causes(f.Object)
-	if moving, ok := d.progress(f, findings); ok {
+	if moving, ok := progress(f); ok {
 		findings = append(findings, moving)
 	}
 	findings = append(findings, d.server()...)
@@ -154,7 +146,8 @@ func removal(ref object.Ref, finalizer string) string {
 	return command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref) + " --remove-finalizer=" + text.ShellQuote(finalizer)
 }
 
-// set says who put the finalizer there, by managed fields (edge case 60).
+// set returns, as evidence, the managers that set the finalizer (edge case 60), and when the object
+// was deleted.
 func (d *diagnosis) set(u *unstructured.Unstructured, finalizer string) []string {
 	var evidence []string
 	for _, o := range diagnose.Setters(u, finalizer) {
@@ -174,80 +167,80 @@ func (d *diagnosis) deleted(u *unstructured.Unstructured) string {
 	return "deleted " + diagnose.Ago(d.Now.Sub(diagnose.Since(u))) + " ago"
 }
 
-// Lastings is the table of the causes that may end a wait for a deletion. A doubtful cause does
-// not: to end a wait for one that would have passed fails a healthy teardown.
+// Lastings returns, by code, which causes end a wait for a deletion and after how long. In doubt, a
+// cause does not: ending a wait for one that would have passed fails a healthy teardown.
 func Lastings() map[string]diagnose.Lasting {
 	const (
-		decided = time.Minute     // for what the object itself says
-		comes   = 2 * time.Minute // for a fix that another client may be about to make
-		outside = 5 * time.Minute // for what a controller outside the cluster might still do
+		decided = time.Minute     // for what the object itself shows
+		comes   = 2 * time.Minute // for a fix that another client may be making
+		outside = 5 * time.Minute // for a controller outside the cluster, which may still act
 	)
 	ends := func(after time.Duration) diagnose.Lasting { return diagnose.Lasting{Ends: true, After: after} }
 	passes := diagnose.Lasting{After: decided}
 	return map[string]diagnose.Lasting{
-		FinalizerControllerGone:       ends(outside), // it has to be installed
-		FinalizerControllerScaledDown: ends(comes),   // it has to be scaled up
-		FinalizerControllerForbidden:  ends(comes),   // it has to be granted the right
-		FinalizerControllerCrashing:   passes,        // what it needs may come up later
+		FinalizerControllerGone:       ends(outside), // somebody has to install it
+		FinalizerControllerScaledDown: ends(comes),   // somebody has to scale it up
+		FinalizerControllerForbidden:  ends(comes),   // somebody has to grant it the right
+		FinalizerControllerCrashing:   passes,        // a dependency may still be starting
 		FinalizerControllerNotReady:   passes,        // it may be starting
 		FinalizerControllerSilent:     passes,        // it may be cleaning up
-		FinalizerUnknown:              passes,        // it is not known
-		BuiltInFinalizer:              passes,        // Kubernetes comes to it
-		ControllerManagerDown:         passes,        // it comes back
-		LoadBalancerControllerGone:    ends(outside), // it has to be installed
+		FinalizerUnknown:              passes,        // the cause is unknown
+		BuiltInFinalizer:              passes,        // Kubernetes may only be slow
+		ControllerManagerDown:         passes,        // it may come back
+		LoadBalancerControllerGone:    ends(outside), // somebody has to install it
 
-		WebhookUnreachable: passes,        // its Pods come back
+		WebhookUnreachable: passes,        // its Pods may come back
 		WebhookRefuses:     passes,        // it may decide otherwise
-		AdmissionRefuses:   passes,        // what the server said is not understood
-		UpdateInvalid:      ends(decided), // the object has to be changed
-		UpdateFails:        passes,        // the server recovers
+		AdmissionRefuses:   passes,        // the server's answer is not understood
+		UpdateInvalid:      ends(decided), // somebody has to fix the object
+		UpdateFails:        passes,        // the server may recover
 
-		APIServiceUnavailable:  passes,      // its Pods come back
-		GroupVersionUnreadable: ends(comes), // the API has to be changed
-		NamespaceFinalizer:     passes,      // its controller comes to it
+		APIServiceUnavailable:  passes,      // its Pods may come back
+		GroupVersionUnreadable: ends(comes), // somebody has to fix the API
+		NamespaceFinalizer:     passes,      // its controller may only be slow
 		ContentRemains:         passes,      // it goes
 		DeletionRefused:        passes,      // it is tried again
-		ConditionStale:         passes,      // the controller looks again
-		InstancesRemain:        passes,      // they go
-		ConversionWebhookDown:  passes,      // its Pods come back
+		ConditionStale:         passes,      // the controller will retry
+		InstancesRemain:        passes,      // they may be deleted
+		ConversionWebhookDown:  passes,      // its Pods may come back
 
-		ForegroundDependents:  passes,      // they go
-		OrphaningDependents:   passes,      // they are released
-		OwnerInOtherNamespace: ends(comes), // the dependent has to be changed
+		ForegroundDependents:  passes,      // they may be deleted
+		OrphaningDependents:   passes,      // they may be released
+		OwnerInOtherNamespace: ends(comes), // somebody has to fix the dependent
 
-		ClaimInUse:           passes,      // Pods end
-		VolumeBound:          ends(comes), // the claim has to be deleted
-		VolumeAttached:       passes,      // it is detached
+		ClaimInUse:           passes,      // the Pods may end
+		VolumeBound:          ends(comes), // somebody has to delete the claim
+		VolumeAttached:       passes,      // it may be detached
 		VolumeDetachFailed:   passes,      // it is tried again
 		VolumeDeletionFailed: passes,      // it is tried again
 
-		PodGracePeriod:     passes, // time passes
-		PodPastGracePeriod: passes, // the node comes back
-		PodUnmounting:      passes, // it ends
-		NodeGone:           passes, // such Pods are removed
-		NodeNotReady:       passes, // nodes come back
+		PodGracePeriod:     passes, // it only takes time
+		PodPastGracePeriod: passes, // the node may come back
+		PodUnmounting:      passes, // it may finish
+		NodeGone:           passes, // Kubernetes removes such Pods
+		NodeNotReady:       passes, // the node may come back
 
-		ServerFailing:    passes,      // it recovers
-		ServerThrottling: passes,      // it recovers
-		Undecryptable:    ends(comes), // the server needs its key
+		ServerFailing:    passes,      // it may recover
+		ServerThrottling: passes,      // it may recover
+		Undecryptable:    ends(comes), // somebody has to restore the key
 
 		Progressing:    passes, // it goes
-		NotPermitted:   passes, // it is not known
-		NotRead:        passes, // it is not known
-		NotTerminating: passes, // it is not waited for
-		Unknown:        passes, // it is not known
+		NotPermitted:   passes, // the cause is unknown
+		NotRead:        passes, // the cause is unknown
+		NotTerminating: passes, // nothing waits for it
+		Unknown:        passes, // the cause is unknown
 	}
 }
 
 // Explained is a terminating object with its causes.
 type Explained struct {
 	Ref object.Ref
-	// Since is its deletion timestamp as stored by the server: the end of a grace period.
+	// Since is its deletion timestamp as the server stores it: the end of a grace period.
 	Since  time.Time
 	Causes []event.Cause
 }
 
-// Root is one cause with everything that it blocks.
+// Root is a cause with all objects that it blocks.
 type Root struct {
 	Cause event.Cause
 	// Holds are the objects that wait for it, sorted.
@@ -256,8 +249,8 @@ type Root struct {
 	Total int
 }
 
-// rootKey distinguishes causes: by code and the object that has to change, or by their text if
-// there is none.
+// rootKey identifies a cause by its code and the blocking object, or by its message if there is
+// none.
 type rootKey struct {
 	code, message string
 	blockedBy     object.Key
@@ -271,7 +264,7 @@ func keyOf(c event.Cause) rootKey {
 	return key
 }
 
-// Roots groups objects by their first cause, the cause that blocks most objects first.
+// Roots groups objects by their first cause, and returns the causes of most objects first.
 func Roots(objects []Explained) []Root {
 	byKey := map[rootKey]*Root{}
 	for _, o := range objects {
@@ -283,7 +276,7 @@ func Roots(objects []Explained) []Root {
 			byKey[key] = &Root{Cause: o.Causes[0]}
 		}
 		if len(o.Causes[0].Evidence) < len(byKey[key].Cause.Evidence) {
-			// Report the evidence of an object that the cause blocks directly: one that waits for
+			// Report the evidence from an object that the cause blocks directly: one that waits for
 			// that object has more.
 			byKey[key].Cause = o.Causes[0]
 		}

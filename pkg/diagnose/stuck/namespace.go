@@ -21,7 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// namespace covers namespaces: their conditions, each traced to its root, and their contents (edge
+// namespace covers namespaces: their conditions, each traced to its cause, and their contents (edge
 // case 59).
 func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "Namespace") {
@@ -47,15 +47,10 @@ func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// discovery covers conditions about failed discovery: mostly of an aggregated API whose server is
-// down, and which has nothing to do with the namespace (k/k#75788).
+// discovery covers conditions about failed discovery. Usually, an aggregated API that has nothing
+// to do with the namespace is down (k/k#75788).
 func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
-	var failures []string
-	for _, kind := range []corev1.NamespaceConditionType{corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionGVParsingFailure} {
-		if c := object.ConditionOf(live, string(kind)); c.Status == "True" {
-			failures = append(failures, string(kind)+": "+text.Excerpt(c.Message))
-		}
-	}
+	failures := reported(live, corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionGVParsingFailure)
 	if len(failures) == 0 {
 		return nil
 	}
@@ -69,10 +64,10 @@ func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	case object.ConditionOf(live, string(corev1.NamespaceDeletionGVParsingFailure)).Status == "True":
 		return []finding{d.unreadable(failures)}
 	}
-	return []finding{stale(live, failures, "every APIService is available by now", "the namespace controller")}
+	return []finding{stale(live, failures, "every APIService is available", "the namespace controller")}
 }
 
-// stale says that a condition is outdated (k/k#72244).
+// stale reports an outdated condition (k/k#72244).
 func stale(live *unstructured.Unstructured, said []string, but, who string) finding {
 	return finding{rank: rankWaiting, Cause: event.Cause{
 		Code:     ConditionStale,
@@ -82,29 +77,33 @@ func stale(live *unstructured.Unstructured, said []string, but, who string) find
 	}}
 }
 
-// lookAgain returns a command that makes a controller examine an object at once: any write does,
-// and this one changes nothing that matters.
+// lookAgain returns a command that makes a controller examine an object at once, as any write does.
+// This one sets an annotation that nothing uses.
 func lookAgain(live *unstructured.Unstructured) string {
 	return command.Kubectl("annotate") + " " + diagnose.On(object.RefOf(live)) + " --overwrite k8sconnect.io/look-again=\"$(date +%s)\""
 }
 
 func (d *diagnosis) staleContent(live *unstructured.Unstructured) []finding {
-	var said []string
-	for _, kind := range []corev1.NamespaceConditionType{
-		corev1.NamespaceContentRemaining, corev1.NamespaceFinalizersRemaining, corev1.NamespaceDeletionContentFailure,
-	} {
-		if c := object.ConditionOf(live, string(kind)); c.Status == "True" {
-			said = append(said, string(kind)+": "+text.Excerpt(c.Message))
-		}
-	}
+	said := reported(live, corev1.NamespaceContentRemaining, corev1.NamespaceFinalizersRemaining, corev1.NamespaceDeletionContentFailure)
 	if len(said) == 0 {
 		return nil
 	}
 	return []finding{stale(live, said, "nothing that can be listed is left in the namespace", "the namespace controller")}
 }
 
-// specFinalizers covers finalizers in the spec of a namespace, which are independent of those in
-// its metadata.
+// reported returns, as evidence, the given conditions that are true.
+func reported(live *unstructured.Unstructured, kinds ...corev1.NamespaceConditionType) []string {
+	var said []string
+	for _, kind := range kinds {
+		if c := object.ConditionOf(live, string(kind)); c.Status == "True" {
+			said = append(said, string(kind)+": "+text.Excerpt(c.Message))
+		}
+	}
+	return said
+}
+
+// specFinalizers covers finalizers in a namespace's spec, which are independent of those in its
+// metadata.
 func specFinalizers(live *unstructured.Unstructured) []finding {
 	finalizers, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "finalizers")
 	var found []finding
@@ -117,13 +116,13 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 			Message:  "the namespace has a finalizer in its spec that its owner does not remove: " + text.Excerpt(finalizer),
 			Evidence: []string{"spec.finalizers, not metadata.finalizers: only a call to /finalize removes it"},
 			Next:     removal(object.RefOf(live), finalizer),
-			Risk:     "what that finalizer is there to clean up stays behind",
+			Risk:     "whatever the finalizer should clean up stays behind",
 		}})
 	}
 	return found
 }
 
-// undeleted covers objects whose deletion request the server refuses to the namespace controller.
+// undeleted covers objects that the server does not let the namespace controller delete.
 func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []finding {
 	failure := object.ConditionOf(live, string(corev1.NamespaceDeletionContentFailure))
 	if failure.Status != "True" || len(c.present) == 0 {
@@ -137,10 +136,10 @@ func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []fin
 			continue
 		}
 		unasked := h.Service == nil || strings.Contains(failure.Message, "failed calling webhook") || d.Backend(*h.Service).Dead
-		if unasked && !deniedBy(h, failure.Message) {
+		if unasked && !strings.Contains(failure.Message, "admission webhook "+strconv.Quote(h.Name)+" denied the request") {
 			return []finding{d.unreachable(h, said)}
 		}
-		return []finding{d.refusedBy(h, nil, "the deletion of what is in the namespace", said)}
+		return []finding{d.refusedBy(h, nil, "the deletion of objects in the namespace", said)}
 	}
 	first := object.RefOf(c.present[0])
 	return []finding{{rank: rankHeld, Cause: event.Cause{
@@ -152,11 +151,11 @@ func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []fin
 	}}}
 }
 
-// contents are the objects that have to go before an object.
+// contents are the objects that have to be deleted before an object.
 type contents struct {
 	// going are terminating; present are not.
 	going, present []*unstructured.Unstructured
-	// sure: all of it could be listed.
+	// sure: all of them could be listed.
 	sure bool
 }
 
@@ -187,17 +186,17 @@ func (d *diagnosis) contents(namespace string) contents {
 	return c
 }
 
-// holds reports whether objects of the kind are deleted with their namespace and can be
-// listed. Events do not count: they come and go.
+// holds reports whether objects of the kind can be listed, and are deleted with their namespace. It
+// ignores events, which come and go.
 func holds(k object.Kind) bool {
 	return slices.Contains(k.Verbs, "list") && slices.Contains(k.Verbs, "delete") && k.Resource != "events"
 }
 
-// explained bounds how many objects of the contents are explained: the same causes block the rest.
+// explained limits how many objects are explained: the same causes block the others.
 const explained = 300
 
-// causes returns the causes that block the contents, each with a number of objects. It includes
-// objects that are not being deleted yet, which the same faults will block.
+// causes returns the causes that block the contents, with the number of objects each blocks. It
+// includes causes that will block objects not being deleted yet.
 func (c contents) causes(d *diagnosis) []finding {
 	var all []finding
 	held := map[rootKey][]string{}
@@ -208,7 +207,7 @@ func (c contents) causes(d *diagnosis) []finding {
 			}
 			key := keyOf(f.Cause)
 			if slices.Contains(d.looked, key.blockedBy) {
-				continue // A cycle: the object waits for what waits for it.
+				continue // A cycle: both objects wait for each other.
 			}
 			if held[key] == nil {
 				all = append(all, f)
@@ -226,25 +225,19 @@ func (c contents) causes(d *diagnosis) []finding {
 // oldest returns the objects to explain: first those that have been terminating longest, then those
 // with finalizers.
 func (c contents) oldest() []*unstructured.Unstructured {
-	sorted := slices.Clone(c.going)
-	for _, u := range c.present {
+	byAge := func(a, b *unstructured.Unstructured) int {
+		return cmp.Or(diagnose.Since(a).Compare(diagnose.Since(b)), object.RefOf(a).Compare(object.RefOf(b)))
+	}
+	sorted := slices.SortedStableFunc(slices.Values(c.going), byAge)
+	for _, u := range slices.SortedStableFunc(slices.Values(c.present), byAge) {
 		if len(u.GetFinalizers()) > 0 {
 			sorted = append(sorted, u)
 		}
 	}
-	rank := func(u *unstructured.Unstructured) int {
-		if diagnose.Terminating(u) {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(sorted, func(a, b *unstructured.Unstructured) int {
-		return cmp.Or(rank(a)-rank(b), diagnose.Since(a).Compare(diagnose.Since(b)), object.RefOf(a).Compare(object.RefOf(b)))
-	})
 	return sorted[:min(len(sorted), explained)]
 }
 
-// remain says how many objects of which kinds remain.
+// remain reports how many objects of which kinds remain.
 func (c contents) remain(u *unstructured.Unstructured) finding {
 	perKind := map[schema.GroupKind]int{}
 	for _, o := range slices.Concat(c.going, c.present) {
@@ -263,7 +256,7 @@ func (c contents) remain(u *unstructured.Unstructured) finding {
 		Evidence: diagnose.Some(evidence, 8),
 	}}
 	if len(c.going) == 0 {
-		f.Evidence = append(f.Evidence, "none of it was deleted yet: its turn may still come")
+		f.Evidence = append(f.Evidence, "none of them is being deleted yet: their turn may still come")
 	}
 	if diagnose.IsKind(u, "apiextensions.k8s.io", "CustomResourceDefinition") {
 		f.Code, f.Message = InstancesRemain, fmt.Sprintf("%s of the kind left, %d of them terminating", text.Count(c.total(), "object"), len(c.going))
@@ -278,34 +271,29 @@ func (d *diagnosis) deadAPIs() (found []finding, sure bool) {
 		if object.ConditionOf(u, "Available").Status == "True" || diagnose.Text(u, "spec", "service", "name") == "" {
 			continue
 		}
-		found = append(found, d.deadAPI(u))
+		ref := object.RefOf(u)
+		b := d.Backend(diagnose.Service{Namespace: diagnose.Text(u, "spec", "service", "namespace"), Name: diagnose.Text(u, "spec", "service", "name")})
+		f := finding{rank: rankAdmission, Cause: event.Cause{
+			Code:      APIServiceUnavailable,
+			Message:   "the aggregated API " + text.Excerpt(u.GetName()) + " does not answer, so it is unknown which of its objects the namespace contains",
+			Evidence:  append([]string{"Available: " + said(object.ConditionOf(u, "Available"))}, b.Evidence...),
+			Next:      command.Kubectl("delete") + " " + diagnose.On(ref),
+			Risk:      "the API is gone until it is registered again; objects that its server stores for this namespace are not deleted",
+			BlockedBy: ref,
+		}}
+		if b.Next != "" {
+			f.Next, f.Risk = b.Next, ""
+		}
+		found = append(found, f)
 	}
 	return found, sure
 }
 
-func (d *diagnosis) deadAPI(u *unstructured.Unstructured) finding {
-	ref := object.RefOf(u)
-	b := d.Backend(diagnose.Service{Namespace: diagnose.Text(u, "spec", "service", "namespace"), Name: diagnose.Text(u, "spec", "service", "name")})
-	f := finding{rank: rankAdmission, Cause: event.Cause{
-		Code:      APIServiceUnavailable,
-		Message:   "the aggregated API " + text.Excerpt(u.GetName()) + " does not answer, so it is unknown which of its objects the namespace holds",
-		Evidence:  append([]string{"Available: " + said(object.ConditionOf(u, "Available"))}, b.Evidence...),
-		Next:      command.Kubectl("delete") + " " + diagnose.On(ref),
-		Risk:      "the API is gone until it is registered again; objects that its server stores for this namespace are not deleted",
-		BlockedBy: ref,
-	}}
-	if b.Next != "" {
-		f.Next, f.Risk = b.Next, ""
-	}
-	return f
-}
-
-// unreadable says that an API answers with a malformed group or version, so that its kinds cannot
-// be listed.
+// unreadable reports an API with a malformed group or version, whose kinds cannot be listed.
 func (d *diagnosis) unreadable(said []string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     GroupVersionUnreadable,
-		Message:  "an API of the cluster reports a malformed group and version, so it is unknown which of its objects the namespace holds",
+		Message:  "an API in the cluster reports a malformed group and version, so it is unknown which of its objects the namespace contains",
 		Evidence: said,
 		Next:     command.Kubectl("get") + " apiservices.apiregistration.k8s.io",
 		Risk:     "deleting the APIService at fault removes its API until it is registered again",

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// pod covers pods, which go when the kubelet of their node says so (edge case 63).
+// pod covers pods, which are deleted once the kubelet of their node confirms it (edge case 63).
 func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "Pod") {
 		return nil
@@ -34,14 +34,14 @@ func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 		}}}
 	}
 	if p.Spec.NodeName == "" {
-		return nil // Without a node, the server deletes it at once.
+		return nil // The server deletes a pod without a node at once.
 	}
 	late := "its grace period ended " + diagnose.Ago(d.Now.Sub(p.DeletionTimestamp.Time)) + " ago"
 	n := d.node(p.Spec.NodeName)
 	f := finding{rank: rankHeld, Cause: event.Cause{
 		Evidence:  append(append([]string{late}, n.evidence...), running(p)...),
 		Next:      command.Kubectl("delete") + " " + diagnose.On(ref) + " --grace-period=0 --force",
-		Risk:      "its containers may keep running on the node, unseen: in a StatefulSet, two pods of one name at once on the same data",
+		Risk:      "its containers may keep running on the node, unnoticed: in a StatefulSet, two pods of the same name may then use the same data",
 		BlockedBy: diagnose.RefOf("v1", "Node", "", p.Spec.NodeName),
 	}}
 	f.Evidence = append(f.Evidence, d.budgets(p)...)
@@ -60,9 +60,9 @@ func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 		f.Next, f.Risk = command.Kubectl("events")+" --for pod/"+text.ShellQuote(p.Name)+" -n "+text.ShellQuote(p.Namespace), ""
 	default:
 		f.Code = PodPastGracePeriod
-		f.Message = "its grace period is over, and the kubelet of node " + text.Excerpt(p.Spec.NodeName) + " has not confirmed that its containers have stopped"
+		f.Message = "its grace period is over, but the kubelet of node " + text.Excerpt(p.Spec.NodeName) + " has not confirmed that its containers have stopped"
 	}
-	if len(p.Finalizers) > 0 { // They hold the pod, whatever the kubelet does.
+	if len(p.Finalizers) > 0 { // These keep the pod, whatever the kubelet does.
 		f.rank = max(f.rank, rankWaiting)
 	}
 	return []finding{f}
@@ -79,7 +79,7 @@ func running(p corev1.Pod) []string {
 	return diagnose.Some(names, 3)
 }
 
-// volumesOf returns the volumes of a pod whose unmount may hang.
+// volumesOf returns, as evidence, volumes whose unmount may hang.
 func volumesOf(p corev1.Pod) []string {
 	var found []string
 	for _, v := range p.Spec.Volumes {
@@ -95,18 +95,18 @@ func volumesOf(p corev1.Pod) []string {
 	return diagnose.Some(found, 3)
 }
 
-// budgets rules out disruption budgets, which people suspect (edge case 65).
+// budgets rules out disruption budgets, which people often suspect (edge case 65).
 func (d *diagnosis) budgets(p corev1.Pod) []string {
 	objects, _ := d.List(diagnose.KindOf("policy/v1", "PodDisruptionBudget"), p.Namespace)
 	for _, b := range diagnose.All[policyv1.PodDisruptionBudget](objects) {
 		if b.Spec.Selector != nil && diagnose.Selects(b.Spec.Selector, p.Labels) {
-			return []string{fmt.Sprintf("PodDisruptionBudget %s is not the reason: it holds up evictions, never deletions", text.Excerpt(b.Name))}
+			return []string{fmt.Sprintf("PodDisruptionBudget %s is not the reason: it blocks evictions, never deletions", text.Excerpt(b.Name))}
 		}
 	}
 	return nil
 }
 
-// node is the state of a node; an empty code means that it is healthy.
+// node is the state of a node; code is empty if it is healthy.
 type node struct {
 	code, how string
 	evidence  []string
@@ -127,7 +127,7 @@ func (d *diagnosis) node(called string) node {
 	return node{code: NodeNotReady, how: "is not ready", evidence: []string{"node " + text.Excerpt(called) + ": Ready is " + ready.Status + ", " + said(ready)}}
 }
 
-// next returns the command that frees the volumes of a node that does not come back.
+// next returns the command that frees the volumes of a node that will not come back.
 func (n node) next(called string) string {
 	if n.code == NodeGone {
 		return command.Kubectl("get") + " pods -A --field-selector spec.nodeName=" + text.ShellQuote(called)
@@ -139,13 +139,13 @@ func (n node) risk() string {
 	if n.code == NodeGone {
 		return ""
 	}
-	return "only if the machine is off: its pods are started elsewhere, on the same data"
+	return "run this only if the machine is off: its pods start elsewhere, on the same data"
 }
 
 const cloudController = "cloud-controller-manager"
 
-// loadBalancer covers Services of type LoadBalancer: a cloud controller has to release what they
-// have at the provider (edge case 63).
+// loadBalancer covers Services of type LoadBalancer, whose load balancer a cloud controller has to
+// release (edge case 63).
 func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string) []finding {
 	workloads, sure := d.Workloads()
 	for _, w := range workloads {
@@ -156,7 +156,7 @@ func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string)
 	leases, sureOfLeases := d.Leases()
 	s := diagnose.Search{Sure: sure && sureOfLeases}
 	if s.Sure {
-		s.Evidence = []string{"no workload and no lease is called " + cloudController}
+		s.Evidence = []string{"no workload and no lease is named " + cloudController}
 	}
 	for _, l := range leases {
 		if !strings.Contains(l.Ref.Name, cloudController) {
@@ -174,32 +174,25 @@ func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string)
 	ref := object.RefOf(u)
 	return []finding{{rank: rankBroken, Cause: event.Cause{
 		Code:     LoadBalancerControllerGone,
-		Message:  "no cloud controller runs in this cluster that would release its load balancer (finalizer " + text.Excerpt(finalizer) + ")",
+		Message:  "no cloud controller that could release its load balancer runs in this cluster (finalizer " + text.Excerpt(finalizer) + ")",
 		Evidence: append(s.Evidence, d.deleted(u)),
 		Next:     removal(ref, finalizer),
-		Risk:     "a load balancer at the provider stays there, and keeps costing money",
+		Risk:     "its load balancer stays at the provider, and keeps costing money",
 	}}}
 }
 
 // builtIn returns what one of Kubernetes' own finalizers waits for, if only its controller has to
 // be checked.
 func builtIn(finalizer string) (waits string, ok bool) {
-	switch finalizer {
-	case "kubernetes":
-		return "the namespace controller to delete what is in it", true
-	case "batch.kubernetes.io/job-tracking":
-		return "the job controller to count the pod", true
-	case "kubernetes.io/pv-controller":
-		return "the volume controller to delete the storage behind it", true
-	case "kubernetes.io/vac-protection":
-		return "no volume to use the class any more", true
-	case "resource.kubernetes.io/delete-protection":
-		return "no pod to use the claim any more", true
-	case "networking.k8s.io/service-cidr-finalizer":
-		return "no service to use an address of the range any more", true
-	default:
-		return "", false
-	}
+	waits, ok = map[string]string{
+		"kubernetes":                               "the namespace controller to delete its contents",
+		"batch.kubernetes.io/job-tracking":         "the job controller to count the pod",
+		"kubernetes.io/pv-controller":              "the volume controller to delete the storage behind it",
+		"kubernetes.io/vac-protection":             "volumes to stop using the class",
+		"resource.kubernetes.io/delete-protection": "pods to stop using the claim",
+		"networking.k8s.io/service-cidr-finalizer": "services to stop using addresses in the range",
+	}[finalizer]
+	return waits, ok
 }
 
 // builtIn covers finalizers that a controller of Kubernetes removes.
@@ -208,33 +201,30 @@ func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits strin
 		return down
 	}
 	ref := object.RefOf(u)
+	next := command.Kubectl("events") + " --for " + text.ShellQuote(strings.ToLower(ref.GVK.Kind)+"/"+ref.Name)
+	if ref.Namespace != "" {
+		next += " -n " + text.ShellQuote(ref.Namespace)
+	}
 	return []finding{{rank: rankWaiting, Cause: event.Cause{
 		Code:     BuiltInFinalizer,
 		Message:  "the finalizer " + text.Excerpt(finalizer) + " waits for " + waits + "; Kubernetes removes it on its own",
 		Evidence: []string{d.deleted(u)},
-		Next:     command.Kubectl("events") + " --for " + text.ShellQuote(strings.ToLower(ref.GVK.Kind)+"/"+ref.Name) + inNamespace(ref.Namespace),
+		Next:     next,
 	}}}
 }
 
-func inNamespace(namespace string) string {
-	if namespace == "" {
-		return ""
-	}
-	return " -n " + text.ShellQuote(namespace)
-}
-
-// controllerManager covers a kube-controller-manager that has stopped, which does Kubernetes' own
+// controllerManager reports a kube-controller-manager that has stopped: it does Kubernetes' own
 // part of deletions.
 func (d *diagnosis) controllerManager() []finding {
 	const namespace, lease = "kube-system", "kube-controller-manager"
 	u, _ := d.Get(diagnose.KindOf("coordination.k8s.io/v1", "Lease"), namespace, lease)
 	l, ok := diagnose.LeaseOf(u)
 	if !ok || !l.Stale(d.Now) {
-		return nil // Without leader election its state is unknown.
+		return nil // Without leader election, its state is unknown.
 	}
 	return []finding{{rank: rankServer, Cause: event.Cause{
 		Code:      ControllerManagerDown,
-		Message:   "kube-controller-manager does not run: nothing that Kubernetes itself cleans up will go away",
+		Message:   "kube-controller-manager is not running: nothing that Kubernetes itself cleans up will go away",
 		Evidence:  []string{l.String(d.Now)},
 		Next:      command.Kubectl("get") + " pods -n kube-system -l component=kube-controller-manager -o wide",
 		BlockedBy: object.RefOf(u),

@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// An object that holds up many others is read once, and is one root with their number.
+// An object that blocks many others is read once, and reported as one root with their number.
 func TestSurvey(t *testing.T) {
 	text := operatorWith("{}", 0)
 	for i := range 50 {
@@ -36,7 +36,7 @@ func TestSurvey(t *testing.T) {
 		t.Errorf("roots %+v", roots)
 	}
 	if g.Requests() != len(m.Asked()) || g.Requests() > 30 {
-		t.Errorf("%d requests are counted, %d were sent: %q", g.Requests(), len(m.Asked()), m.Asked())
+		t.Errorf("%d requests counted, %d sent: %q", g.Requests(), len(m.Asked()), m.Asked())
 	}
 	replays := 0
 	for _, asked := range m.Asked() {
@@ -45,14 +45,14 @@ func TestSurvey(t *testing.T) {
 		}
 	}
 	if replays != 2 {
-		t.Errorf("%d updates were tried, want one of a class", replays)
+		t.Errorf("%d dry runs, want one for each class", replays)
 	}
 	if !slices.IsSortedFunc(objects, func(a, b Explained) int { return a.Ref.Compare(b.Ref) }) {
 		t.Error("the objects are not sorted")
 	}
 }
 
-// A pod is reported with the same time whether the user named it or not.
+// A pod has the same deletion time in the survey as in the cluster.
 func TestSurveyTellsTheServersTime(t *testing.T) {
 	m := diagnosetest.Memory{Objects: diagnosetest.Read(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, deletionTimestamp: "2026-01-01T11:50:00Z", deletionGracePeriodSeconds: 600}}`)}
 	_, objects, err := (&Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now}}).Survey(t.Context(), Scope{})
@@ -64,7 +64,7 @@ func TestSurveyTellsTheServersTime(t *testing.T) {
 	}
 }
 
-// Edge case 67: kinds that could not be read are reported, and the rest is valid.
+// Edge case 67: unreadable kinds are reported, and the other findings are valid.
 func TestSurveyUnread(t *testing.T) {
 	m := diagnosetest.Memory{
 		Objects: diagnosetest.Read(t, strings.TrimSpace(held)+"\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}}"),
@@ -78,7 +78,7 @@ func TestSurveyUnread(t *testing.T) {
 	}
 }
 
-// hintedError is an error that says what to do about it.
+// hintedError is an error with a hint.
 type hintedError struct {
 	error
 	hint string
@@ -86,7 +86,7 @@ type hintedError struct {
 
 func (e hintedError) Hint() string { return e.hint }
 
-// An unreadable object has a hint: the missing permission, or else the hint of its reason.
+// The hint names a missing permission, or is the first one of the errors.
 func TestSurveyUnreadHint(t *testing.T) {
 	wrong := fmt.Errorf("list pods: %w", hintedError{errors.New("it is null, not a list"), "a proxy may be in the way"})
 	for name, test := range map[string]struct {
@@ -98,7 +98,7 @@ func TestSurveyUnreadHint(t *testing.T) {
 		"a reason without a hint first": {
 			failing: map[string]error{"Pod": hintedError{error: errors.New("no")}, "Secret": wrong}, want: "a proxy",
 		},
-		"nothing is known about it": {failing: map[string]error{"Secret": errors.New("no")}},
+		"no hint": {failing: map[string]error{"Secret": errors.New("no")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := diagnosetest.Memory{
@@ -118,7 +118,7 @@ func TestSurveyUnreadHint(t *testing.T) {
 	}
 }
 
-// The budget bounds the requests, and is reported when it is spent.
+// The budget limits the requests, and the cause says so.
 func TestBudget(t *testing.T) {
 	m := diagnosetest.Memory{Objects: diagnosetest.Read(t, strings.TrimSpace(held))}
 	g := Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now, Budget: 5}}
@@ -131,7 +131,7 @@ func TestBudget(t *testing.T) {
 		t.Errorf("%d requests", g.Requests())
 	}
 	if last := causes[len(causes)-1]; last.Code != NotRead || !strings.Contains(strings.Join(last.Evidence, " "), diagnose.ErrNotAsked.Error()) {
-		t.Errorf("not told: %+v", causes)
+		t.Errorf("not reported: %+v", causes)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestRoots(t *testing.T) {
 		{{Ref: ref("a"), Causes: []event.Cause{waits}}, {Ref: ref("ns"), Causes: []event.Cause{behind}}},
 	} {
 		if got := Roots(found)[0].Cause.Evidence; !slices.Equal(got, waits.Evidence) {
-			t.Errorf("the root's evidence is %q, want that of what waits for it itself", got)
+			t.Errorf("the root's evidence is %q, want that of the object that waits directly", got)
 		}
 	}
 	var got []string
@@ -166,7 +166,7 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// shrinking loses an object each time that its kind is listed.
+// shrinking is a Reader whose ConfigMaps decrease with each list.
 type shrinking struct {
 	*diagnosetest.Memory
 	left int
@@ -181,7 +181,7 @@ func (s *shrinking) Metadata(ctx context.Context, gvk schema.GroupVersionKind, s
 	return objects, err
 }
 
-// Edge case 58: a namespace that loses objects between two looks is slow, not stuck.
+// Edge case 58: a namespace that loses objects between two counts is slow, not stuck.
 func TestProgress(t *testing.T) {
 	text := namespaced("", "kubernetes")
 	for i := range 10 {
@@ -199,7 +199,7 @@ func TestProgress(t *testing.T) {
 	if causes[0].Code != Progressing || !strings.Contains(causes[0].Message, "8 objects left") {
 		t.Errorf("%+v", causes)
 	}
-	// The second time, the first look is the earlier one.
+	// The second explanation compares with the previous count.
 	before := g.Requests()
 	facts, err = g.Gather(t.Context(), m.Objects[0])
 	if err != nil || facts.Before.Left != 8 || facts.After.Left != 7 {
@@ -220,7 +220,7 @@ func (s *silence) Select(context.Context, schema.GroupVersionKind, object.Select
 
 func (s *silence) Kinds(context.Context) ([]object.Kind, error) { return nil, diagnose.ErrSlow }
 
-// A server that does not answer is asked once, and not in every round.
+// A server that does not answer is asked once, not in every round.
 func TestSilence(t *testing.T) {
 	live := diagnosetest.Read(t, strings.TrimSpace(held))[0]
 	g := Explainer{Gatherer: diagnose.Gatherer{Reader: &silence{}, Now: diagnosetest.Now}}
@@ -234,6 +234,6 @@ func TestSilence(t *testing.T) {
 	first := g.Requests()
 	answers := Explainer{Gatherer: diagnose.Gatherer{Reader: &diagnosetest.Memory{}, Now: diagnosetest.Now}}
 	if _, err := answers.Gather(t.Context(), live); err != nil || answers.Requests() <= first {
-		t.Errorf("%d requests, and only %d of a server that answers: %v", first, answers.Requests(), err)
+		t.Errorf("%d requests, but only %d to a server that answers: %v", first, answers.Requests(), err)
 	}
 }

@@ -1,8 +1,6 @@
 package stuck
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -38,7 +36,7 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 		Next:     command.Kubectl("get") + " " + diagnose.On(ref) + " -o yaml --show-managed-fields",
 	}}
 	if len(u.GetFinalizers()) > 0 {
-		f.Message = "no cause was found for what its finalizers wait for"
+		f.Message = "no cause was found: it is unknown what its finalizers wait for"
 		f.Evidence = []string{"finalizers: " + text.Excerpt(strings.Join(u.GetFinalizers(), ", "))}
 	}
 	return f
@@ -48,21 +46,21 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 type gap int
 
 const (
-	// gapUntold means that another cause covers it.
+	// gapUntold: another cause covers it.
 	gapUntold gap = iota
-	// gapForbidden means that we lack permission to read.
+	// gapForbidden: we lack permission to read.
 	gapForbidden
-	// gapUnanswered proves nothing about the server as a whole, nor about what exists.
+	// gapUnanswered: the failure says nothing about the server as a whole, nor about what exists.
 	gapUnanswered
-	// gapThrottled and gapFailing mean that the server is at fault.
+	// gapThrottled, gapFailing: the server is at fault.
 	gapThrottled
 	gapFailing
-	// gapUnreadable means that the server itself cannot read the object.
+	// gapUnreadable: the server cannot read the object from its store.
 	gapUnreadable
 )
 
-// gaps groups unanswered questions by how to report them, each in one way, because unknown must not
-// pass for absent (edge case 67).
+// gaps groups failed questions by how to report them, so that unknown facts do not pass for absent
+// ones (edge case 67).
 func (d *diagnosis) gaps() map[gap][]string {
 	blame := d.blame()
 	told := map[gap][]string{}
@@ -88,16 +86,16 @@ func gapOf(q diagnose.Question, err error, blame func(error) bool) gap {
 	switch {
 	case q.Verb == diagnose.Replay && diagnose.Slow(err):
 		return gapUnanswered
-	case q.Verb == diagnose.Replay && !diagnose.Denied(err): // Its result is a cause of its own.
+	case q.Verb == diagnose.Replay && !diagnose.Denied(err): // The refusal is a cause of its own.
 		return gapUntold
 	case diagnose.Denied(err):
 		if q.Verb == diagnose.Allowed {
 			return gapUntold
 		}
 		return gapForbidden
-	case undecryptable(err): // Whatever else is wrong, and however it is wrapped.
+	case undecryptable(err): // This comes first, however the error is wrapped.
 		return gapUnreadable
-	case !diagnose.Troubled(err) || !blame(err): // The error concerns this kind alone, or will pass.
+	case !diagnose.Troubled(err) || !blame(err): // The error is about this kind only, or will pass.
 		if q.Verb == diagnose.Allowed {
 			return gapUntold
 		}
@@ -109,7 +107,7 @@ func gapOf(q diagnose.Question, err error, blame func(error) bool) gap {
 	}
 }
 
-// unread reports what we may not read, and what got no answer.
+// unread reports facts that we may not or could not read.
 func (d *diagnosis) unread() (finding, bool) {
 	gaps := d.gaps()
 	denied, failed := gaps[gapForbidden], gaps[gapUnanswered]
@@ -118,13 +116,13 @@ func (d *diagnosis) unread() (finding, bool) {
 	}
 	f := finding{rank: rankBlind, Cause: event.Cause{
 		Code:     NotPermitted,
-		Message:  fmt.Sprintf("%s could not be read for lack of permission: there may be causes that are not shown", text.Count(len(denied), "thing")),
+		Message:  text.Count(len(denied), "read") + " failed for lack of permission: there may be more causes",
 		Evidence: diagnose.Some(append(denied, failed...), 8),
-		Next:     "ask again as a user who may read them",
+		Next:     "try again as a user with permission to read them",
 	}}
 	if len(denied) == 0 {
 		f.Code, f.Next = NotRead, ""
-		f.Message = fmt.Sprintf("%s could not be read: there may be causes that are not shown", text.Count(len(failed), "thing"))
+		f.Message = text.Count(len(failed), "read") + " failed: there may be more causes"
 	}
 	return f, true
 }
@@ -137,14 +135,14 @@ func reason(err error) string {
 	return text.Excerpt(err.Error())
 }
 
-// server reports an API server that throttles or fails: what it does not answer is unknown.
+// server reports an API server that throttles or fails.
 func (d *diagnosis) server() []finding {
 	gaps := d.gaps()
 	var found []finding
 	if said := gaps[gapFailing]; len(said) > 0 {
 		found = append(found, finding{rank: rankServer, Cause: event.Cause{
 			Code:     ServerFailing,
-			Message:  "the API server does not answer as it should: nothing goes away while that lasts",
+			Message:  "the API server fails to answer: nothing goes away while that lasts",
 			Evidence: diagnose.Some(said, 5),
 			Next:     command.Kubectl("get") + " --raw '/readyz?verbose'",
 		}})
@@ -152,20 +150,26 @@ func (d *diagnosis) server() []finding {
 	if said := gaps[gapThrottled]; len(said) > 0 {
 		found = append(found, finding{rank: rankServer, Cause: event.Cause{
 			Code:     ServerThrottling,
-			Message:  "the API server is overloaded and rejects requests, ours and those of its controllers",
+			Message:  "the API server is overloaded and rejects requests, including those of its controllers",
 			Evidence: diagnose.Some(said, 5),
 			Next:     command.Kubectl("get") + " --raw /debug/api_priority_and_fairness/dump_priority_levels",
 		}})
 	}
 	if said := gaps[gapUnreadable]; len(said) > 0 {
-		found = append(found, undecryptableObjects(said))
+		found = append(found, finding{rank: rankServer, Cause: event.Cause{ // KEP-3926; edge case 66
+			Code:     Undecryptable,
+			Message:  "objects in the store cannot be decrypted or decoded, so they can neither be listed nor deleted",
+			Evidence: diagnose.Some(said, 5),
+			Next:     "restore the key with which they were written (the API server's EncryptionConfiguration); only if it is lost for good, delete them with ignoreStoreReadErrorWithClusterBreakingPotential (KEP-3926)",
+			Risk:     "deleting objects that cannot be read bypasses their finalizers; whatever they stand for may stay behind",
+		}})
 	}
 	return found
 }
 
 // blame returns a function that reports whether an error is about the server as a whole. If the
 // server answered other questions, only one kind has a problem: its storage is still being created,
-// or cannot be read. And a slow server is not broken.
+// or cannot be read. A slow server is not broken either.
 func (d *diagnosis) blame() func(error) bool {
 	failing := map[string]bool{}
 	for q, err := range d.Unanswered() {
@@ -177,20 +181,6 @@ func (d *diagnosis) blame() func(error) bool {
 	return func(err error) bool { return !answers || len(failing) > 1 && !diagnose.Slow(err) }
 }
 
-// undecryptableObjects covers objects that the API server can no longer read from its store
-// (KEP-3926; edge case 66).
-func undecryptableObjects(where []string) finding {
-	return finding{rank: rankServer, Cause: event.Cause{
-		Code:     Undecryptable,
-		Message:  "objects in the store cannot be decrypted or decoded, so they can neither be listed nor deleted",
-		Evidence: diagnose.Some(where, 5),
-		Next:     "give the API server back the key with which they were written (its EncryptionConfiguration); only if the key is lost for good, delete them with ignoreStoreReadErrorWithClusterBreakingPotential (KEP-3926)",
-		Risk:     "objects that are deleted unread bypass their finalizers; what they stood for may stay behind",
-	}}
-}
-
 func undecryptable(err error) bool {
 	return apierrors.ReasonForError(err) == metav1.StatusReasonStoreReadError
 }
-
-func asStatus(err error, status *apierrors.APIStatus) bool { return errors.As(err, status) }

@@ -15,15 +15,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// unansweredError is the client's error for a request that it has retried for as long as
-// it may.
+// unansweredError is the client's error after its last retry.
 type unansweredError struct{ error }
 
 func (e unansweredError) Unwrap() error   { return e.error }
 func (unansweredError) Unreachable() bool { return true }
 
-// A question without an answer is reported, whatever the error is and however it is
-// wrapped: nothing that could not be read is taken for absent (edge case 67).
+// A question without an answer is reported, whatever its error and however it is wrapped: an unread
+// object is not taken for absent (edge case 67).
 func TestNoGapIsUntold(t *testing.T) {
 	code := func(code int32, reason metav1.StatusReason) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: code, Reason: reason, Message: "x"}}
@@ -38,7 +37,7 @@ func TestNoGapIsUntold(t *testing.T) {
 		failures["status "+string(reason)] = code(http.StatusInternalServerError, reason)
 	}
 	for name, failure := range failures {
-		for wrapped, err := range map[string]error{name: failure, name + ", of which nothing can be told": unansweredError{failure}} {
+		for wrapped, err := range map[string]error{name: failure, name + ", after retries": unansweredError{failure}} {
 			for other, more := range map[string]error{"": nil, ", and another kind fails": apierrors.NewInternalError(errors.New("etcd"))} {
 				t.Run(wrapped+other, func(t *testing.T) {
 					m := diagnosetest.Memory{Answers: diagnosetest.Answers{Failing: map[string]error{"Widget": err}}, Objects: diagnosetest.Read(t, strings.TrimSpace(namespaced("", "kubernetes")+
@@ -54,7 +53,7 @@ func TestNoGapIsUntold(t *testing.T) {
 					}
 					causes := Diagnose(facts)
 					if said := commandtest.Plain(fmt.Sprint(causes)); !strings.Contains(said, "list widget.example.com -n shop") {
-						t.Errorf("it does not tell that widgets could not be listed:\n%s", said)
+						t.Errorf("no cause says that widgets could not be listed:\n%s", said)
 					}
 				})
 			}
