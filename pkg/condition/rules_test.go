@@ -161,7 +161,7 @@ func TestStatedRule(t *testing.T) {
 		"{size: -1}":                       "failed Failed: size -1",
 		"{}":                               "InProgress: the rule of its kind does not hold yet: self.status.size >= 3",
 		"{phase: Failed, message: 'full'}": "InProgress: its phase is Failed: full",
-		"{size: 3, observedGeneration: 1}": "StaleStatus: its status is of generation 1, and the object is at generation 2",
+		"{size: 3, observedGeneration: 1}": "StaleStatus: its status is for generation 1, but the object is at generation 2",
 	} {
 		v := conds[0].Evaluate(t.Context(), objectOf(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, status: `+status+`}`))
 		got := v.Reason + ": " + v.Message

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// Edge case 96: an autoscaler is one object, whichever version it is read in. At
-// autoscaling/v1, which has no conditions, the API server puts them into an
-// annotation.
+// Edge case 96: an autoscaler has the same verdict in every version. autoscaling/v1 has no
+// conditions in the status; the API server puts them into an annotation.
 func TestAutoscalerInEachVersion(t *testing.T) {
 	statuses := []string{"True", "False", "Unknown", ""}
 	reasons := []string{"", "ScalingDisabled", "FailedGetScale"}
@@ -52,7 +51,7 @@ func TestAutoscalerInEachVersion(t *testing.T) {
 		}
 	}
 	if ready == 0 {
-		t.Error("none is ready")
+		t.Error("no autoscaler is ready")
 	}
 }
 

@@ -10,51 +10,47 @@ import (
 )
 
 // errorGrace is how long an object may report an error as the reason why it is not ready:
-// controllers try again, and what they lack may be coming.
+// controllers retry, and missing objects may be created.
 const errorGrace = 2 * time.Minute
 
-// conventions evaluates a kind without a rule of its own by its status. An empty status does not
-// make an object ready (edge case 48).
+// conventions evaluates a kind without its own rule by its status. An empty status does not make an
+// object ready (edge case 48).
 func conventions(s *subject) Verdict {
-	said := s.said()
+	said := Read(s.obj)
 	if v, decided := conclude(s, said); decided {
 		return v
 	}
-	if inStatus, _ := at(s.obj, "status"); isEmpty(inStatus) {
-		return unmet("NoStatus", "it has no status: no controller has told of it yet", s.values("status")...)
+	inStatus, _ := at(s.obj, "status")
+	if m, ok := inStatus.(map[string]any); inStatus == nil || ok && len(m) == 0 {
+		return unmet("NoStatus", "it has no status: no controller has reported on it yet", s.values("status")...)
 	}
 	return quote(s, said)
 }
 
 // conventionsOrExists evaluates kinds that may never have a status.
 func conventionsOrExists(s *subject) Verdict {
-	if v, decided := conclude(s, s.said()); decided {
+	if v, decided := conclude(s, Read(s.obj)); decided {
 		return v
 	}
 	return met("it exists")
 }
 
-func isEmpty(status any) bool {
-	m, ok := status.(map[string]any)
-	return status == nil || ok && len(m) == 0
-}
-
-// conclude weighs an object's statements about itself (edge case 95): anything wrong, stopped or in
-// progress takes precedence over any good statement.
+// conclude weighs an object's statements about itself (edge case 95): any fault, pause or work in
+// progress outranks every good statement.
 func conclude(s *subject, said []Statement) (Verdict, bool) {
 	if v, found := objection(s, said); found {
 		return v, true
 	}
 	well := worst(said, Good)
 	sums := keep(well, func(one Statement) bool {
-		// A controller that has accepted an object may not have done the work.
+		// After accepting an object, its controller may still have to act on it.
 		return one.Sum && one.Condition && one.IsPositive() && one.Name != "Accepted" && one.Name != "Valid"
 	})
 	if len(sums) == 0 {
 		if old := keep(said, isOldSum); len(old) > 0 {
-			return staleCondition(s, old[0]), true
+			return staleCondition(s, old[0].Name, old[0].Generation), true
 		}
-		// No condition sums the object up by convention, so every statement must be understood and
+		// No condition sums the object up by convention, so each statement must be understood and
 		// good.
 		if doubt := worst(said, Odd, NotYet); len(doubt) > 0 {
 			if doubt[0].Meaning == Odd && len(well) == 0 {
@@ -69,7 +65,7 @@ func conclude(s *subject, said []Statement) (Verdict, bool) {
 	return met(sentence(well[0]), valuesOf(well)...), true
 }
 
-// objection returns a statement that rules out that the object is ready, whatever else it says.
+// objection returns a verdict if a statement rules out that the object is ready.
 func objection(s *subject, said []Statement) (Verdict, bool) {
 	if over := worst(said, Failed); len(over) > 0 {
 		reason := "Failed"
@@ -78,9 +74,9 @@ func objection(s *subject, said []Statement) (Verdict, bool) {
 		}
 		return failed(reason, sentence(over[0])+others(said, over[0]), valuesOf(over)...), true
 	}
-	// An old Ready condition does not count: it says nothing about the present.
+	// An old Ready condition says nothing about the present.
 	if len(said) > 0 && isOldSum(said[0]) && said[0].Name == "Ready" {
-		return staleCondition(s, said[0]), true
+		return staleCondition(s, said[0].Name, said[0].Generation), true
 	}
 	if wrong := worst(said, Bad); len(wrong) > 0 {
 		v := notYet(wrong[0], worst(said, Good))
@@ -105,21 +101,18 @@ func objection(s *subject, said []Statement) (Verdict, bool) {
 }
 
 // lastingError fails an object that has reported an error for a while as the reason why it is not
-// ready. Nothing else fails it: it may be part of a normal start.
+// ready. Other errors may be part of a normal start.
 func lastingError(s *subject, said []Statement, v Verdict) Verdict {
+	sums := []string{"Ready", "Available", "Healthy", "Succeeded"}
 	for _, one := range said {
-		if one.Sum && one.Condition && one.Meaning == Bad && one.Final && one.Value == "False" && isReady(one.Name) && !one.Since.IsZero() {
+		if one.Sum && one.Condition && one.Meaning == Bad && one.Final && one.Value == "False" && !one.Since.IsZero() && slices.Contains(sums, one.Name) {
 			return s.lasting(latest(one.Since, s.time("metadata.creationTimestamp"), specChanged(s), s.began), errorGrace, v)
 		}
 	}
 	return v
 }
 
-func isReady(kind string) bool {
-	return slices.Contains([]string{"Ready", "Available", "Healthy", "Succeeded"}, kind)
-}
-
-// notYet says that the object is not ready although another statement says that it is.
+// notYet returns the verdict for a statement against readiness, which may contradict a good one.
 func notYet(one Statement, well []Statement) Verdict {
 	message := sentence(one)
 	shown := []Statement{one}
@@ -130,7 +123,7 @@ func notYet(one Statement, well []Statement) Verdict {
 	return unmet("InProgress", message, valuesOf(shown)...)
 }
 
-// others returns up to two more statements about why an object is not ready.
+// others returns up to two more statements against readiness.
 func others(said []Statement, but Statement) string {
 	var more []string
 	for _, one := range worst(said, Failed, Bad, Working) {
@@ -145,10 +138,10 @@ func others(said []Statement, but Statement) string {
 	return "; " + strings.Join(more[:min(2, len(more))], "; ")
 }
 
-// quoted bounds the statements that are quoted if none of them decides.
+// quoted limits the statements that are quoted if none of them decides.
 const quoted = 8
 
-// quote quotes the statements, the worst first.
+// quote returns a verdict that quotes the statements, the worst first.
 func quote(s *subject, said []Statement) Verdict {
 	conditions := keep(said, func(one Statement) bool { return !one.Old })
 	slices.SortStableFunc(conditions, func(a, b Statement) int { return int(b.Meaning) - int(a.Meaning) })
@@ -164,11 +157,11 @@ func quote(s *subject, said []Statement) Verdict {
 			words = append(words, name+": "+text.OneLine(said))
 		}
 	}
-	const advice = "; wait for an expression of your own instead"
+	const advice = "; wait for your own expression instead"
 	if len(words) == 0 {
 		return unmet("NoCondition", "nothing in its status says whether it is ready"+advice, s.values("status.conditions", "status.phase")...)
 	}
-	return unmet("NoCondition", "what its status says is not known to mean that it is ready: "+strings.Join(words, "; ")+advice, valuesOf(conditions)...)
+	return unmet("NoCondition", "its status does not clearly say that it is ready: "+strings.Join(words, "; ")+advice, valuesOf(conditions)...)
 }
 
 // sentence returns a statement as a sentence about the object.
@@ -195,20 +188,20 @@ func sentence(one Statement) string {
 	return one.String()
 }
 
-// isOldSum reports whether a statement would mean that the object is ready, but is of an earlier
+// isOldSum reports whether a statement would mean that the object is ready, but is about an earlier
 // generation.
 func isOldSum(one Statement) bool {
 	return one.Old && one.Sum && one.Condition && one.IsPositive()
 }
 
-func staleCondition(s *subject, one Statement) Verdict {
-	c := s.condition(one.Name)
-	return unmet("StaleStatus", fmt.Sprintf("its condition %s is of generation %d, and the object is at generation %d", one.Name, one.Generation, s.generation),
+func staleCondition(s *subject, kind string, generation int64) Verdict {
+	c := s.condition(kind)
+	return unmet("StaleStatus", fmt.Sprintf("its condition %s is for generation %d, but the object is at generation %d", kind, generation, s.generation),
 		c.value(), c.generationValue(), Value{Expr: "self.metadata.generation", Value: s.generation})
 }
 
-// worst returns the statements with these meanings, in the order of the meanings, sums before
-// parts.
+// worst returns the statements with these meanings, ordered by meaning. The order within a meaning,
+// sums before parts, is kept.
 func worst(said []Statement, meanings ...Meaning) []Statement {
 	var out []Statement
 	for _, m := range meanings {
@@ -227,7 +220,7 @@ func keep(said []Statement, wanted func(Statement) bool) []Statement {
 	return out
 }
 
-// valuesOf returns the values that a verdict shows for statements.
+// valuesOf returns the values to show for statements.
 func valuesOf(said []Statement) []Value {
 	out := make([]Value, 0, 4)
 	for _, one := range said[:min(4, len(said))] {
@@ -236,8 +229,7 @@ func valuesOf(said []Statement) []Value {
 	return out
 }
 
-// needs returns a rule by which an object is ready if all these conditions are True and none of its
-// statements contradicts them.
+// needs returns a rule that requires all these conditions to be True.
 func needs(kinds ...string) func(*subject) Verdict {
 	return func(s *subject) Verdict {
 		values := make([]Value, 0, len(kinds))
@@ -247,8 +239,7 @@ func needs(kinds ...string) func(*subject) Verdict {
 			case !c.there():
 				return unmet("NoStatus", "it has no condition "+kind+" yet", c.value())
 			case c.old:
-				return unmet("StaleStatus", fmt.Sprintf("its condition %s is of generation %d, and the object is at generation %d", kind, c.generation, s.generation),
-					c.value(), c.generationValue(), Value{Expr: "self.metadata.generation", Value: s.generation})
+				return staleCondition(s, kind, c.generation)
 			case !c.is("True"):
 				return unmet("InProgress", "its condition "+kind+" is "+text.OneLine(c.status)+c.detail(), c.value())
 			}
@@ -258,15 +249,14 @@ func needs(kinds ...string) func(*subject) Verdict {
 	}
 }
 
-// unopposed returns a rule that calls an object ready only if the rest of the status does not
-// contradict it.
+// unopposed returns a rule that also requires that the rest of the status does not contradict it.
 func unopposed(rule func(*subject) Verdict) func(*subject) Verdict {
 	return func(s *subject) Verdict {
 		v := rule(s)
 		if !v.Ready {
 			return v
 		}
-		if no, found := objection(s, s.said()); found {
+		if no, found := objection(s, Read(s.obj)); found {
 			return no
 		}
 		return v

@@ -12,8 +12,8 @@ func TestReadyCustom(t *testing.T) {
 	}
 	conditions := func(list string) string { return widget(", status: {conditions: [" + list + "]}") }
 	const (
-		silent = "not ready, NoStatus: it has no status: no controller has told of it yet"
-		vague  = "not ready, NoCondition: nothing in its status says whether it is ready; wait for an expression of your own instead"
+		silent = "not ready, NoStatus: it has no status: no controller has reported on it yet"
+		vague  = "not ready, NoCondition: nothing in its status says whether it is ready; wait for your own expression instead"
 	)
 	testReady(t, map[string]readyCase{
 		"edge case 48: no status": {
@@ -24,7 +24,7 @@ func TestReadyCustom(t *testing.T) {
 			object: widget(", status: {replicas: 3}"), want: vague,
 			rests: []string{"self.status.conditions is absent", "self.status.phase is absent"},
 		},
-		"edge case 48: conditions that mean nothing to us": {object: conditions(`{type: Odd, status: "True"}`), want: "not ready, NoCondition: what its status says is not known to mean that it is ready: Odd is True; wait for an expression of your own instead"},
+		"edge case 48: conditions that mean nothing to us": {object: conditions(`{type: Odd, status: "True"}`), want: "not ready, NoCondition: its status does not clearly say that it is ready: Odd is True; wait for your own expression instead"},
 		"the kind has no status":                           {object: widget(""), noStatus: true, want: "ready, Ready: it exists"},
 		"no schema, no status":                             {object: widget(""), want: silent},
 		"no schema, a status that says nothing":            {object: widget(", status: {replicas: 3}"), want: vague},
@@ -72,7 +72,7 @@ func TestReadyCustom(t *testing.T) {
 		},
 		"what is there is quoted, the worst first": {
 			object: widget(`, status: {phase: Odd, message: "as you see", conditions: [{type: Created, status: "True"}, {type: Gizmo, status: "False", reason: Cold, message: "not warm"}]}`),
-			want:   "not ready, NoCondition: what its status says is not known to mean that it is ready: phase is Odd: as you see; Created is True; Gizmo is False (Cold): not warm; wait for an expression of your own instead",
+			want:   "not ready, NoCondition: its status does not clearly say that it is ready: phase is Odd: as you see; Created is True; Gizmo is False (Cold): not warm; wait for your own expression instead",
 		},
 		"Ready is not known": {
 			object: conditions(`{type: Ready, status: Unknown, reason: Deploying}`),
@@ -121,7 +121,7 @@ func TestReadyGateway(t *testing.T) {
 		},
 		"edge case 47: a route that was accepted a generation ago": {
 			object: route(`, status: {parents: [{parentRef: {name: outer}, conditions: [{type: Accepted, status: "True", observedGeneration: 1}]}]}`),
-			want:   "not ready, StaleStatus: gateway outer: its condition Accepted is of generation 1, and the object is at generation 2",
+			want:   "not ready, StaleStatus: gateway outer: its condition Accepted is for generation 1, but the object is at generation 2",
 		},
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 )
 
-// The second table of docs/readiness.md: where we differ from kstatus in a case that its
-// own tests do not have. If kstatus changes to our answer, the page has to change.
+// This is the second table of docs/readiness.md: where we differ from kstatus in a case that its
+// own tests lack. If kstatus changes to our verdict, the page has to change.
 func TestReadyUnlikeKstatus(t *testing.T) {
 	custom := func(rest string) string {
 		return `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, status: ` + rest + `}`

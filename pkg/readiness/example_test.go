@@ -9,8 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
-// A status of an older generation says nothing about the present one, however good it
-// looks.
+// A status for an older generation says nothing about the present one.
 func ExampleRule_Evaluate() {
 	rule := readiness.For(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Database"})
 	database := func(observed int64) map[string]any {
@@ -31,8 +30,8 @@ func ExampleRule_Evaluate() {
 	// true Ready
 }
 
-// A kind's rule knows what its controller's status means: here, an old replica still
-// exists although all new ones are available.
+// A kind's rule understands its controller's status: here, an old replica still exists although all
+// new ones are available.
 func ExampleFor() {
 	rule := readiness.For(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
 	verdict := rule.Evaluate(map[string]any{
@@ -47,5 +46,5 @@ func ExampleFor() {
 	fmt.Println(verdict.Message)
 	// Output:
 	// false InProgress
-	// 1 old replica is still there
+	// 1 old replica is left
 }

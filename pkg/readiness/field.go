@@ -17,7 +17,7 @@ func (r *reader) boolean(path, within, name string, words []string, v bool) {
 		status = "True"
 	}
 	m := r.meaning(class, negated, object.Condition{Type: name, Status: status})
-	if m == Failed || !v && len(words) == 1 && (name == "pass" || name == "passed") { // A verdict.
+	if m == Failed || !v && len(words) == 1 && (name == "pass" || name == "passed") { // a verdict
 		m, class = Bad, bad
 	}
 	setting := class == working && words[0] != "is"
@@ -27,7 +27,7 @@ func (r *reader) boolean(path, within, name string, words []string, v bool) {
 	r.out = append(r.out, Statement{Path: path, Name: fieldName(within, name), Value: v, Meaning: m, Sum: within == "" && r.isWhole(words)})
 }
 
-// text reads a phase, a state or a health, an error, or a count such as 2/3.
+// text reads a phase, state, health or error, or a count such as 2/3.
 func (r *reader) text(path, within, name string, words []string, v string, beside map[string]any) {
 	last := words[len(words)-1]
 	switch {
@@ -35,7 +35,7 @@ func (r *reader) text(path, within, name string, words []string, v string, besid
 	case isErrorField(words):
 		r.error(path, within, name, v)
 	case isOutcome(last):
-		// The result of the last attempt says nothing about now, unless it failed.
+		// The result of the last attempt says nothing about the present, unless it failed.
 		if phraseClass(v) == bad {
 			r.error(path, within, name, v)
 		}
@@ -55,19 +55,19 @@ func isStateField(word string) bool {
 	return slices.Contains([]string{"phase", "state", "status", "health", "robustness", "compliant", "compliance"}, word)
 }
 
-// isOutcome reports whether a field is a final result.
+// isOutcome reports whether a field contains a final result.
 func isOutcome(word string) bool {
 	return slices.Contains([]string{"verdict", "result", "outcome", "conclusion"}, word)
 }
 
-// knowsField reports whether a text of that name is read by its name.
+// knowsField reports whether a string field has a meaning by its name.
 func knowsField(words []string) bool {
 	last := words[len(words)-1]
 	return isPast(words) || isErrorField(words) || isStateField(last) || isOutcome(last) ||
 		slices.Contains([]string{"ready", "replicas", "reason", "message", "description", "type", "name", "version", "time"}, last)
 }
 
-// word reads the word by which an object, or a part of it, sums itself up.
+// word reads a word that sums up an object or a part of it.
 func (r *reader) word(path, within, name string, words []string, v string, beside map[string]any) {
 	s := Statement{
 		Path: path, Name: fieldName(within, name), Value: v,
@@ -118,16 +118,16 @@ func (r *reader) word(path, within, name string, words []string, v string, besid
 	r.out = append(r.out, s)
 }
 
-// isEnd reports whether a phase means that all has failed, and not only a step.
+// isEnd reports whether a bad phase is final.
 func isEnd(phase string, ends bool) bool {
 	words := split(phase)
 	if ends {
 		return slices.Contains(words, "failed") || slices.Contains(words, "failure")
 	}
-	return len(words) == 1 && words[0] == "failed" // A server is retried after a failure.
+	return len(words) == 1 && words[0] == "failed" // Work that does not end is retried after a failure.
 }
 
-// firstText returns the known string, or else the first one in a value: a string, a list of
+// firstText returns known if it is not empty, and otherwise the text in v: a string, a list of
 // strings, or a map of strings.
 func firstText(known string, v any) string {
 	if known != "" {
@@ -156,7 +156,7 @@ func firstText(known string, v any) string {
 	return known
 }
 
-// fieldName returns the name of a field for a sentence.
+// fieldName returns the name of a field for messages.
 func fieldName(within, name string) string {
 	if within == "" {
 		return name
@@ -164,7 +164,7 @@ func fieldName(within, name string) string {
 	return within + "." + name
 }
 
-// isErrorField reports whether a field holds an error, as errorMessage does.
+// isErrorField reports whether a field contains an error, like errorMessage.
 func isErrorField(words []string) bool {
 	last := words[len(words)-1]
 	isError := func(word string) bool {
@@ -187,8 +187,8 @@ func (r *reader) error(path, within, name string, v any) {
 	r.out = append(r.out, Statement{Path: path, Name: fieldName(within, name), Value: cmp.Or(message, "set"), Meaning: Bad, Sum: false})
 }
 
-// stops reads how a user stopped the controller: spec.paused, spec.suspend, or an annotation such
-// as crossplane.io/paused.
+// stops reads whether a user stopped the controller: spec.paused, spec.suspend, or an annotation
+// such as crossplane.io/paused.
 func (r *reader) stops(meta map[string]any, obj map[string]any) {
 	spec, _ := obj["spec"].(map[string]any)
 	for _, name := range stopFields() {
@@ -206,7 +206,7 @@ func (r *reader) stops(meta map[string]any, obj map[string]any) {
 	}
 }
 
-// stopFields returns the fields of a spec by which users stop controllers.
+// stopFields returns the spec fields with which users stop controllers.
 func stopFields() []string {
 	return []string{"paused", "pause", "suspend", "suspended", "hibernate", "hibernated", "stopped", "shutdown", "stop"}
 }

@@ -10,19 +10,31 @@ import (
 
 // ruleOf returns a kind's own rule, or nil.
 func ruleOf(gk schema.GroupKind) func(*subject) Verdict {
-	switch gk.Group {
-	case "":
-		return coreRule(gk.Kind)
-	case "apps":
-		return appsRule(gk.Kind)
-	case "gateway.networking.k8s.io":
-		return gatewayRule(gk.Kind)
-	}
 	switch gk.String() {
+	case "Pod":
+		return evaluatePod
+	case "ReplicationController", "ReplicaSet.apps":
+		return evaluateReplicaSet
+	case "PersistentVolumeClaim":
+		return evaluateClaim
+	case "PersistentVolume":
+		return evaluateVolume
+	case "Service":
+		return evaluateService
+	case "Namespace":
+		return evaluateNamespace
+	case "Node":
+		return needs("Ready")
+	case "Deployment.apps":
+		return evaluateDeployment
+	case "StatefulSet.apps":
+		return evaluateStatefulSet
+	case "DaemonSet.apps":
+		return evaluateDaemonSet
 	case "Job.batch":
 		return evaluateJob
 	case "CronJob.batch":
-		return exists // Suspended or not, it has nothing to wait for.
+		return exists // even if it is suspended
 	case "CertificateSigningRequest.certificates.k8s.io":
 		return evaluateSigningRequest
 	case "HorizontalPodAutoscaler.autoscaling":
@@ -35,57 +47,18 @@ func ruleOf(gk schema.GroupKind) func(*subject) Verdict {
 		return needs("Available")
 	case "TaskRun.tekton.dev", "PipelineRun.tekton.dev", "CustomRun.tekton.dev":
 		return evaluateRun
-	}
-	return nil
-}
-
-func coreRule(kind string) func(*subject) Verdict {
-	switch kind {
-	case "Pod":
-		return evaluatePod
-	case "ReplicationController":
-		return evaluateReplicaSet
-	case "PersistentVolumeClaim":
-		return evaluateClaim
-	case "PersistentVolume":
-		return evaluateVolume
-	case "Service":
-		return evaluateService
-	case "Namespace":
-		return evaluateNamespace
-	case "Node":
-		return needs("Ready")
-	}
-	return nil
-}
-
-func appsRule(kind string) func(*subject) Verdict {
-	switch kind {
-	case "Deployment":
-		return evaluateDeployment
-	case "ReplicaSet":
-		return evaluateReplicaSet
-	case "StatefulSet":
-		return evaluateStatefulSet
-	case "DaemonSet":
-		return evaluateDaemonSet
-	}
-	return nil
-}
-
-func gatewayRule(kind string) func(*subject) Verdict {
-	switch {
-	case kind == "Gateway":
+	case "Gateway.gateway.networking.k8s.io":
 		return unopposed(evaluateGateway)
-	case kind == "GatewayClass":
+	case "GatewayClass.gateway.networking.k8s.io":
 		return unopposed(needs("Accepted"))
-	case strings.HasSuffix(kind, "Route"):
+	}
+	if gk.Group == "gateway.networking.k8s.io" && strings.HasSuffix(gk.Kind, "Route") {
 		return unopposed(evaluateRoute)
 	}
 	return nil
 }
 
-// About says when objects of a kind are ready, and whether the kind has its own rule.
+// About describes when objects of a kind are ready, and reports whether the kind has its own rule.
 func About(gk schema.GroupKind) (text string, own bool) {
 	if ruleOf(gk) == nil {
 		if object.IsBuiltIn(gk.Group) {
@@ -96,8 +69,8 @@ func About(gk schema.GroupKind) (text string, own bool) {
 	return aboutOwn(gk), true
 }
 
-// OwnRules returns the kinds with their own rules, except the routes of the Gateway API, which are
-// an open set.
+// OwnRules returns the kinds that have their own rules. Of the Gateway API's routes, an open set,
+// it returns only the known ones.
 func OwnRules() []schema.GroupKind {
 	var all []schema.GroupKind
 	for group, kinds := range map[string][]string{
@@ -118,7 +91,7 @@ func OwnRules() []schema.GroupKind {
 func aboutOwn(gk schema.GroupKind) string {
 	switch gk.Kind {
 	case "Pod":
-		return "it is Ready, or has run to its end with success"
+		return "it is Ready, or has completed successfully"
 	case "PersistentVolumeClaim":
 		return "it is Bound"
 	case "PersistentVolume":
@@ -128,13 +101,13 @@ func aboutOwn(gk schema.GroupKind) string {
 	case "Namespace":
 		return "it is Active"
 	case "Deployment":
-		return "all replicas are up to date and available, no other is left, and its controller has found the rollout complete"
+		return "all replicas are up to date and available, no old one is left, and its controller has found the rollout complete"
 	case "ReplicaSet", "ReplicationController":
 		return "all replicas are available, and none is surplus"
 	case "StatefulSet":
 		return "all replicas are available, and those that its strategy replaces are up to date"
 	case "DaemonSet":
-		return "on each node that is meant to run it, its Pod is available and up to date"
+		return "on each node that should run it, its Pod is available and up to date"
 	case "Job":
 		return "it is Complete"
 	case "CronJob":
@@ -150,7 +123,7 @@ func aboutOwn(gk schema.GroupKind) string {
 	case "CertificateSigningRequest":
 		return "its certificate is issued"
 	case "Gateway":
-		return "it is Accepted and Programmed, and no listener objects"
+		return "it is Accepted and Programmed, and no listener reports a problem"
 	case "GatewayClass":
 		return "it is Accepted"
 	case "TaskRun", "PipelineRun", "CustomRun":
@@ -158,5 +131,5 @@ func aboutOwn(gk schema.GroupKind) string {
 	case "Node":
 		return "it is Ready"
 	}
-	return "each gateway that has answered accepts it, and finds what it refers to"
+	return "each gateway that has answered accepts it and resolves its references"
 }

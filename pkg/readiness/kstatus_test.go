@@ -6,13 +6,13 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 )
 
-// kstatusCases are the situations of kstatus's own tests, under their names there. differs
-// says why our verdict differs (docs/readiness.md).
+// kstatusCases are the cases in kstatus's own tests, by their names there. differs is why our
+// verdict differs (docs/readiness.md).
 func kstatusCases() map[string]kstatusCase {
 	const (
 		failedPod  = "a Pod that failed has not got ready"
-		silent     = "edge case 48: that nothing says otherwise does not make it ready"
-		runningJob = "a Job that runs has not completed"
+		silent     = "edge case 48: the absence of bad news does not make it ready"
+		runningJob = "a running Job has not completed"
 		noAddress  = "a load balancer is ready when it has an address"
 	)
 	pod := func(rest string) string {
@@ -37,7 +37,7 @@ func kstatusCases() map[string]kstatusCase {
 	budget := func(generation string) string {
 		return `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: test, generation: ` + generation + `}, status: {observedGeneration: 1}}`
 	}
-	// Theirs has a group without a dot, which no custom resource can have.
+	// kstatus uses a group without a dot, which no custom resource can have.
 	custom := func(generation, rest string) string {
 		return `{apiVersion: something.example/v1, kind: MyCR, metadata: {name: test, generation: ` + generation + `}` + rest + `}`
 	}
@@ -58,7 +58,7 @@ func kstatusCases() map[string]kstatusCase {
 		"podReady":                 {object: pod(`}, status: {phase: Running, conditions: [{type: Ready, status: "True"}]}`)},
 		"podCompletedSuccessfully": {object: pod(`}, status: {phase: Succeeded, conditions: [{type: Ready, status: "False", reason: PodCompleted}]}`)},
 		"podCompletedFailed":       {object: pod(`}, status: {phase: Failed, conditions: [{type: Ready, status: "False", reason: PodCompleted}]}`), differs: failedPod},
-		// kstatus reads the clock; for it, and for us, this Pod is always new.
+		// kstatus reads the clock; with this time, the Pod is new for both.
 		"podBeingScheduled": {object: pod(`, creationTimestamp: "2999-01-01T00:00:00Z"` + unschedulable)},
 		"podUnschedulable":  {object: pod(unschedulable)},
 		"podCrashLooping":   {object: pod(`}, status: {phase: Running, containerStatuses: [{name: nginx, state: {waiting: {reason: CrashLoopBackOff}}}], conditions: [{type: PodScheduled, status: "False", reason: Unschedulable}]}`)},
@@ -126,7 +126,7 @@ type kstatusCase struct {
 	object, differs string
 }
 
-// The test runs kstatus itself, so that it fails if a newer version answers differently.
+// The test runs kstatus itself, so it fails if a newer version has another verdict.
 func TestReadyBesideKstatus(t *testing.T) {
 	for name, tc := range kstatusCases() {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestReadyBesideKstatus(t *testing.T) {
 			}
 			v := For(u.GroupVersionKind()).Evaluate(u.Object, noon())
 			if same := inItsWords(v) == theirs.Status; same != (tc.differs == "") {
-				t.Errorf("kstatus says %s, we say %s; the reason to differ is %q", theirs.Status, inWords(v), tc.differs)
+				t.Errorf("kstatus says %s, we say %s; differs is %q", theirs.Status, inWords(v), tc.differs)
 			}
 		})
 	}

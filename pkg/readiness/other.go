@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// evaluateClaim does not know the storage class. With a class that waits for the first consumer, a
-// claim is Pending, and not ready, until a Pod uses it.
+// evaluateClaim does not know the storage class: with one that waits for the first consumer, a
+// claim stays Pending, and not ready, until a Pod uses it.
 func evaluateClaim(s *subject) Verdict {
 	switch phase := s.text("status.phase"); phase {
 	case "Bound":
 		return met("it is bound", s.values("status.phase", "spec.volumeName")...)
 	case "Lost":
-		return failed("ClaimLost", "the volume that it was bound to does not exist any more", s.values("status.phase", "spec.volumeName")...)
+		return failed("ClaimLost", "the volume that it was bound to no longer exists", s.values("status.phase", "spec.volumeName")...)
 	case "":
-		return unmet("NoStatus", "no controller has looked at it yet", s.values("status.phase")...)
+		return unmet("NoStatus", "no controller has handled it yet", s.values("status.phase")...)
 	default:
-		return unmet("InProgress", "it has no volume yet; one whose storage class waits for the first consumer gets it when a Pod uses it",
+		return unmet("InProgress", "it has no volume yet; if its storage class waits for the first consumer, it gets one when a Pod uses it",
 			s.values("status.phase", "spec.volumeName")...)
 	}
 }
@@ -32,8 +32,8 @@ func evaluateVolume(s *subject) Verdict {
 	return unmet("InProgress", "it is not available yet", s.values("status.phase")...)
 }
 
-// evaluateService waits for the address of a load balancer, as Helm does and kstatus does not: the
-// Service was applied in order to be reachable.
+// evaluateService requires an address for a load balancer, as Helm does and kstatus does not: the
+// Service should be reachable.
 func evaluateService(s *subject) Verdict {
 	if s.text("spec.type") != "LoadBalancer" {
 		return met("it exists")
@@ -50,7 +50,7 @@ func evaluateService(s *subject) Verdict {
 
 func exists(*subject) Verdict { return met("it exists") }
 
-// evaluateSigningRequest waits for the certificate, the purpose of a request.
+// evaluateSigningRequest requires the certificate, which is the purpose of a request.
 func evaluateSigningRequest(s *subject) Verdict {
 	for _, kind := range []string{"Denied", "Failed"} {
 		if c := s.condition(kind); c.is("True") {
@@ -61,7 +61,7 @@ func evaluateSigningRequest(s *subject) Verdict {
 		return met("its certificate is issued")
 	}
 	if c := s.condition("Approved"); c.is("True") {
-		return unmet("InProgress", "it is approved, and its certificate is not issued yet", c.value())
+		return unmet("InProgress", "it is approved, but its certificate is not issued yet", c.value())
 	}
 	return unmet("InProgress", "it is not approved yet", s.values("status.certificate")...)
 }
@@ -73,8 +73,8 @@ func evaluateNamespace(s *subject) Verdict {
 	return unmet("InProgress", "it is not active", s.values("status.phase")...)
 }
 
-// evaluateDisruptionBudget requires that the controller has counted. The number of allowed
-// disruptions does not matter: zero is an answer too.
+// evaluateDisruptionBudget requires that the controller has counted the Pods. The result does not
+// matter: it may be zero.
 func evaluateDisruptionBudget(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
@@ -96,7 +96,7 @@ func evaluateDefinition(s *subject) Verdict {
 	return unmet("InProgress", "it is not established yet"+c.detail(), c.value())
 }
 
-// evaluateGateway also knows the conditions of the API's first versions.
+// evaluateGateway also understands the conditions of the API's first versions.
 func evaluateGateway(s *subject) Verdict {
 	if !s.condition("Programmed").there() && s.condition("Ready").there() {
 		return needs("Ready")(s)
@@ -104,8 +104,8 @@ func evaluateGateway(s *subject) Verdict {
 	return needs("Accepted", "Programmed")(s)
 }
 
-// evaluateRoute requires that each gateway that has answered accepts the route and, if it reports
-// on that, has resolved the route's references.
+// evaluateRoute requires that each gateway that has answered accepts the route and has resolved its
+// references, if it reports on them.
 func evaluateRoute(s *subject) Verdict {
 	parents := s.maps("status.parents")
 	if len(parents) == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// scheduleGrace is how long a Pod may be unschedulable before it has failed: a new Pod is, until
-// its volumes and node exist. It equals kstatus's ScheduleWindow.
+// scheduleGrace is how long a Pod may be unschedulable before it has failed: a new Pod is
+// unschedulable before its volumes and node exist. It equals kstatus's ScheduleWindow.
 const scheduleGrace = 15 * time.Second
 
 func evaluatePod(s *subject) Verdict {
@@ -18,7 +18,7 @@ func evaluatePod(s *subject) Verdict {
 	case phase == "":
 		return unmet("NoStatus", "it has no phase yet", s.values("status.phase")...)
 	case phase == "Succeeded":
-		return met("it has run to its end, with success", s.values("status.phase")...)
+		return met("it has completed successfully", s.values("status.phase")...)
 	case phase == "Failed":
 		return failed("PodFailed", "it has failed"+podSaid(s), s.values("status.phase", "status.reason")...)
 	case ready.is("True"):
@@ -41,7 +41,7 @@ func evaluatePod(s *subject) Verdict {
 	if len(all) > 0 && up < len(all) {
 		message = fmt.Sprintf("%d of %d containers ready", up, len(all))
 	} else if len(all) > 0 {
-		message += ready.detail() // Its readiness gates are not open.
+		message += ready.detail() // A readiness gate is not True.
 	}
 	if last, crashed := lastCrash(s); crashed {
 		return unmet("InProgress", message+"; "+last.Message, append([]Value{ready.value()}, last.Values...)...)
@@ -68,20 +68,20 @@ func evaluateUnscheduled(s *subject, c statusCondition) Verdict {
 
 const (
 	// startGrace is how long a container may fail to start for a reason that may pass: a registry
-	// comes back, or a ConfigMap is created. The kubelet tries at 0, 10, 30 and 70 seconds.
+	// recovers, or a ConfigMap is created. The kubelet tries at 0, 10, 30 and 70 seconds.
 	startGrace = time.Minute
-	// crashGrace and crashes say when a crash loop counts as lasting. The kubelet waits 10 seconds,
-	// then twice as long each time, up to 5 minutes, and starts over once a container has run for
-	// 10 minutes. So a container that was restarted this often and has waited this long has crashed
-	// at least three times in a row.
+	// A crash loop is lasting after at least crashes restarts and crashGrace of waiting. The
+	// kubelet waits 10 seconds, then twice as long each time, up to 5 minutes, and starts over once
+	// a container has run for 10 minutes. So such a container has crashed at least three times in a
+	// row.
 	crashGrace = 20 * time.Second
 	crashes    = 3
-	// unknownGrace is for a crash loop whose last crash has no time.
+	// unknownGrace replaces crashGrace if the time of the last crash is unknown.
 	unknownGrace = 90 * time.Second
 )
 
-// evaluateContainers finds the container that keeps a Pod from starting. A failed one takes
-// precedence over one that may still start.
+// evaluateContainers returns the verdict on the container that keeps a Pod from starting. A failed
+// one outranks one that may still start.
 func evaluateContainers(s *subject) (Verdict, bool) {
 	var first *Verdict
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
@@ -115,8 +115,8 @@ func evaluateContainer(s *subject, list string, c map[string]any) (Verdict, bool
 	return Verdict{}, false
 }
 
-// lastCrash finds a container that is not ready and has crashed before: between two crashes it
-// runs, and its status shows no waiting.
+// lastCrash finds a container that is not ready and has crashed before: between two crashes, it is
+// running and not waiting.
 func lastCrash(s *subject) (Verdict, bool) {
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
 		for _, c := range s.maps(list) {
@@ -131,7 +131,7 @@ func lastCrash(s *subject) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// waiting returns why the first waiting container waits, for a Pod of which nothing else is known.
+// waiting returns why the first waiting container waits, if nothing else is known about a Pod.
 func waiting(s *subject) string {
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
 		for _, c := range s.maps(list) {
@@ -144,7 +144,7 @@ func waiting(s *subject) string {
 	return ""
 }
 
-// crashOf adds to a verdict that a container crashed, how often, and with which exit code.
+// crashOf completes a verdict with a container's restarts and exit code.
 func crashOf(v Verdict, c map[string]any, path string) Verdict {
 	restarts, counts := wholeAt(c, "restartCount")
 	v.Message = fmt.Sprintf("container %s has crashed, after %s", textAt(c, "name"), text.Count(int(restarts), "restart"))
@@ -162,7 +162,7 @@ func crashOf(v Verdict, c map[string]any, path string) Verdict {
 	return v
 }
 
-// evaluateCrashLoop completes a verdict on a container that crashed.
+// evaluateCrashLoop completes the verdict on a container that crashed.
 func evaluateCrashLoop(s *subject, v Verdict, c map[string]any, path string) Verdict {
 	restarts, _ := wholeAt(c, "restartCount")
 	v = crashOf(v, c, path)
@@ -181,12 +181,12 @@ func podStart(s *subject) time.Time {
 	return latest(s.time("status.startTime"), s.time("metadata.creationTimestamp"))
 }
 
-// autoscalerConditions is the annotation with an autoscaler's conditions at autoscaling/v1, whose
-// status has none (edge case 96).
+// autoscalerConditions is the annotation that contains an autoscaler's conditions at
+// autoscaling/v1, whose status has none (edge case 96).
 const autoscalerConditions = "autoscaling.alpha.kubernetes.io/conditions"
 
-// evaluateAutoscaler also calls an autoscaler ready that has nothing to do because its target is
-// scaled to zero.
+// evaluateAutoscaler also accepts an autoscaler with nothing to do because its target is scaled to
+// zero.
 func evaluateAutoscaler(s *subject) Verdict {
 	s = withConditionsOfV1(s)
 	able, active := s.condition("AbleToScale"), s.condition("ScalingActive")
@@ -196,15 +196,15 @@ func evaluateAutoscaler(s *subject) Verdict {
 	case able.is("True") && active.is("True"):
 		return met("it scales", able.value(), active.value())
 	case !able.there():
-		return unmet("NoStatus", "no controller has looked at it yet", able.value())
+		return unmet("NoStatus", "no controller has handled it yet", able.value())
 	case !able.is("True"):
 		return unmet("InProgress", "it cannot scale"+able.detail(), able.value())
 	}
 	return unmet("InProgress", "it does not scale"+active.detail(), active.value())
 }
 
-// withConditionsOfV1 returns the autoscaler with the conditions of its annotation, if its status
-// has none.
+// withConditionsOfV1 returns the autoscaler with the conditions in its annotation if its status has
+// none.
 func withConditionsOfV1(s *subject) *subject {
 	annotations, _ := at(s.obj, "metadata.annotations")
 	all, _ := annotations.(map[string]any)

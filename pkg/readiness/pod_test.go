@@ -2,7 +2,6 @@ package readiness
 
 import "testing"
 
-// The Pods are evaluated at noon.
 func TestReadyPod(t *testing.T) {
 	pod := func(status string) string {
 		return `{apiVersion: v1, kind: Pod, metadata: {name: p, creationTimestamp: "2026-01-01T11:00:00Z"}, status: {` + status + `}}`
@@ -33,9 +32,9 @@ func TestReadyPod(t *testing.T) {
 			object: pod(`phase: Failed, reason: Evicted, message: the node was low on memory`),
 			want:   "failed, PodFailed: it has failed (Evicted): the node was low on memory",
 		},
-		"run to its end": {
+		"completed": {
 			object: pod(`phase: Succeeded`),
-			want:   "ready, Ready: it has run to its end, with success",
+			want:   "ready, Ready: it has completed successfully",
 		},
 		"edge case 52: unschedulable for 5 s": {
 			object: unscheduled("2026-01-01T11:59:55Z", ""),
@@ -46,7 +45,7 @@ func TestReadyPod(t *testing.T) {
 			object: unscheduled("2026-01-01T11:59:45Z", ""),
 			want:   "failed, Unschedulable: it has no node (Unschedulable): 0/1 nodes fit",
 		},
-		"edge case 52: unschedulable, and the time is not known": {
+		"edge case 52: unschedulable at an unknown time": {
 			object: unscheduled("2026-01-01T10:00:00Z", ""), timeless: true,
 			want: "not ready, Unschedulable: it has no node (Unschedulable): 0/1 nodes fit",
 		},
@@ -54,7 +53,7 @@ func TestReadyPod(t *testing.T) {
 			object: unscheduled("2026-01-01T12:10:00Z", ""),
 			want:   "not ready, Unschedulable: it has no node (Unschedulable): 0/1 nodes fit [again in 15s]",
 		},
-		"others make room for it": {
+		"with a nominated node": {
 			object: unscheduled("2026-01-01T11:00:00Z", ", nominatedNodeName: node-1"),
 			want:   "not ready, Unschedulable: it has no node (Unschedulable): 0/1 nodes fit",
 		},
@@ -62,7 +61,7 @@ func TestReadyPod(t *testing.T) {
 			object: pod(`phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated}]`),
 			want:   "not ready, SchedulingGated: it has no node (SchedulingGated)",
 		},
-		"starts": {
+		"starting": {
 			object: pod(`phase: Pending, containerStatuses: [{name: a, ready: false, state: {waiting: {reason: ContainerCreating}}}]`),
 			want:   "not ready, InProgress: 0 of 1 containers ready",
 		},
@@ -95,7 +94,7 @@ func TestReadyContainer(t *testing.T) {
 			object: pod(late, waits("CreateContainerConfigError")),
 			want:   "failed, CreateContainerConfigError: container app does not start (CreateContainerConfigError): as it says",
 		},
-		"the time is not known": {
+		"at an unknown time": {
 			object: pod(late, waits("ErrImagePull")), timeless: true,
 			want: "not ready, ErrImagePull: container app does not start (ErrImagePull): as it says",
 		},
@@ -103,7 +102,7 @@ func TestReadyContainer(t *testing.T) {
 			object: pod(late, `initContainerStatuses: [{name: init, state: {waiting: {reason: ErrImagePull}}}]`),
 			want:   "failed, ErrImagePull: container init does not start (ErrImagePull)",
 		},
-		"one may start yet, another has failed": {
+		"one container may still start, another has failed": {
 			object: pod(late, `containerStatuses: [{name: a, restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {finishedAt: "`+early+`"}}}, {name: b, state: {waiting: {reason: ErrImagePull}}}]`),
 			want:   "failed, ErrImagePull: container b does not start (ErrImagePull)",
 		},
@@ -124,7 +123,7 @@ func TestReadyContainer(t *testing.T) {
 				`self.status.containerStatuses[name="app"].lastState.terminated.exitCode: 2`,
 			},
 		},
-		"a crash loop, and the time is not known": {
+		"a crash loop at an unknown time": {
 			object: crashed("2026-01-01T11:00:00Z", "30"), timeless: true,
 			want: "not ready, CrashLoopBackOff: container app has crashed, after 30 restarts, exit code 2",
 		},

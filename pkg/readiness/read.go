@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Read returns the statements of an object about itself, sums before parts.
+// Read returns an object's statements about itself, sums before parts.
 func Read(obj map[string]any) []Statement {
 	meta, _ := obj["metadata"].(map[string]any)
 	kind, _ := obj["kind"].(string)
@@ -32,7 +32,7 @@ func Read(obj map[string]any) []Statement {
 }
 
 // forget drops statements that a sum overrides. An object that has ended is neither in progress nor
-// paused: some leave Running at True beside Complete, and suspend only prevents progress. A Ready
+// paused: some leave Running at True next to Complete, and suspend only prevents progress. A Ready
 // object may be active.
 func (r *reader) forget() {
 	over, ended, ready := false, false, false
@@ -62,7 +62,7 @@ func (r *reader) forget() {
 	}
 }
 
-// rank puts Ready first, then other statements about the whole object.
+// rank orders Ready first, then other statements about the whole object.
 func rank(s Statement) int {
 	switch {
 	case s.Sum && s.Name == "Ready":
@@ -75,8 +75,8 @@ func rank(s Statement) int {
 	return 3
 }
 
-// runsToItsEnd reports whether an object stands for work that ends: by its kind's name, or because
-// its status mentions an end.
+// runsToItsEnd reports whether an object represents work that ends: by its kind's name, or because
+// its status has a time of completion.
 func runsToItsEnd(kind []string, status map[string]any) bool {
 	for name := range status {
 		words := split(name)
@@ -95,7 +95,7 @@ func runsToItsEnd(kind []string, status map[string]any) bool {
 	}, kind[len(kind)-1])
 }
 
-// fields reads the fields of a status, or of a part of it one level deeper.
+// fields reads the fields of a status, or of one of its parts.
 func (r *reader) fields(path, within string, fields map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		at := path + "." + name
@@ -123,18 +123,18 @@ func (r *reader) fields(path, within string, fields map[string]any) {
 }
 
 // isCopy reports whether a field copies the answer of a cloud's API (Crossplane's atProvider). Its
-// words concern parts of the cloud; the conditions say what they mean.
+// words are about parts of the cloud; the conditions say what they mean for the object.
 func (r *reader) isCopy(name string, fields map[string]any) bool {
 	conditions, _ := fields["conditions"].([]any)
 	return name == "atProvider" && len(conditions) > 0
 }
 
-// parts reads the states of named parts: the states themselves, as in associationsStatus: {es:
-// Established}, or a map with a state for each, as in statuses: {gloo: {state: Accepted}}.
+// parts reads the states of named parts: a state each, as in associationsStatus: {es: Established},
+// or a map with a state each, as in statuses: {gloo: {state: Accepted}}.
 func (r *reader) parts(path, within string, words []string, parts map[string]any) {
 	last := words[len(words)-1]
 	if r.ends || isRecord(last) {
-		return // A repeated step, or a former state, is no part of the present.
+		return // Repeated steps and former states are not about the present.
 	}
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
 		at := path + `["` + name + `"]`
@@ -156,7 +156,7 @@ func (r *reader) parts(path, within string, words []string, parts map[string]any
 	}
 }
 
-// isRecord reports whether parts of that name keep their final state.
+// isRecord reports whether a field of that name records former states.
 func isRecord(word string) bool {
 	return slices.Contains([]string{"history", "revisions", "versions", "attempts", "runs", "backups", "snapshots", "events"}, word)
 }
@@ -190,8 +190,7 @@ func (r *reader) list(path, within, name string, words []string, list []any) {
 	}
 }
 
-// badWords reads the state, phase or health of a part if it is bad. An unfinished part may not be
-// needed.
+// badWords reads a part's state, phase or health if it is bad. Unfinished parts may be optional.
 func (r *reader) badWords(path, within string, list []string, part map[string]any) {
 	if r.ends || isRecord(list[len(list)-1]) {
 		return
@@ -204,7 +203,7 @@ func (r *reader) badWords(path, within string, list []string, part map[string]an
 	}
 }
 
-// flags reads the booleans by which a part sums itself up: ready, healthy, enforced.
+// flags reads the booleans that sum up a part: ready, healthy, enforced.
 func (r *reader) flags(path, within string, part map[string]any) {
 	for _, name := range sortedKeys(part) {
 		words := split(name)
@@ -242,34 +241,34 @@ func (r *reader) condition(path, within string, c object.Condition) {
 		Final: isFinal(c.Reason),
 	}
 	s.Sum = within == "" && r.isWhole(words)
-	// Some copy conditions from other objects, whose generation may be higher.
+	// Some controllers copy conditions from other objects, whose generation may be higher.
 	s.Old = c.ObservedGeneration > 0 && c.ObservedGeneration < r.generation
 	if list, _, _ := strings.Cut(within, " "); s.Old && class == good && !negated && (list == "parents" || list == "ancestors") {
-		// Each must answer for the current generation (Gateway API, PolicyAncestorStatus).
+		// Each parent must answer for the current generation (Gateway API, PolicyAncestorStatus).
 		s.Old, s.Meaning, s.Reason, s.Message = false, Working, fmt.Sprintf("of generation %d", c.ObservedGeneration), ""
 		r.out = append(r.out, s)
 		return
 	}
 	if c.Type == "Running" && tellsOfWork(c.Message) {
-		class = working // The operator's own run, not the object's.
+		class = working // The operator runs, not the object.
 	}
 	if past := len(words) > 0 && isPast(words) && class != none; !s.Old && !past {
 		s.Meaning = r.meaning(class, negated, c)
 		if c.Status == "Unknown" && s.Meaning == Working && !s.Sum {
-			s.Meaning = NotYet // A part may stay unknown.
+			s.Meaning = NotYet // A part may remain unknown.
 		}
 	}
 	r.out = append(r.out, s)
 }
 
-// tellsOfWork reports whether a message begins with work in progress: "Creating the queue".
+// tellsOfWork reports whether a message starts with work in progress: "Creating the queue".
 func tellsOfWork(message string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(message), " ")
 	return strings.HasSuffix(strings.TrimRight(first, ".:…"), "ing")
 }
 
-// Reads returns the paths that [Read] reads, besides those that identify an object; each includes
-// all below it.
+// Reads returns the paths that [Read] reads, besides those that identify an object, each with
+// everything below it.
 func Reads() [][]string {
 	out := [][]string{{"status"}, {"metadata", "annotations"}}
 	for _, name := range stopFields() {

@@ -11,18 +11,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// noon is when the objects of the tests are evaluated, unless a test says otherwise.
+// noon is the time at which objects are evaluated by default.
 func noon() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 
-// readyCase is an object and the verdict on it.
+// readyCase is an object and its verdict.
 type readyCase struct {
 	object string
-	// noStatus is set if the kind has no status.
+	// noStatus: the kind has no status.
 	noStatus bool
-	// timeless evaluates without a time.
+	// timeless: evaluate without a time.
 	timeless bool
 	want     string
-	// rests are the values, one on each line; they are not compared if empty.
+	// rests are the values; nil if they are not compared.
 	rests []string
 }
 
@@ -45,17 +45,17 @@ func testReady(t *testing.T, cases map[string]readyCase) {
 			}
 			if tc.rests != nil {
 				if diff := cmp.Diff(tc.rests, restsOn(v)); diff != "" {
-					t.Errorf("what it rests on (-want +got):\n%s", diff)
+					t.Errorf("values (-want +got):\n%s", diff)
 				}
 			}
 			if len(v.Values) > 4 {
-				t.Errorf("it rests on %d values", len(v.Values))
+				t.Errorf("the verdict has %d values", len(v.Values))
 			}
 		})
 	}
 }
 
-// inWords is a verdict on one line.
+// inWords formats a verdict on one line.
 func inWords(v Verdict) string {
 	text := "not ready"
 	if v.Ready {
@@ -103,7 +103,7 @@ func TestReadyOfNothing(t *testing.T) {
 	}
 }
 
-// These verdicts hold for every kind.
+// These verdicts apply to every kind.
 func TestReadyAnyKind(t *testing.T) {
 	widget := func(rest string) string {
 		return `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 3}` + rest + "}"
@@ -116,35 +116,35 @@ func TestReadyAnyKind(t *testing.T) {
 		},
 		"edge case 47: status of an older generation": {
 			object: widget(`, status: {observedGeneration: 2, conditions: [{type: Ready, status: "True"}]}`),
-			want:   "not ready, StaleStatus: its status is of generation 2, and the object is at generation 3",
+			want:   "not ready, StaleStatus: its status is for generation 2, but the object is at generation 3",
 			rests:  []string{"self.metadata.generation: 3", "self.status.observedGeneration: 2"},
 		},
-		"edge case 47: the same, as text": {
+		"edge case 47: an older generation as a string": {
 			object: widget(`, status: {observedGeneration: "2", conditions: [{type: Ready, status: "True"}]}`),
-			want:   "not ready, StaleStatus: its status is of generation 2, and the object is at generation 3",
+			want:   "not ready, StaleStatus: its status is for generation 2, but the object is at generation 3",
 		},
-		"edge case 47: the right generation as text": {
+		"edge case 47: the current generation as a string": {
 			object: widget(`, status: {observedGeneration: "3", conditions: [{type: Ready, status: "True"}]}`),
 			want:   "ready, Ready: its condition Ready is True",
 		},
-		"edge case 47: only the condition tells the generation": {
+		"edge case 47: only the condition has a generation": {
 			object: widget(`, status: {conditions: [{type: Ready, status: "True", observedGeneration: 2}]}`),
-			want:   "not ready, StaleStatus: its condition Ready is of generation 2, and the object is at generation 3",
+			want:   "not ready, StaleStatus: its condition Ready is for generation 2, but the object is at generation 3",
 			rests:  []string{`self.status.conditions[type="Ready"].status: True`, `self.status.conditions[type="Ready"].observedGeneration: 2`, "self.metadata.generation: 3"},
 		},
-		"edge case 47: only the condition, as text": {
+		"edge case 47: only the condition, as a string": {
 			object: widget(`, status: {conditions: [{type: Ready, status: "True", observedGeneration: "2"}]}`),
-			want:   "not ready, StaleStatus: its condition Ready is of generation 2, and the object is at generation 3",
+			want:   "not ready, StaleStatus: its condition Ready is for generation 2, but the object is at generation 3",
 		},
 		"edge case 47: the status is new, the condition old": {
 			object: widget(`, status: {observedGeneration: 3, conditions: [{type: Ready, status: "True", observedGeneration: 2}]}`),
-			want:   "not ready, StaleStatus: its condition Ready is of generation 2, and the object is at generation 3",
+			want:   "not ready, StaleStatus: its condition Ready is for generation 2, but the object is at generation 3",
 		},
-		"a status from another life": {
+		"a status for a later generation": {
 			object: widget(`, status: {observedGeneration: 7, conditions: [{type: Ready, status: "True"}]}`),
-			want:   "not ready, StaleStatus: its status is of generation 7, and the object is only at generation 3: the status was restored or copied from another object, and stays as it is until its controller writes a new one",
+			want:   "not ready, StaleStatus: its status is for generation 7, but the object is only at generation 3: the status was restored or copied from another object, and stays until its controller writes a new one",
 		},
-		"an observed generation that is no number": {
+		"an observed generation that is not a number": {
 			object: widget(`, status: {observedGeneration: abc, conditions: [{type: Ready, status: "True"}]}`),
 			want:   "ready, Ready: its condition Ready is True",
 		},
@@ -153,34 +153,34 @@ func TestReadyAnyKind(t *testing.T) {
 			want:   "failed, Stalled: its controller is stalled (BadChart): no such chart",
 			rests:  []string{`self.status.conditions[type="Stalled"].status: True`},
 		},
-		"stalled, of an older generation": {
+		"stalled in an older generation": {
 			object: widget(`, status: {conditions: [{type: Ready, status: "False", reason: Trying}, {type: Stalled, status: "True", observedGeneration: 2}]}`),
 			want:   "not ready, InProgress: its condition Ready is False (Trying)",
 		},
-		"stalled, and tried again": {
+		"stalled and reconciling": {
 			object: widget(`, status: {conditions: [{type: Stalled, status: "True"}, {type: Reconciling, status: "True", reason: Retry}]}`),
-			want:   "not ready, InProgress: its controller still works on it (Retry)",
+			want:   "not ready, InProgress: its controller is still working on it (Retry)",
 		},
-		"ready before, and worked on again": {
+		"ready and reconciling": {
 			object: widget(`, status: {conditions: [{type: Ready, status: "True"}, {type: Reconciling, status: "True"}]}`),
-			want:   "not ready, InProgress: its controller still works on it",
+			want:   "not ready, InProgress: its controller is still working on it",
 		},
-		"worked on for an older generation": {
+		"reconciling in an older generation": {
 			object: widget(`, status: {conditions: [{type: Ready, status: "True"}, {type: Reconciling, status: "True", observedGeneration: 1}]}`),
 			want:   "ready, Ready: its condition Ready is True",
 		},
 		"odd shapes": {
 			object: widget(`, status: {observedGeneration: [1], conditions: {Ready: true}}`),
-			want:   "not ready, NoCondition: nothing in its status says whether it is ready; wait for an expression of your own instead",
+			want:   "not ready, NoCondition: nothing in its status says whether it is ready; wait for your own expression instead",
 		},
 		"odd items": {
 			object: widget(`, status: {conditions: [7, {status: "True"}, {type: 3, status: "True"}, {type: Ready, status: true}]}`),
-			want:   "not ready, NoCondition: nothing in its status says whether it is ready; wait for an expression of your own instead",
+			want:   "not ready, NoCondition: nothing in its status says whether it is ready; wait for your own expression instead",
 		},
 	})
 }
 
-// A whole number that was decoded as a float is a whole number.
+// A whole number decoded as a float is a whole number.
 func TestReadyFloats(t *testing.T) {
 	u := parse(t, `{apiVersion: example.com/v1, kind: Widget, status: {conditions: [{type: Ready, status: "True"}]}}`)
 	u.Object["metadata"] = map[string]any{"generation": float64(2)}

@@ -2,16 +2,15 @@ package readiness
 
 import "testing"
 
-// A status of almost the right shape is not read as if it had it, and the message says
-// what is odd about it.
+// A malformed status is not read as a valid one, and the message says what is wrong with it.
 func TestReadyAlmostAStatus(t *testing.T) {
 	balancer := func(ingress string) string {
 		return "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {type: LoadBalancer}, status: {loadBalancer: {ingress: [" + ingress + "]}}}"
 	}
 	testReady(t, map[string]readyCase{
-		"an address that is empty": {object: balancer("{}"), want: "not ready, InProgress: its load balancer has no address yet"},
-		"an address beside one":    {object: balancer("{}, {hostname: lb.example}"), want: "ready, Ready: its load balancer has an address"},
-		"a condition in small letters": {
+		"an empty address":         {object: balancer("{}"), want: "not ready, InProgress: its load balancer has no address yet"},
+		"an empty and a valid one": {object: balancer("{}, {hostname: lb.example}"), want: "ready, Ready: its load balancer has an address"},
+		"a condition in lower case": {
 			object: `{apiVersion: e.com/v1, kind: Db, metadata: {name: d}, status: {conditions: [{type: ready, status: "true"}]}}`,
 			want:   `not ready, InProgress: its condition ready is "true", which is neither True, False nor Unknown`,
 		},

@@ -11,60 +11,59 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Meaning is the meaning of a statement for the object.
+// Meaning is what a statement means for the object's readiness.
 type Meaning int
 
-// The meanings, from the best to the worst.
+// The meanings, from best to worst.
 const (
-	// Nothing: it is not understood, or irrelevant.
+	// Nothing: it is not understood, or not relevant.
 	Nothing Meaning = iota
 	// Step: a step is done, which is never enough.
 	Step
 	// Good: something is as it should be.
 	Good
-	// NotYet: a step is not done. It may be optional, so that it counts only if nothing says that
-	// the object is ready.
+	// NotYet: a step is not done. It may be optional, so it matters only if nothing says that the
+	// object is ready.
 	NotYet
-	// Odd: an unknown word where the object sums itself up.
+	// Odd: an unknown word sums the object up.
 	Odd
-	// Working: something is not as it should be yet, or is being changed.
+	// Working: something is not yet as it should be, or is being changed.
 	Working
 	// Paused: it was stopped on purpose.
 	Paused
-	// Bad: something is wrong, and may recover by itself.
+	// Bad: something is wrong, but may recover.
 	Bad
-	// Failed: it is over.
+	// Failed: it has failed for good.
 	Failed
 )
 
 // Statement is a statement of an object about itself.
 type Statement struct {
-	// Path is its place: self.status.conditions[type="Ready"].status.
+	// Path is its path: self.status.conditions[type="Ready"].status.
 	Path string
-	// Name is the type of the condition, or the field below the status.
+	// Name is the condition's type, or the field's name.
 	Name string
-	// Within is the part of the status, such as a listener; empty for the status itself.
+	// Within is the part that it is about, such as a listener; empty for the whole status.
 	Within string
 	// Value is the value: True, Failed, 2.
 	Value any
-	// Reason and Message are those of the condition.
+	// Reason and Message are the condition's.
 	Reason, Message string
 	Meaning
-	// Sum: it is about the whole object, such as Ready or the phase.
+	// Sum: it is about the whole object, like Ready or the phase.
 	Sum bool
-	// Condition: it is one of the conditions.
+	// Condition: it is a condition.
 	Condition bool
-	// Final: time alone does not cure the reason.
+	// Final: the reason does not pass with time.
 	Final bool
 	// Since is when the condition last changed; zero if unknown.
 	Since time.Time
-	// Old: it was written for an earlier generation of the object, which is Generation. Its meaning
-	// is Nothing.
+	// Old: it is about an earlier generation of the object, Generation. Its meaning is Nothing.
 	Old        bool
 	Generation int64
 }
 
-// String returns the statement: Ready is False (NoDisk): the disk is full.
+// String returns the statement: "Ready is False (NoDisk): the disk is full".
 func (s Statement) String() string {
 	said := s.Name + " is " + text.OneLine(fmt.Sprint(s.Value))
 	if s.Within != "" {
@@ -73,10 +72,10 @@ func (s Statement) String() string {
 	return said + s.Detail()
 }
 
-// Detail returns reason and message, to follow a sentence.
+// Detail returns reason and message as the end of a sentence.
 func (s Statement) Detail() string { return Detail(s.Reason, s.Message) }
 
-// Detail formats a reason and a message so that they follow a sentence.
+// Detail formats a reason and a message as the end of a sentence.
 func Detail(reason, message string) string {
 	said := ""
 	if reason != "" {
@@ -88,8 +87,8 @@ func Detail(reason, message string) string {
 	return said
 }
 
-// Complains reports whether the statement says what is wrong, and not only that the object is not
-// ready yet: Available is False because of MinimumReplicasUnavailable during a normal rollout.
+// Complains reports whether the statement reports a fault, and not only that the object is not
+// ready yet: in a normal rollout, Available is False because of MinimumReplicasUnavailable.
 func (s Statement) Complains() bool {
 	if s.Old || s.Meaning != Bad && s.Meaning != Failed {
 		return false
@@ -99,28 +98,28 @@ func (s Statement) Complains() bool {
 	return s.Meaning == Failed || !restated
 }
 
-// IsPositive reports whether True is good for a condition of that name, such as Ready.
+// IsPositive reports whether True is good for a condition with this name, such as Ready.
 func (s Statement) IsPositive() bool {
 	c, negated := nameClass(split(s.Name))
 	return c == good && !negated
 }
 
-// statusCondition is one of an object's conditions; zero if there is none of that type.
+// statusCondition is one of an object's conditions; zero if it is missing.
 type statusCondition struct {
 	kind, status, reason, message string
-	// path is its list: status.conditions.
+	// path is the path of the list: status.conditions.
 	path string
-	// generation is the observed generation; zero if there is none.
+	// generation is the observed generation; zero if unknown.
 	generation int64
-	// old: it was written for an earlier generation of the object, and says nothing about the
-	// present one (edge case 47, https://github.com/kubernetes/kubernetes/issues/97408).
+	// old: it is about an earlier generation, and says nothing about the present one (edge case 47,
+	// https://github.com/kubernetes/kubernetes/issues/97408).
 	old bool
 	// when is the time of its last transition, updated that of its last write, which few kinds
 	// record.
 	when, updated time.Time
 }
 
-// conditionsAt reads the conditions at a path, ignoring other items.
+// conditionsAt reads the conditions at a path. It ignores malformed items.
 func conditionsAt(obj map[string]any, generation int64, path string) []statusCondition {
 	var out []statusCondition
 	list, _ := at(obj, path)
@@ -135,13 +134,13 @@ func conditionsAt(obj map[string]any, generation int64, path string) []statusCon
 	return out
 }
 
-// is reports whether the condition has the status for the current generation.
+// is reports whether the condition has the status, for the current generation.
 func (c statusCondition) is(status string) bool { return c.status == status && !c.old }
 
 // there reports whether the condition exists.
 func (c statusCondition) there() bool { return c.status != "" }
 
-// detail returns the condition's reason and message, to be appended to a sentence.
+// detail returns the condition's reason and message as the end of a sentence.
 func (c statusCondition) detail() string { return Detail(c.reason, c.message) }
 
 func (c statusCondition) value() Value {
@@ -192,19 +191,6 @@ func timeAt(obj map[string]any, path string) time.Time {
 	return t
 }
 
-// mapsAt reads a list of objects.
-func mapsAt(obj map[string]any, path string) []map[string]any {
-	v, _ := at(obj, path)
-	list, _ := v.([]any)
-	var out []map[string]any
-	for _, item := range list {
-		if m, ok := item.(map[string]any); ok {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
 func latest(times ...time.Time) time.Time {
 	var last time.Time
 	for _, t := range times {
@@ -215,18 +201,19 @@ func latest(times ...time.Time) time.Time {
 	return last
 }
 
-// reader reads one object.
+// reader reads the statements of one object.
 type reader struct {
 	generation int64
 	kind       []string
-	// ends: the object stands for work that ends, so that running is not the goal.
+	// ends: the object represents work that ends, so running is not its goal.
 	ends bool
-	// observed: the status says that it is of the current generation.
+	// observed: the status is for the current generation.
 	observed bool
 	out      []Statement
 }
 
-// isWhole reports whether a name is about the whole object: one word, besides those of the kind.
+// isWhole reports whether a name is about the whole object: it has at most one word that is not in
+// the kind.
 func (r *reader) isWhole(words []string) bool {
 	left := 0
 	for _, word := range words {
@@ -238,7 +225,7 @@ func (r *reader) isWhole(words []string) bool {
 }
 
 func (r *reader) meaning(c class, negated bool, said object.Condition) Meaning {
-	wrong := IsError(said.Reason)
+	wrong := isErrorReason(said.Reason)
 	switch {
 	case said.Status == "Unknown":
 		if c == good && !negated {
@@ -265,7 +252,7 @@ func (r *reader) meaning(c class, negated bool, said object.Condition) Meaning {
 	case working:
 		switch {
 		case truth != negated && said.Reason == "" && strings.HasSuffix(said.Type, "Progressing"):
-			return Nothing // Deployments say so once they are done.
+			return Nothing // Deployments keep this condition when they are done.
 		case truth != negated && !isDone(said.Reason):
 			return orBad(wrong, Working)
 		case truth == negated:
@@ -294,7 +281,7 @@ func (r *reader) positive(c class, truth, wrong bool) Meaning {
 	case !truth:
 		return Working
 	case c == runs && r.ends:
-		return Working // It runs, and should end.
+		return Working // It is running, but should end.
 	}
 	return Good
 }
@@ -306,8 +293,8 @@ func orBad(wrong bool, m Meaning) Meaning {
 	return m
 }
 
-// isStop reports whether a condition says that the controller has given up. Failure does not:
-// operators made with Ansible use it for the run before the next one.
+// isStop reports whether a condition means that the controller has given up. Failure does not:
+// operators built with Ansible set it for the run before the next one.
 func isStop(kind string) bool {
 	words := split(kind)
 	last := words[len(words)-1]
@@ -327,7 +314,7 @@ func enough(n, of int64) Meaning {
 	case n < of:
 		return Working
 	case of == 0:
-		return Nothing // Nothing is wanted, or nothing was counted yet.
+		return Nothing // Nothing is wanted, or the controller has not counted yet.
 	}
 	return Good
 }

@@ -48,7 +48,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A name is read by how it is built, so that a new one is understood.
+// A name is read by its structure, so new names are understood.
 func TestNameClass(t *testing.T) {
 	for name, want := range map[string]string{
 		"SecretSynced": "good", "readyToUse": "good", "ACK.ResourceSynced": "good", "HEALTH_OK": "good",
@@ -70,8 +70,8 @@ func TestNameClass(t *testing.T) {
 	}
 }
 
-// A phase is read as people read it: not turns round what it is about, also from afar, and
-// what is completed is not under way any more.
+// A phrase is read as people read it: a negation reaches later words, and completed work is not in
+// progress.
 func TestPhraseClass(t *testing.T) {
 	for phrase, want := range map[string]class{
 		"EgressFirewall Rules applied": mild, "EgressFirewall Rules not correctly applied": working, "not yet fully synced": working,
@@ -95,7 +95,7 @@ func TestReasons(t *testing.T) {
 		switch {
 		case isFinal(reason):
 			got = "error"
-		case IsError(reason):
+		case isErrorReason(reason):
 			got = "error, wanting"
 		case isBenign(reason):
 			got = "benign"
@@ -108,7 +108,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// Whatever is in an object, reading it does not fail.
+// Reading any object does not panic.
 func FuzzRead(f *testing.F) {
 	f.Add(`{"kind": "", "status": {"": "", "conditions": [{"type": ".", "status": "True"}], "-": [{}], "ready": "1/"}}`)
 	f.Fuzz(func(_ *testing.T, text string) {

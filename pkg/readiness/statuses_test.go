@@ -14,13 +14,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// recorded is a status of testdata/statuses*.yaml with the expected verdict.
+// recorded is a status in testdata/statuses*.yaml with the expected verdict.
 type recorded struct {
 	Of     string         `json:"of"`
 	Want   string         `json:"want"`
 	Object map[string]any `json:"object"`
-	// Table is set if only the table of kinds (pkg/condition) evaluates it, and the
-	// conventions do not.
+	// Table: only the table of kinds (pkg/condition) covers it.
 	Table bool `json:"table"`
 }
 
@@ -59,8 +58,8 @@ func (c *tally) add(ready bool, want string) {
 	}
 }
 
-// Edge case 95: an object that contradicts itself is not ready, and a healthy one does not
-// wait for ever. kstatus and the rule that everybody knows are evaluated for comparison.
+// Edge case 95: an object that contradicts itself is not ready, and a healthy one does not wait
+// forever. For comparison, kstatus and the condition Ready are evaluated too.
 func TestRecordedStatuses(t *testing.T) {
 	var ours, theirs, oneLine tally
 	for _, one := range recordedStatuses(t) {
@@ -92,8 +91,7 @@ func TestRecordedStatuses(t *testing.T) {
 	t.Logf("ours %+v; kstatus %+v; Ready is True %+v", ours, theirs, oneLine)
 }
 
-// Whatever an object says of itself, it is not ready once it denies it, however that is put:
-// bad news that is added to a healthy status outranks all that is well in it.
+// Bad news added to a healthy status outranks everything good in it.
 func TestDenialsOutrankEverything(t *testing.T) {
 	condition := func(kind, value, reason string) func(map[string]any) {
 		return func(status map[string]any) {
@@ -114,16 +112,16 @@ func TestDenialsOutrankEverything(t *testing.T) {
 		}
 		tried++
 		for name, deny := range map[string]func(map[string]any){
-			"a part is degraded":                condition("StorageDegraded", "True", ""),
-			"not all of it is ready":            condition("NotAllPartsReady", "True", ""),
-			"a step has an error for a reason":  condition("DiskCreated", "True", "CreateFailed"),
-			underWay:                            condition("Upgrading", "True", "NewVersion"),
-			"a state that denies from afar":     field("diskState", "not fully synced"),
-			"a state that denies, and goes on":  field("diskState", "Synced, but not correctly applied"),
-			"an error":                          field("diskError", "no space left"),
-			"a health that is red":              field("health", "red"),
-			"a count that is short":             field("disks", map[string]any{"readyDisks": int64(1), "desiredDisks": int64(2)}),
-			"a boolean that something is wrong": field("notSynced", true),
+			"a part is degraded":                 condition("StorageDegraded", "True", ""),
+			"not all of it is ready":             condition("NotAllPartsReady", "True", ""),
+			"a step has an error for a reason":   condition("DiskCreated", "True", "CreateFailed"),
+			underWay:                             condition("Upgrading", "True", "NewVersion"),
+			"a negation that is not adjacent":    field("diskState", "not fully synced"),
+			"a good state with a negation after": field("diskState", "Synced, but not correctly applied"),
+			"an error":                           field("diskError", "no space left"),
+			"a health that is red":               field("health", "red"),
+			"a count that is short":              field("disks", map[string]any{"readyDisks": int64(1), "desiredDisks": int64(2)}),
+			"a boolean that reports a fault":     field("notSynced", true),
 		} {
 			if name == underWay && hasEnded(u) {
 				continue
@@ -138,12 +136,11 @@ func TestDenialsOutrankEverything(t *testing.T) {
 		}
 	}
 	if tried < 200 {
-		t.Errorf("only %d statuses were denied", tried)
+		t.Errorf("only %d statuses were tried", tried)
 	}
 }
 
-// hasEnded reports whether an object stands for work that is done: some leave Running at
-// True then, which denies nothing.
+// hasEnded reports whether an object represents finished work: some keep Running at True then.
 func hasEnded(u *unstructured.Unstructured) bool {
 	return slices.ContainsFunc([]string{"Complete", "Completed", "Succeeded", "Succeed"}, func(kind string) bool {
 		return object.ConditionOf(u, kind).Status == "True"

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// subject is one version of one object for the rules of readiness. Paths are names separated by
-// dots. A value of an unexpected type counts as absent.
+// subject is one version of an object that a rule evaluates. Paths are names separated by dots. A
+// value of an unexpected type is treated as absent.
 type subject struct {
 	obj map[string]any
 	now time.Time
@@ -23,18 +23,26 @@ func newSubject(obj map[string]any, now time.Time) *subject {
 	return s
 }
 
-// said returns all statements of the object about itself.
-func (s *subject) said() []Statement { return Read(s.obj) }
-
 func (s *subject) text(path string) string { return textAt(s.obj, path) }
 
 func (s *subject) whole(path string) (int64, bool) { return wholeAt(s.obj, path) }
 
 func (s *subject) time(path string) time.Time { return timeAt(s.obj, path) }
 
-func (s *subject) maps(path string) []map[string]any { return mapsAt(s.obj, path) }
+// maps reads a list of objects.
+func (s *subject) maps(path string) []map[string]any {
+	v, _ := at(s.obj, path)
+	list, _ := v.([]any)
+	var out []map[string]any
+	for _, item := range list {
+		if m, ok := item.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
 
-// count reads a number that the API omits if it is zero.
+// count reads a number that the API omits when it is zero.
 func (s *subject) count(path string) int64 {
 	n, _ := s.whole(path)
 	return n
@@ -54,7 +62,7 @@ func (s *subject) yes(path string) bool {
 	return yes
 }
 
-// values returns the values at some paths, for a verdict.
+// values returns the values at paths, for a verdict.
 func (s *subject) values(paths ...string) []Value {
 	out := make([]Value, len(paths))
 	for i, path := range paths {
@@ -64,21 +72,21 @@ func (s *subject) values(paths ...string) []Value {
 	return out
 }
 
-// lasting evaluates a fault that fails only once it has lasted for a while. Until then, soon is the
-// verdict. An unknown time counts as long ago.
+// lasting returns the verdict on a fault that fails only after a grace period. Before that, it is
+// soon. A zero since counts as long ago.
 func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Verdict {
 	if s.now.IsZero() {
 		return soon
 	}
 	if left := since.Add(grace).Sub(s.now); left > 0 {
-		soon.Recheck = min(left, grace) // The clocks may disagree.
+		soon.Recheck = min(left, grace) // The server's clock may be ahead.
 		return soon
 	}
 	soon.Failed = true
 	return soon
 }
 
-// condition returns the condition of a type, of any generation.
+// condition returns the condition of a type, even if it is old.
 func (s *subject) condition(kind string) statusCondition {
 	for _, c := range s.conditions {
 		if c.kind == kind {
@@ -88,8 +96,8 @@ func (s *subject) condition(kind string) statusCondition {
 	return statusCondition{kind: kind, path: "status.conditions"}
 }
 
-// specChanged returns when the spec was last written, as far as managedFields show it: the API
-// server records no time for a write through /scale.
+// specChanged returns when the spec was last written, according to managedFields. The API server
+// records no time for writes through /scale.
 func specChanged(s *subject) time.Time {
 	var last time.Time
 	for _, entry := range s.maps("metadata.managedFields") {
@@ -100,12 +108,13 @@ func specChanged(s *subject) time.Time {
 	return last
 }
 
-// evaluateJob calls a Job ready once it has completed. A running Job is not ready.
+// evaluateJob requires that a Job has completed. A running Job is not ready.
 func evaluateJob(s *subject) Verdict {
 	tally := fmt.Sprintf("Pods: %d succeeded, %d failed, %d running", s.count("status.succeeded"), s.count("status.failed"), s.count("status.active"))
 	counts := s.values("status.succeeded", "status.failed", "status.active")
 	for _, kind := range []string{"Failed", "FailureTarget"} {
-		// FailureTarget comes first: the failure is decided, and the Pods are being stopped.
+		// FailureTarget comes before Failed: the failure is certain, and the Pods are being
+		// stopped.
 		if c := s.condition(kind); c.is("True") {
 			return failed("JobFailed", "it has failed"+c.detail()+"; "+tally, append(counts, c.value())...)
 		}
@@ -122,11 +131,11 @@ func evaluateJob(s *subject) Verdict {
 	if s.text("status.startTime") == "" {
 		return unmet("NoStatus", "it has not started yet", s.values("status.startTime")...)
 	}
-	return unmet("InProgress", "it still runs: "+tally, counts...)
+	return unmet("InProgress", "it is still running: "+tally, counts...)
 }
 
-// evaluateRun is Tekton's convention for work that runs once: Succeeded is Unknown while it runs,
-// and False at a failed end.
+// evaluateRun applies Tekton's convention for work that runs once: Succeeded is Unknown while it
+// runs, and False once it has failed.
 func evaluateRun(s *subject) Verdict {
 	c := s.condition("Succeeded")
 	if c.is("False") {

@@ -13,11 +13,12 @@ const (
 	none class = iota
 	// good: something is as it should be: Ready, Healthy, Bound.
 	good
-	// mild: good if true, but false is often normal: Active for something scaled to zero.
+	// mild: good if true, but false is often normal, like Active for an object that is scaled to
+	// zero.
 	mild
-	// runs: good for something that serves, and unfinished for something that should end.
+	// runs: good for objects that serve, unfinished for objects that should end.
 	runs
-	// step: a step on the way: Created, Scheduled.
+	// step: a step is done: Created, Scheduled.
 	step
 	// working: something is not done yet: Pending, Updating.
 	working
@@ -25,12 +26,12 @@ const (
 	paused
 	// bad: something is wrong.
 	bad
-	// neutral: the word hides those before it: LiveMigratable, Warning.
+	// neutral: the word cancels those before it: LiveMigratable, Warning.
 	neutral
 )
 
-// classOf looks a word up. This is the whole vocabulary; below, the form and the place of words
-// decide.
+// classOf returns the class of a word. This is the whole vocabulary; everything else follows from
+// the form and position of words.
 func classOf(word string) class {
 	switch word {
 	case "ready", "available", "healthy", "succeeded", "success", "successful", "complete", "completed",
@@ -68,8 +69,8 @@ func classOf(word string) class {
 	return none
 }
 
-// split returns the words of a name or a phrase, in lower case: PodReadyToStart, HEALTH_OK,
-// "Cluster in healthy state".
+// split returns the words of a name or phrase in lower case: PodReadyToStart, HEALTH_OK, "Cluster
+// in healthy state".
 func split(text string) []string {
 	var words []string
 	var word []rune
@@ -96,7 +97,7 @@ func split(text string) []string {
 	return joined(words)
 }
 
-// joined joins phrases that mean something other than their words.
+// joined joins phrases whose meaning differs from that of their words.
 func joined(words []string) []string {
 	text := " " + strings.Join(words, " ") + " "
 	for _, phrase := range []string{"in progress", "out of sync", "in sync", "up to date", "crash loop", "not found", "timed out", "back off", "oom killed", "non compliant"} {
@@ -105,13 +106,13 @@ func joined(words []string) []string {
 	return strings.Fields(text)
 }
 
-// isNegation reports whether a word negates a following one.
+// isNegation reports whether a word negates a later one.
 func isNegation(word string) bool {
 	return word == "not" || word == "no" || word == "non" || word == "never" || word == "isnt"
 }
 
-// reachOf is how many meaningless words may separate a negation from the word that it negates: "not
-// correctly applied", NotAllReplicasReady, NoNodesReady.
+// reachOf returns how many words without a class may separate a negation from the word that it
+// negates: "not correctly applied", NotAllReplicasReady, NoNodesReady.
 func reachOf(negation string) int {
 	switch negation {
 	case "not", "never":
@@ -122,7 +123,7 @@ func reachOf(negation string) int {
 	return 0
 }
 
-// isNegated reports whether an earlier word negates the i-th.
+// isNegated reports whether an earlier word negates word i.
 func isNegated(words []string, i int) bool {
 	for n, word := range slices.Backward(words[:i]) {
 		if isNegation(word) {
@@ -135,55 +136,41 @@ func isNegated(words []string, i int) bool {
 	return false
 }
 
-// nameClass returns the meaning of a condition or boolean that is true: that of its last meaningful
-// word, as in SecretSynced or ReadyToUse. negated reports whether an earlier word negates it.
+// nameClass returns the class of a condition or boolean name: that of its last word with a class,
+// as in SecretSynced or ReadyToUse. negated reports whether an earlier word negates it.
 func nameClass(words []string) (c class, negated bool) {
 	for i, word := range slices.Backward(words) {
 		c = classOf(word)
 		switch {
-		case isMood(word) && c == none, word == "warning", word == "warnings":
-			// Suggestions and remarks: neither is news.
+		case c == none && (strings.HasSuffix(word, "able") || strings.HasSuffix(word, "ible")), word == "warning", word == "warnings":
+			// A possibility, such as LiveMigratable, or a remark.
 			return neutral, false
 		case c == none && strings.HasSuffix(word, "ing") && len(words) == 1:
 			c = working
-		case c == none && len(words) == 1 && isQuality(word):
+		case c == none && len(words) == 1 && slices.Contains([]string{"health", "readiness", "availability"}, word):
 			c = good
 		case c == none:
 			continue
 		case (word == "up" || word == "down") && i > 0:
 			continue // ScalingUp
 		case c == good && i > 0 && (words[i-1] == "partially" || words[i-1] == "partial"):
-			return neutral, false // PartiallyReady: some parts are, not the whole.
-		case (word == "available" || word == "ready") && i > 0 && isOffer(words[i-1]):
-			return neutral, false // UpgradeAvailable is no state of the object.
+			return neutral, false // PartiallyReady: the whole is not ready.
+		case (word == "available" || word == "ready") && i > 0 && slices.Contains([]string{"update", "updates", "upgrade", "upgrades"}, words[i-1]):
+			return neutral, false // UpgradeAvailable is not a state of the object.
 		}
 		return c, isNegated(words, i)
 	}
 	return none, false
 }
 
-// isMood reports whether the word is about a possibility: LiveMigratable.
-func isMood(word string) bool {
-	return strings.HasSuffix(word, "able") || strings.HasSuffix(word, "ible")
-}
-
-// isQuality reports whether the word is a quality for which true is good: Health.
-func isQuality(word string) bool {
-	return word == "health" || word == "readiness" || word == "availability"
-}
-
-func isOffer(word string) bool {
-	return word == "update" || word == "updates" || word == "upgrade" || word == "upgrades"
-}
-
-// endsWell reports whether the words say, by the last of them, that something is over.
+// endsWell reports whether the last word says that something is done.
 func endsWell(words []string) bool {
 	last := len(words) - 1
 	return last >= 0 && slices.Contains([]string{"completed", "complete", "done", "finished", "succeeded"}, words[last]) && !isNegated(words, last)
 }
 
-// phraseClass returns the meaning of a phase, a state or a health, in one word or a phrase: that of
-// its worst word. A phrase without a known word has none.
+// phraseClass returns the class of a phase, state or health, a word or a phrase: that of its worst
+// word.
 func phraseClass(text string) class {
 	worst, weight := none, 0
 	words := split(text)
@@ -215,11 +202,11 @@ func phraseClass(text string) class {
 	return worst
 }
 
-// IsError reports whether a condition's reason is an error: it ends in one, as ReconcileFailed, or
-// begins with one, as ErrInitIssuer.
-func IsError(reason string) bool { return isFinal(reason) || isWanting(reason) }
+// isErrorReason reports whether a condition's reason is an error: it ends with one, like
+// ReconcileFailed, or begins with one, like ErrInitIssuer.
+func isErrorReason(reason string) bool { return isFinal(reason) || isWanting(reason) }
 
-// isFinal is IsError without missing objects, which may exist a moment later.
+// isFinal is isErrorReason without missing objects, which may exist a moment later.
 func isFinal(reason string) bool {
 	words := split(reason)
 	if len(words) == 0 {
@@ -243,7 +230,7 @@ func isFinal(reason string) bool {
 	return false
 }
 
-// isWanting reports whether the reason is a missing object.
+// isWanting reports whether the reason is a missing or unavailable object.
 func isWanting(reason string) bool {
 	words := split(reason)
 	if len(words) == 0 {
@@ -254,7 +241,7 @@ func isWanting(reason string) bool {
 		words[0] == "missing" || words[0] == "unable"
 }
 
-// isBenign reports whether the reason says that this is intended: BackupDisabled, NotRequired.
+// isBenign reports whether the reason says that the state is intended: BackupDisabled, NotRequired.
 func isBenign(reason string) bool {
 	words := split(reason)
 	if len(words) == 0 {
@@ -270,7 +257,7 @@ func isBenign(reason string) bool {
 	}, last)
 }
 
-// isDone reports whether a progress condition's reason says that it is over:
+// isDone reports whether the reason of a progress condition says that the work is done:
 // NewReplicaSetAvailable.
 func isDone(reason string) bool {
 	return phraseClass(reason) == good || isBenign(reason)

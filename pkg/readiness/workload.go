@@ -11,7 +11,7 @@ import (
 )
 
 // evaluateDeployment requires what "kubectl rollout status" requires, and that the controller has
-// noticed it.
+// noticed.
 func evaluateDeployment(s *subject) Verdict {
 	want, paused := s.wanted("spec.replicas"), s.yes("spec.paused")
 	if _, seen := s.whole("status.observedGeneration"); !seen {
@@ -34,23 +34,25 @@ func evaluateDeployment(s *subject) Verdict {
 		v.Recheck = recheck
 		return v
 	}
-	if !paused && hasDeadline(s) && (!progressing.is("True") || progressing.reason != "NewReplicaSetAvailable") {
-		return unmet("InProgress", "its rollout has not been found complete yet"+progressing.detail(), progressing.value())
+	// Without a deadline, or with the highest number, the controller does not update Progressing.
+	seconds, set := s.whole("spec.progressDeadlineSeconds")
+	if !paused && set && seconds != math.MaxInt32 && (!progressing.is("True") || progressing.reason != "NewReplicaSetAvailable") {
+		return unmet("InProgress", "its controller has not yet found the rollout complete"+progressing.detail(), progressing.value())
 	}
 	if available := s.condition("Available"); !available.is("True") {
 		return unmet("InProgress", "it is not available"+available.detail(), available.value())
 	}
 	if paused {
-		return unmet("Paused", "it is paused: no change is rolled out; "+ofReplicas(s.count("status.availableReplicas"), want, "available"),
+		return unmet("Paused", "it is paused: changes are not rolled out; "+ofReplicas(s.count("status.availableReplicas"), want, "available"),
 			s.values("spec.paused", "status.availableReplicas", "spec.replicas")...)
 	}
 	return met(ofReplicas(s.count("status.availableReplicas"), want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
 }
 
-// deadlineExceeded handles a Deployment whose controller has given up, unless it did so for an
-// older spec: the controller leaves the condition as it is when a new generation makes it scale, or
-// return to an old ReplicaSet, until that makes progress
-// (https://github.com/kubernetes/kubernetes/issues/40496). The new spec gets the whole deadline.
+// deadlineExceeded handles a Deployment whose controller has given up, unless that was for an older
+// spec: when a new generation makes it scale, or return to an old ReplicaSet, the controller keeps
+// the condition until that makes progress (https://github.com/kubernetes/kubernetes/issues/40496).
+// The new spec gets the whole deadline.
 func deadlineExceeded(s *subject, want int64, progressing statusCondition) Verdict {
 	seconds := s.count("spec.progressDeadlineSeconds")
 	short, _ := deploymentShort(s, want)
@@ -86,14 +88,7 @@ func deploymentShort(s *subject, want int64) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// hasDeadline reports whether the controller updates the condition Progressing. It treats the
-// highest number as no deadline.
-func hasDeadline(s *subject) bool {
-	seconds, set := s.whole("spec.progressDeadlineSeconds")
-	return set && seconds != math.MaxInt32
-}
-
-// evaluateReplicaSet also evaluates ReplicationControllers, which have the same status.
+// evaluateReplicaSet is also the rule for ReplicationControllers, which have the same status.
 func evaluateReplicaSet(s *subject) Verdict {
 	want, replicas, available := s.wanted("spec.replicas"), s.count("status.replicas"), s.count("status.availableReplicas")
 	ready, labelled := s.count("status.readyReplicas"), s.count("status.fullyLabeledReplicas")
@@ -107,7 +102,7 @@ func evaluateReplicaSet(s *subject) Verdict {
 	case replicas > want:
 		return unmet("InProgress", surplus(replicas-want, "surplus"), s.values("status.replicas", "spec.replicas")...)
 	case labelled < want:
-		return unmet("InProgress", ofReplicas(labelled, want, "created, with the labels of the template"), s.values("status.fullyLabeledReplicas", "spec.replicas")...)
+		return unmet("InProgress", ofReplicas(labelled, want, "created with the template's labels"), s.values("status.fullyLabeledReplicas", "spec.replicas")...)
 	case ready < want:
 		return unmet("InProgress", ofReplicas(ready, want, "ready"), s.values("status.readyReplicas", "spec.replicas")...)
 	case available < want:
@@ -128,11 +123,11 @@ func unobserved(s *subject) Verdict {
 	if inStatus, _ := at(s.obj, "status"); saysSomething(inStatus) {
 		return unmet("StaleStatus", "its status does not say for which generation it was written", s.values("status.observedGeneration", "metadata.generation")...)
 	}
-	return unmet("NoStatus", "no controller has looked at it yet", s.values("status.observedGeneration")...)
+	return unmet("NoStatus", "no controller has handled it yet", s.values("status.observedGeneration")...)
 }
 
-// saysSomething reports whether a status is more than the zeros with which the API server creates
-// some kinds.
+// saysSomething reports whether a status is more than the zeros that the API server sets when it
+// creates some kinds.
 func saysSomething(status any) bool {
 	fields, _ := status.(map[string]any)
 	for _, v := range fields {
@@ -151,16 +146,16 @@ func ofReplicas(n, of int64, are string) string {
 	return fmt.Sprintf("%d of %d replicas are %s", n, of, are)
 }
 
-// surplus says how many Pods still have to go.
+// surplus describes replicas that are still to be removed.
 func surplus(n int64, which string) string {
 	if n == 1 {
-		return "1 " + which + " replica is still there"
+		return "1 " + which + " replica is left"
 	}
-	return fmt.Sprintf("%d %s replicas are still there", n, which)
+	return fmt.Sprintf("%d %s replicas are left", n, which)
 }
 
 // evaluateStatefulSet requires that all replicas are available, and that those that the update
-// strategy replaces on its own are up to date.
+// strategy replaces are up to date.
 func evaluateStatefulSet(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
@@ -181,7 +176,7 @@ func evaluateStatefulSet(s *subject) Verdict {
 func statefulSetRevision(s *subject, want int64) Verdict {
 	updated, partition := s.count("status.updatedReplicas"), s.count("spec.updateStrategy.rollingUpdate.partition")
 	if s.text("status.currentRevision") == s.text("status.updateRevision") {
-		// No rollout is under way, so the current replicas are up to date.
+		// No rollout is in progress, so the current replicas are up to date.
 		updated = max(updated, s.count("status.currentReplicas"))
 	}
 	if s.text("spec.updateStrategy.type") == "OnDelete" {
@@ -196,7 +191,7 @@ func statefulSetRevision(s *subject, want int64) Verdict {
 		s.values("status.readyReplicas", "spec.replicas", "status.updatedReplicas")...)
 }
 
-// onDelete reports Pods that stay old until they are deleted.
+// onDelete describes Pods that stay old until they are deleted.
 func onDelete(old int64) string {
 	if old <= 0 {
 		return ""
@@ -204,7 +199,7 @@ func onDelete(old int64) string {
 	return fmt.Sprintf("; %d old until deleted (OnDelete)", old)
 }
 
-// heldBack reports Pods that stay old because of the partition.
+// heldBack describes Pods that stay old because of the partition.
 func heldBack(n int64) string {
 	if n <= 0 {
 		return ""
@@ -212,15 +207,14 @@ func heldBack(n int64) string {
 	return fmt.Sprintf("; the partition keeps %d old", n)
 }
 
-// evaluateDaemonSet also calls a DaemonSet ready that has no Pods because no node should run one
-// (edge case 52).
+// evaluateDaemonSet also accepts a DaemonSet without Pods if no node should run one (edge case 52).
 func evaluateDaemonSet(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
 	}
 	want, tells := s.whole("status.desiredNumberScheduled")
 	if !tells {
-		return unmet("NoStatus", "on how many nodes it is to run is not known yet", s.values("status.desiredNumberScheduled")...)
+		return unmet("NoStatus", "it is not known yet how many nodes should run it", s.values("status.desiredNumberScheduled")...)
 	}
 	current, updated := s.count("status.currentNumberScheduled"), s.count("status.updatedNumberScheduled")
 	ready, available := s.count("status.numberReady"), s.count("status.numberAvailable")
@@ -231,9 +225,9 @@ func evaluateDaemonSet(s *subject) Verdict {
 	}
 	switch {
 	case want == 0:
-		return met("no node is meant to run it", s.values("status.desiredNumberScheduled")...)
+		return met("no node should run it", s.values("status.desiredNumberScheduled")...)
 	case current < want:
-		return short("status.currentNumberScheduled", nodes(current, "there"))
+		return short("status.currentNumberScheduled", nodes(current, "scheduled"))
 	case updated < want && !onDeletion:
 		return short("status.updatedNumberScheduled", nodes(updated, "up to date"))
 	case available < want:
@@ -248,9 +242,9 @@ func evaluateDaemonSet(s *subject) Verdict {
 	return met(message, s.values("status.numberAvailable", "status.desiredNumberScheduled", "status.updatedNumberScheduled")...)
 }
 
-// counts reads how many of how many are as they should be: readyReplicas of replicas,
-// readyInstances of instances, numberReady of desiredNumberScheduled. The wanted number is in the
-// spec or in the status; the higher one counts.
+// counts reads counts and their totals: readyReplicas of replicas, readyInstances of instances,
+// numberReady of desiredNumberScheduled. The total is in the spec or in the status; the higher one
+// counts.
 func (r *reader) counts(path, within string, spec, fields map[string]any) {
 	for _, name := range sortedKeys(fields) {
 		n, ok := number(fields[name])
@@ -275,7 +269,7 @@ func (r *reader) counts(path, within string, spec, fields map[string]any) {
 	}
 	wanted, stated := number(spec["replicas"])
 	if n, ok := number(fields["replicas"]); ok && stated && n > wanted {
-		r.out = append(r.out, Statement{Path: path + ".replicas", Name: "replicas", Within: within, Value: fmt.Sprintf("%d, and %d are wanted", n, wanted), Meaning: Working})
+		r.out = append(r.out, Statement{Path: path + ".replicas", Name: "replicas", Within: within, Value: fmt.Sprintf("%d, but %d wanted", n, wanted), Meaning: Working})
 	}
 }
 
@@ -286,8 +280,7 @@ func number(v any) (int64, bool) {
 	return object.WholeNumber(v)
 }
 
-// countOf splits the name of a count into state and noun: readyReplicas are the ready ones of
-// replicas.
+// countOf splits the name of a count into state and noun: readyReplicas into ready and replicas.
 func countOf(name string) (which, of string) {
 	for _, which := range []string{"ready", "available", "updated", "upToDate", "unavailable", "healthy"} {
 		if rest, ok := strings.CutPrefix(name, which); ok && rest != "" && rest[0] >= 'A' && rest[0] <= 'Z' {
@@ -305,11 +298,11 @@ func countOf(name string) (which, of string) {
 	return "", ""
 }
 
-// totalOf returns how many are wanted.
+// totalOf returns the total for a noun.
 func totalOf(of string, spec, fields map[string]any) (int64, bool) {
 	title := strings.ToUpper(of[:1]) + of[1:]
 	wanted := []any{fields[of], fields["desired"+title], fields["total"+title], fields["matched"+title], fields["expected"+title]}
-	if of == title { // currentHealthy counts machines, or whatever is expected.
+	if of == title { // currentHealthy does not say of what, so take whatever is expected.
 		for name, v := range fields {
 			if strings.HasPrefix(name, "expected") {
 				wanted = append(wanted, v)
@@ -329,5 +322,5 @@ func totalOf(of string, spec, fields map[string]any) (int64, bool) {
 	return total, found
 }
 
-// totals are the fields of a spec that hold the wanted number.
+// totals returns the spec fields that contain a total.
 func totals() []string { return []string{"replicas", "instances", "nodes", "members"} }

@@ -30,18 +30,18 @@ func TestReadyDeployment(t *testing.T) {
 			want:   "ready, Ready: 3 of 3 replicas are available",
 			rests:  []string{"self.status.availableReplicas: 3", "self.spec.replicas: 3"},
 		},
-		"nobody has looked at it": {
+		"not handled yet": {
 			object: `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, generation: 1}, spec: {replicas: 0}}`,
-			want:   "not ready, NoStatus: no controller has looked at it yet",
+			want:   "not ready, NoStatus: no controller has handled it yet",
 			rests:  []string{"self.status.observedGeneration is absent"},
 		},
 		"edge case 52: no replicas": {
 			object: deployment(", replicas: 0", "", complete+available),
 			want:   "ready, Ready: 0 of 0 replicas are available",
 		},
-		"edge case 52: no replicas, and the last one still runs": {
+		"edge case 52: no replicas, but one is left": {
 			object: deployment(", replicas: 0", ", replicas: 1, updatedReplicas: 1", complete+available),
-			want:   "not ready, InProgress: 1 surplus replica is still there",
+			want:   "not ready, InProgress: 1 surplus replica is left",
 		},
 		"new ones are missing": {
 			object: deployment(", replicas: 3", ", replicas: 4, updatedReplicas: 1, availableReplicas: 3", updating+available),
@@ -50,7 +50,7 @@ func TestReadyDeployment(t *testing.T) {
 		},
 		"an old one is left": {
 			object: deployment(", replicas: 3", ", replicas: 4, updatedReplicas: 3, availableReplicas: 4", updating+available),
-			want:   "not ready, InProgress: 1 old replica is still there",
+			want:   "not ready, InProgress: 1 old replica is left",
 		},
 		"too few are available": {
 			object: deployment(", replicas: 3", ", replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 2", updating+available),
@@ -61,11 +61,11 @@ func TestReadyDeployment(t *testing.T) {
 			object: deployment(", replicas: 1", "", `{type: ReplicaFailure, status: "True", reason: FailedCreate, message: "exceeded quota"}, `+updating),
 			want:   "not ready, InProgress: 0 of 1 replica is up to date; Pods cannot be created (FailedCreate): exceeded quota",
 		},
-		"not yet found complete": {
+		"rollout not found complete": {
 			object: deployment(", replicas: 3", all, updating+available),
-			want:   "not ready, InProgress: its rollout has not been found complete yet (ReplicaSetUpdated)",
+			want:   "not ready, InProgress: its controller has not yet found the rollout complete (ReplicaSetUpdated)",
 		},
-		"no deadline, and so no condition Progressing": {
+		"without a deadline or a condition Progressing": {
 			object: deployment(", replicas: 3, progressDeadlineSeconds: 2147483647", all, `{type: Available, status: "True"}`),
 			want:   "ready, Ready: 3 of 3 replicas are available",
 		},
@@ -76,7 +76,7 @@ func TestReadyDeployment(t *testing.T) {
 		},
 		"edge case 52: paused, and nothing to roll out": {
 			object: deployment(", replicas: 3, paused: true", all, paused+available),
-			want:   "not ready, Paused: it is paused: no change is rolled out; 3 of 3 replicas are available",
+			want:   "not ready, Paused: it is paused: changes are not rolled out; 3 of 3 replicas are available",
 		},
 		"paused, and a Pod is down": {
 			object: deployment(", replicas: 3, paused: true", ", replicas: 3, updatedReplicas: 3, availableReplicas: 2", paused+available),
@@ -93,17 +93,17 @@ func TestReadyDeployment(t *testing.T) {
 		},
 		"edge case 52: gave up on an older generation": {
 			object: `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, generation: 3}, status: {observedGeneration: 2, conditions: [` + gaveUpAt + `2026-01-01T11:58:00Z"}]}}`,
-			want:   "not ready, StaleStatus: its status is of generation 2, and the object is at generation 3",
+			want:   "not ready, StaleStatus: its status is for generation 2, but the object is at generation 3",
 		},
 		"edge case 52: gave up before the spec was last changed": {
 			object: late("2026-01-01T11:55:00Z"),
 			want:   "not ready, InProgress: 1 of 3 replicas are up to date [again in 5m0s]",
 		},
-		"the same, and the time is not known": {
+		"edge case 52: the same at an unknown time": {
 			object: late("2026-01-01T11:55:00Z"), timeless: true,
 			want: "not ready, InProgress: 1 of 3 replicas are up to date",
 		},
-		"gave up before the spec was last changed, and that is long ago": {
+		"gave up before the spec was last changed, long ago": {
 			object: late("2026-01-01T11:50:00Z"),
 			want:   "failed, ProgressDeadlineExceeded: it made no progress within its progressDeadlineSeconds (600 s): 1 of 3 replicas are up to date",
 		},
@@ -116,9 +116,9 @@ func TestReadyReplicaSet(t *testing.T) {
 			object: `{apiVersion: v1, kind: ReplicationController, metadata: {name: r, generation: 1}, spec: {replicas: 1}, status: {observedGeneration: 1, replicas: 1, fullyLabeledReplicas: 1, readyReplicas: 1, availableReplicas: 1}}`,
 			want:   "ready, Ready: 1 of 1 replica is available",
 		},
-		"no replicas, and nobody has looked at it": {
+		"no replicas, and not handled yet": {
 			object: `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r, generation: 1}, spec: {replicas: 0}}`,
-			want:   "not ready, NoStatus: no controller has looked at it yet",
+			want:   "not ready, NoStatus: no controller has handled it yet",
 		},
 		"Pods are refused": {
 			object: `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r, generation: 1}, spec: {replicas: 2}, status: {observedGeneration: 1, replicas: 0, conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate}]}}`,
@@ -126,7 +126,7 @@ func TestReadyReplicaSet(t *testing.T) {
 		},
 		"scaled down": {
 			object: `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r, generation: 1}, spec: {replicas: 0}, status: {observedGeneration: 1, replicas: 2}}`,
-			want:   "not ready, InProgress: 2 surplus replicas are still there",
+			want:   "not ready, InProgress: 2 surplus replicas are left",
 		},
 	})
 }
@@ -145,11 +145,11 @@ func TestReadyStatefulSet(t *testing.T) {
 			object: set(rolling, up+", currentReplicas: 3, updatedReplicas: 3, currentRevision: b, updateRevision: b"),
 			want:   "ready, Ready: 3 of 3 replicas are ready",
 		},
-		"all ready, and old": {
+		"all ready, but old": {
 			object: set(rolling, up+", currentReplicas: 3"+between),
 			want:   "not ready, InProgress: 0 of 3 replicas are up to date",
 		},
-		"ready for too short a time": {
+		"ready, but not available": {
 			object: set(rolling, ", readyReplicas: 3, availableReplicas: 1, updatedReplicas: 3"+between),
 			want:   "not ready, InProgress: 1 of 3 replicas are available",
 		},
@@ -193,9 +193,9 @@ func TestReadyDaemonSet(t *testing.T) {
 		},
 		"edge case 52: no nodes": {
 			object: set("RollingUpdate", "desiredNumberScheduled: 0"),
-			want:   "ready, Ready: no node is meant to run it",
+			want:   "ready, Ready: no node should run it",
 		},
-		"old ones are left": {
+		"some Pods are old": {
 			object: set("RollingUpdate", up+"3"),
 			want:   "not ready, InProgress: on 3 of 4 nodes its Pod is up to date",
 			rests:  []string{"self.status.updatedNumberScheduled: 3", "self.status.desiredNumberScheduled: 4"},
@@ -204,9 +204,9 @@ func TestReadyDaemonSet(t *testing.T) {
 			object: set("OnDelete", up+"3"),
 			want:   "ready, Ready: on 4 of 4 nodes its Pod is available; 1 old until deleted (OnDelete)",
 		},
-		"some are not there": {
+		"some Pods are missing": {
 			object: set("RollingUpdate", "desiredNumberScheduled: 4, currentNumberScheduled: 3"),
-			want:   "not ready, InProgress: on 3 of 4 nodes its Pod is there",
+			want:   "not ready, InProgress: on 3 of 4 nodes its Pod is scheduled",
 		},
 	})
 }
