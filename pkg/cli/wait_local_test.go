@@ -52,7 +52,7 @@ func TestWaitLocal(t *testing.T) {
 		"-f broken.yaml --config=own.yaml":          {1, "failed"},
 		"-f odd.yaml --config=own.yaml":             {2, "rules.yaml:2: "},
 		"-f odd.yaml --for=has(self.status) --fail-on=self.status.size<3": {2, "1 unknown"},
-		"-f widget.yaml":                       {1, "wait for an expression of your own"},
+		"-f widget.yaml":                       {1, "wait for your own expression"},
 		"-f widget.yaml --config=own.yaml":     {0, "met"},
 		"-f widget.yaml --config=bad-own.yaml": {2, "readiness: bad.yaml:3: "},
 		"-f web.yaml --timeout=3s":             {2, "--timeout means nothing"},
