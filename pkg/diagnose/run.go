@@ -355,7 +355,7 @@ func (f *Facts) allTroubled(questions []Question) bool {
 
 // Lasting reports whether waiting for a cause to pass makes sense.
 type Lasting struct {
-	// Ends: the cause stays until somebody changes something, so a wait may end.
+	// Ends: the cause stays until someone changes something, so a wait may end.
 	Ends bool
 	// After is how long the cause must last, with no other change in the object, before a wait
 	// ends. For a cause that may pass, it applies only if the user chose not to wait.

@@ -69,8 +69,8 @@ func About(gk schema.GroupKind) (text string, own bool) {
 	return aboutOwn(gk), true
 }
 
-// OwnRules returns the kinds that have their own rules. Of the Gateway API's routes, an open set,
-// it returns only the known ones.
+// OwnRules returns the kinds that have their own rules. The set of the Gateway API's routes is open;
+// this returns only the known ones.
 func OwnRules() []schema.GroupKind {
 	var all []schema.GroupKind
 	for group, kinds := range map[string][]string{

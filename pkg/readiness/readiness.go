@@ -122,7 +122,7 @@ func stale(s *subject) (Verdict, bool) {
 // Verdict is the result of a rule for one version of an object.
 type Verdict struct {
 	Ready bool
-	// Failed is terminal: the object is not ready, and will not be until somebody changes
+	// Failed is terminal: the object is not ready, and will not be until someone changes
 	// something.
 	Failed bool
 	// Reason is short and stable: InProgress, StaleStatus, JobFailed, Absent.

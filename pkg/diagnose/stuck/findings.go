@@ -178,25 +178,25 @@ func Lastings() map[string]diagnose.Lasting {
 	ends := func(after time.Duration) diagnose.Lasting { return diagnose.Lasting{Ends: true, After: after} }
 	passes := diagnose.Lasting{After: decided}
 	return map[string]diagnose.Lasting{
-		FinalizerControllerGone:       ends(outside), // somebody has to install it
-		FinalizerControllerScaledDown: ends(comes),   // somebody has to scale it up
-		FinalizerControllerForbidden:  ends(comes),   // somebody has to grant it the right
+		FinalizerControllerGone:       ends(outside), // someone must install it
+		FinalizerControllerScaledDown: ends(comes),   // someone must scale it up
+		FinalizerControllerForbidden:  ends(comes),   // someone must grant it the right
 		FinalizerControllerCrashing:   passes,        // a dependency may still be starting
 		FinalizerControllerNotReady:   passes,        // it may be starting
 		FinalizerControllerSilent:     passes,        // it may be cleaning up
 		FinalizerUnknown:              passes,        // the cause is unknown
 		BuiltInFinalizer:              passes,        // Kubernetes may only be slow
 		ControllerManagerDown:         passes,        // it may come back
-		LoadBalancerControllerGone:    ends(outside), // somebody has to install it
+		LoadBalancerControllerGone:    ends(outside), // someone must install it
 
 		WebhookUnreachable: passes,        // its Pods may come back
 		WebhookRefuses:     passes,        // it may decide otherwise
 		AdmissionRefuses:   passes,        // the server's answer is not understood
-		UpdateInvalid:      ends(decided), // somebody has to fix the object
+		UpdateInvalid:      ends(decided), // someone must fix the object
 		UpdateFails:        passes,        // the server may recover
 
 		APIServiceUnavailable:  passes,      // its Pods may come back
-		GroupVersionUnreadable: ends(comes), // somebody has to fix the API
+		GroupVersionUnreadable: ends(comes), // someone must fix the API
 		NamespaceFinalizer:     passes,      // its controller may only be slow
 		ContentRemains:         passes,      // it goes
 		DeletionRefused:        passes,      // it is tried again
@@ -206,10 +206,10 @@ func Lastings() map[string]diagnose.Lasting {
 
 		ForegroundDependents:  passes,      // they may be deleted
 		OrphaningDependents:   passes,      // they may be released
-		OwnerInOtherNamespace: ends(comes), // somebody has to fix the dependent
+		OwnerInOtherNamespace: ends(comes), // someone must fix the dependent
 
 		ClaimInUse:           passes,      // the Pods may end
-		VolumeBound:          ends(comes), // somebody has to delete the claim
+		VolumeBound:          ends(comes), // someone must delete the claim
 		VolumeAttached:       passes,      // it may be detached
 		VolumeDetachFailed:   passes,      // it is tried again
 		VolumeDeletionFailed: passes,      // it is tried again
@@ -222,7 +222,7 @@ func Lastings() map[string]diagnose.Lasting {
 
 		ServerFailing:    passes,      // it may recover
 		ServerThrottling: passes,      // it may recover
-		Undecryptable:    ends(comes), // somebody has to restore the key
+		Undecryptable:    ends(comes), // someone must restore the key
 
 		Progressing:    passes, // it goes
 		NotPermitted:   passes, // the cause is unknown

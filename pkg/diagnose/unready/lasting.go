@@ -29,13 +29,13 @@ func Lastings() map[string]diagnose.Lasting {
 		// Pods that are not created.
 		"QuotaExceeded":         passes,        // other Pods end and free quota
 		"QuotaNeedsResources":   ends(comes),   // the template sets no resources; only a LimitRange could add them
-		"ServiceAccountMissing": ends(comes),   // somebody has to create it
+		"ServiceAccountMissing": ends(comes),   // someone must create it
 		"PodSecurityViolation":  ends(decided), // the template does not comply with the namespace's level
 		"WebhookDenied":         passes,        // the webhook may decide otherwise once its policies or cache are loaded
 		"WebhookUnavailable":    passes,        // its Pods may come back
 		"PolicyDenied":          ends(comes),   // the template does not comply with the policy
 		"LimitRangeViolation":   ends(decided), // the template requests more than the namespace allows
-		"PriorityClassMissing":  ends(comes),   // somebody has to create it
+		"PriorityClassMissing":  ends(comes),   // someone must create it
 		"CreateRefused":         passes,        // the server's answer is not understood
 
 		// Pods without a node.
@@ -45,15 +45,15 @@ func Lastings() map[string]diagnose.Lasting {
 		"NotScheduled":    passes, // the scheduler may only be slow
 
 		// Volumes.
-		"ClaimMissing":            ends(comes),   // somebody has to create it
+		"ClaimMissing":            ends(comes),   // someone must create it
 		"ClaimTerminating":        passes,        // another one may be created
 		"ClaimLost":               ends(decided), // a claim that has lost its volume is not bound again
 		"ClaimUnbound":            passes,        // a volume may be created
-		"NoStorageClass":          ends(comes),   // somebody has to create a class or a volume
-		"StorageClassMissing":     ends(comes),   // somebody has to create it
+		"NoStorageClass":          ends(comes),   // someone must create a class or a volume
+		"StorageClassMissing":     ends(comes),   // someone must create it
 		"ProvisioningFailed":      passes,        // it is tried again
 		"NoProvisioner":           passes,        // a driver that is starting reports nothing yet
-		"NoVolume":                passes,        // somebody may create a volume
+		"NoVolume":                passes,        // someone may create a volume
 		"WaitForFirstConsumer":    passes,        // a Pod may be scheduled
 		"VolumeDeadlock":          ends(decided), // the old Pod waits for the new one, which waits for the old one's volume
 		"VolumeInUse":             passes,        // the other Pod may end
@@ -70,16 +70,16 @@ func Lastings() map[string]diagnose.Lasting {
 		"SandboxFailed":    passes,      // the network of a new node may be slow to start
 		"ReadinessGate":    passes,      // its controller may set it
 		"Starting":         passes,      // nothing is wrong
-		"ConfigMapMissing": ends(comes), // somebody has to create it
-		"SecretMissing":    ends(comes), // somebody has to create it
+		"ConfigMapMissing": ends(comes), // someone must create it
+		"SecretMissing":    ends(comes), // someone must create it
 
 		// Containers.
-		"ImageNotFound":         ends(comes),           // somebody has to push it
-		"ImageAccessDenied":     ends(comes + decided), // somebody has to grant access, though operators may renew tokens
-		"ImagePlatformMissing":  ends(comes),           // somebody has to build it for this platform
+		"ImageNotFound":         ends(comes),           // someone must push it
+		"ImageAccessDenied":     ends(comes + decided), // someone must grant access, though operators may renew tokens
+		"ImagePlatformMissing":  ends(comes),           // someone must build it for this platform
 		"ImagePullFailed":       passes,                // the registry or the network may recover
 		"ImageNameInvalid":      ends(atOnce),          // the template has to change
-		"ImageNeverPulled":      ends(comes),           // somebody has to load it onto the node
+		"ImageNeverPulled":      ends(comes),           // someone must load it onto the node
 		"ImageDiffers":          passes,                // the Pods run anyway
 		"ContainerCrash":        passes,                // a dependency may still be starting; a Job retries
 		"ContainerExits":        passes,                // a dependency may still be starting
@@ -114,9 +114,9 @@ func Lastings() map[string]diagnose.Lasting {
 		"LoadBalancerPending":    passes,      // clouds take minutes
 		"LoadBalancerFailed":     passes,      // it is tried again
 		"IngressNoAddress":       passes,      // clouds take minutes
-		"IngressClassMissing":    ends(comes), // somebody has to create it
+		"IngressClassMissing":    ends(comes), // someone must create it
 		"NoIngressClass":         passes,      // some controllers handle Ingresses without a class
-		"ServiceMissing":         ends(comes), // somebody has to create it
+		"ServiceMissing":         ends(comes), // someone must create it
 
 		// Definitions and aggregated APIs.
 		"NamesConflict":         ends(atOnce), // the other CRD keeps the name
@@ -128,7 +128,7 @@ func Lastings() map[string]diagnose.Lasting {
 		// Any kind.
 		"NamespaceTerminating": ends(decided), // nothing can be created in it
 		"Terminating":          passes,        // it will be gone
-		"ReferenceMissing":     ends(comes),   // somebody has to create it
+		"ReferenceMissing":     ends(comes),   // someone must create it
 		"NotObserved":          passes,        // its controller may only be slow
 		"NoController":         passes,        // a controller may be installed later
 		"ControllerDown":       passes,        // the controller may come back

@@ -250,7 +250,7 @@ func replacesInTurn(s *appsv1.StatefulSet) bool {
 		(rolling == nil || rolling.Partition == nil || *rolling.Partition == 0)
 }
 
-// onDelete reports Pods that keep an older revision because nobody deletes them.
+// onDelete reports Pods that keep an older revision until someone deletes them.
 func (v *rules) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod) bool) []rule.Finding {
 	var names []string
 	for _, pod := range pods {

@@ -27,7 +27,7 @@ const (
 type Finding struct {
 	event.Cause
 	Rank Rank
-	// Who is the object with the fault, Noun its kind in messages. If set, the message names no
+	// The object with the fault is Who, its kind in messages is Noun. If set, the message names no
 	// object, and [Causes] merges equal findings.
 	Who, Noun string
 }
