@@ -248,8 +248,8 @@ func TestFailingRolloutsAreEnded(t *testing.T) {
 	}
 }
 
-// A cause ends a wait only if it still exists. Here, the Secret is created when nobody looks for it
-// any more.
+// A cause ends a wait only if it still exists. Here, the Secret is created after the search for it
+// has ended.
 func TestEndingLooksAnew(t *testing.T) {
 	stuck := rolling(waitingFor("CreateContainerConfigError", ""))
 	lasting := unready.Lastings()["SecretMissing"]
